@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every Swift target of the house.
+let house: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "GLPreview",
+  products: [
+    .library(name: "GLPreview", targets: ["GLPreview"]),
+    .executable(name: "glpreview", targets: ["glpreview-cli"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    // C libraries, each behind a wall of its own.
+    .systemLibrary(name: "CEGL", pkgConfig: "egl", providers: [.apt(["libegl-dev"])]),
+    .systemLibrary(name: "CGLES", pkgConfig: "glesv2", providers: [.apt(["libgles-dev"])]),
+    .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
+    .target(name: "CTurboJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CShaders"),
+
+    // The house, in the order in which its rooms stand on one another.
+    .target(name: "Shaders", dependencies: ["CShaders"], swiftSettings: house),
+    .target(name: "PreviewCore", swiftSettings: house),
+    .target(name: "ReferenceRenderer", dependencies: ["PreviewCore"], swiftSettings: house),
+    .target(
+      name: "GLPreview",
+      dependencies: ["CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "PreviewCore", "Shaders"],
+      swiftSettings: house),
+    .target(
+      name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
+      swiftSettings: house),
+    .executableTarget(
+      name: "glpreview-cli",
+      dependencies: [
+        "Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: house),
+
+    .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
+  ],
+  cLanguageStandard: .c2x
+)

@@ -1,0 +1,90 @@
+// From one meaning of three numbers to another: the matrices and ranges of the standards as one affine map
+// of codes, computed once in double precision for both renderers.
+
+/// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255, the matrix column by column.
+public struct ColorConversion: Sendable, Hashable {
+  /// What the three outputs take of the first input, of the second, and of the third.
+  public let columns: [SIMD3<Double>]
+  /// What is added to each output.
+  public let offset: SIMD3<Double>
+
+  /// From the matrix's rows, as the standards print them.
+  public init(
+    rows first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>, offset: SIMD3<Double> = .zero
+  ) {
+    self.columns = (0..<3).map { SIMD3(first[$0], second[$0], third[$0]) }
+    self.offset = offset
+  }
+
+  private init(columns: [SIMD3<Double>], offset: SIMD3<Double>) {
+    self.columns = columns
+    self.offset = offset
+  }
+
+  /// Changes nothing.
+  public static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
+
+  /// R'G'B' codes from Y'CbCr codes (H.273 8.3, equations 41 to 46 inverted).
+  public init(rgbFrom color: ColorDescription) {
+    let (red, blue) = (color.matrix.redWeight, color.matrix.blueWeight)
+    let green = 1 - red - blue
+    self = ColorConversion(
+      rows: [1, 0, 2 * (1 - red)],
+      [1, -2 * blue * (1 - blue) / green, -2 * red * (1 - red) / green],
+      [1, 2 * (1 - blue), 0]
+    ).after(.normalizing(color.range))
+  }
+
+  /// JFIF's Y'CbCr codes from R'G'B' codes (T.871, 7).
+  public static let jfifFromRGB: ColorConversion = {
+    let (red, blue) = (ColorMatrix.bt601.redWeight, ColorMatrix.bt601.blueWeight)
+    let green = 1 - red - blue
+    return ColorConversion(
+      rows: [red, green, blue],
+      [-red / (2 * (1 - blue)), -green / (2 * (1 - blue)), 0.5],
+      [0.5, -green / (2 * (1 - red)), -blue / (2 * (1 - red))],
+      offset: [0, 128, 128])
+  }()
+
+  /// JFIF's Y'CbCr codes from another Y'CbCr, without a detour where the matrix is JFIF's already.
+  public init(jfifFrom color: ColorDescription) {
+    guard color.matrix != .bt601 else {
+      self = ColorConversion(columns: ColorConversion.identity.columns, offset: [0, 128, 128])
+        .after(.normalizing(color.range))
+      return
+    }
+    let exact = ColorConversion.jfifFromRGB.after(ColorConversion(rgbFrom: color))
+    // Chroma owes nothing to luma; what is left of it there is the rounding of doubles.
+    let columns = exact.columns.map { $0.replacing(with: 0, where: ($0 * $0) .< 1e-24) }
+    self.init(columns: columns, offset: exact.offset)
+  }
+
+  /// Luma 0...255 and chroma -127.5...127.5 from codes.
+  private static func normalizing(_ range: QuantizationRange) -> ColorConversion {
+    let (black, luma, chroma) =
+      switch range {
+      case .full: (0.0, 1.0, 1.0)
+      case .limited: (16.0, 255.0 / 219, 255.0 / 224)
+      }
+    return ColorConversion(
+      rows: [luma, 0, 0], [0, chroma, 0], [0, 0, chroma],
+      offset: [-black * luma, -128 * chroma, -128 * chroma])
+  }
+
+  /// What comes of `first` and then this one.
+  func after(_ first: ColorConversion) -> ColorConversion {
+    ColorConversion(columns: first.columns.map { self($0) - offset }, offset: self(first.offset))
+  }
+
+  /// Three codes as three others, neither clamped nor rounded.
+  public func callAsFunction(_ input: SIMD3<Double>) -> SIMD3<Double> {
+    let linear: SIMD3<Double> = columns[0] * input.x + columns[1] * input.y + columns[2] * input.z
+    return linear + offset
+  }
+
+  /// Whether any of `rows` needs more of its input than the first number.
+  func needsChroma(rows: Range<Int>) -> Bool { rows.contains { columns[1][$0] != 0 || columns[2][$0] != 0 } }
+
+  /// Whether any of `rows` needs the first number of its input.
+  func needsLuma(rows: Range<Int>) -> Bool { rows.contains { columns[0][$0] != 0 } }
+}

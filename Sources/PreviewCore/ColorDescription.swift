@@ -1,0 +1,136 @@
+// What the numbers of a Y'CbCr frame mean: matrix, range, where the chroma samples sit, and what is taken
+// for granted where a source is silent.
+
+/// Matrix coefficients between R'G'B' and Y'CbCr (ITU-T H.273, 8.3).
+public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
+  /// BT.601: JPEG, standard definition, most webcams.
+  case bt601
+  /// BT.709: high definition.
+  case bt709
+  /// BT.2020, non-constant luminance: ultra high definition.
+  case bt2020
+
+  /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4).
+  public var redWeight: Double {
+    switch self {
+    case .bt601: 0.299
+    case .bt709: 0.2126
+    case .bt2020: 0.2627
+    }
+  }
+
+  /// The weight of B' in Y' (same clauses).
+  public var blueWeight: Double {
+    switch self {
+    case .bt601: 0.114
+    case .bt709: 0.0722
+    case .bt2020: 0.0593
+    }
+  }
+}
+
+/// Which codes stand for black and white (H.273, 8.3: `VideoFullRangeFlag`).
+public enum QuantizationRange: String, Sendable, Hashable, CaseIterable {
+  /// 8-bit luma 16...235, chroma 16...240 around 128.
+  case limited
+  /// 8-bit luma 0...255, chroma 128 +- 127.5.
+  case full
+}
+
+/// Where chroma samples lie horizontally among the luma samples that they are shared by. Vertically they are centred.
+public enum ChromaSiting: String, Sendable, Hashable, CaseIterable {
+  /// Half-way between: JPEG, Y4M's 420jpeg.
+  case centred
+  /// On the first: MPEG-2, H.264, camera formats.
+  case left
+}
+
+/// What a frame's samples mean.
+public struct ColorDescription: Sendable, Hashable {
+  /// The Y'CbCr matrix; without meaning for R'G'B' formats.
+  public let matrix: ColorMatrix
+  /// The Y'CbCr range; without meaning for R'G'B' formats, which are full range.
+  public let range: QuantizationRange
+  /// Where subsampled chroma sits.
+  public let siting: ChromaSiting
+
+  /// All three are known.
+  public init(matrix: ColorMatrix, range: QuantizationRange, siting: ChromaSiting) {
+    self.matrix = matrix
+    self.range = range
+    self.siting = siting
+  }
+
+  /// JFIF (ITU-T T.871, 6 and 7): BT.601, full range, centred.
+  public static let jfif = ColorDescription(matrix: .bt601, range: .full, siting: .centred)
+
+  /// What is taken where a source of `size` leaves something open: limited range, and libplacebo's rule for
+  /// the matrix (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, else BT.601.
+  ///
+  /// - Parameters:
+  ///   - size: of the frame as stored, in pixels.
+  ///   - matrix: what the source, or the user, says of it.
+  ///   - range: what the source, or the user, says of it.
+  ///   - siting: where the format puts its chroma.
+  public init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
+    let isHighDefinition = size.width >= 1280 || size.height > 576
+    self.init(matrix: matrix ?? (isHighDefinition ? .bt709 : .bt601), range: range ?? .limited, siting: siting)
+  }
+}
+
+/// What the user knows better than the source: wins over all that a source says or that is guessed.
+public struct ColorOverride: Sendable, Hashable {
+  /// The matrix to take, or nil to believe the source.
+  public let matrix: ColorMatrix?
+  /// The range to take, or nil to believe the source.
+  public let range: QuantizationRange?
+
+  /// Overrides nothing unless told.
+  public init(matrix: ColorMatrix? = nil, range: QuantizationRange? = nil) {
+    self.matrix = matrix
+    self.range = range
+  }
+
+  /// `color` with what is overridden.
+  public func applied(to color: ColorDescription) -> ColorDescription {
+    ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
+  }
+}
+
+/// An 8-bit R'G'B' colour.
+public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
+  /// 0...255.
+  public let red: UInt8
+  /// 0...255.
+  public let green: UInt8
+  /// 0...255.
+  public let blue: UInt8
+
+  /// A colour by its three codes.
+  public init(red: UInt8, green: UInt8, blue: UInt8) {
+    self.red = red
+    self.green = green
+    self.blue = blue
+  }
+
+  /// (0, 0, 0).
+  public static let black = RGBColor(red: 0, green: 0, blue: 0)
+
+  /// From `#RRGGBB` or `RRGGBB`, nil for anything else.
+  public init?(_ text: some StringProtocol) {
+    let digits = text.first == "#" ? text.dropFirst() : text[...]
+    guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let code = UInt32(digits, radix: 16) else {
+      return nil
+    }
+    self.init(red: UInt8(code >> 16), green: UInt8(code >> 8 & 0xff), blue: UInt8(code & 0xff))
+  }
+
+  /// Its three codes.
+  public var codes: SIMD3<Double> { [Double(red), Double(green), Double(blue)] }
+
+  /// `#RRGGBB`.
+  public var description: String {
+    let digits = String(UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue), radix: 16, uppercase: true)
+    return "#" + String(repeating: "0", count: 6 - digits.count) + digits
+  }
+}

@@ -1,0 +1,135 @@
+// A camera's picture in memory, on its way to the GPU.
+
+/// Where one plane stands in a frame's bytes.
+public struct FramePlane: Sendable, Hashable {
+  /// Of its first sample.
+  public let offset: Int
+  /// From a row to the next; at least the row itself.
+  public let bytesPerRow: Int
+
+  /// A plane from `offset` on.
+  public init(offset: Int, bytesPerRow: Int) {
+    self.offset = offset
+    self.bytesPerRow = bytesPerRow
+  }
+}
+
+/// All about a frame but its samples: what a plan is made for.
+public struct FrameFormat: Sendable, Hashable {
+  /// How the samples lie in memory.
+  public let pixelFormat: PixelFormat
+  /// As stored, in pixels.
+  public let size: Size
+  /// What the samples mean.
+  public let color: ColorDescription
+  /// How the picture as it should be seen lies in the stored one.
+  public let orientation: Orientation
+
+  /// A format; both sides of `size` must be positive.
+  public init(
+    _ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription, orientation: Orientation = .upright
+  ) {
+    precondition(size.width > 0 && size.height > 0, "a frame has at least one pixel")
+    self.pixelFormat = pixelFormat
+    self.size = size
+    self.color = color
+    self.orientation = orientation
+  }
+
+  /// The size as seen, after the orientation is applied.
+  public var uprightSize: Size { orientation.seen(size) }
+
+  /// The same with what the user knows better.
+  public func overriding(_ override: ColorOverride) -> FrameFormat {
+    FrameFormat(pixelFormat, size, color: override.applied(to: color), orientation: orientation)
+  }
+}
+
+/// One picture of a source.
+public struct Frame: Sendable {
+  /// What it is.
+  public let format: FrameFormat
+  /// All planes' samples, top row first.
+  public let bytes: [UInt8]
+  /// Where each plane of `format.pixelFormat.planes` stands in `bytes`.
+  public let planes: [FramePlane]
+  /// Counts the source's frames from 0; a gap is frames that were dropped.
+  public let sequence: Int
+  /// When it was captured, in the source's own time: seconds from its start for files.
+  public let timestamp: Duration
+  /// An ICC profile that came with it, carried on to what is encoded from it.
+  public let iccProfile: [UInt8]?
+
+  /// A frame over `bytes`.
+  ///
+  /// - Throws: `FrameError` where a plane's rows are shorter than its samples or reach beyond `bytes`.
+  public init(
+    _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0, timestamp: Duration = .zero,
+    iccProfile: [UInt8]? = nil
+  ) throws(FrameError) {
+    let descriptions = format.pixelFormat.planes
+    guard planes.count == descriptions.count else {
+      throw FrameError("\(format.pixelFormat) has \(descriptions.count) planes, not \(planes.count)")
+    }
+    for (index, (plane, description)) in zip(planes, descriptions).enumerated() {
+      let row = description.tightBytesPerRow(of: format.size)
+      let rows = description.texels(of: format.size).height
+      let (span, overflow) = plane.bytesPerRow.multipliedReportingOverflow(by: rows - 1)
+      guard plane.offset >= 0, plane.bytesPerRow >= row, !overflow,
+        bytes.count >= row, span <= bytes.count - row, plane.offset <= bytes.count - row - span
+      else {
+        throw FrameError("plane \(index) of a \(format.size) \(format.pixelFormat) frame does not fit its memory")
+      }
+    }
+    self.format = format
+    self.bytes = bytes
+    self.planes = planes
+    self.sequence = sequence
+    self.timestamp = timestamp
+    self.iccProfile = iccProfile
+  }
+
+  /// A frame whose planes follow one another with no padding, as raw files hold them.
+  ///
+  /// - Throws: `FrameError` where `bytes` is shorter than the frame.
+  public init(
+    tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: Duration = .zero,
+    iccProfile: [UInt8]? = nil
+  ) throws(FrameError) {
+    var planes: [FramePlane] = []
+    var offset = 0
+    for plane in format.pixelFormat.planes {
+      let bytesPerRow = plane.tightBytesPerRow(of: format.size)
+      planes.append(FramePlane(offset: offset, bytesPerRow: bytesPerRow))
+      offset += bytesPerRow * plane.texels(of: format.size).height
+    }
+    try self.init(
+      format, bytes: bytes, planes: planes, sequence: sequence, timestamp: timestamp, iccProfile: iccProfile)
+  }
+
+  /// The same picture, counted and timed anew, or with another meaning of its samples.
+  public func with(sequence: Int? = nil, timestamp: Duration? = nil, color: ColorOverride = ColorOverride())
+    -> Frame
+  {
+    Frame(
+      self, format: format.overriding(color), sequence: sequence ?? self.sequence,
+      timestamp: timestamp ?? self.timestamp)
+  }
+
+  private init(_ frame: Frame, format: FrameFormat, sequence: Int, timestamp: Duration) {
+    self.format = format
+    self.bytes = frame.bytes
+    self.planes = frame.planes
+    self.sequence = sequence
+    self.timestamp = timestamp
+    self.iccProfile = frame.iccProfile
+  }
+}
+
+/// A frame's description and its memory contradict each other.
+public struct FrameError: Error, Hashable, CustomStringConvertible {
+  /// What does not fit.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,237 @@
+// What the bytes of a frame are: which planes it has, what a texel of each holds, and where in them the
+// samples of each component stand. Everything else asks here; nobody else knows a format by name.
+
+/// The layout of a frame's samples in memory.
+public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
+  /// 4:2:0, a Y' plane and one of Cb, Cr pairs.
+  case nv12
+  /// 4:2:0, a Y' plane and one of Cr, Cb pairs.
+  case nv21
+  /// 4:2:0, planes Y', Cb, Cr.
+  case i420
+  /// 4:2:0, planes Y', Cr, Cb.
+  case yv12
+  /// 4:2:2, a Y' plane and one of Cb, Cr pairs.
+  case nv16
+  /// 4:2:2 in one plane: Y' Cb Y' Cr.
+  case yuyv
+  /// 4:2:2 in one plane: Cb Y' Cr Y'.
+  case uyvy
+  /// 4:2:2 in one plane: Y' Cr Y' Cb.
+  case yvyu
+  /// 4:4:4, planes Y', Cb, Cr.
+  case yuv444p
+  /// 4:2:2, planes Y', Cb, Cr.
+  case yuv422p
+  /// 4:4:0 (chroma halved vertically), planes Y', Cb, Cr.
+  case yuv440p
+  /// 4:1:1 (chroma quartered horizontally), planes Y', Cb, Cr.
+  case yuv411p
+  /// Y' alone.
+  case grey
+  /// R, G, B.
+  case rgb24
+  /// B, G, R.
+  case bgr24
+  /// R, G, B, A (not premultiplied).
+  case rgba
+  /// B, G, R, A (not premultiplied).
+  case bgra
+  /// R, G, B, A (not premultiplied) of 16 bits each, in the machine's byte order.
+  case rgba64
+}
+
+/// What one texel of a plane holds.
+public enum TexelLayout: Sendable, Hashable, CaseIterable {
+  /// One 8-bit channel.
+  case one8
+  /// Two 8-bit channels.
+  case two8
+  /// Three 8-bit channels.
+  case three8
+  /// Four 8-bit channels.
+  case four8
+  /// Four 16-bit channels.
+  case four16
+
+  /// Bytes a texel.
+  public var byteCount: Int {
+    switch self {
+    case .one8: 1
+    case .two8: 2
+    case .three8: 3
+    case .four8: 4
+    case .four16: 8
+    }
+  }
+
+  /// Bytes a channel.
+  public var bytesPerChannel: Int { self == .four16 ? 2 : 1 }
+}
+
+/// How many luma samples share a chroma sample along each axis.
+public struct Subsampling: Sendable, Hashable {
+  /// Along a row: 1, 2 or 4.
+  public let x: Int
+  /// Along a column: 1 or 2.
+  public let y: Int
+
+  /// `x` by `y` luma samples to a chroma sample.
+  public init(x: Int, y: Int) {
+    self.x = x
+    self.y = y
+  }
+
+  /// Not subsampled.
+  public static let none = Subsampling(x: 1, y: 1)
+
+  /// The size of a plane for a picture of `size`: halves round up, so that odd edges have their samples.
+  public func planeSize(of size: Size) -> Size {
+    Size(width: (size.width + x - 1) / x, height: (size.height + y - 1) / y)
+  }
+}
+
+/// One plane of a format.
+public struct PlaneDescription: Sendable, Hashable {
+  /// What a texel holds.
+  public let texel: TexelLayout
+  /// How the plane's columns and rows relate to the picture's.
+  public let subsampling: Subsampling
+  /// Texels to a subsampled column: 2 where Y' Cb Y' Cr stand in a row, else 1.
+  public let texelsPerColumn: Int
+
+  /// Columns and rows of texels for a picture of `size`.
+  public func texels(of size: Size) -> Size {
+    let samples = subsampling.planeSize(of: size)
+    return Size(width: samples.width * texelsPerColumn, height: samples.height)
+  }
+
+  /// Bytes of a row without padding.
+  public func tightBytesPerRow(of size: Size) -> Int { texels(of: size).width * texel.byteCount }
+}
+
+/// Where the samples of one component stand: sample k of a row is channel `channel` of texel
+/// `k * texelStep + texelOffset`.
+public struct Component: Sendable, Hashable {
+  /// Index of the plane.
+  public let plane: Int
+  /// Channel of the texel, 0...3.
+  public let channel: Int
+  /// Texels from a sample to the next.
+  public let texelStep: Int
+  /// The texel of sample 0.
+  public let texelOffset: Int
+  /// How many picture pixels a sample stands for.
+  public let subsampling: Subsampling
+
+  init(plane: Int, channel: Int, step: Int = 1, offset: Int = 0, _ subsampling: Subsampling = .none) {
+    self.plane = plane
+    self.channel = channel
+    self.texelStep = step
+    self.texelOffset = offset
+    self.subsampling = subsampling
+  }
+}
+
+/// What the components of a format are.
+public enum ColorModel: Sendable, Hashable {
+  /// Red, green and blue, and coverage where there is any, of one plane.
+  case rgb(red: Component, green: Component, blue: Component, alpha: Component?)
+  /// Y' alone: chroma is neutral.
+  case luma(Component)
+  /// Y', Cb and Cr.
+  case ycbcr(luma: Component, cb: Component, cr: Component)
+}
+
+extension PixelFormat {
+  /// The planes, in the order in which they stand in memory.
+  public var planes: [PlaneDescription] {
+    func plane(_ texel: TexelLayout, x: Int = 1, y: Int = 1, texelsPerColumn: Int = 1) -> PlaneDescription {
+      PlaneDescription(
+        texel: texel, subsampling: Subsampling(x: x, y: y), texelsPerColumn: texelsPerColumn)
+    }
+    return switch self {
+    case .nv12, .nv21: [plane(.one8), plane(.two8, x: 2, y: 2)]
+    case .i420, .yv12: [plane(.one8), plane(.one8, x: 2, y: 2), plane(.one8, x: 2, y: 2)]
+    case .nv16: [plane(.one8), plane(.two8, x: 2)]
+    case .yuyv, .uyvy, .yvyu: [plane(.two8, x: 2, texelsPerColumn: 2)]
+    case .yuv444p: [plane(.one8), plane(.one8), plane(.one8)]
+    case .yuv422p: [plane(.one8), plane(.one8, x: 2), plane(.one8, x: 2)]
+    case .yuv440p: [plane(.one8), plane(.one8, y: 2), plane(.one8, y: 2)]
+    case .yuv411p: [plane(.one8), plane(.one8, x: 4), plane(.one8, x: 4)]
+    case .grey: [plane(.one8)]
+    case .rgb24, .bgr24: [plane(.three8)]
+    case .rgba, .bgra: [plane(.four8)]
+    case .rgba64: [plane(.four16)]
+    }
+  }
+
+  /// The components and where they stand.
+  public var model: ColorModel {
+    let quarter = Subsampling(x: 2, y: 2)
+    let half = Subsampling(x: 2, y: 1)
+    func planar(_ chroma: Subsampling, cb: Int = 1, cr: Int = 2) -> ColorModel {
+      .ycbcr(
+        luma: Component(plane: 0, channel: 0), cb: Component(plane: cb, channel: 0, chroma),
+        cr: Component(plane: cr, channel: 0, chroma))
+    }
+    func paired(_ chroma: Subsampling, cb: Int, cr: Int) -> ColorModel {
+      .ycbcr(
+        luma: Component(plane: 0, channel: 0), cb: Component(plane: 1, channel: cb, chroma),
+        cr: Component(plane: 1, channel: cr, chroma))
+    }
+    // In one row: luma is one channel of every texel, chroma the other channel of every other texel.
+    func packed(luma: Int, cb: Int, cr: Int) -> ColorModel {
+      .ycbcr(
+        luma: Component(plane: 0, channel: luma),
+        cb: Component(plane: 0, channel: 1 - luma, step: 2, offset: cb, half),
+        cr: Component(plane: 0, channel: 1 - luma, step: 2, offset: cr, half))
+    }
+    func interleaved(red: Int, blue: Int, hasAlpha: Bool) -> ColorModel {
+      .rgb(
+        red: Component(plane: 0, channel: red), green: Component(plane: 0, channel: 1),
+        blue: Component(plane: 0, channel: blue), alpha: hasAlpha ? Component(plane: 0, channel: 3) : nil)
+    }
+    return switch self {
+    case .nv12: paired(quarter, cb: 0, cr: 1)
+    case .nv21: paired(quarter, cb: 1, cr: 0)
+    case .i420: planar(quarter)
+    case .yv12: planar(quarter, cb: 2, cr: 1)
+    case .nv16: paired(half, cb: 0, cr: 1)
+    case .yuyv: packed(luma: 0, cb: 0, cr: 1)
+    case .uyvy: packed(luma: 1, cb: 0, cr: 1)
+    case .yvyu: packed(luma: 0, cb: 1, cr: 0)
+    case .yuv444p: planar(.none)
+    case .yuv422p: planar(half)
+    case .yuv440p: planar(Subsampling(x: 1, y: 2))
+    case .yuv411p: planar(Subsampling(x: 4, y: 1))
+    case .grey: .luma(Component(plane: 0, channel: 0))
+    case .rgb24: interleaved(red: 0, blue: 2, hasAlpha: false)
+    case .bgr24: interleaved(red: 2, blue: 0, hasAlpha: false)
+    case .rgba, .rgba64: interleaved(red: 0, blue: 2, hasAlpha: true)
+    case .bgra: interleaved(red: 2, blue: 0, hasAlpha: true)
+    }
+  }
+
+  /// Whether the samples are R'G'B', for which matrix and range have no meaning.
+  public var isRGB: Bool {
+    if case .rgb = model { true } else { false }
+  }
+
+  /// The largest code of a channel, 255 or 65535.
+  public var maximumCode: Int { self == .rgba64 ? 65535 : 255 }
+
+  /// Bytes of a whole frame of `size` without any padding, or nil where that is more than an `Int` holds.
+  public func tightByteCount(of size: Size) -> Int? {
+    var total = 0
+    for plane in planes {
+      let texels = plane.texels(of: size)
+      let (row, rowOverflow) = texels.width.multipliedReportingOverflow(by: plane.texel.byteCount)
+      let (bytes, overflow) = row.multipliedReportingOverflow(by: texels.height)
+      let (sum, sumOverflow) = total.addingReportingOverflow(bytes)
+      guard !rowOverflow, !overflow, !sumOverflow else { return nil }
+      total = sum
+    }
+    return total
+  }
+}

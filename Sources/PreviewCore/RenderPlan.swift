@@ -1,0 +1,116 @@
+// What is to be drawn, as a value: which signals of a frame are sampled where, how they become colours, and
+// into which plane of which picture. Prints itself, one line a pass.
+
+/// A group of components that are sampled together.
+public enum Signal: String, Sendable, Hashable {
+  /// Red, green and blue; over the background where the frame is transparent.
+  case rgb
+  /// Y'.
+  case luma
+  /// Cb and Cr.
+  case chroma
+}
+
+/// An axis of the target.
+public enum Axis: String, Sendable, Hashable {
+  /// Along a row.
+  case horizontal
+  /// Along a column.
+  case vertical
+}
+
+/// A signal and where each sample of an output plane finds it.
+public struct SignalInput: Sendable, Hashable {
+  /// What is sampled.
+  public let signal: Signal
+  /// For the output's columns.
+  public let horizontal: SamplingMap
+  /// For the output's rows.
+  public let vertical: SamplingMap
+  /// The output's columns are rows of the stored frame.
+  public let swapsAxes: Bool
+  /// The axis along which it is summed up by a pass of its own beforehand, if it is.
+  public let reduction: Axis?
+
+  /// The map along `axis`.
+  public func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
+}
+
+/// Which numbers of the conversion a pass writes.
+public enum PassOutput: Sendable, Hashable {
+  /// All three, as R, G, B, A bytes.
+  case rgba
+  /// Row 0, 1 or 2 as bytes, four columns to a texel.
+  case component(Int)
+}
+
+/// One plane of one picture.
+public struct PlanePass: Sendable, Hashable {
+  /// What is written.
+  public let output: PassOutput
+  /// Columns and rows of output samples.
+  public let size: Size
+  /// What is read: `rgb`, or `luma`, or `chroma`, or the last two.
+  public let inputs: [SignalInput]
+  /// Positions of the maps to an output sample; their converted colours are averaged. More than 1 only where R'G'B'
+  /// becomes subsampled chroma.
+  public let positionsPerSample: Subsampling
+  /// Columns and rows of the maps: positions beyond are those of the edge.
+  public let positions: Size
+  /// From the signals' codes, 0...255, to the output's; a signal that is not read counts as 128.
+  public let conversion: ColorConversion
+  /// Where the picture does not reach, in the output's codes.
+  public let background: SIMD3<Double>
+}
+
+/// One picture of the frame.
+public struct PlannedView: Sendable, Hashable {
+  /// The view's name.
+  public let name: String
+  /// In pixels.
+  public let size: Size
+  /// How the picture's samples lie.
+  public let format: PictureFormat
+  /// In which light its samples are mixed.
+  public let light: FilteringLight
+  /// What is behind a transparent frame.
+  public let background: RGBColor
+  /// The stored pixels that it may read.
+  public let crop: Rectangle
+  /// One for `rgba`, else Y', Cb, Cr.
+  public let passes: [PlanePass]
+}
+
+/// What is to be drawn of frames of one format.
+public struct RenderPlan: Sendable, Hashable {
+  /// The frames that it is for.
+  public let source: FrameFormat
+  /// The pictures, in the order in which they were asked for.
+  public let views: [PlannedView]
+}
+
+extension RenderPlan: CustomStringConvertible {
+  /// A line for the frame, then a line a pass.
+  public var description: String {
+    let color = source.pixelFormat.isRGB
+      ? "" : " \(source.color.matrix.rawValue) \(source.color.range.rawValue) \(source.color.siting.rawValue)"
+    let turned = source.orientation == .upright ? "" : " exif \(source.orientation.exif)"
+    var lines = ["frame \(source.size) \(source.pixelFormat.rawValue)\(color)\(turned)"]
+    for view in views {
+      for (index, pass) in view.passes.enumerated() {
+        let light = view.light == .linear ? " in linear light" : ""
+        let inputs = pass.inputs.map(\.description).joined(separator: ", ")
+        lines.append("\(view.name) \(view.format)[\(index)] \(pass.size)\(light) <- \(inputs)")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension SignalInput: CustomStringConvertible {
+  /// For example `luma (box 1920->640, box 1080->360)`.
+  public var description: String {
+    let first = reduction.map { ", \($0.rawValue) first" } ?? ""
+    return "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : "")\(first))"
+  }
+}

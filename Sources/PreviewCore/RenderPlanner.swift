@@ -1,0 +1,160 @@
+// From what somebody wants to see to what is to be drawn. Pure: no pixel is touched here.
+
+/// A view and how its picture's samples are wanted.
+public struct ViewRequest: Sendable, Hashable {
+  /// What is wanted.
+  public let view: ViewConfiguration
+  /// In which form.
+  public let format: PictureFormat
+
+  /// `view` in `format`.
+  public init(_ view: ViewConfiguration, as format: PictureFormat) {
+    self.view = view
+    self.format = format
+  }
+}
+
+/// Makes plans within a device's limits.
+public struct RenderPlanner: Sendable {
+  /// The limits.
+  public let tuning: RenderTuning
+  /// The most pixels that a picture may have.
+  public let maximumPixels: Int
+
+  /// A planner for a device, or for the reference renderer.
+  public init(tuning: RenderTuning = .unlimited, maximumPixels: Int = 100_000_000) {
+    self.tuning = tuning
+    self.maximumPixels = maximumPixels
+  }
+
+  /// A plan for frames of `format`.
+  ///
+  /// - Throws: `ViewError` where a crop is not inside the frame, or a picture is beyond the limits.
+  public func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(ViewError) -> RenderPlan {
+    var views: [PlannedView] = []
+    for request in requests { views.append(try plan(format, request)) }
+    return RenderPlan(source: format, views: views)
+  }
+
+  private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(ViewError) -> PlannedView {
+    let view = request.view
+    let crop = view.crop ?? Rectangle(all: format.uprightSize)
+    guard crop.isInside(format.uprightSize) else {
+      throw ViewError(
+        "crop", "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
+    }
+    let turn = Orientation(view.rotation)
+    let placement = Placement(
+      of: turn.seen(crop.size), width: view.width, height: view.height, mode: view.contentMode)
+    try check(placement.target, of: view)
+    let layout = ViewLayout(
+      format: format, crop: format.orientation.stored(crop, in: format.size),
+      orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
+      placement: placement, view: view, maximumDirectTaps: tuning.maximumDirectTaps)
+    return PlannedView(
+      name: view.name, size: placement.target, format: request.format, light: view.light,
+      background: view.background, crop: layout.crop, passes: layout.passes(for: request.format))
+  }
+
+  private func check(_ size: Size, of view: ViewConfiguration) throws(ViewError) {
+    guard max(size.width, size.height) <= tuning.maximumTargetSide else {
+      throw ViewError(
+        "size", "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side (view '\(view.name)')")
+    }
+    guard size.pixelCount <= maximumPixels else {
+      throw ViewError("size", "\(size) is over the limit of \(maximumPixels) pixels (view '\(view.name)')")
+    }
+  }
+}
+
+/// Where a view's crop lies in the stored frame and in the target.
+private struct ViewLayout {
+  let format: FrameFormat
+  let crop: Rectangle
+  let orientation: Orientation
+  let placement: Placement
+  let view: ViewConfiguration
+  let maximumDirectTaps: Int
+
+  /// R'G'B' is what is filtered: the frame has no planes of luma and chroma, or light needs all three.
+  private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
+
+  func passes(for picture: PictureFormat) -> [PlanePass] {
+    switch picture {
+    case .rgba: [pass(.rgba, .none)]
+    case .ycbcr(let chroma):
+      [pass(.component(0), .none), pass(.component(1), chroma.subsampling), pass(.component(2), chroma.subsampling)]
+    }
+  }
+
+  private func pass(_ output: PassOutput, _ subsampling: Subsampling) -> PlanePass {
+    let conversion = conversion(to: output)
+    let size = subsampling.planeSize(of: placement.target)
+    // R'G'B' is converted a pixel at a time and then averaged; planes of Y'CbCr are filtered on their own grids.
+    let grid = isFilteredAsRGB ? Subsampling.none : subsampling
+    let behind = view.background.codes
+    return PlanePass(
+      output: output, size: size, inputs: signals(for: output, conversion).map { input($0, grid) },
+      positionsPerSample: isFilteredAsRGB ? subsampling : .none,
+      positions: isFilteredAsRGB ? placement.target : size,
+      conversion: conversion, background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
+  }
+
+  private func conversion(to output: PassOutput) -> ColorConversion {
+    switch (output, isFilteredAsRGB) {
+    case (.rgba, true): .identity
+    case (.rgba, false): ColorConversion(rgbFrom: format.color)
+    case (.component, true): .jfifFromRGB
+    case (.component, false): ColorConversion(jfifFrom: format.color)
+    }
+  }
+
+  private func signals(for output: PassOutput, _ conversion: ColorConversion) -> [Signal] {
+    guard !isFilteredAsRGB else { return [.rgb] }
+    let rows =
+      switch output {
+      case .rgba: 0..<3
+      case .component(let row): row..<row + 1
+      }
+    var signals: [Signal] = []
+    if conversion.needsLuma(rows: rows) { signals.append(.luma) }
+    if conversion.needsChroma(rows: rows), case .ycbcr = format.pixelFormat.model { signals.append(.chroma) }
+    // A grey frame has no chroma to read, but the pass still wants to know where the picture lies.
+    return signals.isEmpty ? [.luma] : signals
+  }
+
+  private func input(_ signal: Signal, _ grid: Subsampling) -> SignalInput {
+    let subsampling =
+      if signal == .chroma, case .ycbcr(_, let cb, _) = format.pixelFormat.model { cb.subsampling } else {
+        Subsampling.none
+      }
+    let storedX = CropSpan(
+      start: crop.x, length: crop.width, isReversed: orientation.flipsX, subsampling: subsampling.x,
+      siting: format.color.siting)
+    let storedY = CropSpan(
+      start: crop.y, length: crop.height, isReversed: orientation.flipsY, subsampling: subsampling.y,
+      siting: .centred)
+    let placed = placement.placed
+    let horizontal = SamplingMap(
+      output: PlacedSpan(
+        target: placement.target.width, start: placed.x, length: placed.width, step: grid.x),
+      source: orientation.swapsAxes ? storedY : storedX, window: placement.windowX, filter: view.filter)
+    let vertical = SamplingMap(
+      output: PlacedSpan(
+        target: placement.target.height, start: placed.y, length: placed.height, step: grid.y),
+      source: orientation.swapsAxes ? storedX : storedY, window: placement.windowY, filter: view.filter)
+    return SignalInput(
+      signal: signal, horizontal: horizontal, vertical: vertical, swapsAxes: orientation.swapsAxes,
+      reduction: reduction(horizontal, vertical))
+  }
+
+  /// Which axis is cheaper to sum up first, where one pass over both would take too many taps.
+  private func reduction(_ horizontal: SamplingMap, _ vertical: SamplingMap) -> Axis? {
+    let (across, down) = (horizontal.tapBound, vertical.tapBound)
+    let (direct, overflow) = across.multipliedReportingOverflow(by: down)
+    guard overflow || direct > maximumDirectTaps, across > 1, down > 1 else { return nil }
+    let horizontalFirst = horizontal.output.sampleCount * vertical.source.samples.count * across
+    let verticalFirst = vertical.output.sampleCount * horizontal.source.samples.count * down
+    return horizontalFirst <= verticalFirst ? .horizontal : .vertical
+  }
+}

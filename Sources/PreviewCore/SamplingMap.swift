@@ -1,0 +1,116 @@
+// Where, along one axis, the samples of an output plane lie in a plane of the source. Exact: whole numbers
+// over a common denominator, so that no driver, compiler or order of operations can move a tap.
+
+/// The kernel that a `Filter` comes to along one axis.
+public enum Kernel: String, Sendable, Hashable {
+  /// One sample.
+  case nearest
+  /// Two samples.
+  case bilinear
+  /// The mean over a box as wide as an output sample.
+  case box
+  /// Lanczos with three lobes, as wide as the larger of a source and an output sample.
+  case lanczos
+}
+
+/// The part of a plane that a view may read along one axis of the stored picture.
+public struct CropSpan: Sendable, Hashable {
+  /// First pixel of the stored picture.
+  public let start: Int
+  /// Pixels of the stored picture.
+  public let length: Int
+  /// Whether the view sees them from the far end to the near one.
+  public let isReversed: Bool
+  /// Pixels to a sample of the plane.
+  public let subsampling: Int
+  /// Where the plane's samples sit among the pixels.
+  public let siting: ChromaSiting
+
+  /// The samples that belong to the span: those that touch it.
+  public var samples: ClosedRange<Int> {
+    start / subsampling...(start + length + subsampling - 1) / subsampling - 1
+  }
+}
+
+/// The part of an output plane that the picture takes along one axis.
+public struct PlacedSpan: Sendable, Hashable {
+  /// Pixels of the whole target.
+  public let target: Int
+  /// First pixel of the picture.
+  public let start: Int
+  /// Pixels of the picture.
+  public let length: Int
+  /// Pixels to an output sample: 2 for the chroma of 4:2:0.
+  public let step: Int
+
+  /// Samples of the output plane.
+  public var sampleCount: Int { (target + step - 1) / step }
+}
+
+/// From an output sample to a position in the source's plane, along one axis.
+public struct SamplingMap: Sendable, Hashable {
+  /// Which samples it makes.
+  public let output: PlacedSpan
+  /// Which samples it reads.
+  public let source: CropSpan
+  /// Which part of the crop, as seen, fills the placed pixels.
+  public let window: SourceWindow
+  /// How samples are weighted.
+  public let kernel: Kernel
+
+  /// Resolves `filter` for this axis and this plane.
+  public init(output: PlacedSpan, source: CropSpan, window: SourceWindow, filter: Filter) {
+    self.output = output
+    self.source = source
+    self.window = window
+    let shrinksOrStays =
+      output.step * window.length >= window.denominator * output.length * source.subsampling
+    self.kernel =
+      switch filter {
+      case .nearest: .nearest
+      case .bilinear: .bilinear
+      case .auto, .area: shrinksOrStays ? .box : .bilinear
+      case .lanczos: .lanczos
+      }
+  }
+
+  /// The denominator of `position` and of `ratio`; divisible by 4.
+  var denominator: Int { 4 * output.length * window.denominator * source.subsampling }
+
+  /// Samples of the source's plane to an output sample, times `denominator`.
+  var ratio: Int { 4 * output.step * window.length }
+
+  /// The centre of output sample `index` in the source's plane (sample k covers k...k+1), times `denominator`.
+  ///
+  /// A luma position X is chroma position X/s + (centred: 0; left: 1/2 - 1/(2s)).
+  func position(of index: Int) -> Int {
+    let twicePlaced = (2 * index + 1) * output.step - 2 * output.start
+    // In pixels of the crop as seen, over 2 * output.length * window.denominator.
+    let seen = 2 * output.length * window.start + twicePlaced * window.length
+    let pixel = 2 * output.length * window.denominator
+    let stored = source.isReversed ? (source.start + source.length) * pixel - seen : source.start * pixel + seen
+    return 2 * stored + (source.siting == .left ? (source.subsampling - 1) * pixel : 0)
+  }
+
+  /// How much of output sample `index` the picture takes, 0...1; the rest is background. What lies beyond
+  /// the target counts for nothing.
+  func coverage(of index: Int) -> Double {
+    let first = index * output.step
+    let last = min(first + output.step, output.target)
+    let covered = min(last, output.start + output.length) - max(first, output.start)
+    return Double(max(0, covered)) / Double(last - first)
+  }
+
+  /// Whether every output sample is one source sample, unchanged.
+  public var isCopy: Bool {
+    ratio == denominator && (kernel == .nearest || kernel == .box)
+      && position(of: 0) % denominator == denominator / 2
+  }
+}
+
+extension SamplingMap: CustomStringConvertible {
+  /// For example `box 1920->640`.
+  public var description: String {
+    "\(kernel.rawValue) \(source.samples.count)->\(output.sampleCount)\(source.isReversed ? " reversed" : "")"
+  }
+}

@@ -1,0 +1,134 @@
+// The taps of a sampling map: for every output sample, which source samples it is made of and their weights.
+// Computed once, in double precision, for both renderers: they differ in arithmetic, not in what they add up.
+
+/// For each output sample along an axis, a fixed number of (index, weight) pairs.
+///
+/// Weights of a sample add up to 1; indices lie inside the crop: a tap beyond its edge has become one of the
+/// edge sample. Unused pairs repeat the last index with weight 0.
+public struct TapTable: Sendable, Equatable {
+  /// Output samples.
+  public let sampleCount: Int
+  /// Pairs to a sample.
+  public let tapCount: Int
+  /// `sampleCount * tapCount` indices of samples of the source's plane.
+  public let indices: [Int]
+  /// `sampleCount * tapCount` weights.
+  public let weights: [Double]
+  /// How much of each output sample the picture takes, 0...1.
+  public let coverage: [Double]
+
+  /// Evaluates a map.
+  public init(_ map: SamplingMap) {
+    let samples = (0..<map.output.sampleCount).map { index in
+      map.coverage(of: index) > 0 ? map.taps(of: index) : [Tap(index: map.source.samples.lowerBound, weight: 0)]
+    }
+    self.init(samples, coverage: samples.indices.map(map.coverage(of:)))
+  }
+
+  private init(_ samples: [[Tap]], coverage: [Double]) {
+    let tapCount = samples.reduce(1) { max($0, $1.count) }
+    var indices: [Int] = []
+    var weights: [Double] = []
+    indices.reserveCapacity(samples.count * tapCount)
+    weights.reserveCapacity(samples.count * tapCount)
+    for taps in samples {
+      for position in 0..<tapCount {
+        indices.append(taps[min(position, taps.count - 1)].index)
+        weights.append(position < taps.count ? taps[position].weight : 0)
+      }
+    }
+    self.sampleCount = samples.count
+    self.tapCount = tapCount
+    self.indices = indices
+    self.weights = weights
+    self.coverage = coverage
+  }
+}
+
+private struct Tap {
+  let index: Int
+  let weight: Double
+}
+
+extension SamplingMap {
+  /// How many taps an output sample takes at most, without making a table.
+  public var tapBound: Int {
+    let perSample =
+      switch kernel {
+      case .nearest: 1
+      case .bilinear: 2
+      case .box: ratio / denominator + 2
+      case .lanczos: 6 * max(1, ratio / denominator + 1) + 1
+      }
+    return isCopy ? 1 : min(perSample, source.samples.count)
+  }
+
+  /// The taps of one output sample, in the order of their indices, merged at the crop's edges.
+  fileprivate func taps(of index: Int) -> [Tap] {
+    let position = position(of: index)
+    switch kernel {
+    case .nearest: return clamped([Tap(index: nearest(to: position), weight: 1)])
+    case .bilinear: return clamped(bilinear(around: position))
+    case .box: return clamped(box(around: position))
+    case .lanczos: return clamped(lanczos(around: position))
+    }
+  }
+
+  /// The sample whose span holds `position`, as seen: on a boundary it is the one that is seen later.
+  private func nearest(to position: Int) -> Int {
+    source.isReversed
+      ? -floorDivide(-position, by: denominator) - 1 : floorDivide(position, by: denominator)
+  }
+
+  private func bilinear(around position: Int) -> [Tap] {
+    let fromCentre = position - denominator / 2
+    let index = floorDivide(fromCentre, by: denominator)
+    let fraction = Double(fromCentre - index * denominator) / Double(denominator)
+    return [Tap(index: index, weight: 1 - fraction), Tap(index: index + 1, weight: fraction)]
+  }
+
+  /// Each sample by the part of it that lies within half a ratio of `position`.
+  private func box(around position: Int) -> [Tap] {
+    let start = position - ratio / 2
+    let end = position + ratio / 2
+    let first = floorDivide(start, by: denominator)
+    let last = floorDivide(end - 1, by: denominator)
+    return (first...last).map { index in
+      let covered = min(end, (index + 1) * denominator) - max(start, index * denominator)
+      return Tap(index: index, weight: Double(covered) / Double(ratio))
+    }
+  }
+
+  private func lanczos(around position: Int) -> [Tap] {
+    let centre = Double(position) / Double(denominator)
+    let scale = max(1, Double(ratio) / Double(denominator))
+    let reach = 3 * scale
+    let first = Int((centre - reach - 0.5).rounded(.down))
+    let last = Int((centre + reach - 0.5).rounded(.up))
+    let taps = (first...last).map { index in
+      Tap(index: index, weight: lanczos3((Double(index) + 0.5 - centre) / scale))
+    }
+    let sum = taps.reduce(0) { $0 + $1.weight }
+    return taps.filter { abs($0.weight) > 1e-12 }.map { Tap(index: $0.index, weight: $0.weight / sum) }
+  }
+
+  /// Nothing from outside the crop: taps beyond its edges fall on the edge samples.
+  private func clamped(_ taps: [Tap]) -> [Tap] {
+    let bounds = source.samples
+    return taps.reduce(into: []) { merged, tap in
+      guard tap.weight != 0 else { return }
+      let index = min(max(tap.index, bounds.lowerBound), bounds.upperBound)
+      if let last = merged.last, last.index == index {
+        merged[merged.count - 1] = Tap(index: index, weight: last.weight + tap.weight)
+      } else {
+        merged.append(Tap(index: index, weight: tap.weight))
+      }
+    }
+  }
+}
+
+/// Rounds towards minus infinity.
+private func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
+  let quotient = numerator / denominator
+  return numerator % denominator < 0 ? quotient - 1 : quotient
+}

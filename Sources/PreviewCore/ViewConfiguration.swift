@@ -1,0 +1,53 @@
+// What somebody wants to see of a source: the values behind `--view`, a configuration file and a snapshot URL.
+
+/// In which light samples are mixed.
+public enum FilteringLight: Sendable, Hashable {
+  /// As they are encoded, as nearly all software does.
+  case encoded
+  /// In linear light (IEC 61966-2-1), as lenses do: fine bright detail keeps its brightness.
+  case linear
+}
+
+/// One view of a source.
+///
+/// The order is: the source upright, then cropped, rotated, mirrored, scaled and placed.
+public struct ViewConfiguration: Sendable, Hashable {
+  /// By which outputs and URLs name it.
+  public var name: String
+  /// In pixels of the upright source; nil is all of it.
+  public var crop: Rectangle?
+  /// Clockwise, after cropping.
+  public var rotation: Rotation
+  /// After rotation.
+  public var mirroring: Mirroring
+  /// Of the target, in pixels; nil follows from the height, or from the crop.
+  public var width: Int?
+  /// Of the target, in pixels; nil follows from the width, or from the crop.
+  public var height: Int?
+  /// What to do where crop and target differ in shape.
+  public var contentMode: ContentMode
+  /// What fills the rest of a fitted target, and lies behind a source with transparency.
+  public var background: RGBColor
+  /// How samples are made.
+  public var filter: Filter
+  /// In which light.
+  public var light: FilteringLight
+
+  /// All of the source as it is, unless said otherwise.
+  public init(
+    name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
+    width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
+    filter: Filter = .auto, light: FilteringLight = .encoded
+  ) {
+    self.name = name
+    self.crop = crop
+    self.rotation = rotation
+    self.mirroring = mirroring
+    self.width = width
+    self.height = height
+    self.contentMode = contentMode
+    self.background = background
+    self.filter = filter
+    self.light = light
+  }
+}

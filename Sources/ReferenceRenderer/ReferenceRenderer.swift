@@ -1,0 +1,86 @@
+// Carries out a plan on the CPU, plainly and in double precision: what the GPU is held to. Never optimised.
+public import PreviewCore
+
+/// The renderer that says what is right.
+public struct ReferenceRenderer: Renderer {
+  /// It keeps nothing.
+  public init() {}
+
+  /// Draws all views of `plan`, one sample after the other.
+  public func render(_ frame: Frame, _ plan: RenderPlan) -> [Picture] {
+    plan.views.map { view in
+      let planes = view.passes.map { PassPainter($0, of: view, from: frame).samples() }
+      return Picture(tight: view.size, format: view.format, bytes: planes.flatMap { $0 })
+    }
+  }
+}
+
+/// One pass, sample by sample.
+private struct PassPainter {
+  let pass: PlanePass
+  let light: FilteringLight
+  let signals: [SignalSampler]
+
+  init(_ pass: PlanePass, of view: PlannedView, from frame: Frame) {
+    self.pass = pass
+    self.light = view.light
+    self.signals = pass.inputs.map { SignalSampler($0, of: view, from: frame) }
+  }
+
+  /// The plane's bytes, row by row.
+  func samples() -> [UInt8] {
+    var bytes: [UInt8] = []
+    for row in 0..<pass.size.height {
+      for column in 0..<pass.size.width {
+        let color = sample(column, row)
+        switch pass.output {
+        case .rgba: bytes += [code(color.x), code(color.y), code(color.z), 255]
+        case .component(let component): bytes.append(code(color[component]))
+        }
+      }
+    }
+    return bytes
+  }
+
+  /// The mean of the converted positions that an output sample stands for.
+  private func sample(_ column: Int, _ row: Int) -> SIMD3<Double> {
+    let step = pass.positionsPerSample
+    var sum = SIMD3<Double>.zero
+    for y in 0..<step.y {
+      for x in 0..<step.x {
+        sum += position(
+          min(column * step.x + x, pass.positions.width - 1), min(row * step.y + y, pass.positions.height - 1))
+      }
+    }
+    return sum / Double(step.x * step.y)
+  }
+
+  /// What is seen at a position, converted, over the background by how much of it the picture takes.
+  private func position(_ column: Int, _ row: Int) -> SIMD3<Double> {
+    var codes = SIMD3<Double>(repeating: 128)
+    for sampler in signals {
+      let values = sampler.values(column, row)
+      switch sampler.input.signal {
+      case .rgb: codes = encoded(values)
+      case .luma: codes.x = values.x
+      case .chroma: (codes.y, codes.z) = (values.y, values.z)
+      }
+    }
+    let coverage = signals.first?.coverage(column, row) ?? 0
+    return pass.conversion(codes) * coverage + pass.background * (1 - coverage)
+  }
+
+  /// R'G'B' codes from what was filtered, within their bounds.
+  private func encoded(_ filtered: SIMD3<Double>) -> SIMD3<Double> {
+    let clamped = filtered.clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
+    return light == .linear ? clamped.mapped { TransferFunction.encoded($0 / 255) * 255 } : clamped
+  }
+}
+
+/// Clamped, and rounded half up.
+private func code(_ value: Double) -> UInt8 { UInt8((min(max(value, 0), 255) + 0.5).rounded(.down)) }
+
+extension SIMD3 where Scalar == Double {
+  /// `transform` of each number.
+  func mapped(_ transform: (Double) -> Double) -> SIMD3<Double> { [transform(x), transform(y), transform(z)] }
+}
