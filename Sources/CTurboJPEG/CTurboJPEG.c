@@ -1,1 +1,432 @@
+// See CTurboJPEG.h. Two halves: the decoder, then the encoder; each has its own error manager, whose
+// error_exit jumps back into the function that was called from Swift.
 #include "CTurboJPEG.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+// ---- Decoder ---------------------------------------------------------------------------------------
+
+enum { MAX_ROWS = MAX_SAMP_FACTOR * DCTSIZE };
+
+struct glp_jpeg_decoder {
+  struct jpeg_decompress_struct cinfo;
+  struct jpeg_error_mgr errors;
+  struct jpeg_progress_mgr progress;
+  jmp_buf jump;
+  glp_jpeg_header header;
+  JOCTET *icc;
+  int scan_limit;
+  bool tolerates_damage;
+  bool is_damaged;
+  bool is_cut_short;
+  char message[JMSG_LENGTH_MAX];
+};
+
+static void keep_message(glp_jpeg_decoder *decoder) {
+  if (decoder->message[0] == '\0') {
+    decoder->errors.format_message((j_common_ptr)&decoder->cinfo, decoder->message);
+  }
+}
+
+[[noreturn]] static void decoder_error_exit(j_common_ptr cinfo) {
+  glp_jpeg_decoder *decoder = cinfo->client_data;
+  keep_message(decoder);
+  longjmp(decoder->jump, 1);
+}
+
+// libjpeg calls everything a warning that it can go on after, from a stray byte to half a picture missing.
+static bool is_harmless(int message_code) {
+  switch (message_code) {
+    case JWRN_ADOBE_XFORM:      // an unknown transform flag: taken for YCbCr or YCCK
+    case JWRN_BOGUS_ICC:        // the profile is dropped
+    case JWRN_EXTRANEOUS_DATA:  // bytes between segments
+    case JWRN_JFIF_MAJOR:       // a JFIF version of the future
+    case JWRN_NOT_SEQUENTIAL:   // some cameras write zeros for the SOS parameters
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void decoder_emit_message(j_common_ptr cinfo, int level) {
+  glp_jpeg_decoder *decoder = cinfo->client_data;
+  if (level >= 0 || is_harmless(cinfo->err->msg_code)) return;
+  cinfo->err->num_warnings++;
+  if (cinfo->err->msg_code == JWRN_JPEG_EOF) decoder->is_cut_short = true;
+  decoder->is_damaged = true;
+  keep_message(decoder);
+  if (!decoder->tolerates_damage) longjmp(decoder->jump, 1);
+}
+
+static void decoder_output_message(j_common_ptr cinfo) { (void)cinfo; }
+
+// A few hundred bytes can hold a thousand scans over a huge picture, each a walk over all of it.
+static void decoder_progress(j_common_ptr cinfo) {
+  glp_jpeg_decoder *decoder = cinfo->client_data;
+  if (decoder->cinfo.input_scan_number <= decoder->scan_limit) return;
+  snprintf(decoder->message, sizeof decoder->message, "more than %d scans", decoder->scan_limit);
+  longjmp(decoder->jump, 1);
+}
+
+glp_jpeg_decoder *glp_jpeg_decoder_create(bool tolerates_damage, int scan_limit, size_t memory_limit) {
+  glp_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
+  if (decoder == NULL) return NULL;
+  decoder->tolerates_damage = tolerates_damage;
+  decoder->scan_limit = scan_limit;
+  decoder->cinfo.err = jpeg_std_error(&decoder->errors);
+  decoder->errors.error_exit = decoder_error_exit;
+  decoder->errors.emit_message = decoder_emit_message;
+  decoder->errors.output_message = decoder_output_message;
+  decoder->cinfo.client_data = decoder;
+  if (setjmp(decoder->jump)) {
+    glp_jpeg_decoder_destroy(decoder);
+    return NULL;
+  }
+  jpeg_create_decompress(&decoder->cinfo);
+  decoder->progress.progress_monitor = decoder_progress;
+  decoder->cinfo.progress = &decoder->progress;
+  // libjpeg-turbo has no backing store: what goes over this is an error.
+  decoder->cinfo.mem->max_memory_to_use = (long)memory_limit;
+  return decoder;
+}
+
+void glp_jpeg_decoder_destroy(glp_jpeg_decoder *decoder) {
+  if (decoder == NULL) return;
+  jpeg_destroy_decompress(&decoder->cinfo);
+  free(decoder->icc);
+  free(decoder);
+}
+
+const char *glp_jpeg_message(const glp_jpeg_decoder *decoder) { return decoder->message; }
+bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder) { return decoder->is_cut_short; }
+
+static bool is_ratio(const jpeg_component_info *luma, const jpeg_component_info *chroma, int x, int y) {
+  return luma->h_samp_factor == x * chroma->h_samp_factor && luma->v_samp_factor == y * chroma->v_samp_factor;
+}
+
+// Whether the planes can be had as they are in the file.
+static bool find_chroma_ratio(const struct jpeg_decompress_struct *cinfo, int *chroma_x, int *chroma_y) {
+  static const int ratios[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
+  const jpeg_component_info *components = cinfo->comp_info;
+  for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++) {
+    int x = ratios[i][0], y = ratios[i][1];
+    if (!is_ratio(&components[0], &components[1], x, y)) continue;
+    if (!is_ratio(&components[0], &components[2], x, y)) continue;
+    *chroma_x = x;
+    *chroma_y = y;
+    return true;
+  }
+  return false;
+}
+
+static bool choose_layout(glp_jpeg_decoder *decoder) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  glp_jpeg_header *header = &decoder->header;
+  header->chroma_x = header->chroma_y = 1;
+  switch (cinfo->jpeg_color_space) {
+    case JCS_GRAYSCALE:
+      header->layout = GLP_JPEG_GREY;
+      cinfo->raw_data_out = TRUE;
+      cinfo->out_color_space = JCS_GRAYSCALE;
+      return true;
+    case JCS_YCbCr:
+      header->layout = GLP_JPEG_YCBCR;
+      cinfo->raw_data_out = find_chroma_ratio(cinfo, &header->chroma_x, &header->chroma_y);
+      cinfo->out_color_space = JCS_YCbCr;
+      return true;
+    case JCS_RGB:
+      header->layout = GLP_JPEG_RGB;
+      cinfo->out_color_space = JCS_RGB;
+      return true;
+    case JCS_CMYK:
+    case JCS_YCCK:
+      header->layout = GLP_JPEG_RGB;
+      cinfo->out_color_space = JCS_CMYK;
+      return true;
+    default:
+      snprintf(
+          decoder->message, sizeof decoder->message, "%d colour components of unknown meaning",
+          cinfo->num_components);
+      return false;
+  }
+}
+
+static bool starts_with(jpeg_saved_marker_ptr marker, int code, const char *tag, size_t size) {
+  return marker->marker == code && marker->data_length >= size && memcmp(marker->data, tag, size) == 0;
+}
+
+static void collect_markers(glp_jpeg_decoder *decoder) {
+  glp_jpeg_header *header = &decoder->header;
+  for (jpeg_saved_marker_ptr marker = decoder->cinfo.marker_list; marker != NULL; marker = marker->next) {
+    if (header->exif == NULL && starts_with(marker, JPEG_APP0 + 1, "Exif\0\0", 6)) {
+      header->exif = marker->data + 6;
+      header->exif_size = marker->data_length - 6;
+    }
+    if (starts_with(marker, JPEG_APP0 + 2, "MPF\0", 4)) header->has_multi_picture = true;
+  }
+  unsigned int icc_size = 0;
+  if (jpeg_read_icc_profile(&decoder->cinfo, &decoder->icc, &icc_size)) {
+    header->icc = decoder->icc;
+    header->icc_size = icc_size;
+  }
+}
+
+glp_jpeg_status glp_jpeg_read_header(
+    glp_jpeg_decoder *decoder, const uint8_t *data, size_t size, glp_jpeg_header *header) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  if (setjmp(decoder->jump)) return GLP_JPEG_FAILED;
+  jpeg_mem_src(cinfo, data, size);
+  jpeg_save_markers(cinfo, JPEG_APP0 + 1, 0xFFFF);
+  jpeg_save_markers(cinfo, JPEG_APP0 + 2, 0xFFFF);
+  jpeg_read_header(cinfo, TRUE);
+  decoder->header.width = (int)cinfo->image_width;
+  decoder->header.height = (int)cinfo->image_height;
+  decoder->header.components = cinfo->num_components;
+  if (!choose_layout(decoder)) return GLP_JPEG_FAILED;
+  collect_markers(decoder);
+  *header = decoder->header;
+  return GLP_JPEG_OK;
+}
+
+// One row of MCUs at a time, straight into the planes where their rows have room for whole blocks, else by a
+// row of blocks of our own.
+static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  JSAMPROW rows[3][MAX_ROWS];
+  JSAMPARRAY arrays[3] = {rows[0], rows[1], rows[2]};
+  JSAMPARRAY blocks[3] = {NULL, NULL, NULL};
+  JDIMENSION row_of_blocks = 0;
+
+  for (int c = 0; c < cinfo->num_components; c++) {
+    const jpeg_component_info *component = &cinfo->comp_info[c];
+    blocks[c] = cinfo->mem->alloc_sarray(
+        (j_common_ptr)cinfo, JPOOL_IMAGE, component->width_in_blocks * DCTSIZE,
+        (JDIMENSION)component->v_samp_factor * DCTSIZE);
+  }
+  while (cinfo->output_scanline < cinfo->output_height) {
+    for (int pass = 0; pass < 2; pass++) {
+      for (int c = 0; c < cinfo->num_components; c++) {
+        const jpeg_component_info *component = &cinfo->comp_info[c];
+        JDIMENSION count = (JDIMENSION)component->v_samp_factor * DCTSIZE;
+        bool is_direct = planes[c].bytes_per_row >= (size_t)component->width_in_blocks * DCTSIZE;
+        for (JDIMENSION i = 0; i < count; i++) {
+          JDIMENSION y = row_of_blocks * count + i;
+          bool is_inside = y < component->downsampled_height;
+          uint8_t *row = planes[c].samples + (is_inside ? y : 0) * planes[c].bytes_per_row;
+          if (pass == 0) {
+            rows[c][i] = is_inside && is_direct ? row : blocks[c][i];
+          } else if (is_inside && !is_direct) {
+            memcpy(row, blocks[c][i], component->downsampled_width);
+          }
+        }
+      }
+      if (pass == 0) {
+        jpeg_read_raw_data(cinfo, arrays, (JDIMENSION)cinfo->max_v_samp_factor * DCTSIZE);
+      }
+    }
+    row_of_blocks++;
+  }
+}
+
+// The usual multiplication. Adobe's files hold 255 minus the ink, whatever the specification says.
+static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width, bool is_inverted) {
+  for (JDIMENSION x = 0; x < width; x++, cmyk += 4, rgb += 3) {
+    unsigned int white = is_inverted ? cmyk[3] : 255u - cmyk[3];
+    for (int i = 0; i < 3; i++) {
+      unsigned int paper = is_inverted ? cmyk[i] : 255u - cmyk[i];
+      rgb[i] = (uint8_t)((paper * white + 127) / 255);
+    }
+  }
+}
+
+static void decode_rows(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  JSAMPARRAY buffer = cinfo->mem->alloc_sarray(
+      (j_common_ptr)cinfo, JPOOL_IMAGE, cinfo->output_width * (JDIMENSION)cinfo->output_components, 1);
+  while (cinfo->output_scanline < cinfo->output_height) {
+    size_t y = cinfo->output_scanline;
+    jpeg_read_scanlines(cinfo, buffer, 1);
+    const JSAMPLE *in = buffer[0];
+    switch (cinfo->out_color_space) {
+      case JCS_YCbCr:
+        for (JDIMENSION x = 0; x < cinfo->output_width; x++) {
+          for (int c = 0; c < 3; c++) planes[c].samples[y * planes[c].bytes_per_row + x] = in[3 * x + (JDIMENSION)c];
+        }
+        break;
+      case JCS_CMYK:
+        cmyk_to_rgb(
+            in, planes[0].samples + y * planes[0].bytes_per_row, cinfo->output_width, cinfo->saw_Adobe_marker);
+        break;
+      default:
+        memcpy(planes[0].samples + y * planes[0].bytes_per_row, in, (size_t)cinfo->output_width * 3);
+    }
+  }
+}
+
+glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  if (setjmp(decoder->jump)) return GLP_JPEG_FAILED;
+  cinfo->dct_method = JDCT_ISLOW;
+  jpeg_start_decompress(cinfo);
+  if (cinfo->raw_data_out) {
+    decode_planes(decoder, planes);
+  } else {
+    decode_rows(decoder, planes);
+  }
+  jpeg_finish_decompress(cinfo);
+  return decoder->is_damaged ? GLP_JPEG_DAMAGED : GLP_JPEG_OK;
+}
+
+// ---- Encoder ---------------------------------------------------------------------------------------
+
+typedef struct {
+  struct jpeg_compress_struct cinfo;
+  struct jpeg_error_mgr errors;
+  struct jpeg_destination_mgr destination;
+  jmp_buf jump;
+  glp_jpeg_encoded *encoded;
+  size_t capacity;
+} encoder;
+
+[[noreturn]] static void encoder_error_exit(j_common_ptr cinfo) {
+  encoder *self = cinfo->client_data;
+  char message[JMSG_LENGTH_MAX];
+  self->errors.format_message(cinfo, message);
+  snprintf(self->encoded->message, sizeof self->encoded->message, "%s", message);
+  longjmp(self->jump, 1);
+}
+
+static void encoder_emit_message(j_common_ptr cinfo, int level) { (void)cinfo, (void)level; }
+static void encoder_output_message(j_common_ptr cinfo) { (void)cinfo; }
+
+// libjpeg's own memory destination starts at 4 KiB and loses its memory on an error.
+static void grow(encoder *self, size_t capacity) {
+  uint8_t *bytes = realloc(self->encoded->bytes, capacity);
+  if (bytes == NULL) ERREXIT1(&self->cinfo, JERR_OUT_OF_MEMORY, 0);
+  self->destination.next_output_byte = bytes + self->capacity;
+  self->destination.free_in_buffer = capacity - self->capacity;
+  self->encoded->bytes = bytes;
+  self->capacity = capacity;
+}
+
+static void start_output(j_compress_ptr cinfo) {
+  size_t pixels = (size_t)cinfo->image_width * cinfo->image_height;
+  grow(cinfo->client_data, 16384 + pixels / 4);
+}
+
+static boolean flush_output(j_compress_ptr cinfo) {
+  encoder *self = cinfo->client_data;
+  grow(self, 2 * self->capacity);
+  return TRUE;
+}
+
+static void finish_output(j_compress_ptr cinfo) {
+  encoder *self = cinfo->client_data;
+  self->encoded->size = self->capacity - self->destination.free_in_buffer;
+}
+
+// One row of MCUs at a time. Blocks at the right edge are filled by repeating the last sample of a row, blocks
+// at the bottom by repeating the last row: what libjpeg does for RGB, but not for planes.
+static void encode_planes(encoder *self, const glp_jpeg_picture *picture) {
+  struct jpeg_compress_struct *cinfo = &self->cinfo;
+  JSAMPROW rows[3][MAX_ROWS];
+  JSAMPARRAY arrays[3] = {rows[0], rows[1], rows[2]};
+  JSAMPARRAY padded[3] = {NULL, NULL, NULL};
+  size_t widths[3], heights[3];
+  JDIMENSION row_of_blocks = 0;
+
+  for (int c = 0; c < 3; c++) {
+    const jpeg_component_info *component = &cinfo->comp_info[c];
+    size_t x = c == 0 ? 1 : (size_t)picture->chroma_x, y = c == 0 ? 1 : (size_t)picture->chroma_y;
+    widths[c] = ((size_t)picture->width + x - 1) / x;
+    heights[c] = ((size_t)picture->height + y - 1) / y;
+    if (widths[c] % DCTSIZE == 0) continue;
+    padded[c] = cinfo->mem->alloc_sarray(
+        (j_common_ptr)cinfo, JPOOL_IMAGE, component->width_in_blocks * DCTSIZE,
+        (JDIMENSION)component->v_samp_factor * DCTSIZE);
+  }
+  while (cinfo->next_scanline < cinfo->image_height) {
+    for (int c = 0; c < 3; c++) {
+      const jpeg_component_info *component = &cinfo->comp_info[c];
+      size_t count = (size_t)component->v_samp_factor * DCTSIZE;
+      for (size_t i = 0; i < count; i++) {
+        size_t y = row_of_blocks * count + i;
+        if (y >= heights[c]) y = heights[c] - 1;
+        const uint8_t *row = picture->planes[c].samples + y * picture->planes[c].bytes_per_row;
+        if (padded[c] == NULL) {
+          rows[c][i] = (JSAMPROW)row;
+        } else {
+          rows[c][i] = padded[c][i];
+          memcpy(rows[c][i], row, widths[c]);
+          memset(rows[c][i] + widths[c], row[widths[c] - 1], component->width_in_blocks * DCTSIZE - widths[c]);
+        }
+      }
+    }
+    jpeg_write_raw_data(cinfo, arrays, (JDIMENSION)cinfo->max_v_samp_factor * DCTSIZE);
+    row_of_blocks++;
+  }
+}
+
+static void encode(encoder *self, const glp_jpeg_picture *picture) {
+  struct jpeg_compress_struct *cinfo = &self->cinfo;
+  jpeg_create_compress(cinfo);
+  self->destination = (struct jpeg_destination_mgr){
+      .init_destination = start_output,
+      .empty_output_buffer = flush_output,
+      .term_destination = finish_output,
+  };
+  cinfo->dest = &self->destination;
+  cinfo->image_width = (JDIMENSION)picture->width;
+  cinfo->image_height = (JDIMENSION)picture->height;
+  cinfo->input_components = 3;
+  cinfo->in_color_space = JCS_YCbCr;
+  jpeg_set_defaults(cinfo);
+  jpeg_set_quality(cinfo, picture->quality, TRUE);
+  cinfo->raw_data_in = TRUE;
+  cinfo->dct_method = JDCT_ISLOW;
+  cinfo->optimize_coding = picture->optimize;
+  cinfo->comp_info[0].h_samp_factor = picture->chroma_x;
+  cinfo->comp_info[0].v_samp_factor = picture->chroma_y;
+  for (int c = 1; c < 3; c++) cinfo->comp_info[c].h_samp_factor = cinfo->comp_info[c].v_samp_factor = 1;
+  jpeg_start_compress(cinfo, TRUE);
+  if (picture->icc != NULL && picture->icc_size > 0) {
+    jpeg_write_icc_profile(cinfo, picture->icc, (unsigned int)picture->icc_size);
+  }
+  encode_planes(self, picture);
+  jpeg_finish_compress(cinfo);
+}
+
+glp_jpeg_status glp_jpeg_encode(const glp_jpeg_picture *picture, glp_jpeg_encoded *encoded) {
+  *encoded = (glp_jpeg_encoded){};
+  encoder *self = calloc(1, sizeof *self);
+  if (self == NULL) {
+    snprintf(encoded->message, sizeof encoded->message, "out of memory");
+    return GLP_JPEG_FAILED;
+  }
+  self->encoded = encoded;
+  self->cinfo.err = jpeg_std_error(&self->errors);
+  self->errors.error_exit = encoder_error_exit;
+  self->errors.emit_message = encoder_emit_message;
+  self->errors.output_message = encoder_output_message;
+  self->cinfo.client_data = self;
+  glp_jpeg_status status = GLP_JPEG_OK;
+  if (setjmp(self->jump)) {
+    free(encoded->bytes);
+    encoded->bytes = NULL;
+    jpeg_destroy_compress(&self->cinfo);
+    free(self);
+    return GLP_JPEG_FAILED;
+  }
+  encode(self, picture);
+  jpeg_destroy_compress(&self->cinfo);
+  free(self);
+  return status;
+}
+
+void glp_jpeg_free(uint8_t *bytes) { free(bytes); }

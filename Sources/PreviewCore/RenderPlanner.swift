@@ -50,7 +50,7 @@ public struct RenderPlanner: Sendable {
     let layout = ViewLayout(
       format: format, crop: format.orientation.stored(crop, in: format.size),
       orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
-      placement: placement, view: view, maximumDirectTaps: tuning.maximumDirectTaps)
+      placement: placement, view: view, tuning: tuning)
     return PlannedView(
       name: view.name, size: placement.target, format: request.format, light: view.light,
       background: view.background, crop: layout.crop, passes: layout.passes(for: request.format))
@@ -74,7 +74,7 @@ private struct ViewLayout {
   let orientation: Orientation
   let placement: Placement
   let view: ViewConfiguration
-  let maximumDirectTaps: Int
+  let tuning: RenderTuning
 
   /// R'G'B' is what is filtered: the frame has no planes of luma and chroma, or light needs all three.
   private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
@@ -150,11 +150,17 @@ private struct ViewLayout {
 
   /// Which axis is cheaper to sum up first, where one pass over both would take too many taps.
   private func reduction(_ horizontal: SamplingMap, _ vertical: SamplingMap) -> Axis? {
-    let (across, down) = (horizontal.tapBound, vertical.tapBound)
-    let (direct, overflow) = across.multipliedReportingOverflow(by: down)
-    guard overflow || direct > maximumDirectTaps, across > 1, down > 1 else { return nil }
-    let horizontalFirst = horizontal.output.sampleCount * vertical.source.samples.count * across
-    let verticalFirst = vertical.output.sampleCount * horizontal.source.samples.count * down
-    return horizontalFirst <= verticalFirst ? .horizontal : .vertical
+    let (direct, overflow) = horizontal.tapBound.multipliedReportingOverflow(by: vertical.tapBound)
+    guard overflow || direct > tuning.maximumDirectTaps, horizontal.tapBound > 1, vertical.tapBound > 1 else {
+      return nil
+    }
+    return cost(ofFirst: horizontal, keeping: vertical) <= cost(ofFirst: vertical, keeping: horizontal)
+      ? .horizontal : .vertical
+  }
+
+  /// The taps of an intermediate that sums up along `first`; endless where it is too large for the device.
+  private func cost(ofFirst first: SamplingMap, keeping other: SamplingMap) -> Int {
+    let (outputs, samples) = (first.output.sampleCount, other.source.samples.count)
+    return max(outputs, samples) <= tuning.maximumTargetSide ? outputs * samples * first.tapBound : .max
   }
 }

@@ -26,6 +26,15 @@ public struct CropSpan: Sendable, Hashable {
   /// Where the plane's samples sit among the pixels.
   public let siting: ChromaSiting
 
+  /// A span of `length` pixels from `start` on.
+  public init(start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred) {
+    self.start = start
+    self.length = length
+    self.isReversed = isReversed
+    self.subsampling = subsampling
+    self.siting = siting
+  }
+
   /// The samples that belong to the span: those that touch it.
   public var samples: ClosedRange<Int> {
     start / subsampling...(start + length + subsampling - 1) / subsampling - 1
@@ -42,6 +51,14 @@ public struct PlacedSpan: Sendable, Hashable {
   public let length: Int
   /// Pixels to an output sample: 2 for the chroma of 4:2:0.
   public let step: Int
+
+  /// Of `target` pixels, `length` from `start` on are the picture's.
+  public init(target: Int, start: Int, length: Int, step: Int = 1) {
+    self.target = target
+    self.start = start
+    self.length = length
+    self.step = step
+  }
 
   /// Samples of the output plane.
   public var sampleCount: Int { (target + step - 1) / step }

@@ -22,7 +22,12 @@ public struct TapTable: Sendable, Equatable {
     let samples = (0..<map.output.sampleCount).map { index in
       map.coverage(of: index) > 0 ? map.taps(of: index) : [Tap(index: map.source.samples.lowerBound, weight: 0)]
     }
-    self.init(samples, coverage: samples.indices.map(map.coverage(of:)))
+    self.init(samples, coverage: TapTable.coverage(of: map))
+  }
+
+  /// How much of each output sample the picture takes, 0...1.
+  public static func coverage(of map: SamplingMap) -> [Double] {
+    (0..<map.output.sampleCount).map(map.coverage(of:))
   }
 
   private init(_ samples: [[Tap]], coverage: [Double]) {

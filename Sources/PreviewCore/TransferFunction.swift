@@ -1,7 +1,8 @@
 // Between encoded values and light: IEC 61966-2-1 (sRGB), both ways.
 internal import Glibc
 
-/// sRGB's transfer function on 0...1.
+/// sRGB's transfer function on 0...1; what Y'CbCr has beyond R'G'B' goes on along the curve above, and along its
+/// straight part below.
 public enum TransferFunction {
   /// Light from an encoded value.
   public static func linear(_ encoded: Double) -> Double {

@@ -8,6 +8,9 @@ struct SignalSource {
   private let background: SIMD3<Double>
   private let crop: Rectangle
   private let frame: Frame
+  private let model: ColorModel
+  private let planes: [PlaneDescription]
+  private let decoding: ColorConversion
 
   init(_ signal: Signal, of view: PlannedView, from frame: Frame) {
     self.signal = signal
@@ -15,25 +18,28 @@ struct SignalSource {
     self.background = view.background.codes
     self.crop = view.crop
     self.frame = frame
+    self.model = frame.format.pixelFormat.model
+    self.planes = frame.format.pixelFormat.planes
+    self.decoding = ColorConversion(rgbFrom: frame.format.color)
   }
 
   /// The signal's numbers at column `x`, row `y` of its own grid: R, G, B, or Y' as the first, or Cb, Cr as the
   /// last two.
   func values(x: Int, y: Int) -> SIMD3<Double> {
-    switch (signal, frame.format.pixelFormat.model) {
+    switch (signal, model) {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): [code(luma, x, y), 0, 0]
     case (.chroma, .ycbcr(_, let cb, let cr)): [0, code(cb, x, y), code(cr, x, y)]
     case (.rgb, .rgb(let red, let green, let blue, let alpha)):
       inLight(overBackground([code(red, x, y), code(green, x, y), code(blue, x, y)], alpha.map { code($0, x, y) }))
-    case (.rgb, .luma(let luma)): inLight(converted([code(luma, x, y), 128, 128]))
+    case (.rgb, .luma(let luma)): inLight(decoding([code(luma, x, y), 128, 128]))
     case (.rgb, .ycbcr(let luma, let cb, let cr)):
-      inLight(converted([code(luma, x, y), upsampled(cb, x, y), upsampled(cr, x, y)]))
+      inLight(decoding([code(luma, x, y), upsampled(cb, x, y), upsampled(cr, x, y)]))
     case (.luma, .rgb), (.chroma, .rgb), (.chroma, .luma): .zero
     }
   }
 
   private func code(_ component: Component, _ x: Int, _ y: Int) -> Double {
-    let texel = frame.format.pixelFormat.planes[component.plane].texel
+    let texel = planes[component.plane].texel
     let plane = frame.planes[component.plane]
     let column = x * component.texelStep + component.texelOffset
     let byte = plane.offset + y * plane.bytesPerRow + column * texel.byteCount
@@ -46,11 +52,6 @@ struct SignalSource {
   private func overBackground(_ color: SIMD3<Double>, _ alpha: Double?) -> SIMD3<Double> {
     guard let alpha else { return color }
     return color * (alpha / 255) + background * (1 - alpha / 255)
-  }
-
-  private func converted(_ codes: SIMD3<Double>) -> SIMD3<Double> {
-    ColorConversion(rgbFrom: frame.format.color)(codes)
-      .clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
   }
 
   private func inLight(_ color: SIMD3<Double>) -> SIMD3<Double> {

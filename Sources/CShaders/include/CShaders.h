@@ -1,1 +1,22 @@
+// The files of Resources/shaders, in the binary.
+#ifndef GLP_CSHADERS_H
+#define GLP_CSHADERS_H
 #include <stddef.h>
+
+/// A text that lives as long as the process; not ended by a zero.
+typedef struct {
+  const char *text;
+  size_t length;
+} glp_shader_text;
+
+extern const glp_shader_text glp_fullscreen_vert;
+extern const glp_shader_text glp_compose_frag;
+extern const glp_shader_text glp_reduce_frag;
+extern const glp_shader_text glp_taps_glsl;
+extern const glp_shader_text glp_light_glsl;
+extern const glp_shader_text glp_luma_glsl;
+extern const glp_shader_text glp_chroma_glsl;
+extern const glp_shader_text glp_rgb_glsl;
+extern const glp_shader_text glp_signals_glsl;
+
+#endif

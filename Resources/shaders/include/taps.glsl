@@ -1,0 +1,34 @@
+// Tap tables: for each sample along an axis `taps` entries (index of a source sample, weight), and after those of
+// all samples an entry (coverage, 0) a sample. Entries lie in rows of 2048, so that no table is too long.
+
+vec2 tableEntry(highp sampler2D table, int entry) {
+  return texelFetch(table, ivec2(entry & 2047, entry >> 11), 0).rg;
+}
+
+// Where a sample stands in a plane that is stored in bands, because it is wider or higher than a texture can be.
+// `bands`: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns of the plane.
+#ifdef IN_BANDS
+ivec2 inBands(ivec2 texel, ivec4 bands) {
+  ivec2 band = texel >> bands.xz;
+  return texel - (band << bands.xz) + band.yx * bands.wy;
+}
+#else
+#define inBands(texel, bands) (texel)
+#endif
+
+// Defines a function that sums up a signal around `position`: columns by one table, rows by another.
+#define WEIGHTED_SUM(NAME, FETCH, COLUMNS, ROWS, TAPS, SWAPS_AXES) \
+  vec3 NAME(ivec2 position) { \
+    vec3 sum = vec3(0.0); \
+    for (int y = 0; y < TAPS.y; ++y) { \
+      vec2 row = tableEntry(ROWS, position.y * TAPS.y + y); \
+      vec3 rowSum = vec3(0.0); \
+      for (int x = 0; x < TAPS.x; ++x) { \
+        vec2 column = tableEntry(COLUMNS, position.x * TAPS.x + x); \
+        ivec2 place = ivec2(column.x, row.x); \
+        rowSum += column.y * FETCH(SWAPS_AXES ? place.yx : place); \
+      } \
+      sum += row.y * rowSum; \
+    } \
+    return sum; \
+  }

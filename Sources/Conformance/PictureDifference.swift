@@ -1,0 +1,67 @@
+// How far two pictures of the same thing are apart.
+public import PreviewCore
+
+/// The difference of two pictures, channel by channel.
+public struct PictureDifference: Sendable, Equatable {
+  /// A sample at which the pictures differ most.
+  public struct Sample: Sendable, Equatable, CustomStringConvertible {
+    /// Index of the plane.
+    public let plane: Int
+    /// Column in the plane.
+    public let x: Int
+    /// Row in the plane.
+    public let y: Int
+    /// 0...3 for R, G, B, A; 0 in planes of Y'CbCr.
+    public let channel: Int
+    /// What should be there.
+    public let expected: UInt8
+    /// What is there.
+    public let actual: UInt8
+
+    /// For example `plane 0 (3, 4) channel 1: 17 instead of 12`.
+    public var description: String {
+      "plane \(plane) (\(x), \(y)) channel \(channel): \(actual) instead of \(expected)"
+    }
+  }
+
+  /// The largest difference of any channel of any sample; 256 where size or format differ.
+  public let worst: Int
+  /// Where it is; nil where nothing differs, or nothing can be compared.
+  public let worstSample: Sample?
+  /// How many channels of samples differ at all.
+  public let differing: Int
+  /// How many were compared.
+  public let compared: Int
+
+  /// Compares every channel of every sample, alpha too.
+  public init(expected: Picture, actual: Picture) {
+    guard expected.size == actual.size, expected.format == actual.format,
+      expected.planes.map(\.size) == actual.planes.map(\.size)
+    else {
+      (worst, worstSample, differing, compared) = (256, nil, 0, 0)
+      return
+    }
+    var worst = 0
+    var worstSample: Sample?
+    var differing = 0
+    var compared = 0
+    let channels = expected.format.bytesPerSample
+    for (index, (one, other)) in zip(expected.planes, actual.planes).enumerated() {
+      for y in 0..<one.size.height {
+        for byte in 0..<one.size.width * channels {
+          let a = expected.bytes[one.offset + y * one.bytesPerRow + byte]
+          let b = actual.bytes[other.offset + y * other.bytesPerRow + byte]
+          compared += 1
+          guard a != b else { continue }
+          differing += 1
+          let difference = abs(Int(a) - Int(b))
+          guard difference > worst else { continue }
+          worst = difference
+          worstSample = Sample(
+            plane: index, x: byte / channels, y: y, channel: byte % channels, expected: a, actual: b)
+        }
+      }
+    }
+    (self.worst, self.worstSample, self.differing, self.compared) = (worst, worstSample, differing, compared)
+  }
+}

@@ -1,0 +1,61 @@
+// Frames made of numbers, the same on every machine: what renderers are compared on.
+public import PreviewCore
+
+/// Numbers that look random and are the same everywhere (Steele, Lea and Flood's SplitMix64).
+public struct SplitMix64: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Equal seeds give equal numbers.
+  public init(seed: UInt64) { state = seed }
+
+  /// The next number.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+}
+
+/// What is in a synthetic frame.
+public enum FrameContent: Sendable, Hashable, CaseIterable {
+  /// Every byte by chance: the hardest for filters.
+  case noise
+  /// Bytes that change slowly, a slope in each direction.
+  case smooth
+  /// Nothing but the lowest and the highest code.
+  case extremes
+}
+
+extension Frame {
+  /// A frame of any format; rows have a few bytes of padding, filled with what no picture should show.
+  ///
+  /// - Parameters:
+  ///   - format: what it is.
+  ///   - content: what is in it.
+  ///   - seed: equal seeds give equal frames.
+  ///   - padding: bytes after each row.
+  public static func synthetic(
+    _ format: FrameFormat, _ content: FrameContent, seed: UInt64, padding: Int = 0
+  ) throws(FrameError) -> Frame {
+    var random = SplitMix64(seed: seed)
+    var bytes: [UInt8] = []
+    var planes: [FramePlane] = []
+    for (index, plane) in format.pixelFormat.planes.enumerated() {
+      let row = plane.tightBytesPerRow(of: format.size)
+      planes.append(FramePlane(offset: bytes.count, bytesPerRow: row + padding))
+      for y in 0..<plane.texels(of: format.size).height {
+        for x in 0..<row {
+          switch content {
+          case .noise: bytes.append(UInt8.random(in: 0...255, using: &random))
+          case .smooth: bytes.append(UInt8(truncatingIfNeeded: 16 + index * 40 + x * 3 / 2 + y))
+          case .extremes: bytes.append(Bool.random(using: &random) ? 255 : 0)
+          }
+        }
+        bytes += [UInt8](repeating: 0xA5, count: padding)
+      }
+    }
+    return try Frame(format, bytes: bytes, planes: planes)
+  }
+}

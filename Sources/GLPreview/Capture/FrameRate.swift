@@ -1,0 +1,40 @@
+// How often frames come, and so when: exactly, so that an hour of 30000/1001 does not drift.
+
+/// Frames in a second, as a fraction.
+struct FrameRate: Sendable, Hashable {
+  /// Frames in `denominator` seconds, positive.
+  let numerator: Int
+  /// Positive.
+  let denominator: Int
+
+  /// Nil unless both are 1...1,000,000,000.
+  init?(numerator: Int, denominator: Int) {
+    guard (1...1_000_000_000).contains(numerator), (1...1_000_000_000).contains(denominator) else {
+      return nil
+    }
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  /// To a thousandth of a frame; nil unless 0.001...1000 frames a second.
+  init?(_ framesPerSecond: Double) {
+    guard framesPerSecond >= 0.001, framesPerSecond <= 1000 else { return nil }
+    self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
+  }
+
+  /// What is taken where nothing is said.
+  static let usual = FrameRate(numerator: 30)
+
+  private init(numerator: Int) {
+    self.numerator = numerator
+    self.denominator = 1
+  }
+
+  /// When frame `index` is due, counted from frame 0, to the nanosecond.
+  func time(of index: Int) -> Duration {
+    // Whole periods first: index * denominator would overflow after some years.
+    let (periods, frames) = index.quotientAndRemainder(dividingBy: numerator)
+    let (seconds, rest) = (frames * denominator).quotientAndRemainder(dividingBy: numerator)
+    return .seconds(periods * denominator + seconds) + .nanoseconds(rest * 1_000_000_000 / numerator)
+  }
+}

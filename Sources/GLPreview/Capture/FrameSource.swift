@@ -1,0 +1,56 @@
+// Where the picture's way begins: something that gives frames, and how it says that it can't.
+public import PreviewCore
+
+/// Gives frames one after another. Ask for one at a time.
+public protocol FrameSource: Sendable {
+  /// What the user called it, for messages: a path, `-`, `pattern:smpte`.
+  var name: String { get }
+
+  /// The next frame, or nil when there is none left.
+  ///
+  /// - Throws: `SourceError` where the frame can't be had; the next call tries the one after it. Where the task
+  ///   is cancelled while a stream has nothing to read, `CancellationError`.
+  func nextFrame() async throws -> Frame?
+
+  /// Starts again from the first frame, which counts as 0 again.
+  ///
+  /// - Throws: `SourceError` where the source is a stream that has gone by.
+  func rewind() async throws
+}
+
+/// A source that can't be opened, or can't go on.
+public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What a caller can do about it.
+  public enum Kind: Sendable, Hashable {
+    /// There is no such file.
+    case notFound
+    /// It is there, but can't be read: permissions, a directory, a disk that fails.
+    case unreadable
+    /// What is in it is cut short, corrupt or of no known format.
+    case badData
+    /// What was asked of it makes no sense, or is not supported.
+    case badRequest
+  }
+
+  /// What a caller can do about it.
+  public let kind: Kind
+  /// The source's name.
+  public let path: String
+  /// Why, without the path, in one line.
+  public let reason: String
+
+  /// `reason` and `path` are shown to the user.
+  public init(_ kind: Kind, path: String, reason: String) {
+    self.kind = kind
+    self.path = path
+    self.reason = reason
+  }
+
+  /// `PATH: reason` in one line, whatever characters the path is made of.
+  public var description: String {
+    let scalars = "\(path): \(reason)".unicodeScalars.map { scalar in
+      scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar
+    }
+    return String(String.UnicodeScalarView(scalars))
+  }
+}

@@ -1,0 +1,47 @@
+// A still: a source of one frame, decoded when it is opened, so that what is wrong with it is known then.
+internal import PreviewCore
+
+/// One JPEG or PNG.
+actor ImageFileSource: FrameSource {
+  nonisolated let name: String
+  private let frame: Frame
+  private var isGiven = false
+
+  /// What a still's bytes are.
+  enum Format {
+    case jpeg
+    case png
+  }
+
+  /// Decodes all that is left of `stream`.
+  init(_ format: Format, _ stream: consuming ByteStream, _ options: SourceOptions) throws {
+    // Samples never take more than 8 bytes a pixel uncompressed, and metadata not more than a few megabytes.
+    let pixels = min(options.maximumPixels, 1 << 40)
+    guard let bytes = try stream.readAll(limit: 8 * pixels + 64 << 20) else {
+      throw SourceError(.badData, path: stream.path, reason: "is larger than any picture within the limits")
+    }
+    try self.init(format, bytes, name: stream.path, options)
+  }
+
+  /// Decodes `bytes`.
+  init(_ format: Format, _ bytes: [UInt8], name: String, _ options: SourceOptions) throws(SourceError) {
+    self.name = name
+    do throws(CodecError) {
+      let decoded =
+        switch format {
+        case .jpeg: try JPEGDecoder.decode(bytes, maximumPixels: options.maximumPixels)
+        case .png: try PNGDecoder.decode(bytes, maximumPixels: options.maximumPixels)
+        }
+      frame = decoded.with(color: options.color)
+    } catch {
+      throw SourceError(.badData, path: name, reason: error.description)
+    }
+  }
+
+  func nextFrame() -> Frame? {
+    defer { isGiven = true }
+    return isGiven ? nil : frame
+  }
+
+  func rewind() { isGiven = false }
+}

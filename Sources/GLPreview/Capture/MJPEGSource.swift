@@ -1,0 +1,103 @@
+// JPEGs one after another: what webcams and multipart streams are when saved, and what pipes bring.
+internal import PreviewCore
+
+/// The pictures of a run of JPEGs.
+actor MJPEGSource: FrameSource {
+  nonisolated let name: String
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let options: SourceOptions
+  private let rate: FrameRate
+  private var pictures: MJPEGReader
+  private var waiting: [UInt8]?
+  private var sequence = 0
+
+  /// Goes on after `first`, a picture that was read already.
+  init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {
+    name = pictures.path
+    queue = ReadingQueue(named: pictures.path)
+    rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
+    waiting = first
+    self.options = options
+    self.pictures = pictures
+  }
+
+  func nextFrame() throws -> Frame? {
+    let index = sequence
+    do {
+      guard let picture = try waiting ?? pictures.next() else { return nil }
+      waiting = nil
+      sequence += 1
+      // A file is what it is; a stream goes on after a smeared frame.
+      let frame = try JPEGDecoder.decode(
+        picture, maximumPixels: options.maximumPixels,
+        damage: pictures.isRegularFile ? .isAnError : .isTolerated)
+      return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
+    } catch let error as CodecError {
+      throw SourceError(.badData, path: name, reason: "frame \(index): \(error)")
+    } catch let error as MJPEGReader.Failure {
+      throw SourceError(.badData, path: name, reason: "frame \(index) \(error)")
+    }
+  }
+
+  func rewind() throws {
+    try pictures.rewind()
+    waiting = nil
+    sequence = 0
+  }
+}
+
+/// Reads one picture after another, encoded as they are.
+struct MJPEGReader: ~Copyable {
+  private var stream: ByteStream
+  private var splitter: MJPEGSplitter
+
+  /// Why there is no picture where there should be one.
+  enum Failure: Error, CustomStringConvertible {
+    case cutShort
+    case tooLarge(limit: Int)
+
+    var description: String {
+      switch self {
+      case .cutShort: "is cut short: the data ends before its end marker"
+      case .tooLarge(let limit): "is larger than \(limit >> 20) MiB"
+      }
+    }
+  }
+
+  init(_ stream: consuming ByteStream, maximumPixels: Int) {
+    // Noise at quality 100 takes less than 3 bytes a pixel.
+    splitter = MJPEGSplitter(pictureLimit: 3 * min(maximumPixels, 1 << 40) + 1 << 20)
+    self.stream = stream
+  }
+
+  var path: String { stream.path }
+  var isRegularFile: Bool { stream.isRegularFile }
+
+  /// The next picture from its SOI to its EOI; nil at the end.
+  mutating func next() throws -> [UInt8]? {
+    var picture: [UInt8]?
+    do {
+      while picture == nil {
+        let isMore = try stream.take { (bytes) throws(MJPEGSplitter.TooLarge) in
+          let (count, found) = try splitter.take(bytes)
+          picture = found
+          return count
+        }
+        guard isMore else { break }
+      }
+    } catch is MJPEGSplitter.TooLarge {
+      throw Failure.tooLarge(limit: splitter.pictureLimit)
+    }
+    if picture == nil, !splitter.partialPicture.isEmpty {
+      splitter = MJPEGSplitter(pictureLimit: splitter.pictureLimit)
+      throw Failure.cutShort
+    }
+    return picture
+  }
+
+  mutating func rewind() throws(SourceError) {
+    try stream.rewind()
+    splitter = MJPEGSplitter(pictureLimit: splitter.pictureLimit)
+  }
+}

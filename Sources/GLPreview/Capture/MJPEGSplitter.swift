@@ -1,0 +1,142 @@
+// Finds the pictures in a run of JPEGs by walking their marker segments (T.81, B.1): an EOI inside a segment,
+// as embedded thumbnails have one, is not the picture's. No I/O here: bytes go in, pictures come out.
+
+/// Cuts a stream of JPEGs into pictures. What stands between them (padding, multipart headers) is let go.
+struct MJPEGSplitter {
+  /// Bytes of one picture that are kept at most.
+  let pictureLimit: Int
+  /// What is there of the picture that has begun; empty between pictures.
+  private(set) var partialPicture: [UInt8] = []
+  private var state = State.betweenPictures
+
+  private enum State {
+    /// Looking for FF D8 FF.
+    case betweenPictures
+    case sawFF
+    case sawStart
+    /// In a picture: looking for the FF of the next marker.
+    case betweenSegments
+    /// In a picture, after an FF: this byte is the marker's code, or more FF.
+    case atMarker
+    /// The two bytes of a segment's length, which counts them too.
+    case lengthHigh(isScan: Bool)
+    case lengthLow(Int, isScan: Bool)
+    case inSegment(remaining: Int, isScan: Bool)
+    /// Entropy-coded data; FF 00 and FF D0...D7 belong to it.
+    case inScan
+    case inScanAfterFF
+  }
+
+  /// One picture is larger than the limit.
+  struct TooLarge: Error {}
+
+  init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
+
+  /// Takes bytes up to the end of a picture, or all.
+  ///
+  /// - Returns: how many bytes were taken, and the picture that ended with the last of them.
+  mutating func take(_ bytes: ArraySlice<UInt8>) throws(TooLarge) -> (count: Int, picture: [UInt8]?) {
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      if let run = longRun(in: bytes[index...]) {
+        try keep(bytes[index..<(index + run)])
+        index += run
+        continue
+      }
+      let byte = bytes[index]
+      index += 1
+      if let picture = try step(byte) { return (index - bytes.startIndex, picture) }
+    }
+    return (bytes.count, nil)
+  }
+
+  /// How many bytes from here on can be kept without looking at each by `step`; nil where each must be.
+  private mutating func longRun(in bytes: ArraySlice<UInt8>) -> Int? {
+    switch state {
+    case .inScan:
+      let run = (bytes.firstIndex(of: 0xFF) ?? bytes.endIndex) - bytes.startIndex
+      return run > 0 ? run : nil
+    case .inSegment(let remaining, let isScan):
+      let run = min(remaining, bytes.count)
+      state =
+        run < remaining
+        ? .inSegment(remaining: remaining - run, isScan: isScan) : (isScan ? .inScan : .betweenSegments)
+      return run
+    default: return nil
+    }
+  }
+
+  private mutating func keep(_ bytes: ArraySlice<UInt8>) throws(TooLarge) {
+    guard partialPicture.count + bytes.count <= pictureLimit else {
+      state = .betweenPictures
+      partialPicture = []
+      throw TooLarge()
+    }
+    partialPicture += bytes
+  }
+
+  private mutating func step(_ byte: UInt8) throws(TooLarge) -> [UInt8]? {
+    switch state {
+    case .betweenPictures:
+      if byte == 0xFF { state = .sawFF }
+      return nil
+    case .sawFF:
+      state = byte == 0xD8 ? .sawStart : byte == 0xFF ? .sawFF : .betweenPictures
+      return nil
+    case .sawStart:
+      guard byte == 0xFF else {
+        state = .betweenPictures
+        return nil
+      }
+      partialPicture = [0xFF, 0xD8, 0xFF]
+      state = .atMarker
+      return nil
+    default:
+      try keep([byte])
+      return stepInPicture(byte)
+    }
+  }
+
+  private mutating func stepInPicture(_ byte: UInt8) -> [UInt8]? {
+    switch state {
+    case .atMarker: return stepAtMarker(byte)
+    case .inScanAfterFF:
+      switch byte {
+      case 0x00, 0xD0...0xD7: state = .inScan
+      default: return stepAtMarker(byte)
+      }
+    case .betweenSegments: if byte == 0xFF { state = .atMarker }
+    case .inScan: if byte == 0xFF { state = .inScanAfterFF }
+    case .lengthHigh(let isScan): state = .lengthLow(Int(byte) << 8, isScan: isScan)
+    case .lengthLow(let high, let isScan):
+      let remaining = max(high + Int(byte) - 2, 0)
+      if remaining > 0 {
+        state = .inSegment(remaining: remaining, isScan: isScan)
+      } else {
+        state = isScan ? .inScan : .betweenSegments
+      }
+    case .betweenPictures, .sawFF, .sawStart, .inSegment: break
+    }
+    return nil
+  }
+
+  private mutating func stepAtMarker(_ code: UInt8) -> [UInt8]? {
+    switch code {
+    case 0xFF: break
+    case 0xD9:
+      defer { partialPicture = [] }
+      state = .betweenPictures
+      return partialPicture
+    case 0xD8:
+      // The next picture begins and this one has no end: some cameras leave it out.
+      let picture = Array(partialPicture.dropLast(2))
+      partialPicture = [0xFF, 0xD8]
+      state = .betweenSegments
+      return picture
+    case 0x00, 0x01, 0xD0...0xD7: state = .betweenSegments
+    case 0xDA: state = .lengthHigh(isScan: true)
+    default: state = .lengthHigh(isScan: false)
+    }
+    return nil
+  }
+}

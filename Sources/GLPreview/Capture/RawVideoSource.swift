@@ -1,0 +1,63 @@
+// Frames with nothing around them: the user says what they are, the bytes can't.
+internal import PreviewCore
+
+/// Raw frames of one format and size, one after another.
+actor RawVideoSource: FrameSource {
+  nonisolated let name: String
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let format: FrameFormat
+  private let byteCount: Int
+  private let rate: FrameRate
+  private var stream: ByteStream
+  private var sequence = 0
+
+  /// Checks that a regular file is a whole number of frames.
+  init(
+    _ stream: consuming ByteStream, _ pixelFormat: PixelFormat, _ size: Size, _ options: SourceOptions
+  ) throws(SourceError) {
+    name = stream.path
+    guard size.width > 0, size.height > 0 else {
+      throw SourceError(.badRequest, path: stream.path, reason: "frames of \(size) have no pixels")
+    }
+    do throws(CodecError) {
+      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
+    } catch {
+      throw SourceError(.badRequest, path: stream.path, reason: error.description)
+    }
+    guard let byteCount = pixelFormat.tightByteCount(of: size) else {
+      throw SourceError(.badRequest, path: stream.path, reason: "frames of \(size) are too large")
+    }
+    if let count = stream.remainingByteCount, count % byteCount != 0 {
+      throw SourceError(
+        .badData, path: stream.path,
+        reason: "\(count) bytes are not a whole number of \(size) \(pixelFormat) frames of \(byteCount) bytes"
+      )
+    }
+    // Cameras' formats sit chroma left; R'G'B' takes no notice of any of it.
+    let color =
+      pixelFormat.isRGB
+      ? .jfif : ColorDescription(guessedFor: size, matrix: nil, range: nil, siting: .left)
+    format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
+    rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
+    queue = ReadingQueue(named: stream.path)
+    self.byteCount = byteCount
+    self.stream = stream
+  }
+
+  func nextFrame() throws -> Frame? {
+    let bytes = try stream.read(byteCount)
+    guard !bytes.isEmpty else { return nil }
+    guard bytes.count == byteCount else {
+      throw SourceError(
+        .badData, path: name, reason: "frame \(sequence) is cut short: \(bytes.count) of \(byteCount) bytes")
+    }
+    defer { sequence += 1 }
+    return try Frame(tight: format, bytes: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+  }
+
+  func rewind() throws {
+    try stream.rewind()
+    sequence = 0
+  }
+}

@@ -1,0 +1,113 @@
+// From what the user typed to a source. Files are told apart by their first bytes: names lie.
+internal import PreviewCore
+
+/// A source's name as it is typed: a path, `-` for standard input, `pattern:NAME[,size=WxH][,fps=N]`.
+///
+/// ```swift
+/// let source = try await SourceLocator("street.jpg").open()
+/// let frame = try await source.nextFrame()
+/// ```
+public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
+  /// As it was typed.
+  public let description: String
+
+  /// Looks at nothing yet.
+  public init(_ text: String) { description = text }
+
+  /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
+  ///
+  /// JPEG, PNG and Y4M are known by their first bytes. A file of JPEG bytes is one picture, unless it is called
+  /// `.mjpeg` or `.mjpg`; on standard input and other streams JPEGs are frames one after another, unless the
+  /// first says that it is a still of several parts. With `inputFormat` all of it is raw frames.
+  ///
+  /// - Throws: `SourceError`; `CancellationError` where the task is cancelled while waiting for a stream.
+  public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {
+    if let rate = options.framesPerSecond, FrameRate(rate) == nil {
+      throw badRequest("\(rate) frames a second are not within 0.001...1000")
+    }
+    guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
+    if let pattern = dropPrefix("pattern:") { return try TestPatternSource(pattern, options) }
+    for prefix in ["/dev/video", "/dev/v4l/", "rtsp:", "rtsps:", "http:", "https:", "exec:"] {
+      guard dropPrefix(prefix) == nil else {
+        throw badRequest("\(prefix) sources are not supported yet by this build")
+      }
+    }
+    return try await SourceOpener(path: description, options: options).open()
+  }
+
+  private func dropPrefix(_ prefix: String) -> Substring? {
+    description.hasPrefix(prefix) ? description.dropFirst(prefix.count) : nil
+  }
+
+  private func badRequest(_ reason: String) -> SourceError {
+    SourceError(.badRequest, path: description, reason: reason)
+  }
+}
+
+/// Opens one file; an actor, so that waiting for a pipe's writer happens on a thread of its own.
+private actor SourceOpener {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let path: String
+  private let options: SourceOptions
+
+  init(path: String, options: SourceOptions) {
+    queue = ReadingQueue(named: path)
+    self.path = path
+    self.options = options
+  }
+
+  func open() throws -> any FrameSource {
+    var stream = path == "-" ? try ByteStream.standardInput() : try ByteStream(opening: path)
+    guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
+    if let format = options.inputFormat { return try openRaw(stream, format) }
+
+    let start = try stream.peek(16)
+    if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
+    if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
+    let isPicture = start.starts(with: [0xFF, 0xD8, 0xFF])
+    if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
+      return MJPEGSource(MJPEGReader(stream, maximumPixels: options.maximumPixels), options)
+    }
+    guard isPicture else {
+      throw SourceError(
+        .badData, path: path,
+        reason: "is not a JPEG, PNG or Y4M; raw frames need --input-format and --input-size")
+    }
+    if path != "-", stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
+    return try openJPEGs(stream)
+  }
+
+  private func openRaw(_ stream: consuming ByteStream, _ format: PixelFormat) throws -> any FrameSource {
+    guard let size = options.inputSize else {
+      throw SourceError(.badRequest, path: path, reason: "raw \(format) frames need a size (--input-size)")
+    }
+    return try RawVideoSource(stream, format, size, options)
+  }
+
+  /// JPEGs from a stream: frames, unless the first says that others are parts of it, as phones' stills do.
+  private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
+    var pictures = MJPEGReader(stream, maximumPixels: options.maximumPixels)
+    do {
+      guard let first = try pictures.next() else {
+        throw SourceError(.badData, path: path, reason: "is not a JPEG")
+      }
+      if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
+        return try ImageFileSource(.jpeg, first, name: path, options)
+      }
+      return MJPEGSource(pictures, first: first, options)
+    } catch let error as MJPEGReader.Failure {
+      throw SourceError(.badData, path: path, reason: "frame 0 \(error)")
+    }
+  }
+
+  private var isNamedMJPEG: Bool {
+    let name = path.lowercased()
+    return name.hasSuffix(".mjpeg") || name.hasSuffix(".mjpg")
+  }
+
+  /// Whether a picture begins in `bytes`: saved multipart streams begin with a boundary.
+  private func hasPicture(_ bytes: [UInt8]) -> Bool {
+    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0xFF, 0xD8, 0xFF]) }
+  }
+}

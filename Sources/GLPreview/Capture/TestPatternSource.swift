@@ -1,0 +1,69 @@
+// Pictures made here, for trying things out without a camera: endless, the same on every machine.
+internal import PreviewCore
+
+/// Gives a test pattern for ever.
+actor TestPatternSource: FrameSource {
+  nonisolated let name: String
+  private let pattern: TestPattern
+  private let format: FrameFormat
+  private let rate: FrameRate
+  /// Drawn once for patterns that stand still.
+  private let still: [UInt8]?
+  private var sequence = 0
+
+  /// Reads `NAME[,size=WxH][,fps=N]`; what it says wins over `options`.
+  init(_ text: Substring, _ options: SourceOptions) throws(SourceError) {
+    name = "pattern:\(text)"
+    func badRequest(_ reason: String) -> SourceError {
+      SourceError(.badRequest, path: "pattern:\(text)", reason: reason)
+    }
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
+    guard let pattern = words.first.flatMap({ TestPattern(rawValue: String($0)) }) else {
+      let names = TestPattern.allCases.map(\.rawValue).joined(separator: ", ")
+      throw badRequest("no such pattern; there are \(names)")
+    }
+    var size = options.inputSize ?? Size(width: 1280, height: 720)
+    var rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
+    for word in words.dropFirst() {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      switch (parts[0], parts.count == 2 ? parts[1] : "") {
+      case ("size", let value):
+        guard let asked = Self.size(value) else { throw badRequest("size=\(value) is not WIDTHxHEIGHT") }
+        size = asked
+      case ("fps", let value):
+        guard let asked = Double(value).flatMap({ FrameRate($0) }) else {
+          throw badRequest("fps=\(value) is not within 0.001...1000")
+        }
+        rate = asked
+      default: throw badRequest("\"\(word)\" is neither size=WxH nor fps=N")
+      }
+    }
+    guard size.width > 0, size.height > 0 else { throw badRequest("a picture of \(size) has no pixels") }
+    do throws(CodecError) {
+      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
+    } catch {
+      throw badRequest(error.description)
+    }
+    self.pattern = pattern
+    self.rate = rate
+    format = FrameFormat(.rgba, size, color: .jfif)
+    still = pattern.isStill ? pattern.draw(size, frame: 0) : nil
+  }
+
+  func nextFrame() throws -> Frame? {
+    defer { sequence += 1 }
+    return try Frame(
+      tight: format, bytes: still ?? pattern.draw(format.size, frame: sequence), sequence: sequence,
+      timestamp: rate.time(of: sequence))
+  }
+
+  func rewind() { sequence = 0 }
+
+  private static func size(_ text: Substring) -> Size? {
+    let sides = text.split(separator: "x", omittingEmptySubsequences: false)
+    guard sides.count == 2, sides.allSatisfy({ (1...9).contains($0.utf8.count) && $0.first != "+" }),
+      let width = Int(sides[0]), let height = Int(sides[1])
+    else { return nil }
+    return Size(width: width, height: height)
+  }
+}

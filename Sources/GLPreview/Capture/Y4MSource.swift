@@ -1,0 +1,165 @@
+// YUV4MPEG2, what video tools write into each other's pipes: a line of text, then for each frame a line that
+// begins with FRAME and the planes. The format is mjpegtools' (yuv4mpeg(5)); C and X tags as FFmpeg writes them.
+internal import PreviewCore
+
+/// What the first line of a Y4M says.
+struct Y4MHeader: Sendable, Hashable {
+  let format: FrameFormat
+  let rate: FrameRate
+  /// Bytes of a frame, without its line.
+  let byteCount: Int
+
+  /// What a line may be long: headers in the wild stay below 150 bytes.
+  static let lineLimit = 1024
+  static let signature = Array("YUV4MPEG2 ".utf8)
+
+  /// Reads the first line, without its newline.
+  ///
+  /// - Throws: `Y4MError`.
+  init(parsing line: [UInt8], _ options: SourceOptions) throws(Y4MError) {
+    var width: Int?
+    var height: Int?
+    var rate: FrameRate?
+    var chroma = "420jpeg"
+    var range: QuantizationRange?
+    let tags = line.split(separator: UInt8(ascii: " "))
+    guard tags.first?.elementsEqual(Self.signature.dropLast()) == true else {
+      throw Y4MError("not a Y4M")
+    }
+    for tag in tags.dropFirst() {
+      let value = String(decoding: tag.dropFirst(), as: UTF8.self)
+      switch tag.first {
+      case UInt8(ascii: "W"): width = try Self.side(value, "W")
+      case UInt8(ascii: "H"): height = try Self.side(value, "H")
+      case UInt8(ascii: "F"): rate = try Self.rate(value)
+      case UInt8(ascii: "C"): chroma = value
+      case UInt8(ascii: "X"): range = Self.range(value) ?? range
+      // I (interlacing), A (pixel aspect), and what the future brings.
+      default: break
+      }
+    }
+    guard let width, let height else { throw Y4MError("Y4M header has no \(width == nil ? "W" : "H")") }
+    let size = Size(width: width, height: height)
+    do throws(CodecError) {
+      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
+    } catch {
+      throw Y4MError(error.description)
+    }
+    let (pixelFormat, siting) = try Self.layout(chroma)
+    guard let byteCount = pixelFormat.tightByteCount(of: size) else {
+      throw Y4MError("frames of \(size) are too large")
+    }
+    let color = ColorDescription(guessedFor: size, matrix: nil, range: range, siting: siting)
+    self.format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
+    self.rate = rate ?? options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
+    self.byteCount = byteCount
+  }
+
+  private static func side(_ text: String, _ tag: String) throws(Y4MError) -> Int {
+    guard let side = decimal(text), side > 0 else {
+      throw Y4MError("Y4M header has a bad \(tag): \"\(text)\"")
+    }
+    return side
+  }
+
+  /// `30000:1001`; `0:0` says that nobody knows.
+  private static func rate(_ text: String) throws(Y4MError) -> FrameRate? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
+      throw Y4MError("Y4M header has a bad F: \"\(text)\"")
+    }
+    guard numerator > 0, denominator > 0 else { return nil }
+    guard let rate = FrameRate(numerator: numerator, denominator: denominator) else {
+      throw Y4MError("Y4M header has a bad F: \"\(text)\"")
+    }
+    return rate
+  }
+
+  /// Digits alone, no sign, at most nine of them.
+  private static func decimal(_ text: some StringProtocol) -> Int? {
+    guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      return nil
+    }
+    return Int(text)
+  }
+
+  private static func range(_ tag: String) -> QuantizationRange? {
+    switch tag {
+    case "COLORRANGE=FULL": .full
+    case "COLORRANGE=LIMITED": .limited
+    default: nil
+    }
+  }
+
+  private static func layout(_ chroma: String) throws(Y4MError) -> (PixelFormat, ChromaSiting) {
+    switch chroma {
+    case "420", "420jpeg": (.i420, .centred)
+    // 420paldv has Cb and Cr on alternate lines; that half line is let go.
+    case "420mpeg2", "420paldv": (.i420, .left)
+    case "422": (.yuv422p, .left)
+    case "411": (.yuv411p, .left)
+    case "444": (.yuv444p, .left)
+    case "mono": (.grey, .left)
+    default:
+      throw Y4MError(
+        "Y4M of \"\(chroma)\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
+    }
+  }
+}
+
+/// Why a Y4M can't be read, in one line.
+struct Y4MError: Error, Hashable, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// The frames of a Y4M.
+actor Y4MSource: FrameSource {
+  nonisolated let name: String
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let header: Y4MHeader
+  private var stream: ByteStream
+  private var sequence = 0
+
+  /// Reads the header.
+  init(_ stream: consuming ByteStream, _ options: SourceOptions) throws {
+    var stream = stream
+    guard let line = try stream.readLine(limit: Y4MHeader.lineLimit) else {
+      throw SourceError(.badData, path: stream.path, reason: "Y4M header has no end")
+    }
+    do throws(Y4MError) {
+      header = try Y4MHeader(parsing: line, options)
+    } catch {
+      throw SourceError(.badData, path: stream.path, reason: error.description)
+    }
+    name = stream.path
+    queue = ReadingQueue(named: stream.path)
+    self.stream = stream
+  }
+
+  func nextFrame() throws -> Frame? {
+    guard try !stream.peek(1).isEmpty else { return nil }
+    guard let line = try stream.readLine(limit: Y4MHeader.lineLimit),
+      line.starts(with: "FRAME".utf8), line.count == 5 || line[5] == UInt8(ascii: " ")
+    else { throw badFrame("does not begin with FRAME") }
+    let bytes = try stream.read(header.byteCount)
+    guard bytes.count == header.byteCount else {
+      throw badFrame("is cut short: \(bytes.count) of \(header.byteCount) bytes")
+    }
+    defer { sequence += 1 }
+    return try Frame(
+      tight: header.format, bytes: bytes, sequence: sequence, timestamp: header.rate.time(of: sequence))
+  }
+
+  func rewind() throws {
+    try stream.rewind()
+    _ = try stream.readLine(limit: Y4MHeader.lineLimit)
+    sequence = 0
+  }
+
+  private func badFrame(_ reason: String) -> SourceError {
+    SourceError(.badData, path: name, reason: "frame \(sequence) \(reason)")
+  }
+}

@@ -1,0 +1,39 @@
+// What a codec could not do, and why, in one line. Codecs know no files: who calls them says which file it was.
+internal import PreviewCore
+
+/// A picture that could not be decoded or encoded.
+package struct CodecError: Error, Hashable, CustomStringConvertible {
+  /// What is wrong, for who wants to act on it.
+  package enum Kind: Sendable, Hashable {
+    /// The bytes are of some other format.
+    case unrecognized
+    /// The bytes end before the picture does.
+    case cutShort
+    /// The bytes contradict themselves or the format.
+    case damaged
+    /// A valid picture that this codec does not read, or cannot write.
+    case unsupported
+    /// More pixels than are allowed.
+    case tooLarge
+  }
+
+  /// What is wrong.
+  package let kind: Kind
+  /// One line: "JPEG is cut short".
+  package let description: String
+
+  init(_ kind: Kind, _ description: String) {
+    self.kind = kind
+    self.description = description
+  }
+
+  /// Refuses what is larger than `maximumPixels`, before any memory is taken for it.
+  static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
+    guard size.pixelCount > maximumPixels else { return }
+    let thousands = (maximumPixels + 500) / 1000
+    let fraction = thousands % 1000
+    let megapixels = fraction == 0 ? "\(thousands / 1000)" : "\(Double(thousands) / 1000)"
+    throw CodecError(
+      .tooLarge, "\(size) is over the limit of \(megapixels) megapixels (--max-megapixels raises it)")
+  }
+}

@@ -1,0 +1,11 @@
+// Whether an ICC profile that came with a picture may be carried on: what we encode is R'G'B' or made from it.
+
+/// An ICC profile as bytes (ICC.1:2022, 7.2).
+enum ICCProfile {
+  /// `profile` where it describes R'G'B', else nil: a CMYK or grey picture's profile does not fit what becomes of it.
+  static func carried(_ profile: [UInt8]) -> [UInt8]? {
+    // The header is 128 bytes; its data colour space signature stands at 16.
+    guard profile.count >= 128, profile[16..<20].elementsEqual("RGB ".utf8) else { return nil }
+    return profile
+  }
+}

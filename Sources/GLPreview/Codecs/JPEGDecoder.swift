@@ -1,0 +1,161 @@
+// JPEG to a frame: the planes as they are in the file wherever they can be had, so that nothing is converted
+// twice on the way. The C side (CTurboJPEG) is spoken to here and in JPEGEncoder only.
+internal import CTurboJPEG
+package import PreviewCore
+
+/// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
+package struct JPEGDecoder {
+  /// What becomes of a picture of which a part is missing or corrupt.
+  package enum DamagePolicy: Sendable {
+    /// It is an error: for files.
+    case isAnError
+    /// It is a frame with grey or smeared parts: for live streams.
+    case isTolerated
+  }
+
+  /// What a JPEG says of itself before its samples.
+  package struct Header: Sendable, Hashable {
+    /// As stored, in pixels.
+    package let size: Size
+    /// What `decode` makes of it.
+    package let pixelFormat: PixelFormat
+    /// What its EXIF says.
+    package let exif: EXIFReader
+    /// Its ICC profile, where that describes R'G'B'.
+    package let iccProfile: [UInt8]?
+    /// Whether it is the first of several pictures that belong together (CIPA DC-007, "MPF"): phones' stills.
+    package let hasMultiPicture: Bool
+  }
+
+  /// Reads no more than the header of `data`.
+  package static func header(of data: [UInt8]) throws(CodecError) -> Header {
+    try reading(data, maximumPixels: .max, damage: .isTolerated) { (reader) throws(CodecError) in
+      try reader.header()
+    }
+  }
+
+  /// Decodes the first picture in `data`; what follows its end is ignored.
+  ///
+  /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1 and grey come as their planes, Y'CbCr of other ratios as
+  /// `yuv444p`; R'G'B', CMYK and YCCK as `rgb24`. Rows are padded to whole blocks of 8 samples.
+  ///
+  /// - Parameters:
+  ///   - data: from the SOI marker on.
+  ///   - maximumPixels: more than that is refused before memory is taken.
+  ///   - damage: whether a picture that is cut short or corrupt is an error.
+  /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
+  /// - Throws: `CodecError`.
+  package static func decode(
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError
+  ) throws(CodecError) -> Frame {
+    try reading(data, maximumPixels: maximumPixels, damage: damage) { (reader) throws(CodecError) in
+      let header = try reader.header()
+      try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
+      return try reader.frame(header)
+    }
+  }
+
+  private static func reading<Result>(
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy,
+    _ body: (borrowing JPEGReader) throws(CodecError) -> Result
+  ) throws(CodecError) -> Result {
+    guard data.starts(with: [0xFF, 0xD8, 0xFF]) else {
+      // A file that ends within its first marker is as short as a JPEG can be cut.
+      let isStart = !data.isEmpty && [0xFF, 0xD8, 0xFF].starts(with: data)
+      throw isStart ? CodecError(.cutShort, "JPEG is cut short") : CodecError(.unrecognized, "not a JPEG")
+    }
+    return try unsafe data.withUnsafeBufferPointer { (bytes) throws(CodecError) in
+      try unsafe body(JPEGReader(bytes, maximumPixels: maximumPixels, damage: damage))
+    }
+  }
+}
+
+/// One JPEG while it is read. Holds no memory of its own but libjpeg's; must not outlive `bytes`.
+@safe private struct JPEGReader: ~Copyable {
+  /// Encoders that try everything stay below a hundred; a hostile file can hold thousands.
+  private static let scanLimit: CInt = 500
+
+  private let decoder: OpaquePointer
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  init(
+    _ bytes: UnsafeBufferPointer<UInt8>, maximumPixels: Int, damage: JPEGDecoder.DamagePolicy
+  ) throws(CodecError) {
+    // A progressive picture is kept as coefficients: two bytes for each of up to four components.
+    let pixels = min(maximumPixels, 1 << 40)
+    guard
+      let decoder = unsafe glp_jpeg_decoder_create(
+        damage == .isTolerated, Self.scanLimit, 8 * pixels + 64 << 20)
+    else { throw CodecError(.damaged, "out of memory") }
+    unsafe self.decoder = decoder
+    unsafe self.bytes = bytes
+  }
+
+  deinit { unsafe glp_jpeg_decoder_destroy(decoder) }
+
+  borrowing func header() throws(CodecError) -> (JPEGDecoder.Header) {
+    var header = unsafe glp_jpeg_header()
+    guard unsafe glp_jpeg_read_header(decoder, bytes.baseAddress, bytes.count, &header) == GLP_JPEG_OK else {
+      throw error()
+    }
+    guard let format = unsafe pixelFormat(header) else {
+      throw CodecError(.unsupported, "JPEG of an unknown layout")
+    }
+    let profile = unsafe copy(header.icc, header.icc_size)
+    return unsafe JPEGDecoder.Header(
+      size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
+      exif: EXIFReader(copy(header.exif, header.exif_size)),
+      // A CMYK or grey profile says nothing of the R'G'B' that is made of them.
+      iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
+  }
+
+  borrowing func frame(_ header: JPEGDecoder.Header) throws(CodecError) -> Frame {
+    let format = FrameFormat(
+      header.pixelFormat, header.size, color: .jfif, orientation: header.exif.orientation ?? .upright)
+    var planes: [FramePlane] = []
+    var byteCount = 0
+    for plane in header.pixelFormat.planes {
+      let row = plane.tightBytesPerRow(of: header.size)
+      let bytesPerRow = header.pixelFormat.isRGB ? row : (row + 7) & ~7
+      planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
+      byteCount += bytesPerRow * plane.texels(of: header.size).height
+    }
+    var status = GLP_JPEG_FAILED
+    let samples = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      guard let base = buffer.baseAddress else { return }
+      let targets = unsafe planes.map {
+        unsafe glp_jpeg_plane(samples: base + $0.offset, bytes_per_row: $0.bytesPerRow)
+      }
+      status = unsafe glp_jpeg_decode(decoder, targets)
+      count = status == GLP_JPEG_FAILED ? 0 : byteCount
+    }
+    guard status != GLP_JPEG_FAILED else { throw error() }
+    do {
+      return try Frame(format, bytes: samples, planes: planes, iccProfile: header.iccProfile)
+    } catch {
+      throw CodecError(.damaged, "\(error)")
+    }
+  }
+
+  private borrowing func error() -> CodecError {
+    guard unsafe !glp_jpeg_is_cut_short(decoder) else { return CodecError(.cutShort, "JPEG is cut short") }
+    return unsafe CodecError(.damaged, "JPEG can't be decoded: \(String(cString: glp_jpeg_message(decoder)))")
+  }
+
+  private borrowing func pixelFormat(_ header: glp_jpeg_header) -> PixelFormat? {
+    switch unsafe (header.layout, header.chroma_x, header.chroma_y) {
+    case (GLP_JPEG_GREY, _, _): .grey
+    case (GLP_JPEG_RGB, _, _): .rgb24
+    case (GLP_JPEG_YCBCR, 1, 1): .yuv444p
+    case (GLP_JPEG_YCBCR, 2, 1): .yuv422p
+    case (GLP_JPEG_YCBCR, 2, 2): .i420
+    case (GLP_JPEG_YCBCR, 1, 2): .yuv440p
+    case (GLP_JPEG_YCBCR, 4, 1): .yuv411p
+    default: nil
+    }
+  }
+
+  private borrowing func copy(_ start: UnsafePointer<UInt8>?, _ count: Int) -> [UInt8] {
+    unsafe Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count))
+  }
+}

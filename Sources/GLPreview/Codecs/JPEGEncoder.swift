@@ -1,0 +1,82 @@
+// A picture of Y'CbCr planes to JFIF, without a detour by R'G'B'.
+internal import CTurboJPEG
+package import PreviewCore
+
+/// Encodes pictures as baseline JPEG; the chroma subsampling is the picture's.
+package struct JPEGEncoder: Sendable {
+  /// 1...100, libjpeg's scale.
+  package let quality: Int
+  /// Whether the Huffman tables are the picture's own: a few percent smaller, half again as slow.
+  package let huffmanTables: HuffmanTables
+
+  /// Where the Huffman tables come from.
+  package enum HuffmanTables: Sendable {
+    /// T.81's Annex K, in one pass.
+    case standard
+    /// Made for each picture, in two passes.
+    case optimized
+  }
+
+  /// An encoder; `quality` outside 1...100 is taken as the nearest of them.
+  package init(quality: Int = 80, huffmanTables: HuffmanTables = .standard) {
+    self.quality = min(max(quality, 1), 100)
+    self.huffmanTables = huffmanTables
+  }
+
+  /// Encodes `picture`, which must be of `.ycbcr`.
+  ///
+  /// - Parameters:
+  ///   - picture: at most 65500 pixels along a side.
+  ///   - iccProfile: goes into APP2 segments as it is.
+  /// - Returns: the file's bytes.
+  /// - Throws: `CodecError` where the picture is of another format, or does not fit one.
+  package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
+    guard case .ycbcr(let chroma) = picture.format, picture.planes.count == 3 else {
+      throw CodecError(.unsupported, "a JPEG is made of Y'CbCr planes, not of \(picture.format)")
+    }
+    // Sequence numbers of ICC segments are bytes, 65519 bytes of profile to a segment (ICC.1:2022, B.4).
+    let profile = iccProfile ?? []
+    guard profile.count <= 255 * 65519 else {
+      throw CodecError(.unsupported, "an ICC profile of \(profile.count) bytes does not fit a JPEG")
+    }
+    guard (1...65500).contains(picture.size.width), (1...65500).contains(picture.size.height) else {
+      throw CodecError(.unsupported, "\(picture.size) does not fit a JPEG: at most 65500 a side")
+    }
+    return try unsafe picture.bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
+      try unsafe profile.withUnsafeBufferPointer { (profile) throws(CodecError) in
+        try unsafe encode(picture, chroma.subsampling, bytes, profile)
+      }
+    }
+  }
+
+  private func encode(
+    _ picture: Picture, _ chroma: Subsampling, _ bytes: UnsafeBufferPointer<UInt8>,
+    _ profile: UnsafeBufferPointer<UInt8>
+  ) throws(CodecError) -> [UInt8] {
+    func plane(_ index: Int) -> glp_jpeg_source_plane {
+      let plane = picture.planes[index]
+      return unsafe glp_jpeg_source_plane(
+        samples: bytes.baseAddress.map { unsafe $0 + plane.offset }, bytes_per_row: plane.bytesPerRow)
+    }
+    var source = unsafe glp_jpeg_picture()
+    unsafe source.width = CInt(picture.size.width)
+    unsafe source.height = CInt(picture.size.height)
+    unsafe source.chroma_x = CInt(chroma.x)
+    unsafe source.chroma_y = CInt(chroma.y)
+    unsafe source.quality = CInt(quality)
+    unsafe source.optimize = huffmanTables == .optimized
+    unsafe source.planes = (plane(0), plane(1), plane(2))
+    unsafe source.icc = profile.baseAddress
+    unsafe source.icc_size = profile.count
+
+    var encoded = unsafe glp_jpeg_encoded()
+    defer { unsafe glp_jpeg_free(encoded.bytes) }
+    guard unsafe glp_jpeg_encode(&source, &encoded) == GLP_JPEG_OK else {
+      let message = unsafe withUnsafeBytes(of: &encoded.message) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      throw CodecError(.unsupported, "JPEG can't be encoded: \(message)")
+    }
+    return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
+  }
+}

@@ -1,0 +1,111 @@
+// PNG to a frame. The C side (CPNG) is spoken to here and in PNGEncoder only.
+internal import CPNG
+package import PreviewCore
+
+/// Decodes PNGs of every colour type and depth, interlaced or not.
+package struct PNGDecoder {
+  /// The eight bytes that every PNG begins with (W3C PNG, 5.2).
+  static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+  /// What a PNG says of itself before its samples.
+  package struct Header: Sendable, Hashable {
+    /// As stored, in pixels.
+    package let size: Size
+    /// What `decode` makes of it.
+    package let pixelFormat: PixelFormat
+    /// Its ICC profile, where that describes R'G'B'.
+    package let iccProfile: [UInt8]?
+  }
+
+  /// Reads no more than the header of `data`.
+  package static func header(of data: [UInt8]) throws(CodecError) -> Header {
+    try reading(data) { (reader) throws(CodecError) in try reader.header() }
+  }
+
+  /// Decodes `data`; what follows the picture's end is ignored.
+  ///
+  /// Grey without alpha of up to 8 bits comes as `grey`, other pictures of up to 8 bits as `rgb24`, or as `rgba`
+  /// where there is alpha, 16-bit pictures as `rgba64`. Rows have no padding. What is cut short or fails a
+  /// checksum is an error.
+  ///
+  /// - Parameters:
+  ///   - data: from the signature on.
+  ///   - maximumPixels: more than that is refused before memory is taken.
+  /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
+  /// - Throws: `CodecError`.
+  package static func decode(_ data: [UInt8], maximumPixels: Int) throws(CodecError) -> Frame {
+    try reading(data) { (reader) throws(CodecError) in
+      let header = try reader.header()
+      try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
+      return try reader.frame(header)
+    }
+  }
+
+  private static func reading<Result>(
+    _ data: [UInt8], _ body: (borrowing PNGReader) throws(CodecError) -> Result
+  ) throws(CodecError) -> Result {
+    guard data.starts(with: signature) else {
+      let isStart = !data.isEmpty && signature.starts(with: data)
+      throw isStart ? CodecError(.cutShort, "PNG is cut short") : CodecError(.unrecognized, "not a PNG")
+    }
+    return try unsafe data.withUnsafeBufferPointer { (bytes) throws(CodecError) in
+      try unsafe body(PNGReader(bytes))
+    }
+  }
+}
+
+/// One PNG while it is read. Holds no memory of its own but libpng's; must not outlive `bytes`.
+@safe private struct PNGReader: ~Copyable {
+  private let decoder: OpaquePointer
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) throws(CodecError) {
+    guard let decoder = unsafe glp_png_decoder_create() else { throw CodecError(.damaged, "out of memory") }
+    unsafe self.decoder = decoder
+    unsafe self.bytes = bytes
+  }
+
+  deinit { unsafe glp_png_decoder_destroy(decoder) }
+
+  borrowing func header() throws(CodecError) -> PNGDecoder.Header {
+    var header = unsafe glp_png_header()
+    guard unsafe glp_png_read_header(decoder, bytes.baseAddress, bytes.count, &header) else { throw error() }
+    let profile = unsafe Array(UnsafeBufferPointer(start: header.icc, count: header.icc_size))
+    let format: PixelFormat =
+      switch unsafe header.layout {
+      case GLP_PNG_GREY: .grey
+      case GLP_PNG_RGB: .rgb24
+      case GLP_PNG_RGBA: .rgba
+      default: .rgba64
+      }
+    return unsafe PNGDecoder.Header(
+      size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
+      iccProfile: ICCProfile.carried(profile))
+  }
+
+  borrowing func frame(_ header: PNGDecoder.Header) throws(CodecError) -> Frame {
+    let bytesPerRow = header.pixelFormat.planes[0].tightBytesPerRow(of: header.size)
+    let byteCount = bytesPerRow * header.size.height
+    var isDone = false
+    let samples = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+      isDone = unsafe glp_png_decode(decoder, buffer.baseAddress, bytesPerRow)
+      count = isDone ? byteCount : 0
+    }
+    guard isDone else { throw error() }
+    var exifSize = 0
+    let exif = unsafe glp_png_exif(decoder, &exifSize)
+    let orientation = unsafe EXIFReader(Array(UnsafeBufferPointer(start: exif, count: exifSize))).orientation
+    let format = FrameFormat(
+      header.pixelFormat, header.size, color: .jfif, orientation: orientation ?? .upright)
+    do {
+      return try Frame(tight: format, bytes: samples, iccProfile: header.iccProfile)
+    } catch {
+      throw CodecError(.damaged, "\(error)")
+    }
+  }
+
+  private borrowing func error() -> CodecError {
+    guard unsafe !glp_png_is_cut_short(decoder) else { return CodecError(.cutShort, "PNG is cut short") }
+    return unsafe CodecError(.damaged, "PNG can't be decoded: \(String(cString: glp_png_message(decoder)))")
+  }
+}

@@ -1,0 +1,52 @@
+// A picture of R'G'B'A bytes to an RGB PNG.
+internal import CPNG
+package import PreviewCore
+
+/// Encodes pictures as PNG of 8 bits a channel, without alpha.
+package struct PNGEncoder: Sendable {
+  /// zlib's, 0 (none) ... 9 (smallest).
+  package let compressionLevel: Int
+
+  /// An encoder; the default is quick: camera noise does not get much smaller by trying harder.
+  package init(compressionLevel: Int = 3) {
+    self.compressionLevel = min(max(compressionLevel, 0), 9)
+  }
+
+  /// Encodes `picture`, which must be of `.rgba`.
+  ///
+  /// - Parameters:
+  ///   - picture: its alpha is left out.
+  ///   - iccProfile: goes into an iCCP chunk; one that libpng finds fault with is left out.
+  /// - Returns: the file's bytes.
+  /// - Throws: `CodecError` where the picture is of another format, or does not fit one.
+  package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
+    guard picture.format == .rgba, let plane = picture.planes.first else {
+      throw CodecError(.unsupported, "a PNG is made of rgba, not of \(picture.format)")
+    }
+    let sides = 1...Int(Int32.max)
+    guard sides.contains(picture.size.width), sides.contains(picture.size.height),
+      plane.bytesPerRow >= 4 * picture.size.width,
+      plane.offset + plane.bytesPerRow * (picture.size.height - 1) + 4 * picture.size.width
+        <= picture.bytes.count
+    else { throw CodecError(.unsupported, "\(picture.size) does not fit the picture's memory") }
+
+    var encoded = unsafe glp_png_encoded()
+    defer { unsafe glp_png_free(encoded.bytes) }
+    let isDone = unsafe picture.bytes.withUnsafeBufferPointer { bytes in
+      unsafe (iccProfile ?? []).withUnsafeBufferPointer { profile in
+        var source = unsafe glp_png_picture(
+          width: UInt32(picture.size.width), height: UInt32(picture.size.height),
+          rows: bytes.baseAddress.map { unsafe $0 + plane.offset }, bytes_per_row: plane.bytesPerRow,
+          compression_level: CInt(compressionLevel), icc: profile.baseAddress, icc_size: profile.count)
+        return unsafe glp_png_encode(&source, &encoded)
+      }
+    }
+    guard isDone else {
+      let message = unsafe withUnsafeBytes(of: &encoded.message) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      throw CodecError(.unsupported, "PNG can't be encoded: \(message)")
+    }
+    return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
+  }
+}

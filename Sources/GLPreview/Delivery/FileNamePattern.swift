@@ -1,0 +1,75 @@
+// Names of picture files, with places for the view's name and the frame's number.
+
+/// A file name with `{view}`, `{frame}` and `{frame:05}` in it.
+public struct FileNamePattern: Sendable, Hashable {
+  private enum Piece: Sendable, Hashable {
+    case text(String)
+    case view
+    case frame(digits: Int)
+  }
+
+  private let pieces: [Piece]
+
+  /// Reads a pattern.
+  ///
+  /// - Throws: `FileNameError` where there is something else in braces, or a brace without its other half.
+  public init(_ text: String) throws(FileNameError) {
+    var pieces: [Piece] = []
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      guard let close = rest[open...].firstIndex(of: "}") else {
+        throw FileNameError("'\(text)' has a '{' without a '}'")
+      }
+      if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
+      pieces.append(try FileNamePattern.place(rest[rest.index(after: open)..<close], in: text))
+      rest = rest[rest.index(after: close)...]
+    }
+    if !rest.isEmpty { pieces.append(.text(String(rest))) }
+    self.pieces = pieces
+  }
+
+  /// `STEM-VIEW.jpg`, whatever `stem` is made of.
+  public init(stem: String) { pieces = [.text(stem + "-"), .view, .text(".jpg")] }
+
+  private static func place(_ word: Substring, in text: String) throws(FileNameError) -> Piece {
+    switch word {
+    case "view": return .view
+    case "frame": return .frame(digits: 0)
+    default:
+      let parts = word.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == "frame", let digits = Int(parts[1]), (0...20).contains(digits) else {
+        throw FileNameError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
+      }
+      return .frame(digits: digits)
+    }
+  }
+
+  /// Whether views get names of their own.
+  public var hasView: Bool { pieces.contains(.view) }
+
+  /// Whether frames get names of their own.
+  public var hasFrame: Bool {
+    pieces.contains { if case .frame = $0 { true } else { false } }
+  }
+
+  /// The name for one picture.
+  public func name(view: String, frame: Int) -> String {
+    pieces.map { piece in
+      switch piece {
+      case .text(let text): return text
+      case .view: return view
+      case .frame(let digits):
+        let number = String(frame)
+        return String(repeating: "0", count: max(0, digits - number.count)) + number
+      }
+    }.joined()
+  }
+}
+
+/// A file name that says nothing.
+public struct FileNameError: Error, Hashable, CustomStringConvertible {
+  /// What is wrong with it.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,122 @@
+// From a picture to the bytes of a file, within a budget where there is one.
+public import PreviewCore
+
+/// What a picture can be encoded as.
+public enum EncodedFormat: String, Sendable, Hashable, CaseIterable {
+  /// JFIF.
+  case jpeg
+  /// RGB, 8 bits.
+  case png
+
+  /// By a file name's ending: `.jpg`, `.jpeg` or `.png`, in any case; nil for all else.
+  public init?(fileName: String) {
+    let name = fileName.lowercased()
+    if name.hasSuffix(".jpg") || name.hasSuffix(".jpeg") {
+      self = .jpeg
+    } else if name.hasSuffix(".png") {
+      self = .png
+    } else {
+      return nil
+    }
+  }
+}
+
+/// A picture's file.
+public struct EncodedPicture: Sendable, Hashable {
+  /// The file's bytes.
+  public let bytes: [UInt8]
+  /// The JPEG quality that was taken; nil for PNG.
+  public let quality: Int?
+}
+
+/// Encodes pictures.
+public struct PictureEncoder: Sendable, Hashable {
+  /// As what.
+  public let format: EncodedFormat
+  /// JPEG quality, 1...100.
+  public let quality: Int
+  /// JPEG's chroma.
+  public let subsampling: ChromaSubsampling
+  /// The most bytes that a file may have; nil is no limit.
+  public let maximumBytes: Int?
+
+  /// An encoder.
+  ///
+  /// - Parameters:
+  ///   - format: as what.
+  ///   - quality: JPEG quality, 1...100; what is outside counts as the nearest.
+  ///   - subsampling: JPEG's chroma.
+  ///   - maximumBytes: under a budget the highest quality up to `quality` that fits is taken.
+  public init(
+    _ format: EncodedFormat, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, maximumBytes: Int? = nil
+  ) {
+    self.format = format
+    self.quality = min(max(quality, 1), 100)
+    self.subsampling = subsampling
+    self.maximumBytes = maximumBytes
+  }
+
+  /// How a renderer must hand pictures over.
+  public var pictureFormat: PictureFormat { format == .jpeg ? .ycbcr(subsampling) : .rgba }
+
+  /// Encodes one picture.
+  ///
+  /// - Parameters:
+  ///   - picture: of `pictureFormat`.
+  ///   - iccProfile: of the frame that it was made from; kept if it is one for R, G, B.
+  /// - Throws: `EncodingError` where the picture can't be encoded, or not within the budget.
+  public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(EncodingError) -> EncodedPicture {
+    // The signature of the data's colour space (ICC.1:2022, 7.2.8): profiles for grey or CMYK say nothing of what we write.
+    let profile = iccProfile.flatMap { $0.count > 128 && Array($0[16..<20]) == Array("RGB ".utf8) ? $0 : nil }
+    do throws(CodecError) {
+      switch format {
+      case .png:
+        let encoded = EncodedPicture(bytes: try PNGEncoder().encode(picture, iccProfile: profile), quality: nil)
+        guard encoded.bytes.count <= maximumBytes ?? .max else { throw overBudget(encoded, picture) }
+        return encoded
+      case .jpeg: return try bestJPEG(picture, profile)
+      }
+    } catch {
+      throw EncodingError(description: error.description)
+    }
+  }
+
+  /// The highest quality that fits, by halving what is left of 1...quality: at most seven encodes more than the first.
+  private func bestJPEG(_ picture: Picture, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
+    let first = try jpeg(picture, quality, profile)
+    guard let maximumBytes, first.bytes.count > maximumBytes else { return first }
+    var best: EncodedPicture?
+    var smallest = first
+    var (low, high) = (1, quality - 1)
+    while low <= high {
+      let middle = (low + high) / 2
+      let encoded = try jpeg(picture, middle, profile)
+      if encoded.bytes.count < smallest.bytes.count { smallest = encoded }
+      if encoded.bytes.count <= maximumBytes {
+        best = encoded
+        low = middle + 1
+      } else {
+        high = middle - 1
+      }
+    }
+    guard let best else { throw overBudget(smallest, picture) }
+    return best
+  }
+
+  private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
+    EncodedPicture(
+      bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality)
+  }
+
+  private func overBudget(_ encoded: EncodedPicture, _ picture: Picture) -> CodecError {
+    CodecError(
+      .tooLarge,
+      "a \(picture.size) picture takes at least \(encoded.bytes.count) bytes, the budget is \(maximumBytes ?? 0)")
+  }
+}
+
+/// A picture that can't be encoded as was asked.
+public struct EncodingError: Error, Hashable, CustomStringConvertible {
+  /// Why.
+  public let description: String
+}

@@ -1,0 +1,110 @@
+// Which candidates are tried, in which order, and which of them is taken. It decides; `DeviceProbe` tries.
+internal import Glibc
+
+/// A search through a machine's candidates. Its parts are values and a function, so that a test can play any machine.
+struct DeviceSearch {
+  let candidates: [DeviceCandidate]
+  let host: HostFacts
+  let probe: (DeviceCandidate) -> GPUDevice
+
+  static func ofThisMachine(_ probe: @escaping (DeviceCandidate) -> GPUDevice) -> DeviceSearch {
+    let host = HostFacts.ofThisMachine()
+    let candidates = DeviceCandidate.all(renderNodes: host.renderNodes.map(\.path))
+    return DeviceSearch(candidates: candidates, host: host, probe: probe)
+  }
+
+  /// Tries all of them. What adds nothing to the devices that work already is left out.
+  func list() -> [GPUDevice] {
+    candidates.reduce(into: []) { list, candidate in
+      let working = list.filter { $0.driver != nil }
+      switch candidate.kind {
+      case .gbm where working.contains { $0.drmNode == candidate.drmNode }: return
+      case .surfaceless where !working.isEmpty:
+        let device = probe(candidate)
+        guard let driver = device.driver, !working.contains(where: { $0.name == driver.renderer }) else {
+          return
+        }
+        list.append(device)
+      default: list.append(probe(candidate))
+      }
+    }
+  }
+
+  /// The first that works and is what the user wants.
+  func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+    switch choice {
+    case .automatic:
+      let (device, attempts) = first(of: automaticOrder) { !$0.isSoftware }
+      guard let device else {
+        throw DeviceError(problem: "no usable GPU", attempts: attempts, hints: host.hints)
+      }
+      return device
+    case .software:
+      let markedFirst = candidates.filter(\.isMarkedSoftware) + candidates.filter { !$0.isMarkedSoftware }
+      let (device, attempts) = first(of: markedFirst, wanted: \.isSoftware)
+      guard let device, device.isSoftware else {
+        throw DeviceError(problem: "no software renderer", attempts: attempts, hints: host.hints)
+      }
+      return device
+    case .index(let index):
+      guard candidates.indices.contains(index) else {
+        let last = candidates.count - 1
+        throw DeviceError(problem: "no GPU \(index)", attempts: [], hints: ["this machine has 0...\(last)"])
+      }
+      return try certain([candidates[index]], or: "GPU \(index) does not work")
+    case .node(let path):
+      return try certain(candidates(at: path), or: "no usable GPU at \(path)")
+    }
+  }
+
+  private func certain(
+    _ candidates: [DeviceCandidate], or problem: String
+  ) throws(DeviceError) -> GPUDevice {
+    let (device, attempts) = first(of: candidates) { _ in true }
+    guard let device else { throw DeviceError(problem: problem, attempts: attempts, hints: host.deviceHints) }
+    return device
+  }
+
+  /// Hardware by EGL's list, by its file, by the driver's default, then software.
+  ///
+  /// Where nothing speaks of hardware, the default could only be the software once more, and is tried last.
+  private var automaticOrder: [DeviceCandidate] {
+    let software = candidates.filter(\.isMarkedSoftware)
+    let others = candidates.filter { !$0.isMarkedSoftware }
+    return others.contains { $0.kind != .surfaceless } ? others + software : software + others
+  }
+
+  /// EGL's device with this file before GBM on it. A path may be a link, such as those in /dev/dri/by-path.
+  private func candidates(at path: String) -> [DeviceCandidate] {
+    let node = Self.resolved(path)
+    let known = candidates.filter { $0.drmNode == node }
+    if known.contains(where: { $0.kind == .gbm }) { return known }
+    let unlisted = DeviceCandidate(
+      index: candidates.count, platform: .gbm(node: node), drmNode: node, isMarkedSoftware: false)
+    return known + [unlisted]
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let resolved = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+
+  /// Stops at the first that works and is wanted, or that EGL calls software, after which nothing better comes;
+  /// else gives the first that works. `failed` are those that did not.
+  private func first(
+    of candidates: [DeviceCandidate], wanted: (GPUDevice) -> Bool
+  ) -> (device: GPUDevice?, failed: [DeviceError.Attempt]) {
+    var secondBest: GPUDevice?
+    var failed: [DeviceError.Attempt] = []
+    for candidate in candidates {
+      let device = probe(candidate)
+      switch device.status {
+      case .fails(let reason): failed.append(DeviceError.Attempt(place: device.place, reason: reason))
+      case .works where wanted(device) || candidate.isMarkedSoftware: return (device, failed)
+      case .works: secondBest = secondBest ?? device
+      }
+    }
+    return (secondBest, failed)
+  }
+}

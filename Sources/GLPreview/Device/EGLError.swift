@@ -1,0 +1,71 @@
+// What EGL, or the file that it was to stand on, refused, by name.
+internal import CEGL
+internal import Glibc
+
+/// A step on the way to a context that failed.
+struct EGLError: Error, Equatable, CustomStringConvertible {
+  enum Reason: Equatable {
+    /// What `eglGetError` said.
+    case code(EGLint)
+    /// What `errno` said.
+    case system(CInt)
+    /// An extension that the driver lacks.
+    case missing(String)
+  }
+
+  /// What was being done: a function, and with what.
+  let activity: String
+  let reason: Reason
+  /// What the driver said beside its code; empty where it kept silent.
+  let message: String
+
+  init(_ activity: String, _ reason: Reason, message: String = "") {
+    self.activity = activity
+    self.reason = reason
+    self.message = message
+  }
+
+  /// Takes the error that the last call left on this thread.
+  static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
+
+  /// The same error with the driver's words.
+  func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
+
+  var description: String {
+    // Some drivers only repeat the name of the call.
+    message.isEmpty || activity.contains(message) ? cause : "\(cause) (\(message))"
+  }
+
+  private var cause: String {
+    switch reason {
+    // Some drivers fail without saying why.
+    case .code(EGL_SUCCESS): "\(activity) failed without a reason"
+    case .code(let code): "\(activity): \(Self.name(of: code))"
+    case .system(let code): unsafe "\(activity): \(String(cString: strerror(code)))"
+    case .missing(let name): "\(activity): \(name) is not supported"
+    }
+  }
+
+  /// The name of `code` in EGL's header.
+  static func name(of code: EGLint) -> String {
+    switch code {
+    case EGL_SUCCESS: "EGL_SUCCESS"
+    case EGL_NOT_INITIALIZED: "EGL_NOT_INITIALIZED"
+    case EGL_BAD_ACCESS: "EGL_BAD_ACCESS"
+    case EGL_BAD_ALLOC: "EGL_BAD_ALLOC"
+    case EGL_BAD_ATTRIBUTE: "EGL_BAD_ATTRIBUTE"
+    case EGL_BAD_CONFIG: "EGL_BAD_CONFIG"
+    case EGL_BAD_CONTEXT: "EGL_BAD_CONTEXT"
+    case EGL_BAD_CURRENT_SURFACE: "EGL_BAD_CURRENT_SURFACE"
+    case EGL_BAD_DISPLAY: "EGL_BAD_DISPLAY"
+    case EGL_BAD_MATCH: "EGL_BAD_MATCH"
+    case EGL_BAD_NATIVE_PIXMAP: "EGL_BAD_NATIVE_PIXMAP"
+    case EGL_BAD_NATIVE_WINDOW: "EGL_BAD_NATIVE_WINDOW"
+    case EGL_BAD_PARAMETER: "EGL_BAD_PARAMETER"
+    case EGL_BAD_SURFACE: "EGL_BAD_SURFACE"
+    case EGL_CONTEXT_LOST: "EGL_CONTEXT_LOST"
+    case EGL_BAD_DEVICE_EXT: "EGL_BAD_DEVICE_EXT"
+    default: "0x" + String(code, radix: 16)
+    }
+  }
+}

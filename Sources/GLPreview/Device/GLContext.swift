@@ -1,0 +1,100 @@
+// An OpenGL ES context that draws into textures alone. All that the house knows of EGL is in Device/.
+internal import CEGL
+
+/// Current on the thread that made it, for as long as it lives; a thread has one at a time.
+///
+/// Whatever is made in it ends before it: in the struct that owns both, the context is the last member.
+@safe struct GLContext: ~Copyable {
+  private let display: EGLDisplay
+  private let surface: EGLSurface?
+  private let context: EGLContext
+
+  /// The highest of OpenGL ES 3.2, 3.1 and 3.0 that the driver gives.
+  init(on display: GPUDisplay) throws(EGLError) {
+    precondition(unsafe eglGetCurrentContext() == nil, "a thread has one context at a time")
+    guard eglBindAPI(EGLenum(EGL_OPENGL_ES_API)) == EGL_TRUE else { throw .last("eglBindAPI") }
+    let config = unsafe try Self.config(on: display)
+    let surface = unsafe try Self.surface(on: display, config)
+    do throws(EGLError) {
+      unsafe context = try Self.currentContext(on: display, config, surface)
+    } catch {
+      if let surface = unsafe surface { unsafe eglDestroySurface(display.handle, surface) }
+      throw error
+    }
+    unsafe self.display = display.handle
+    unsafe self.surface = surface
+    GLLedger.add(.context)
+    GLDefaults.apply()
+  }
+
+  deinit {
+    unsafe eglMakeCurrent(display, glp_egl_no_surface(), glp_egl_no_surface(), glp_egl_no_context())
+    unsafe eglDestroyContext(display, context)
+    if let surface = unsafe surface { unsafe eglDestroySurface(display, surface) }
+    // What EGL keeps for this thread would else stay until the thread ends.
+    eglReleaseThread()
+    GLLedger.remove(.context)
+  }
+
+  /// Nil, for any, where the driver wants none and no surface needs one.
+  private static func config(on display: GPUDisplay) throws(EGLError) -> EGLConfig? {
+    let needsNone = display.has("EGL_KHR_no_config_context") || display.has("EGL_MESA_configless_context")
+    if needsNone && isSurfaceless(display) { return nil }
+    let attributes: [EGLint] = [
+      EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT, EGL_SURFACE_TYPE, isSurfaceless(display) ? 0 : EGL_PBUFFER_BIT,
+      EGL_NONE,
+    ]
+    var config: EGLConfig?
+    var count: EGLint = 0
+    guard unsafe eglChooseConfig(display.handle, attributes, &config, 1, &count) == EGL_TRUE else {
+      throw .last("eglChooseConfig")
+    }
+    guard count > 0 else { throw EGLError("eglChooseConfig", .missing("OpenGL ES 3 without a window")) }
+    return unsafe config
+  }
+
+  /// A pixel to be current with, where a context cannot be current with nothing.
+  private static func surface(on display: GPUDisplay, _ config: EGLConfig?) throws(EGLError) -> EGLSurface? {
+    if isSurfaceless(display) { return nil }
+    let attributes: [EGLint] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE]
+    guard let surface = unsafe eglCreatePbufferSurface(display.handle, config, attributes) else {
+      throw .last("eglCreatePbufferSurface")
+    }
+    return unsafe surface
+  }
+
+  private static func isSurfaceless(_ display: GPUDisplay) -> Bool {
+    display.has("EGL_KHR_surfaceless_context")
+  }
+
+  private static func currentContext(
+    on display: GPUDisplay, _ config: EGLConfig?, _ surface: EGLSurface?
+  ) throws(EGLError) -> EGLContext {
+    let context = unsafe try newContext(on: display, config)
+    guard unsafe eglMakeCurrent(display.handle, surface, surface, context) == EGL_TRUE else {
+      let error = EGLError.last("eglMakeCurrent")
+      unsafe eglDestroyContext(display.handle, context)
+      throw error
+    }
+    return unsafe context
+  }
+
+  private static func newContext(on display: GPUDisplay, _ config: EGLConfig?) throws(EGLError) -> EGLContext
+  {
+    // Before EGL 1.5, a minor version can only be asked for with this extension.
+    let takesMinor = display.version >= GLVersion(1, 5) || display.has("EGL_KHR_create_context")
+    for minor: EGLint in takesMinor ? [2, 1, 0] : [] {
+      let attributes = [EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, minor, EGL_NONE]
+      let context = unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
+      if let context = unsafe context { return unsafe context }
+    }
+    let attributes = [EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE]
+    guard let context = unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
+    else {
+      throw .last("eglCreateContext for OpenGL ES 3")
+    }
+    return unsafe context
+  }
+}
+
+@available(*, unavailable) extension GLContext: Sendable {}

@@ -1,0 +1,150 @@
+// The one thread that may call GL. An actor on it is the only door to a context.
+internal import Glibc
+internal import Synchronization
+
+/// Runs an actor's jobs in order on one pthread, from its making until it is released.
+///
+/// A job that waits holds its executor, so the last one is done before the thread is told to stop.
+final class GPUThread: SerialExecutor {
+  private let jobs: JobQueue
+
+  /// Starts the thread. `name` is what `top -H` and a debugger show: its first 15 bytes.
+  init(named name: String) throws(ThreadError) {
+    jobs = JobQueue(threadName: name)
+    try jobs.start()
+  }
+
+  deinit { jobs.stop() }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    jobs.append(JobQueue.Entry(job: UnownedJob(job), executor: self))
+  }
+
+  func checkIsolated() {
+    precondition(jobs.isCurrentThread, "GL may only be called on its own thread")
+  }
+
+  func isIsolatingCurrentContext() -> Bool? { jobs.isCurrentThread }
+}
+
+/// The system has no thread to give.
+struct ThreadError: Error, Equatable, CustomStringConvertible {
+  let status: CInt
+  var description: String { unsafe "no thread for the GPU: \(String(cString: strerror(status)))" }
+}
+
+/// A first-in, first-out list of jobs, and the pthread that does them.
+@safe private final class JobQueue: Sendable {
+  /// A job, and the executor that must outlive it.
+  struct Entry: Sendable {
+    let job: UnownedJob
+    let executor: GPUThread
+  }
+
+  private struct State {
+    var waiting: [Entry] = []
+    var isStopped = false
+    var thread: pthread_t = 0
+  }
+
+  private let threadName: String
+  // Both are made to be used by several threads; `state` is touched only between lock and unlock.
+  private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private nonisolated(unsafe) let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private nonisolated(unsafe) var state = State()
+  /// Apart from `state`, so that asking does not wait for the lock.
+  private let threadIdentity = Atomic<UInt>(0)
+
+  init(threadName: String) {
+    self.threadName = threadName
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe changed.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  var isCurrentThread: Bool { threadIdentity.load(ordering: .acquiring) == UInt(pthread_self()) }
+
+  /// Signals stay with the program's other threads: a SIGINT must not land in the middle of a driver's work.
+  func start() throws(ThreadError) {
+    var everySignal = sigset_t()
+    var signalsBefore = sigset_t()
+    unsafe sigfillset(&everySignal)
+    unsafe pthread_sigmask(SIG_SETMASK, &everySignal, &signalsBefore)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &signalsBefore, nil) }
+
+    var thread = pthread_t()
+    let queue = unsafe Unmanaged.passRetained(self)
+    let status = unsafe pthread_create(
+      &thread, nil,
+      { queue in
+        guard let queue = unsafe queue else { return nil }
+        unsafe Unmanaged<JobQueue>.fromOpaque(queue).takeRetainedValue().run()
+        return nil
+      }, queue.toOpaque())
+    guard status == 0 else {
+      unsafe queue.release()
+      throw ThreadError(status: status)
+    }
+    locked { unsafe state.thread = thread }
+  }
+
+  func append(_ entry: Entry) {
+    locked { unsafe state.waiting.append(entry) }
+    unsafe pthread_cond_signal(changed)
+  }
+
+  /// The executor is gone, so no job waits or runs, unless this is the end of the last one, on the thread itself.
+  func stop() {
+    let thread = locked {
+      unsafe state.isStopped = true
+      return unsafe state.thread
+    }
+    unsafe pthread_cond_signal(changed)
+    if isCurrentThread {
+      pthread_detach(thread)
+    } else {
+      pthread_join(thread, nil)
+    }
+  }
+
+  private func run() {
+    threadIdentity.store(UInt(pthread_self()), ordering: .releasing)
+    nameThread()
+    while let batch = nextBatch() {
+      for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
+    }
+  }
+
+  /// Everything that waits, at once; nil when there is nothing and there never will be.
+  private func nextBatch() -> [Entry]? {
+    locked {
+      while unsafe state.waiting.isEmpty {
+        if unsafe state.isStopped { return nil }
+        unsafe pthread_cond_wait(changed, mutex)
+      }
+      defer { unsafe state.waiting = [] }
+      return unsafe state.waiting
+    }
+  }
+
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body()
+  }
+
+  /// By the file that Linux has for it: Swift does not import `pthread_setname_np`.
+  private func nameThread() {
+    let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    let bytes = Array(threadName.utf8.prefix(15))
+    _ = unsafe write(file, bytes, bytes.count)
+  }
+}

@@ -1,0 +1,105 @@
+// What of this machine decides whether EGL finds a GPU, and what a user could change about it.
+internal import Glibc
+
+/// Facts about files, rights and variables. From them follow the hints of a `DeviceError`.
+struct HostFacts: Sendable, Equatable {
+  /// A file in /dev/dri that a program may render with, and the `errno` of opening it; 0 if it opens.
+  struct RenderNode: Sendable, Equatable {
+    let path: String
+    let status: CInt
+  }
+
+  let renderNodes: [RenderNode]
+  /// Whether EGL offers anything at all: it names no client extension where it finds no driver.
+  let hasEGLDriver: Bool
+  /// The files by which drivers make themselves known to libglvnd's EGL.
+  let vendorFiles: [String]
+  /// Whether the kernel's part of NVIDIA's driver is loaded.
+  let hasNVIDIADevice: Bool
+  /// Whether this is a container of Docker or Podman.
+  let isContainer: Bool
+  /// Those of `pathVariables` and `driverVariables` that are set.
+  let variables: [String: String]
+
+  /// Where drivers are looked for, instead of the usual places.
+  static let pathVariables = [
+    "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS", "LIBGL_DRIVERS_PATH",
+  ]
+  /// Which driver is taken, instead of the GPU's own.
+  static let driverVariables = ["MESA_LOADER_DRIVER_OVERRIDE", "GALLIUM_DRIVER"]
+
+  static func ofThisMachine() -> HostFacts {
+    var variables: [String: String] = [:]
+    for name in pathVariables + driverVariables { variables[name] = unsafe String(lent: getenv(name)) }
+    return HostFacts(
+      renderNodes: paths(matching: "/dev/dri/renderD*").map {
+        RenderNode(path: $0, status: statusOfOpening($0))
+      },
+      hasEGLDriver: !EGLClient.extensions.isEmpty,
+      vendorFiles: ["/usr/share", "/etc"].flatMap { paths(matching: "\($0)/glvnd/egl_vendor.d/*.json") },
+      hasNVIDIADevice: exists("/dev/nvidiactl"),
+      isContainer: exists("/.dockerenv") || exists("/run/.containerenv"),
+      variables: variables)
+  }
+
+  /// What to change where a certain device does not work, the likeliest first.
+  var deviceHints: [String] { variableHints + driverHints + nodeHints }
+
+  /// What to change where nothing works.
+  var hints: [String] { deviceHints + ["software rendering needs libegl-mesa0 and libgl1-mesa-dri"] }
+
+  private var variableHints: [String] {
+    Self.pathVariables.compactMap { name in
+      variables[name].map { "drivers are looked for only in \($0): unset \(name)" }
+    }
+      + Self.driverVariables.compactMap { name in
+        variables[name].map { "the driver \($0) is taken whatever the GPU is: unset \(name)" }
+      }
+  }
+
+  private var driverHints: [String] {
+    var hints: [String] = []
+    if !hasEGLDriver && variableHints.isEmpty {
+      hints.append(
+        vendorFiles.isEmpty
+          ? "no driver for EGL (/usr/share/glvnd/egl_vendor.d is empty): install libegl-mesa0, or NVIDIA's driver with its EGL"
+          : "no driver for EGL loads (\(vendorFiles.joined(separator: ", "))): install libegl-mesa0 again")
+    }
+    if hasNVIDIADevice && !vendorFiles.contains(where: { $0.contains("nvidia") }) {
+      hints.append(
+        "an NVIDIA GPU without its driver's EGL: install libegl-nvidia0 or libnvidia-gl; "
+          + "for a container, NVIDIA_DRIVER_CAPABILITIES=graphics")
+    }
+    return hints
+  }
+
+  private var nodeHints: [String] {
+    if renderNodes.isEmpty {
+      if hasNVIDIADevice { return [] }
+      return [
+        isContainer
+          ? "no GPU in this container: start it with --device /dev/dri"
+          : "no render node in /dev/dri: no GPU, or its kernel driver is not loaded"
+      ]
+    }
+    return renderNodes.filter { $0.status == EACCES || $0.status == EPERM }.map {
+      "no right to open \($0.path): join its group, render (video on older systems); for a container, --group-add"
+    }
+  }
+
+  private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+  private static func statusOfOpening(_ path: String) -> CInt {
+    let file = unsafe open(path, O_RDWR | O_CLOEXEC)
+    guard file >= 0 else { return errno }
+    close(file)
+    return 0
+  }
+
+  private static func paths(matching pattern: String) -> [String] {
+    var found = unsafe glob_t()
+    defer { unsafe globfree(&found) }
+    guard unsafe glob(pattern, 0, nil, &found) == 0 else { return [] }
+    return unsafe (0..<Int(found.gl_pathc)).compactMap { unsafe String(lent: found.gl_pathv[$0]) }
+  }
+}

@@ -1,0 +1,107 @@
+// A texture that passes draw into and that can be read back.
+internal import CGLES
+
+/// A framebuffer around a texture.
+///
+/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+struct RenderTarget: ~Copyable {
+  /// What was drawn; a later pass may read it.
+  let texture: Texture
+  private let framebuffer: GLuint
+
+  /// Takes a texture over. Its format must be one that can be drawn into: `rgb8ui` and `rg32f` are not, everywhere.
+  init(_ texture: consuming Texture) throws(GLError) {
+    var framebuffer: GLuint = 0
+    unsafe glGenFramebuffers(1, &framebuffer)
+    self.framebuffer = framebuffer
+    self.texture = texture
+    GLLedger.add(.framebuffer)
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glFramebufferTexture2D(
+      GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_TEXTURE_2D), self.texture.name, 0)
+    let activity = "a \(self.texture.width)x\(self.texture.height) \(self.texture.format) render target"
+    let status = glCheckFramebufferStatus(GLenum(GL_FRAMEBUFFER))
+    try GLError.check(activity)
+    guard status == GLenum(GL_FRAMEBUFFER_COMPLETE) else { throw GLError(activity, .framebuffer(status)) }
+  }
+
+  deinit {
+    unsafe withUnsafePointer(to: framebuffer) { unsafe glDeleteFramebuffers(1, $0) }
+    GLLedger.remove(.framebuffer)
+  }
+
+  /// Lets the next draws go into a region, or into all of it.
+  borrowing func begin(_ viewport: TexelRegion? = nil) {
+    let viewport = viewport ?? texture.bounds
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glViewport(GLint(viewport.x), GLint(viewport.y), GLsizei(viewport.width), GLsizei(viewport.height))
+  }
+
+  /// Fills all of it with one colour, 0...1 each; for `rgba8` only.
+  borrowing func clear(_ color: SIMD4<Float>) {
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glClearColor(color.x, color.y, color.z, color.w)
+    glClear(GLbitfield(GL_COLOR_BUFFER_BIT))
+  }
+
+  /// The bytes of a texel in what `read` gives: 4 for `rgba8`, else 16 (four 32-bit words).
+  var bytesPerReadTexel: Int { texture.format.readback.bytesPerTexel }
+
+  /// Waits for what was drawn, and copies a region, or all of it, to `bytes`, first row first, rows without padding.
+  borrowing func read(into bytes: inout [UInt8], _ region: TexelRegion? = nil) throws(GLError) {
+    let tightRow = (region ?? texture.bounds).width * bytesPerReadTexel
+    var span = bytes.mutableSpan
+    try unsafe span.withUnsafeMutableBytes { bytes throws(GLError) in
+      try unsafe read(into: bytes, bytesPerRow: tightRow, region)
+    }
+  }
+
+  /// The same for memory with rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
+  @unsafe borrowing func read(
+    into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: TexelRegion? = nil
+  ) throws(GLError) {
+    let region = region ?? texture.bounds
+    try check(region, count: memory.count, bytesPerRow: bytesPerRow)
+    glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), 0)
+    unsafe read(to: memory.baseAddress, bytesPerRow: bytesPerRow, region)
+    try GLError.check("reading back \(region)")
+  }
+
+  /// Lets the GPU copy a region, or all of it, into a buffer, rows without padding, and does not wait for it.
+  borrowing func read(
+    into buffer: borrowing PixelBuffer, at offset: Int = 0, _ region: TexelRegion? = nil
+  ) throws(GLError) {
+    let region = region ?? texture.bounds
+    let tightRow = region.width * bytesPerReadTexel
+    try check(region, count: buffer.byteCount - max(0, offset), bytesPerRow: tightRow)
+    buffer.bind()
+    unsafe read(to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: tightRow, region)
+    buffer.unbind()
+    try GLError.check("reading back \(region) into a pixel buffer")
+  }
+
+  private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
+    let activity = "reading back \(region) of a \(texture.width)x\(texture.height) \(texture.format) target"
+    guard region.isInside(width: texture.width, height: texture.height) else {
+      throw GLError(activity, .bounds("not inside it"))
+    }
+    guard bytesPerRow % bytesPerReadTexel == 0, GLint(exactly: bytesPerRow / bytesPerReadTexel) != nil,
+      let needed = region.byteCount(bytesPerRow: bytesPerRow, bytesPerTexel: bytesPerReadTexel)
+    else {
+      throw GLError(activity, .bounds("rows of \(bytesPerRow) bytes do not hold \(region.width) texels"))
+    }
+    guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
+  }
+
+  private borrowing func read(to memory: UnsafeMutableRawPointer?, bytesPerRow: Int, _ region: TexelRegion) {
+    let layout = texture.format.readback.layout
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glPixelStorei(GLenum(GL_PACK_ROW_LENGTH), GLint(bytesPerRow / bytesPerReadTexel))
+    unsafe glReadPixels(
+      GLint(region.x), GLint(region.y), GLsizei(region.width), GLsizei(region.height), layout.format,
+      layout.type, memory)
+    glPixelStorei(GLenum(GL_PACK_ROW_LENGTH), 0)
+  }
+}
+
+@available(*, unavailable) extension RenderTarget: Sendable {}

@@ -1,0 +1,158 @@
+// A vertex and a fragment shader, linked, with the uniforms that they take.
+internal import CGLES
+
+/// One variant of a pair of shaders.
+///
+/// Setters act on the program in use: call `use()` before. A uniform that the compiler found no use for is passed over.
+/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+struct ShaderProgram: ~Copyable {
+  private let name: GLuint
+  private let locations: [String: GLint]
+
+  /// Compiles and links. `defines` go in after the `#version` line; lines keep their numbers.
+  init(vertex: ShaderText, fragment: ShaderText, defines: [ShaderDefine] = []) throws(ShaderError) {
+    let vertexShader = try Self.compile(GLenum(GL_VERTEX_SHADER), vertex, defines)
+    defer { glDeleteShader(vertexShader) }
+    let fragmentShader = try Self.compile(GLenum(GL_FRAGMENT_SHADER), fragment, defines)
+    defer { glDeleteShader(fragmentShader) }
+    let program = glCreateProgram()
+    glAttachShader(program, vertexShader)
+    glAttachShader(program, fragmentShader)
+    glLinkProgram(program)
+    guard Self.value(GL_LINK_STATUS, of: program) == GL_TRUE else {
+      let log = Self.log(of: program)
+      glDeleteProgram(program)
+      throw ShaderError(
+        step: .linking, fileNames: [vertex.fileName, fragment.fileName], defines: defines, log: log,
+        sourceLine: nil)
+    }
+    name = program
+    locations = Self.locations(in: program)
+    GLLedger.add(.program)
+  }
+
+  deinit {
+    glDeleteProgram(name)
+    GLLedger.remove(.program)
+  }
+
+  /// Makes it what draws and setters act on.
+  borrowing func use() { glUseProgram(name) }
+
+  /// One triangle that covers the viewport: its vertex shader makes the corners from `gl_VertexID`, 0...2.
+  borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
+
+  /// Whether the compiled program has a uniform of this name.
+  borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }
+
+  borrowing func set(_ uniform: String, _ value: Int) { glUniform1i(location(uniform), GLint(value)) }
+
+  borrowing func set(_ uniform: String, _ value: SIMD2<Int32>) {
+    glUniform2i(location(uniform), value.x, value.y)
+  }
+
+  borrowing func set(_ uniform: String, _ value: SIMD4<Int32>) {
+    glUniform4i(location(uniform), value.x, value.y, value.z, value.w)
+  }
+
+  borrowing func set(_ uniform: String, _ value: Float) { glUniform1f(location(uniform), value) }
+
+  borrowing func set(_ uniform: String, _ value: SIMD2<Float>) {
+    glUniform2f(location(uniform), value.x, value.y)
+  }
+
+  borrowing func set(_ uniform: String, _ value: SIMD3<Float>) {
+    glUniform3f(location(uniform), value.x, value.y, value.z)
+  }
+
+  borrowing func set(_ uniform: String, _ value: SIMD4<Float>) {
+    glUniform4f(location(uniform), value.x, value.y, value.z, value.w)
+  }
+
+  /// A `mat3` by its rows, so that `matrix * vector` in the shader has each row's product with the vector.
+  borrowing func set(_ uniform: String, rows: (SIMD3<Float>, SIMD3<Float>, SIMD3<Float>)) {
+    let values = [rows.0, rows.1, rows.2].flatMap { [$0.x, $0.y, $0.z] }
+    unsafe glUniformMatrix3fv(location(uniform), 1, GLboolean(GL_TRUE), values)
+  }
+
+  /// The texture unit that a sampler reads.
+  borrowing func set(_ sampler: String, unit: Int) { glUniform1i(location(sampler), GLint(unit)) }
+
+  /// OpenGL passes over the location -1.
+  private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }
+
+  private static func compile(
+    _ stage: GLenum, _ shader: ShaderText, _ defines: [ShaderDefine]
+  ) throws(ShaderError) -> GLuint {
+    let name = glCreateShader(stage)
+    let text = source(shader.text, defines)
+    unsafe text.withCString { text in
+      var text: UnsafePointer<CChar>? = unsafe text
+      unsafe glShaderSource(name, 1, &text, nil)
+    }
+    glCompileShader(name)
+    var status: GLint = 0
+    unsafe glGetShaderiv(name, GLenum(GL_COMPILE_STATUS), &status)
+    guard status == GL_TRUE else {
+      let log = shaderLog(of: name)
+      glDeleteShader(name)
+      throw ShaderError(
+        step: .compiling, fileNames: [shader.fileName], defines: defines, log: log,
+        sourceLine: ShaderError.line(namedIn: log, of: shader.text))
+    }
+    return name
+  }
+
+  /// The text with its defines after its first line, which GLSL ES wants to be `#version`.
+  static func source(_ text: String, _ defines: [ShaderDefine]) -> String {
+    guard !defines.isEmpty, let end = text.firstIndex(where: \.isNewline) else { return text }
+    let lines = defines.map { "#define \($0.name) \($0.value)\n" }.joined()
+    return text[...end] + lines + "#line 2\n" + text[text.index(after: end)...]
+  }
+
+  private static func locations(in program: GLuint) -> [String: GLint] {
+    var locations: [String: GLint] = [:]
+    for index in 0..<GLuint(value(GL_ACTIVE_UNIFORMS, of: program)) {
+      var length: GLsizei = 0
+      var size: GLint = 0
+      var type: GLenum = 0
+      let name = unsafe text(capacity: value(GL_ACTIVE_UNIFORM_MAX_LENGTH, of: program)) { capacity, text in
+        unsafe glGetActiveUniform(program, index, capacity, &length, &size, &type, text)
+      }
+      locations[String(name.prefix { $0 != "[" })] = unsafe glGetUniformLocation(program, name)
+    }
+    return locations
+  }
+
+  private static func value(_ parameter: Int32, of program: GLuint) -> GLint {
+    var value: GLint = 0
+    unsafe glGetProgramiv(program, GLenum(parameter), &value)
+    return value
+  }
+
+  private static func log(of program: GLuint) -> String {
+    unsafe text(capacity: value(GL_INFO_LOG_LENGTH, of: program)) { capacity, text in
+      unsafe glGetProgramInfoLog(program, capacity, nil, text)
+    }
+  }
+
+  private static func shaderLog(of shader: GLuint) -> String {
+    var length: GLint = 0
+    unsafe glGetShaderiv(shader, GLenum(GL_INFO_LOG_LENGTH), &length)
+    return unsafe text(capacity: length) { capacity, text in
+      unsafe glGetShaderInfoLog(shader, capacity, nil, text)
+    }
+  }
+
+  /// What OpenGL writes into a buffer of at most `capacity` characters.
+  private static func text(
+    capacity: GLint, _ write: (GLsizei, UnsafeMutablePointer<CChar>?) -> Void
+  ) -> String {
+    var characters = [CChar](repeating: 0, count: Int(capacity) + 1)
+    unsafe characters.withUnsafeMutableBufferPointer { unsafe write(capacity, $0.baseAddress) }
+    let bytes = characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+@available(*, unavailable) extension ShaderProgram: Sendable {}

@@ -1,0 +1,128 @@
+// A plane of a frame, a table of taps, or what a pass draws into.
+internal import CGLES
+
+/// Texels of one format and size, read one by one: nearest, clamped to the edge, no mip levels.
+///
+/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+struct Texture: ~Copyable {
+  let format: TextureFormat
+  let width: Int
+  let height: Int
+  let name: GLuint
+
+  /// Storage that does not move or change its size. What is in it at first is not defined.
+  init(_ format: TextureFormat, width: Int, height: Int, swizzle: Swizzle = .rgba) throws(GLError) {
+    var name: GLuint = 0
+    unsafe glGenTextures(1, &name)
+    self.name = name
+    self.format = format
+    self.width = width
+    self.height = height
+    GLLedger.add(.texture)
+    let target = GLenum(GL_TEXTURE_2D)
+    Texture.bindForChange(name)
+    glTexStorage2D(target, 1, format.internalFormat, GLsizei(clamping: width), GLsizei(clamping: height))
+    for (parameter, value) in [
+      (GL_TEXTURE_MIN_FILTER, GL_NEAREST), (GL_TEXTURE_MAG_FILTER, GL_NEAREST),
+      (GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE), (GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE),
+      (GL_TEXTURE_SWIZZLE_R, swizzle.red.name), (GL_TEXTURE_SWIZZLE_G, swizzle.green.name),
+      (GL_TEXTURE_SWIZZLE_B, swizzle.blue.name), (GL_TEXTURE_SWIZZLE_A, swizzle.alpha.name),
+    ] {
+      glTexParameteri(target, GLenum(parameter), value)
+    }
+    try GLError.check("a \(width)x\(height) \(format) texture")
+  }
+
+  deinit {
+    unsafe withUnsafePointer(to: name) { unsafe glDeleteTextures(1, $0) }
+    GLLedger.remove(.texture)
+  }
+
+  /// On a unit that no sampler reads, so that making one texture does not take the place of another.
+  private static func bindForChange(_ name: GLuint) {
+    glActiveTexture(GLenum(GL_TEXTURE0) + 15)
+    glBindTexture(GLenum(GL_TEXTURE_2D), name)
+  }
+
+  /// All of it.
+  var bounds: TexelRegion { TexelRegion(x: 0, y: 0, width: width, height: height) }
+
+  /// Makes it what the sampler of texture unit `unit` reads.
+  borrowing func bind(unit: Int) {
+    glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
+    glBindTexture(GLenum(GL_TEXTURE_2D), name)
+  }
+
+  /// Takes new texels for a region, or for all of it.
+  ///
+  /// `rows` begins with the region's first texel; `bytesPerRow` is from one row to the next, any number that holds a
+  /// row. The last row need not be longer than its texels, and nothing after them is read.
+  borrowing func replace(
+    with rows: RawSpan, bytesPerRow: Int, in region: TexelRegion? = nil
+  ) throws(GLError) {
+    try unsafe rows.withUnsafeBytes { bytes throws(GLError) in
+      try unsafe replace(with: bytes, bytesPerRow: bytesPerRow, in: region)
+    }
+  }
+
+  /// The same, for memory that a C library lends.
+  @unsafe borrowing func replace(
+    with rows: UnsafeRawBufferPointer, bytesPerRow: Int, in region: TexelRegion? = nil
+  ) throws(GLError) {
+    let region = region ?? bounds
+    try check(region, count: rows.count, bytesPerRow: bytesPerRow)
+    guard let first = rows.baseAddress else { return }
+    Texture.bindForChange(name)
+    glBindBuffer(GLenum(GL_PIXEL_UNPACK_BUFFER), 0)
+    if bytesPerRow % format.bytesPerTexel == 0,
+      let texels = GLint(exactly: bytesPerRow / format.bytesPerTexel)
+    {
+      glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), texels)
+      unsafe upload(first, region)
+      glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), 0)
+    } else {
+      unsafe uploadPacked(first, bytesPerRow: bytesPerRow, region)
+    }
+    try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture")
+  }
+
+  private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
+    let activity = "uploading \(region) of a \(width)x\(height) \(format) texture"
+    guard region.isInside(width: width, height: height) else {
+      throw GLError(activity, .bounds("not inside it"))
+    }
+    let bytesPerTexel = format.bytesPerTexel
+    guard let needed = region.byteCount(bytesPerRow: bytesPerRow, bytesPerTexel: bytesPerTexel) else {
+      throw GLError(activity, .bounds("rows of \(bytesPerRow) bytes do not hold \(region.width) texels"))
+    }
+    guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
+  }
+
+  /// Rows that no count of texels leads through are copied together, a band of at most 256 KiB at a time.
+  private borrowing func uploadPacked(_ first: UnsafeRawPointer, bytesPerRow: Int, _ region: TexelRegion) {
+    let tightRow = region.width * format.bytesPerTexel
+    let rowsPerBand = min(region.height, max(1, (256 << 10) / tightRow))
+    unsafe withUnsafeTemporaryAllocation(byteCount: rowsPerBand * tightRow, alignment: 16) { band in
+      guard let bandStart = band.baseAddress else { return }
+      for top in stride(from: 0, to: region.height, by: rowsPerBand) {
+        let height = min(rowsPerBand, region.height - top)
+        for row in 0..<height {
+          unsafe (bandStart + row * tightRow).copyMemory(
+            from: first + (top + row) * bytesPerRow, byteCount: tightRow)
+        }
+        unsafe upload(
+          UnsafeRawPointer(bandStart),
+          TexelRegion(x: region.x, y: region.y + top, width: region.width, height: height))
+      }
+    }
+  }
+
+  private borrowing func upload(_ rows: UnsafeRawPointer, _ region: TexelRegion) {
+    unsafe glTexSubImage2D(
+      GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLsizei(region.width),
+      GLsizei(region.height),
+      format.upload.format, format.upload.type, rows)
+  }
+}
+
+@available(*, unavailable) extension Texture: Sendable {}

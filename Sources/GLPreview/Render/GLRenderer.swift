@@ -1,0 +1,89 @@
+// The actor that owns a context and everything made in it: a frame and a plan come in, pictures go out.
+public import PreviewCore
+
+/// Draws plans on one GPU. Its methods run on a thread of its own, the only one that calls GL.
+public actor GLRenderer: Renderer {
+  /// The device it draws on.
+  public nonisolated let device: GPUDevice
+  private let thread: GPUThread
+  /// Nil before the first line on the GPU thread and after `close()`.
+  private var state: GLState?
+
+  /// The renderer's own thread.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+
+  /// What plans for this renderer must keep to.
+  public nonisolated var tuning: RenderTuning { RenderTuning(maximumTargetSide: device.maximumTextureSize) }
+
+  /// Opens a context on a new thread.
+  ///
+  /// - Parameter device: one that works, as `GPUDevice.choose(_:)` gives it.
+  /// - Throws: `RenderError` where the driver refuses.
+  public init(on device: GPUDevice) async throws {
+    self.device = device
+    thread = try GPUThread(named: "glpreview-gl")
+    state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
+    do { state = try GLState(device) } catch { throw RenderError("\(device.name): \(error)") }
+  }
+
+  isolated deinit { state = nil }
+
+  /// Gives the context and all that was made in it back; when it returns, nothing is left on the GPU.
+  public func close() { state = nil }
+
+  /// Draws all views of `plan` from one frame, which is uploaded once.
+  ///
+  /// - Throws: `RenderError` where the driver refuses, or after `close()`.
+  public func render(_ frame: Frame, _ plan: RenderPlan) throws(RenderError) -> [Picture] {
+    guard frame.format == plan.source else {
+      throw RenderError("the plan is for other frames than this one of \(frame.format.size)")
+    }
+    do {
+      guard let pictures = try state?.render(frame, plan) else { throw RenderError("the renderer is closed") }
+      return pictures
+    } catch let error as RenderError {
+      throw error
+    } catch {
+      throw RenderError("\(device.name): \(error)")
+    }
+  }
+}
+
+extension GPUDevice {
+  /// The longest side of a texture, in texels; what every GLES 3.0 device can do where it does not work.
+  fileprivate var maximumTextureSize: Int { driver?.maximumTextureSize ?? 2048 }
+}
+
+/// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
+private struct GLState: ~Copyable {
+  private let uploader: FrameUploader
+  private let programs = ProgramCache()
+  private let tables = TapTextureCache()
+  private let targets = TargetPool()
+  private let context: GLContext
+
+  init(_ device: GPUDevice) throws {
+    let context = try GLContext(on: GPUDisplay.open(device.platform))
+    uploader = FrameUploader(maximumSide: device.maximumTextureSize)
+    self.context = context
+  }
+
+  /// The picture's way over the GPU.
+  borrowing func render(_ frame: Frame, _ plan: RenderPlan) throws -> [Picture] {
+    let uploaded = try uploader.upload(frame)
+    let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
+    defer { passes.finish() }
+    var pictures: [PictureTarget] = []
+    defer { for picture in pictures { targets.giveBack(picture.pooled) } }
+    for view in plan.views {
+      let picture = try PictureTarget(view, from: targets)
+      pictures.append(picture)
+      for (pass, region) in zip(view.passes, picture.regions) {
+        try passes.draw(pass, of: view, into: picture.pooled, region: region)
+      }
+    }
+    return try pictures.map { try $0.read() }
+  }
+}
+
+@available(*, unavailable) extension GLState: Sendable {}

@@ -1,0 +1,282 @@
+// Carries out one pass: program, textures, tables, uniforms, one triangle.
+internal import PreviewCore
+internal import Shaders
+
+/// Draws the passes of one frame. Made for the frame, so that what two passes need is summed up once.
+final class PassExecutor {
+  private let frame: UploadedFrame
+  private let programs: ProgramCache
+  private let tables: TapTextureCache
+  private let targets: TargetPool
+  private var reduced: [Reduction: PooledTarget] = [:]
+
+  /// What an intermediate holds: equal ones are drawn once.
+  private struct Reduction: Hashable {
+    let input: SignalInput
+    let light: FilteringLight
+    let background: RGBColor
+    let crop: Rectangle
+  }
+
+  init(frame: UploadedFrame, programs: ProgramCache, tables: TapTextureCache, targets: TargetPool) {
+    self.frame = frame
+    self.programs = programs
+    self.tables = tables
+    self.targets = targets
+  }
+
+  /// Draws one plane of a picture into a region of a target that begins at `origin`, in texels.
+  func draw(_ pass: PlanePass, of view: PlannedView, into target: PooledTarget, region: TexelRegion) throws {
+    for input in pass.inputs where input.reduction != nil { try reduce(input, of: view) }
+    let program = try programs.program(
+      variant(
+        pass.inputs.map(\.signal), reduced: pass.inputs.filter { $0.reduction != nil }.map(\.signal), of: view,
+        to: pass.output.shaderOutput))
+    program.shader.use()
+    var units = UnitCounter()
+    for input in pass.inputs { try bind(input, of: view, to: program, &units) }
+    if let first = pass.inputs.first { try setCoverage(of: first, program) }
+    set(pass, region, program)
+    target.target.begin(region)
+    program.shader.drawTriangle()
+    try GLError.check("drawing \(view.format) \(view.size) of view '\(view.name)'")
+  }
+
+  /// Gives back what was summed up in between.
+  func finish() {
+    for target in reduced.values { targets.giveBack(target) }
+    reduced = [:]
+  }
+
+  private func set(_ pass: PlanePass, _ region: TexelRegion, _ program: borrowing Program) {
+    let step = pass.positionsPerSample
+    program.shader.set("origin", SIMD2(Int32(region.x), Int32(region.y)))
+    program.shader.set("positionsPerSample", SIMD2(Int32(step.x), Int32(step.y)))
+    program.shader.set(
+      "lastPosition", SIMD2(Int32(pass.positions.width - 1), Int32(pass.positions.height - 1)))
+    program.shader.set("conversion", pass.conversion, offset: "conversionOffset")
+    program.shader.set("background", SIMD3<Float>(pass.background))
+    if case .component(let index) = pass.output {
+      var component = SIMD3<Float>.zero
+      component[index] = 1
+      program.shader.set("component", component)
+    }
+  }
+
+  private func setCoverage(of input: SignalInput, _ program: borrowing Program) throws {
+    let (columns, rows) = (try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)))
+    program.shader.set(
+      "coverageEntries",
+      SIMD2(Int32(columns.sampleCount * columns.tapCount), Int32(rows.sampleCount * rows.tapCount)))
+  }
+
+  // MARK: Reductions
+
+  private func reduction(_ input: SignalInput, of view: PlannedView) -> Reduction {
+    Reduction(input: input, light: view.light, background: view.background, crop: view.crop)
+  }
+
+  /// Sums up a signal along one axis into the bits of floats.
+  private func reduce(_ input: SignalInput, of view: PlannedView) throws {
+    let reduction = reduction(input, of: view)
+    guard let axis = input.reduction, reduced[reduction] == nil else { return }
+    let program = try programs.program(
+      variant([input.signal], reduced: [], of: view, to: .floatBits))
+    program.shader.use()
+    var units = UnitCounter()
+    try bindFrame(input.signal, of: view, to: program, &units)
+    let columns = try tables.table(
+      axis == .horizontal ? .taps(input.horizontal, from: 0) : .whole(input.horizontal.source.samples))
+    let rows = try tables.table(
+      axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
+    bind(columns, rows, swapsAxes: input.swapsAxes, of: input.signal, to: program, &units)
+    let target = try targets.take(
+      input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount)
+    reduced[reduction] = target
+    target.target.begin()
+    program.shader.drawTriangle()
+    try GLError.check("summing up \(input.signal.rawValue) for view '\(view.name)'")
+  }
+
+  // MARK: Inputs
+
+  private func bind(
+    _ input: SignalInput, of view: PlannedView, to program: borrowing Program, _ units: inout UnitCounter
+  ) throws {
+    if let target = reduced[reduction(input, of: view)] {
+      let sampler = input.signal == .chroma ? "cbPlane" : "\(input.signal.rawValue)Plane"
+      target.target.texture.bind(unit: units.next(for: sampler, in: program))
+    } else {
+      try bindFrame(input.signal, of: view, to: program, &units)
+    }
+    bind(
+      try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)),
+      swapsAxes: input.swapsAxes && input.reduction == nil, of: input.signal, to: program, &units)
+  }
+
+  /// The table that a pass over both axes, or over what is left of them, reads along `axis`.
+  private func key(_ input: SignalInput, _ axis: Axis) -> TapTableKey {
+    let map = input.map(axis)
+    guard let reduction = input.reduction else { return .taps(map, from: 0) }
+    return reduction == axis ? .reduced(map) : .taps(map, from: map.source.samples.lowerBound)
+  }
+
+  private func bind(
+    _ columns: TapTexture, _ rows: TapTexture, swapsAxes: Bool, of signal: Signal, to program: borrowing Program,
+    _ units: inout UnitCounter
+  ) {
+    let name = signal.rawValue
+    columns.bind(unit: units.next(for: "\(name)Columns", in: program))
+    rows.bind(unit: units.next(for: "\(name)Rows", in: program))
+    program.shader.set("\(name)Taps", SIMD2(Int32(columns.tapCount), Int32(rows.tapCount)))
+    program.shader.set("\(name)SwapsAxes", swapsAxes ? 1 : 0)
+  }
+
+  /// The frame's planes that hold a signal.
+  private func bindFrame(
+    _ signal: Signal, of view: PlannedView, to program: borrowing Program, _ units: inout UnitCounter
+  ) throws {
+    let color = frame.format.color
+    switch (signal, frame.format.pixelFormat.model) {
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)):
+      bindLuma(luma, to: program, &units)
+    case (.chroma, .ycbcr(_, let cb, let cr)):
+      bindChroma(cb, cr, to: program, &units)
+    case (.rgb, .rgb(let red, _, _, _)):
+      bindRGB(red, behind: view.background, to: program, &units)
+    case (.rgb, .luma(let luma)):
+      bindLuma(luma, to: program, &units)
+      program.shader.set("decoding", ColorConversion(rgbFrom: color), offset: "decodingOffset")
+    case (.rgb, .ycbcr(let luma, let cb, let cr)):
+      bindLuma(luma, to: program, &units)
+      bindChroma(cb, cr, to: program, &units)
+      program.shader.set("decoding", ColorConversion(rgbFrom: color), offset: "decodingOffset")
+      setUpsampling(cb.subsampling, within: view.crop, program)
+    case (.luma, .rgb), (.chroma, .rgb), (.chroma, .luma):
+      throw RenderError("\(frame.format.pixelFormat) frames have no \(signal.rawValue)")
+    }
+  }
+
+  private func bindLuma(_ luma: Component, to program: borrowing Program, _ units: inout UnitCounter) {
+    let plane = frame.planes[luma.plane]
+    plane.bind(unit: units.next(for: "lumaPlane", in: program))
+    program.shader.set("lumaChannel", luma.channelMask)
+    program.shader.set("lumaBands", plane.bands.uniform)
+  }
+
+  private func bindChroma(
+    _ cb: Component, _ cr: Component, to program: borrowing Program, _ units: inout UnitCounter
+  ) {
+    frame.planes[cb.plane].bind(unit: units.next(for: "cbPlane", in: program))
+    frame.planes[cr.plane].bind(unit: units.next(for: "crPlane", in: program))
+    program.shader.set("cbChannel", cb.channelMask)
+    program.shader.set("crChannel", cr.channelMask)
+    program.shader.set(
+      "chromaTexels", SIMD4(Int32(cb.texelStep), Int32(cb.texelOffset), Int32(cr.texelOffset), 0))
+    program.shader.set("chromaBands", frame.planes[cb.plane].bands.uniform)
+  }
+
+  private func bindRGB(
+    _ red: Component, behind: RGBColor, to program: borrowing Program, _ units: inout UnitCounter
+  ) {
+    let plane = frame.planes[red.plane]
+    plane.bind(unit: units.next(for: "rgbPlane", in: program))
+    program.shader.set("rgbBands", plane.bands.uniform)
+    program.shader.set("codeScale", Float(255) / Float(frame.format.pixelFormat.maximumCode))
+    program.shader.set("behind", SIMD3<Float>(behind.codes))
+  }
+
+  /// Chroma between its samples, for light: the same arithmetic as the maps', at every pixel of the crop.
+  private func setUpsampling(_ step: Subsampling, within crop: Rectangle, _ program: borrowing Program) {
+    let siting = frame.format.color.siting == .left ? 0.5 - 0.5 / Float(step.x) : 0
+    program.shader.set("chromaScale", SIMD2(1 / Float(step.x), 1 / Float(step.y)))
+    program.shader.set("chromaSiting", SIMD2(siting, 0))
+    let columns = CropSpan(start: crop.x, length: crop.width, subsampling: step.x).samples
+    let rows = CropSpan(start: crop.y, length: crop.height, subsampling: step.y).samples
+    program.shader.set(
+      "chromaSpan",
+      SIMD4(
+        Int32(columns.lowerBound), Int32(rows.lowerBound), Int32(columns.upperBound), Int32(rows.upperBound)))
+  }
+
+  // MARK: Variants
+
+  private func variant(
+    _ signals: [Signal], reduced: [Signal], of view: PlannedView, to output: ShaderVariant.Output
+  ) -> ShaderVariant {
+    let origin = { (signal: Signal) -> ShaderVariant.Origin in reduced.contains(signal) ? .reduced : .frame }
+    let inputs: ShaderVariant.Inputs =
+      if signals.contains(.rgb) {
+        .rgb(reduced.contains(.rgb) ? .reduced : rgbOrigin)
+      } else if signals.contains(.luma), signals.contains(.chroma) {
+        .lumaAndChroma(luma: origin(.luma), chroma: origin(.chroma))
+      } else {
+        signals.contains(.luma) ? .luma(origin(.luma)) : .chroma(origin(.chroma))
+      }
+    return ShaderVariant(
+      inputs, to: output, isInLinearLight: view.light == .linear, isInBands: frame.isInBands)
+  }
+
+  private var rgbOrigin: ShaderVariant.RGBOrigin {
+    switch frame.format.pixelFormat.model {
+    case .rgb(_, _, _, let alpha): alpha == nil ? .opaque : .transparent
+    case .luma: .luma
+    case .ycbcr: .ycbcr
+    }
+  }
+}
+
+/// Hands out texture units, each once a pass.
+private struct UnitCounter {
+  private var count = 0
+
+  /// The next unit, which `sampler` reads from now on.
+  mutating func next(for sampler: String, in program: borrowing Program) -> Int {
+    defer { count += 1 }
+    program.shader.set(sampler, unit: count)
+    return count
+  }
+}
+
+extension PassOutput {
+  fileprivate var shaderOutput: ShaderVariant.Output {
+    switch self {
+    case .rgba: .rgba
+    case .component: .packed
+    }
+  }
+}
+
+extension Signal {
+  /// Words for the bits of as many floats as the signal has numbers; every GLES 3.0 device can draw into them.
+  fileprivate var intermediate: TextureFormat {
+    switch self {
+    case .rgb: .rgba32ui
+    case .luma: .r32ui
+    case .chroma: .rg32ui
+    }
+  }
+}
+
+extension Component {
+  /// 1 for the channel that holds it.
+  fileprivate var channelMask: SIMD4<Float> {
+    var mask = SIMD4<Float>.zero
+    mask[channel] = 1
+    return mask
+  }
+}
+
+extension ShaderProgram {
+  /// A `mat3` and the `vec3` that is added after it.
+  fileprivate borrowing func set(_ matrix: String, _ conversion: ColorConversion, offset: String) {
+    let columns = conversion.columns.map { SIMD3<Float>($0) }
+    set(
+      matrix,
+      rows: (
+        SIMD3(columns[0].x, columns[1].x, columns[2].x), SIMD3(columns[0].y, columns[1].y, columns[2].y),
+        SIMD3(columns[0].z, columns[1].z, columns[2].z)
+      ))
+    set(offset, SIMD3<Float>(conversion.offset))
+  }
+}

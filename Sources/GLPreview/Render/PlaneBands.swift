@@ -1,0 +1,63 @@
+// How a plane that is wider or higher than a texture can be is cut up: bands of columns one below the other, or
+// bands of rows side by side. Arithmetic alone; the shaders do the same in `inBands`.
+internal import PreviewCore
+
+/// The bands of one plane.
+struct PlaneBands: Equatable {
+  /// Columns and rows of the plane, in texels.
+  let plane: Size
+  /// Log2 of the columns and the rows of a band.
+  let shiftX: Int
+  let shiftY: Int
+
+  /// A band, and where it goes.
+  struct Band: Equatable {
+    /// In the plane.
+    let source: Rectangle
+    /// Its first texel in the texture.
+    let target: (x: Int, y: Int)
+
+    static func == (a: Band, b: Band) -> Bool { a.source == b.source && a.target == b.target }
+  }
+
+  /// Larger than any plane.
+  private static let undivided = 30
+
+  init(_ plane: Size, maximumSide: Int) {
+    self.plane = plane
+    let largest = Int.bitWidth - 1 - maximumSide.leadingZeroBitCount
+    self.shiftX = plane.width > maximumSide ? largest : PlaneBands.undivided
+    self.shiftY = plane.height > maximumSide ? largest : PlaneBands.undivided
+  }
+
+  var isNeeded: Bool { shiftX != PlaneBands.undivided || shiftY != PlaneBands.undivided }
+
+  private var columnsPerBand: Int { min(plane.width, 1 << shiftX) }
+  private var rowsPerBand: Int { min(plane.height, 1 << shiftY) }
+
+  /// Of the texture that holds all bands.
+  var textureSize: Size {
+    let across = (plane.width + columnsPerBand - 1) / columnsPerBand
+    let down = (plane.height + rowsPerBand - 1) / rowsPerBand
+    return Size(
+      width: down > 1 ? plane.width * down : columnsPerBand,
+      height: across > 1 ? plane.height * across : rowsPerBand)
+  }
+
+  /// All bands.
+  var all: [Band] {
+    stride(from: 0, to: plane.height, by: rowsPerBand).flatMap { y in
+      stride(from: 0, to: plane.width, by: columnsPerBand).map { x in
+        Band(
+          source: Rectangle(
+            x: x, y: y, width: min(columnsPerBand, plane.width - x), height: min(rowsPerBand, plane.height - y)),
+          target: (x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height))
+      }
+    }
+  }
+
+  /// As the shaders take it.
+  var uniform: SIMD4<Int32> {
+    [Int32(shiftX), Int32(clamping: plane.height), Int32(shiftY), Int32(clamping: plane.width)]
+  }
+}

@@ -1,0 +1,65 @@
+// Tap tables on the GPU: where a shader finds the taps that the planner's maps come to.
+internal import PreviewCore
+
+/// What a table says of an axis.
+enum TapTableKey: Hashable {
+  /// A map's taps; `from` is the index of the first sample in the texture that is read.
+  case taps(SamplingMap, from: Int)
+  /// A map whose taps were summed up already: sample by sample, with the map's coverage.
+  case reduced(SamplingMap)
+  /// Samples as they are, from `lowerBound` on.
+  case whole(ClosedRange<Int>)
+}
+
+/// One table as a texture: (index, weight) for each tap of each sample, then (coverage, 0) for each sample.
+final class TapTexture {
+  let sampleCount: Int
+  let tapCount: Int
+  private let texture: Texture
+
+  /// Entries to a row, a power of two that every GLES 3.0 device can do.
+  private static let entriesPerRow = 2048
+
+  init(_ key: TapTableKey) throws(GLError) {
+    let entries: [Float]
+    switch key {
+    case .taps(let map, let from):
+      let table = TapTable(map)
+      (sampleCount, tapCount) = (table.sampleCount, table.tapCount)
+      entries =
+        zip(table.indices, table.weights).flatMap { [Float($0 - from), Float($1)] }
+        + table.coverage.flatMap { [Float($0), 0] }
+    case .reduced(let map):
+      (sampleCount, tapCount) = (map.output.sampleCount, 1)
+      entries =
+        (0..<sampleCount).flatMap { [Float($0), 1] } + TapTable.coverage(of: map).flatMap { [Float($0), 0] }
+    case .whole(let range):
+      (sampleCount, tapCount) = (range.count, 1)
+      entries = range.flatMap { [Float($0), 1] } + range.flatMap { _ in [1, 0] }
+    }
+    let count = entries.count / 2
+    let width = min(count, TapTexture.entriesPerRow)
+    let height = (count + width - 1) / width
+    texture = try Texture(.rg32f, width: width, height: height)
+    let padded = entries + [Float](repeating: 0, count: (width * height - count) * 2)
+    unsafe try texture.replace(with: padded.span.bytes, bytesPerRow: width * TextureFormat.rg32f.bytesPerTexel)
+  }
+
+  func bind(unit: Int) { texture.bind(unit: unit) }
+}
+
+/// The tables that plans in use ask for again and again.
+final class TapTextureCache {
+  private var tables: [TapTableKey: TapTexture] = [:]
+
+  /// Beyond this many, all are dropped and made again: plans that change with every frame must not fill memory.
+  private static let capacity = 512
+
+  func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
+    if let table = tables[key] { return table }
+    if tables.count >= TapTextureCache.capacity { tables.removeAll() }
+    let table = try TapTexture(key)
+    tables[key] = table
+    return table
+  }
+}

@@ -1,0 +1,48 @@
+// The GLSL of Resources/shaders, in the binary, each file by its name.
+internal import CShaders
+
+/// The text of one file.
+public struct ShaderSource: Sendable, Hashable {
+  /// Its name below Resources/shaders, or below Resources/shaders/include.
+  public let fileName: String
+  /// As it is in the file, or with what it includes put in.
+  public let text: String
+
+  /// A triangle that covers the viewport.
+  public static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
+  /// A plane of a picture.
+  public static let compose = unsafe ShaderSource("compose.frag", glp_compose_frag)
+  /// A signal summed up along one axis.
+  public static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
+
+  private static let included = unsafe [
+    ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
+    ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
+    ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
+  ]
+
+  private init(_ fileName: String, _ embedded: glp_shader_text) {
+    self.fileName = fileName
+    self.text = unsafe String(
+      decoding: UnsafeRawBufferPointer(start: embedded.text, count: embedded.length), as: UTF8.self)
+  }
+
+  private init(_ fileName: String, text: String) {
+    self.fileName = fileName
+    self.text = text
+  }
+
+  /// With every `#include "NAME"` line replaced by that file, which may include others in turn.
+  ///
+  /// GLSL ES has no such line. A name that is not there is left as it stands, for the compiler to refuse.
+  public var withIncludes: ShaderSource {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let words = line.split(separator: "\"")
+      guard line.hasPrefix("#include "), words.count >= 2,
+        let source = ShaderSource.included.first(where: { $0.fileName == words[1] })
+      else { return String(line) }
+      return source.withIncludes.text
+    }
+    return ShaderSource(fileName, text: lines.joined(separator: "\n"))
+  }
+}

@@ -1,0 +1,28 @@
+// The command `glpreview`: its name, its version and its subcommands.
+import ArgumentParser
+
+@main
+struct GLPreviewCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "glpreview",
+    abstract: "Previews and snapshots of camera frames, rendered on the GPU without a display.",
+    discussion: """
+      Crops, rotates, mirrors and scales pictures on the GPU (OpenGL ES on EGL, no window system) \
+      into any number of views at once.
+
+      Exit status: 0 done, 64 wrong usage, 65 bad input data, 66 no such input, 69 no usable device, \
+      74 write failed, 130 interrupted.
+      """,
+    version: "0.1.0",
+    subcommands: [RenderCommand.self, DevicesCommand.self, VerifyCommand.self])
+
+  /// `--linear` stands alone or takes a value; ArgumentParser knows only one or the other.
+  static func main() async {
+    let arguments = CommandLine.arguments.dropFirst()
+    let words: Set<String> = ["true", "false", "1", "0", "yes", "no", "on", "off"]
+    let completed = zip(arguments, arguments.dropFirst() + [""]).map { argument, next in
+      argument == "--linear" && !words.contains(next) ? "--linear=true" : argument
+    }
+    await main(completed)
+  }
+}

@@ -1,0 +1,171 @@
+// `glpreview render`: a source, views, pictures.
+import ArgumentParser
+import GLPreview
+
+struct RenderCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "render",
+    abstract: "Render views of a picture, a video or a test pattern.",
+    discussion: """
+      SOURCE is a file (JPEG, PNG, Y4M, concatenated JPEGs, or raw frames with --input-format), \
+      - for standard input, or pattern:NAME (smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30).
+
+      Order: EXIF orientation, crop, rotate, mirror, scale and place.
+
+      Examples:
+        glpreview render photo.jpg --size 320x -o thumbnail.jpg
+        glpreview render photo.jpg -o '{view}.png' --view face:crop=200x200+340+80 --view small:size=160x90,mode=fit
+        glpreview render camera.nv12 --input-format nv12 --input-size 1920x1080 -o 'frame-{frame:05}.jpg'
+      """)
+
+  @Argument(help: ArgumentHelp("A file, -, or pattern:NAME.", valueName: "SOURCE"))
+  var source: String
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "A name ending in .jpg or .png, with {view}, {frame} or {frame:05} replaced; - for standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg, here).",
+      valueName: "OUTPUT"))
+  var output: String?
+
+  @OptionGroup(title: "View options") var viewOptions: ViewOptions
+  @OptionGroup(title: "Input options") var inputOptions: InputOptions
+  @OptionGroup(title: "Encoding options") var encodingOptions: EncodingOptions
+
+  @Option(help: ArgumentHelp("Stop after this many frames (default: all; 1 of a pattern).", valueName: "N"))
+  var frames: Int?
+
+  @Option(help: ArgumentHelp("Render every Nth frame only.", valueName: "N"))
+  var every = 1
+
+  @Option(help: ArgumentHelp("Play a file this many times.", valueName: "N"))
+  var loop = 1
+
+  @OptionGroup(title: "Device options") var deviceOptions: DeviceOptions
+
+  @Option(help: ArgumentHelp("gpu, or reference: plainly on the CPU, slow.", valueName: "gpu|reference"))
+  var renderer = RendererChoice.gpu
+
+  @Flag(help: "Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures.")
+  var json = false
+
+  @Flag(help: "No progress.")
+  var quiet = false
+
+  func validate() throws {
+    for (name, value) in [("frames", frames ?? 1), ("every", every), ("loop", loop)] where value < 1 {
+      throw ValidationError("--\(name) \(value) is not at least 1")
+    }
+  }
+
+  func run() async throws {
+    try await ExitStatus.of {
+      let views = try viewOptions.views()
+      let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
+      try output.check(views)
+      let job = RenderJob(
+        source: source, sourceOptions: try inputOptions.sourceOptions(), views: views, output: output,
+        encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
+        maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
+      let (renderer, choice) = (renderer, deviceOptions.gpu)
+      try await Interruption.cancelling { try await job.run(on: renderer, choice) }
+    }
+  }
+
+  private var schedule: FrameSchedule {
+    FrameSchedule(limit: frames ?? (source.hasPrefix("pattern:") ? 1 : nil), every: every, loops: loop)
+  }
+}
+
+/// Who draws.
+enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
+  case gpu
+  case reference
+}
+
+struct InputOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Raw frames: nv12 nv21 i420 yv12 nv16 yuyv uyvy yvyu yuv444p grey rgb24 bgr24 rgba bgra.", valueName: "FORMAT"))
+  var inputFormat: String?
+
+  @Option(help: ArgumentHelp("Of raw frames.", valueName: "WxH"))
+  var inputSize: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "bt601, bt709 or bt2020 (default: what the source says, else bt709 from 1280 columns or above 576 lines, bt601 below).",
+      valueName: "MATRIX"))
+  var matrix: String?
+
+  @Option(
+    help: ArgumentHelp("limited or full (default: what the source says, else limited).", valueName: "RANGE"))
+  var range: String?
+
+  @Option(
+    help: ArgumentHelp("Refuse sources and pictures of more pixels, in millions.", valueName: "N"))
+  var maxMegapixels = 100.0
+
+  func maximumPixels() throws -> Int {
+    guard (0.000001...1_000_000).contains(maxMegapixels) else {
+      throw UsageError("--max-megapixels \(maxMegapixels) is not within 0.000001...1000000")
+    }
+    return Int(maxMegapixels * 1_000_000)
+  }
+
+  func sourceOptions() throws -> SourceOptions {
+    SourceOptions(
+      inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map(size),
+      maximumPixels: try maximumPixels(),
+      color: ColorOverride(
+        matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
+  }
+
+  private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
+  where Word.RawValue == String {
+    guard let word = Word(rawValue: text) else {
+      throw UsageError("--\(name) \(text) is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return word
+  }
+
+  private func size(_ text: String) throws -> Size {
+    let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    guard sides.count == 2, let width = sides[0], let height = sides[1],
+      (1...ViewConfiguration.maximumSide).contains(width), (1...ViewConfiguration.maximumSide).contains(height)
+    else { throw UsageError("--input-size \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)") }
+    return Size(width: width, height: height)
+  }
+}
+
+struct EncodingOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("JPEG quality, 1...100.", valueName: "N"))
+  var quality = 80
+
+  @Option(help: ArgumentHelp("JPEG chroma: 420, 422 or 444.", valueName: "CHROMA"))
+  var subsampling = ChromaSubsampling.yuv420
+
+  @Option(
+    help: ArgumentHelp(
+      "The most bytes of a picture: the best JPEG quality that fits is taken.", valueName: "N"))
+  var maxBytes: Int?
+
+  @Option(help: ArgumentHelp("jpeg or png, where the output's name does not tell.", valueName: "FORMAT"))
+  var format: EncodedFormat?
+
+  func validate() throws {
+    guard (1...100).contains(quality) else { throw ValidationError("--quality \(quality) is not within 1...100") }
+    if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
+  }
+
+  func encoder(_ format: EncodedFormat) -> PictureEncoder {
+    PictureEncoder(format, quality: quality, subsampling: subsampling, maximumBytes: maxBytes)
+  }
+}
+
+struct DeviceOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "auto, software, a number of `glpreview devices`, or /dev/dri/renderD128.", valueName: "DEVICE"))
+  var gpu = GPUChoice.automatic
+}

@@ -1,0 +1,61 @@
+// What is said of the pictures: a JSON object each where asked for, progress on a terminal.
+import FoundationEssentials
+import GLPreview
+
+/// One picture, as `--json` tells it.
+struct PictureReport: Codable {
+  let view: String
+  let frame: Int
+  /// Seconds from the source's start.
+  let timestamp: Double
+  let width: Int
+  let height: Int
+  /// Absent where pictures go nowhere.
+  let file: String?
+  let format: String?
+  let bytes: Int?
+  let quality: Int?
+  let renderer: String
+}
+
+extension Encodable {
+  /// One line of JSON, keys in order.
+  func jsonLine() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(self), as: UTF8.self)
+  }
+}
+
+/// Progress on a terminal, and only there; nothing at all for a single frame.
+struct Progress {
+  private let isShown: Bool
+  private let start = ContinuousClock.now
+  private var lastShown = ContinuousClock.now
+  private var frames = 0
+
+  init(isQuiet: Bool, expectsManyFrames: Bool) {
+    isShown = !isQuiet && expectsManyFrames && StandardError.isTerminal
+  }
+
+  /// Counts a frame; shown ten times a second at most.
+  mutating func frameDone(of total: Int?) {
+    frames += 1
+    let now = ContinuousClock.now
+    guard isShown, now - lastShown > .milliseconds(100) else { return }
+    lastShown = now
+    show(total, terminator: "\r")
+  }
+
+  /// Leaves the last count standing.
+  func end(of total: Int?) {
+    if isShown, frames > 1 { show(total, terminator: "\n") }
+  }
+
+  private func show(_ total: Int?, terminator: String) {
+    let elapsed = (ContinuousClock.now - start) / .seconds(1)
+    let rate = elapsed > 0 ? Int(Double(frames) / elapsed) : 0
+    let whole = total.map { " of \($0)" } ?? ""
+    StandardError.print("\u{1B}[Kframe \(frames)\(whole), \(rate) a second", terminator: terminator)
+  }
+}

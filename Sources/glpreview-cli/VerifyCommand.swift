@@ -1,0 +1,101 @@
+// `glpreview verify`: is what this machine's driver draws what it should be?
+import ArgumentParser
+import Conformance
+import GLPreview
+
+struct VerifyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Compare this machine's driver with the reference renderer.",
+    discussion: """
+      Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU and, in double \
+      precision, on the CPU. Copies must be the same; anything else may differ by 1 of 255 in any channel. \
+      Exit status 0 where all bounds are kept, 1 where one is broken, 69 where no device works.
+      """)
+
+  @OptionGroup var deviceOptions: DeviceOptions
+
+  @Option(help: ArgumentHelp("As many more cases by chance.", valueName: "N"))
+  var random = 0
+
+  @Option(help: ArgumentHelp("For the cases by chance.", valueName: "N"))
+  var seed: UInt64 = 1
+
+  @Flag(help: "One JSON object a group.")
+  var json = false
+
+  func validate() throws {
+    guard (0...1_000_000).contains(random) else {
+      throw ValidationError("--random \(random) is not within 0...1000000")
+    }
+  }
+
+  func run() async throws {
+    try await ExitStatus.of {
+      let device = try await GPUDevice.choose(deviceOptions.gpu)
+      let renderer = try await GLRenderer(on: device)
+      if !json { print("device \(device)\n") }
+      let run = ConformanceRun(renderer, tuning: renderer.tuning)
+      var groups = GroupTally()
+      for conformanceCase in ConformanceSuite.cases + ConformanceSuite.mixed(count: random, seed: seed) {
+        let result = try await run.result(of: conformanceCase)
+        groups.add(result)
+        guard !result.isWithinBound else { continue }
+        let place = result.difference.worstSample.map { ", \($0)" } ?? ""
+        StandardError.print("broken: \(conformanceCase)\(place)")
+      }
+      await renderer.close()
+      if json {
+        for group in groups.all { print(try group.jsonLine()) }
+      } else {
+        print(groups.table)
+        print(groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this driver")
+      }
+      guard groups.isWhole else { throw ConformanceFailure() }
+    }
+  }
+}
+
+/// What came of the cases of one group.
+private struct Group: Codable {
+  let group: String
+  /// The largest difference that is allowed.
+  var bound: Int
+  var cases = 0
+  var broken = 0
+  /// The largest difference that was seen.
+  var worst = 0
+  /// Channels that differ at all, and channels that were compared.
+  var differing = 0
+  var compared = 0
+}
+
+/// Groups in the order in which they are met.
+private struct GroupTally {
+  private(set) var all: [Group] = []
+
+  var isWhole: Bool { all.allSatisfy { $0.broken == 0 } }
+
+  mutating func add(_ result: ConformanceResult) {
+    let (name, bound) = (result.conformanceCase.group, result.conformanceCase.bound)
+    let index = all.firstIndex { $0.group == name } ?? all.endIndex
+    if index == all.endIndex { all.append(Group(group: name, bound: bound)) }
+    all[index].cases += 1
+    all[index].broken += result.isWithinBound ? 0 : 1
+    all[index].worst = max(all[index].worst, result.difference.worst)
+    all[index].differing += result.difference.differing
+    all[index].compared += result.difference.compared
+  }
+
+  var table: TextTable {
+    TextTable(
+      [["GROUP", "CASES", "WORST", "BOUND", "DIFFERING", ""]]
+        + all.map { group in
+          let share = Double(group.differing) * 1e6 / Double(max(1, group.compared))
+          return [
+            group.group, "\(group.cases)", "\(group.worst)", "\(group.bound)",
+            "\(group.differing) of \(group.compared) (\(Int(share)) ppm)", group.broken == 0 ? "ok" : "BROKEN",
+          ]
+        })
+  }
+}
