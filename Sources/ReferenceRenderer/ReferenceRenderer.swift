@@ -3,6 +3,9 @@ public import PreviewCore
 
 /// The renderer that says what is right.
 public struct ReferenceRenderer: Renderer {
+  /// Nothing can go wrong.
+  public typealias Failure = Never
+
   /// It keeps nothing.
   public init() {}
 

@@ -24,7 +24,7 @@ struct RenderJob {
         source, ReferenceRenderer(), RenderPlanner(maximumPixels: maximumPixels), rendererName: "reference")
     case .gpu:
       let device = try await GPUDevice.choose(gpu)
-      let renderer = try await GLRenderer(on: device)
+      let renderer = try await GLRenderer.open(on: device)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       do {
         try await run(source, renderer, planner, rendererName: device.name)

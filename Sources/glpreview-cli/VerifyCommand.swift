@@ -33,7 +33,7 @@ struct VerifyCommand: AsyncParsableCommand {
   func run() async throws {
     try await ExitStatus.of {
       let device = try await GPUDevice.choose(deviceOptions.gpu)
-      let renderer = try await GLRenderer(on: device)
+      let renderer = try await GLRenderer.open(on: device)
       if !json { print("device \(device)\n") }
       let run = ConformanceRun(renderer, tuning: renderer.tuning)
       var groups = GroupTally()

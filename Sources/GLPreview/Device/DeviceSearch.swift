@@ -60,7 +60,7 @@ struct DeviceSearch {
   private func certain(
     _ candidates: [DeviceCandidate], or problem: String
   ) throws(DeviceError) -> GPUDevice {
-    let (device, attempts) = first(of: candidates) { _ in true }
+    let (device, attempts) = first(of: candidates) { !$0.isSoftware }
     guard let device else { throw DeviceError(problem: problem, attempts: attempts, hints: host.deviceHints) }
     return device
   }

@@ -26,9 +26,16 @@ enum DisplayPlatform: Sendable, Hashable {
   let vendor: String
   /// Such as "iris" or "swrast", where the driver tells (EGL_MESA_query_driver).
   let driverName: String?
-  private let extensions: Set<Substring>
+  private var extensions: Set<Substring>
 
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
+
+  /// The same display as an older driver would give it: without some extensions.
+  func lacking(_ names: Set<Substring>) -> GPUDisplay {
+    var display = self
+    display.extensions.subtract(names)
+    return display
+  }
 
   /// The display of a platform, initialised when it is first asked for.
   static func open(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
@@ -81,18 +88,48 @@ enum DisplayPlatform: Sendable, Hashable {
     }
   }
 
-  /// Opened once for each file and never closed: a display stands on it.
   private static func bufferManager(at node: String) throws(EGLError) -> OpaquePointer {
     guard EGLClient.has("EGL_KHR_platform_gbm") || EGLClient.has("EGL_MESA_platform_gbm") else {
       throw EGLError("eglGetPlatformDisplay", .missing("EGL_KHR_platform_gbm"))
     }
-    let file = unsafe Glibc.open(node, O_RDWR | O_CLOEXEC)
+    return unsafe try bufferManagers.withLock { managers throws(EGLError) in
+      if let manager = managers[node] { return manager }
+      let manager = try BufferManager(node)
+      managers[node] = manager
+      return manager
+    }.handle
+  }
+
+  private static let bufferManagers = Mutex<[String: BufferManager]>([:])
+}
+
+/// Opened once for each file and never closed, since a display, also one that failed, stands on it.
+@safe private struct BufferManager: Sendable {
+  // Used for the making of displays alone, which EGL does one at a time.
+  nonisolated(unsafe) let handle: OpaquePointer
+
+  init(_ node: String) throws(EGLError) {
+    let file = unsafe open(node, O_RDWR | O_CLOEXEC)
     guard file >= 0 else { throw EGLError("opening \(node)", .system(errno)) }
-    guard let device = unsafe gbm_create_device(file) else {
+    guard Self.isGPU(file) else {
+      close(file)
+      throw EGLError("opening \(node) as a GPU", .system(ENODEV))
+    }
+    guard let handle = unsafe gbm_create_device(file) else {
       let code = errno
       close(file)
       throw EGLError("gbm_create_device on \(node)", .system(code))
     }
-    return unsafe device
+    unsafe self.handle = handle
+  }
+
+  /// Whether a file is a device of the kernel's DRM, which is number 226 (Documentation/admin-guide/devices.txt).
+  ///
+  /// Mesa takes any file: asked for /dev/null, it draws in software.
+  private static func isGPU(_ file: CInt) -> Bool {
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { return false }
+    // As glibc's major(), a macro.
+    return status.st_mode & S_IFMT == S_IFCHR && (status.st_rdev >> 8) & 0xfff == 226
   }
 }

@@ -53,7 +53,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   private nonisolated(unsafe) let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private nonisolated(unsafe) var state = State()
   /// Apart from `state`, so that asking does not wait for the lock.
-  private let threadIdentity = Atomic<UInt>(0)
+  private let threadIdentity = Atomic<Int>(0)
 
   init(threadName: String) {
     self.threadName = threadName
@@ -68,7 +68,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     unsafe mutex.deallocate()
   }
 
-  var isCurrentThread: Bool { threadIdentity.load(ordering: .acquiring) == UInt(pthread_self()) }
+  var isCurrentThread: Bool { threadIdentity.load(ordering: .acquiring) == ThreadIdentity.current }
 
   /// Signals stay with the program's other threads: a SIGINT must not land in the middle of a driver's work.
   func start() throws(ThreadError) {
@@ -114,7 +114,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   }
 
   private func run() {
-    threadIdentity.store(UInt(pthread_self()), ordering: .releasing)
+    threadIdentity.store(ThreadIdentity.current, ordering: .releasing)
     nameThread()
     while let batch = nextBatch() {
       for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }

@@ -42,7 +42,9 @@ struct GLError: Error, Equatable, CustomStringConvertible {
 
   /// OpenGL may hold a flag for each of its parts; a lost context may flag for ever, hence the bound.
   private static func drain() {
-    for _ in 0..<16 where glGetError() == GLenum(GL_NO_ERROR) { return }
+    for _ in 0..<16 {
+      if glGetError() == GLenum(GL_NO_ERROR) { return }
+    }
   }
 
   /// The name of a code of `glGetError` in OpenGL's header.

@@ -1,5 +1,4 @@
 // A count of what lives in OpenGL: zero when a renderer has ended, or a test fails.
-internal import Glibc
 internal import Synchronization
 
 /// Counts living objects of OpenGL by kind, for the process and for each thread that made them.
@@ -14,16 +13,16 @@ enum GLLedger {
   }
 
   /// What was made on the calling thread and lives; empty once its context and all in it have ended.
-  static var livingOnThisThread: [Kind: Int] { counts.withLock { $0[pthread_self()] ?? [:] } }
+  static var livingOnThisThread: [Kind: Int] { counts.withLock { $0[ThreadIdentity.current] ?? [:] } }
 
   static func add(_ kind: Kind) { change(kind, by: 1) }
   static func remove(_ kind: Kind) { change(kind, by: -1) }
 
-  private static let counts = Mutex<[pthread_t: [Kind: Int]]>([:])
+  private static let counts = Mutex<[Int: [Kind: Int]]>([:])
 
-  /// A thread without objects has no entry: its identity may be used again.
+  /// A thread without objects has no entry, so that threads that have ended take no room.
   private static func change(_ kind: Kind, by difference: Int) {
-    let thread = pthread_self()
+    let thread = ThreadIdentity.current
     counts.withLock { counts in
       var count = counts[thread] ?? [:]
       let new = (count[kind] ?? 0) + difference

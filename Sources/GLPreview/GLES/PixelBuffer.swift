@@ -30,7 +30,7 @@ struct PixelBuffer: ~Copyable {
 
   /// Maps the first `count` bytes, or all, for as long as `body` runs. Waits if the copy into them is not done.
   borrowing func withBytes<Result>(
-    first count: Int? = nil, _ body: (RawSpan) -> Result
+    first count: Int? = nil, _ body: (Span<UInt8>) -> Result
   ) throws(GLError) -> Result {
     let count = count ?? byteCount
     let activity = "mapping \(count) bytes of a pixel buffer"
@@ -43,7 +43,7 @@ struct PixelBuffer: ~Copyable {
     let memory = unsafe glMapBufferRange(target, 0, count, GLbitfield(GL_MAP_READ_BIT))
     try GLError.check(activity)
     guard let memory = unsafe memory else { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
-    let result = unsafe body(RawSpan(_unsafeStart: memory, byteCount: count))
+    let result = unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(start: memory, count: count)))
     // False if the memory was lost meanwhile (a change of mode, a reset): then what was read is not the picture.
     guard glUnmapBuffer(target) == GLboolean(GL_TRUE) else {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))

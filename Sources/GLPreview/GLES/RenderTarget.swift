@@ -49,7 +49,7 @@ struct RenderTarget: ~Copyable {
 
   /// Waits for what was drawn, and copies a region, or all of it, to `bytes`, first row first, rows without padding.
   borrowing func read(into bytes: inout [UInt8], _ region: TexelRegion? = nil) throws(GLError) {
-    let tightRow = (region ?? texture.bounds).width * bytesPerReadTexel
+    let tightRow = (region ?? texture.bounds).width &* bytesPerReadTexel
     var span = bytes.mutableSpan
     try unsafe span.withUnsafeMutableBytes { bytes throws(GLError) in
       try unsafe read(into: bytes, bytesPerRow: tightRow, region)
@@ -72,8 +72,9 @@ struct RenderTarget: ~Copyable {
     into buffer: borrowing PixelBuffer, at offset: Int = 0, _ region: TexelRegion? = nil
   ) throws(GLError) {
     let region = region ?? texture.bounds
-    let tightRow = region.width * bytesPerReadTexel
-    try check(region, count: buffer.byteCount - max(0, offset), bytesPerRow: tightRow)
+    let tightRow = region.width &* bytesPerReadTexel
+    let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
+    try check(region, count: room, bytesPerRow: tightRow)
     buffer.bind()
     unsafe read(to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: tightRow, region)
     buffer.unbind()

@@ -65,6 +65,18 @@ struct Texture: ~Copyable {
     }
   }
 
+  /// The same, from bytes: those of an array are `rows.span`.
+  borrowing func replace(
+    with rows: Span<UInt8>, bytesPerRow: Int, in region: TexelRegion? = nil
+  ) throws(GLError) {
+    try unsafe replace(with: rows.bytes, bytesPerRow: bytesPerRow, in: region)
+  }
+
+  /// The same, from floats: a table of taps. The rows follow each other.
+  borrowing func replace(with table: Span<Float>) throws(GLError) {
+    try unsafe replace(with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
+  }
+
   /// The same, for memory that a C library lends.
   @unsafe borrowing func replace(
     with rows: UnsafeRawBufferPointer, bytesPerRow: Int, in region: TexelRegion? = nil

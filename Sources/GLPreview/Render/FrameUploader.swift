@@ -61,8 +61,8 @@ final class PlaneTexture {
       let start = plane.offset + band.source.y * plane.bytesPerRow + band.source.x * bytesPerTexel
       let length = (band.source.height - 1) * plane.bytesPerRow + band.source.width * bytesPerTexel
       precondition(band.source.isInside(texels), "bands are parts of their plane")
-      unsafe try texture.replace(
-        with: frame.bytes.span.bytes.extracting(start..<start + length), bytesPerRow: plane.bytesPerRow,
+      try texture.replace(
+        with: frame.bytes.span.extracting(start..<start + length), bytesPerRow: plane.bytesPerRow,
         in: TexelRegion(
           x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height))
     }

@@ -3,6 +3,9 @@ public import PreviewCore
 
 /// Draws plans on one GPU. Its methods run on a thread of its own, the only one that calls GL.
 public actor GLRenderer: Renderer {
+  /// What can go wrong.
+  public typealias Failure = RenderError
+
   /// The device it draws on.
   public nonisolated let device: GPUDevice
   private let thread: GPUThread
@@ -19,7 +22,11 @@ public actor GLRenderer: Renderer {
   ///
   /// - Parameter device: one that works, as `GPUDevice.choose(_:)` gives it.
   /// - Throws: `RenderError` where the driver refuses.
-  public init(on device: GPUDevice) async throws {
+  public static func open(on device: GPUDevice) async throws -> GLRenderer { try await GLRenderer(on: device) }
+
+  // Not public: Swift 6.3.1 at -O fails with "circular reference" in a module that allocates an actor with an
+  // isolated deinit of another module.
+  private init(on device: GPUDevice) async throws {
     self.device = device
     thread = try GPUThread(named: "glpreview-gl")
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.

@@ -42,7 +42,7 @@ final class TapTexture {
     let height = (count + width - 1) / width
     texture = try Texture(.rg32f, width: width, height: height)
     let padded = entries + [Float](repeating: 0, count: (width * height - count) * 2)
-    unsafe try texture.replace(with: padded.span.bytes, bytesPerRow: width * TextureFormat.rg32f.bytesPerTexel)
+    try texture.replace(with: padded.span)
   }
 
   func bind(unit: Int) { texture.bind(unit: unit) }
