@@ -49,6 +49,18 @@ let package = Package(
       swiftSettings: house),
 
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
+    .testTarget(
+      name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house),
+    .testTarget(name: "ShadersTests", dependencies: ["Shaders"], swiftSettings: house),
+    .testTarget(
+      name: "GLPreviewTests", dependencies: ["GLPreview", "PreviewCore", "Shaders"], exclude: ["Fixtures"],
+      swiftSettings: house),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer"], exclude: ["Golden"],
+      swiftSettings: house),
+    .testTarget(name: "CommandTests", dependencies: ["glpreview-cli"], exclude: ["Fixtures"], swiftSettings: house),
+    .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x
 )

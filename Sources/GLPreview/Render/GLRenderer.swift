@@ -77,6 +77,7 @@ private struct GLState: ~Copyable {
 
   /// The picture's way over the GPU.
   borrowing func render(_ frame: Frame, _ plan: RenderPlan) throws -> [Picture] {
+    tables.trim()
     let uploaded = try uploader.upload(frame)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     defer { passes.finish() }

@@ -55,9 +55,13 @@ final class TapTextureCache {
   /// Beyond this many, all are dropped and made again: plans that change with every frame must not fill memory.
   private static let capacity = 512
 
+  /// Between frames, when no pass holds a table.
+  func trim() {
+    if tables.count > TapTextureCache.capacity { tables.removeAll() }
+  }
+
   func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
     if let table = tables[key] { return table }
-    if tables.count >= TapTextureCache.capacity { tables.removeAll() }
     let table = try TapTexture(key)
     tables[key] = table
     return table
