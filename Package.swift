@@ -18,7 +18,7 @@ let package = Package(
     .executable(name: "glpreview", targets: ["glpreview-cli"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
   targets: [
     // C libraries, each behind a wall of its own.
@@ -50,7 +50,8 @@ let package = Package(
 
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
     .testTarget(
-      name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house),
+      name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house
+    ),
     .testTarget(name: "ShadersTests", dependencies: ["Shaders"], swiftSettings: house),
     .testTarget(
       name: "GLPreviewTests", dependencies: ["GLPreview", "PreviewCore", "Shaders"], exclude: ["Fixtures"],
@@ -59,7 +60,8 @@ let package = Package(
       name: "ConformanceTests",
       dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer"], exclude: ["Golden"],
       swiftSettings: house),
-    .testTarget(name: "CommandTests", dependencies: ["glpreview-cli"], exclude: ["Fixtures"], swiftSettings: house),
+    .testTarget(
+      name: "CommandTests", dependencies: ["glpreview-cli"], exclude: ["Fixtures"], swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x

@@ -17,7 +17,8 @@ public enum ConformanceSuite {
   ) -> FrameFormat {
     FrameFormat(
       pixelFormat, size,
-      color: color ?? ColorDescription(matrix: .bt601, range: .limited, siting: .left), orientation: orientation)
+      color: color ?? ColorDescription(matrix: .bt601, range: .limited, siting: .left),
+      orientation: orientation)
   }
 
   /// Nearest at 1:1, rotated, mirrored and cropped: not a single code may differ.
@@ -67,9 +68,11 @@ public enum ConformanceSuite {
       [PixelFormat.rgb24, .nv12].flatMap { pixelFormat in
         sizes.map { width, height in
           ConformanceCase(
-            "filter \(filter.rawValue)", format(pixelFormat, Size(width: 61, height: 47)), seed: UInt64(height),
+            "filter \(filter.rawValue)", format(pixelFormat, Size(width: 61, height: 47)),
+            seed: UInt64(height),
             ViewRequest(
-              ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter), as: .rgba))
+              ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter),
+              as: .rgba))
         }
       }
         // Enough taps for a pass of its own along each axis.

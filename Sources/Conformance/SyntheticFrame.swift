@@ -36,6 +36,8 @@ extension Frame {
   ///   - content: what is in it.
   ///   - seed: equal seeds give equal frames.
   ///   - padding: bytes after each row.
+  /// - Returns: the frame.
+  /// - Throws: nothing, unless padding is negative.
   public static func synthetic(
     _ format: FrameFormat, _ content: FrameContent, seed: UInt64, padding: Int = 0
   ) throws(FrameError) -> Frame {

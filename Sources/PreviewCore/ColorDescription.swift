@@ -74,7 +74,8 @@ public struct ColorDescription: Sendable, Hashable {
   ///   - siting: where the format puts its chroma.
   public init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
-    self.init(matrix: matrix ?? (isHighDefinition ? .bt709 : .bt601), range: range ?? .limited, siting: siting)
+    self.init(
+      matrix: matrix ?? (isHighDefinition ? .bt709 : .bt601), range: range ?? .limited, siting: siting)
   }
 }
 

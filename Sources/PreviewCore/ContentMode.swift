@@ -48,8 +48,10 @@ public struct Placement: Sendable, Hashable {
     let wholeX = SourceWindow(start: 0, length: crop.width, denominator: 1)
     let wholeY = SourceWindow(start: 0, length: crop.height, denominator: 1)
     if mode == .inside {
-      let size = Placement.fitted(crop, into: Size(
-        width: min(width ?? crop.width, crop.width), height: min(height ?? crop.height, crop.height)))
+      let size = Placement.fitted(
+        crop,
+        into: Size(
+          width: min(width ?? crop.width, crop.width), height: min(height ?? crop.height, crop.height)))
       self.init(target: size, placed: Rectangle(all: size), windowX: wholeX, windowY: wholeY)
       return
     }
@@ -72,10 +74,16 @@ public struct Placement: Sendable, Hashable {
     case .fill:
       // The side that needs the larger factor decides; of the other one the middle is seen.
       let isBoundByWidth = target.width * crop.height >= target.height * crop.width
-      let windowX = isBoundByWidth ? wholeX : Placement.middle(
-        of: crop.width, spanning: target.width, atScaleOf: target.height, over: crop.height)
-      let windowY = !isBoundByWidth ? wholeY : Placement.middle(
-        of: crop.height, spanning: target.height, atScaleOf: target.width, over: crop.width)
+      let windowX =
+        isBoundByWidth
+        ? wholeX
+        : Placement.middle(
+          of: crop.width, spanning: target.width, atScaleOf: target.height, over: crop.height)
+      let windowY =
+        !isBoundByWidth
+        ? wholeY
+        : Placement.middle(
+          of: crop.height, spanning: target.height, atScaleOf: target.width, over: crop.width)
       self.init(target: target, placed: Rectangle(all: target), windowX: windowX, windowY: windowY)
     }
   }

@@ -64,7 +64,8 @@ public struct Frame: Sendable {
   ///
   /// - Throws: `FrameError` where a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
-    _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0, timestamp: Duration = .zero,
+    _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0,
+    timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     let descriptions = format.pixelFormat.planes
@@ -78,7 +79,8 @@ public struct Frame: Sendable {
       guard plane.offset >= 0, plane.bytesPerRow >= row, !overflow,
         bytes.count >= row, span <= bytes.count - row, plane.offset <= bytes.count - row - span
       else {
-        throw FrameError("plane \(index) of a \(format.size) \(format.pixelFormat) frame does not fit its memory")
+        throw FrameError(
+          "plane \(index) of a \(format.size) \(format.pixelFormat) frame does not fit its memory")
       }
     }
     self.format = format

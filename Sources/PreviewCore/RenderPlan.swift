@@ -92,7 +92,8 @@ public struct RenderPlan: Sendable, Hashable {
 extension RenderPlan: CustomStringConvertible {
   /// A line for the frame, then a line a pass.
   public var description: String {
-    let color = source.pixelFormat.isRGB
+    let color =
+      source.pixelFormat.isRGB
       ? "" : " \(source.color.matrix.rawValue) \(source.color.range.rawValue) \(source.color.siting.rawValue)"
     let turned = source.orientation == .upright ? "" : " exif \(source.orientation.exif)"
     var lines = ["frame \(source.size) \(source.pixelFormat.rawValue)\(color)\(turned)"]

@@ -41,7 +41,8 @@ public struct RenderPlanner: Sendable {
     let crop = view.crop ?? Rectangle(all: format.uprightSize)
     guard crop.isInside(format.uprightSize) else {
       throw ViewError(
-        "crop", "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
+        "crop",
+        "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
     }
     let turn = Orientation(view.rotation)
     let placement = Placement(
@@ -59,7 +60,8 @@ public struct RenderPlanner: Sendable {
   private func check(_ size: Size, of view: ViewConfiguration) throws(ViewError) {
     guard max(size.width, size.height) <= tuning.maximumTargetSide else {
       throw ViewError(
-        "size", "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side (view '\(view.name)')")
+        "size",
+        "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side (view '\(view.name)')")
     }
     guard size.pixelCount <= maximumPixels else {
       throw ViewError("size", "\(size) is over the limit of \(maximumPixels) pixels (view '\(view.name)')")
@@ -83,7 +85,10 @@ private struct ViewLayout {
     switch picture {
     case .rgba: [pass(.rgba, .none)]
     case .ycbcr(let chroma):
-      [pass(.component(0), .none), pass(.component(1), chroma.subsampling), pass(.component(2), chroma.subsampling)]
+      [
+        pass(.component(0), .none), pass(.component(1), chroma.subsampling),
+        pass(.component(2), chroma.subsampling),
+      ]
     }
   }
 

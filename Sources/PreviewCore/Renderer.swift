@@ -11,5 +11,6 @@ public protocol Renderer: Sendable {
   ///   - frame: of the format that the plan was made for.
   ///   - plan: what to draw.
   /// - Returns: a picture for each view, in the plan's order.
+  /// - Throws: `Failure`, where the frame can't be drawn.
   func render(_ frame: Frame, _ plan: RenderPlan) async throws(Failure) -> [Picture]
 }

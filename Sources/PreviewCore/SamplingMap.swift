@@ -27,7 +27,9 @@ public struct CropSpan: Sendable, Hashable {
   public let siting: ChromaSiting
 
   /// A span of `length` pixels from `start` on.
-  public init(start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred) {
+  public init(
+    start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred
+  ) {
     self.start = start
     self.length = length
     self.isReversed = isReversed
@@ -105,7 +107,8 @@ public struct SamplingMap: Sendable, Hashable {
     // In pixels of the crop as seen, over 2 * output.length * window.denominator.
     let seen = 2 * output.length * window.start + twicePlaced * window.length
     let pixel = 2 * output.length * window.denominator
-    let stored = source.isReversed ? (source.start + source.length) * pixel - seen : source.start * pixel + seen
+    let stored =
+      source.isReversed ? (source.start + source.length) * pixel - seen : source.start * pixel + seen
     return 2 * stored + (source.siting == .left ? (source.subsampling - 1) * pixel : 0)
   }
 

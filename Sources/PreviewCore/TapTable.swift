@@ -20,7 +20,8 @@ public struct TapTable: Sendable, Equatable {
   /// Evaluates a map.
   public init(_ map: SamplingMap) {
     let samples = (0..<map.output.sampleCount).map { index in
-      map.coverage(of: index) > 0 ? map.taps(of: index) : [Tap(index: map.source.samples.lowerBound, weight: 0)]
+      map.coverage(of: index) > 0
+        ? map.taps(of: index) : [Tap(index: map.source.samples.lowerBound, weight: 0)]
     }
     self.init(samples, coverage: TapTable.coverage(of: map))
   }

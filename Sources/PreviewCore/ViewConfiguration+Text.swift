@@ -56,7 +56,8 @@ extension ViewConfiguration {
     }
     guard !name.isEmpty, isWord, name.utf8.count <= 64, name.first != ".", name.first != "-" else {
       throw ViewError(
-        "view '\(name)'", "a name has 1 to 64 letters, digits, '-', '_' or '.', and begins with none of '-' and '.'")
+        "view '\(name)'",
+        "a name has 1 to 64 letters, digits, '-', '_' or '.', and begins with none of '-' and '.'")
     }
   }
 
@@ -83,7 +84,8 @@ extension ViewConfiguration {
       default: throw ViewError(key, "'\(value)' is neither true nor false")
       }
     default:
-      throw ViewError("view", "unknown key '\(key)' (there are \(ViewConfiguration.keys.joined(separator: ", ")))")
+      throw ViewError(
+        "view", "unknown key '\(key)' (there are \(ViewConfiguration.keys.joined(separator: ", ")))")
     }
   }
 
@@ -147,7 +149,8 @@ extension ViewConfiguration {
     }
     guard let last = number(rest) else { throw malformed }
     fields.append(last)
-    let crop = value.contains(",")
+    let crop =
+      value.contains(",")
       ? Rectangle(x: fields[0], y: fields[1], width: fields[2], height: fields[3])
       : Rectangle(x: fields[2], y: fields[3], width: fields[0], height: fields[1])
     guard crop.width > 0, crop.height > 0 else { throw ViewError("crop", "'\(value)' has no pixels") }

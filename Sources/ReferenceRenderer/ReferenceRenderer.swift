@@ -52,7 +52,8 @@ private struct PassPainter {
     for y in 0..<step.y {
       for x in 0..<step.x {
         sum += position(
-          min(column * step.x + x, pass.positions.width - 1), min(row * step.y + y, pass.positions.height - 1))
+          min(column * step.x + x, pass.positions.width - 1), min(row * step.y + y, pass.positions.height - 1)
+        )
       }
     }
     return sum / Double(step.x * step.y)
@@ -85,5 +86,7 @@ private func code(_ value: Double) -> UInt8 { UInt8((min(max(value, 0), 255) + 0
 
 extension SIMD3 where Scalar == Double {
   /// `transform` of each number.
-  func mapped(_ transform: (Double) -> Double) -> SIMD3<Double> { [transform(x), transform(y), transform(z)] }
+  func mapped(_ transform: (Double) -> Double) -> SIMD3<Double> {
+    [transform(x), transform(y), transform(z)]
+  }
 }

@@ -28,7 +28,8 @@ struct SignalSampler {
         let (columnIndex, columnWeight) = horizontal.tap(x, of: column)
         guard rowWeight != 0, columnWeight != 0 else { continue }
         let values =
-          input.swapsAxes ? source.values(x: rowIndex, y: columnIndex) : source.values(x: columnIndex, y: rowIndex)
+          input.swapsAxes
+          ? source.values(x: rowIndex, y: columnIndex) : source.values(x: columnIndex, y: rowIndex)
         sum += values * (rowWeight * columnWeight)
       }
     }

@@ -30,7 +30,8 @@ struct SignalSource {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): [code(luma, x, y), 0, 0]
     case (.chroma, .ycbcr(_, let cb, let cr)): [0, code(cb, x, y), code(cr, x, y)]
     case (.rgb, .rgb(let red, let green, let blue, let alpha)):
-      inLight(overBackground([code(red, x, y), code(green, x, y), code(blue, x, y)], alpha.map { code($0, x, y) }))
+      inLight(
+        overBackground([code(red, x, y), code(green, x, y), code(blue, x, y)], alpha.map { code($0, x, y) }))
     case (.rgb, .luma(let luma)): inLight(decoding([code(luma, x, y), 128, 128]))
     case (.rgb, .ycbcr(let luma, let cb, let cr)):
       inLight(decoding([code(luma, x, y), upsampled(cb, x, y), upsampled(cr, x, y)]))
@@ -42,7 +43,8 @@ struct SignalSource {
     let texel = planes[component.plane].texel
     let plane = frame.planes[component.plane]
     let column = x * component.texelStep + component.texelOffset
-    let byte = plane.offset + y * plane.bytesPerRow + column * texel.byteCount
+    let byte =
+      plane.offset + y * plane.bytesPerRow + column * texel.byteCount
       + component.channel * texel.bytesPerChannel
     guard texel.bytesPerChannel == 2 else { return Double(frame.bytes[byte]) }
     let word = (frame.bytes[byte], frame.bytes[byte + 1])
@@ -64,7 +66,8 @@ struct SignalSource {
     let across = neighbours(x, component.subsampling.x, isLeft: left, crop.x, crop.width)
     let down = neighbours(y, component.subsampling.y, isLeft: false, crop.y, crop.height)
     func row(_ y: Int) -> Double {
-      code(component, across.first, y) * (1 - across.fraction) + code(component, across.second, y) * across.fraction
+      code(component, across.first, y) * (1 - across.fraction) + code(component, across.second, y)
+        * across.fraction
     }
     return row(down.first) * (1 - down.fraction) + row(down.second) * down.fraction
   }

@@ -46,7 +46,8 @@ struct RenderCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("gpu, or reference: plainly on the CPU, slow.", valueName: "gpu|reference"))
   var renderer = RendererChoice.gpu
 
-  @Flag(help: "Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures.")
+  @Flag(
+    help: "Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures.")
   var json = false
 
   @Flag(help: "No progress.")
@@ -86,7 +87,8 @@ enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
 struct InputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Raw frames: nv12 nv21 i420 yv12 nv16 yuyv uyvy yvyu yuv444p grey rgb24 bgr24 rgba bgra.", valueName: "FORMAT"))
+      "Raw frames: nv12 nv21 i420 yv12 nv16 yuyv uyvy yvyu yuv444p grey rgb24 bgr24 rgba bgra.",
+      valueName: "FORMAT"))
   var inputFormat: String?
 
   @Option(help: ArgumentHelp("Of raw frames.", valueName: "WxH"))
@@ -124,7 +126,8 @@ struct InputOptions: ParsableArguments {
   private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
   where Word.RawValue == String {
     guard let word = Word(rawValue: text) else {
-      throw UsageError("--\(name) \(text) is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw UsageError(
+        "--\(name) \(text) is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return word
   }
@@ -132,8 +135,11 @@ struct InputOptions: ParsableArguments {
   private func size(_ text: String) throws -> Size {
     let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
     guard sides.count == 2, let width = sides[0], let height = sides[1],
-      (1...ViewConfiguration.maximumSide).contains(width), (1...ViewConfiguration.maximumSide).contains(height)
-    else { throw UsageError("--input-size \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)") }
+      (1...ViewConfiguration.maximumSide).contains(width),
+      (1...ViewConfiguration.maximumSide).contains(height)
+    else {
+      throw UsageError("--input-size \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)")
+    }
     return Size(width: width, height: height)
   }
 }
@@ -154,7 +160,9 @@ struct EncodingOptions: ParsableArguments {
   var format: EncodedFormat?
 
   func validate() throws {
-    guard (1...100).contains(quality) else { throw ValidationError("--quality \(quality) is not within 1...100") }
+    guard (1...100).contains(quality) else {
+      throw ValidationError("--quality \(quality) is not within 1...100")
+    }
     if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
   }
 

@@ -47,14 +47,17 @@ struct RenderJob {
     }
     while true {
       let (frame, number) = next
-      let framePlan = try plan.flatMap { $0.source == frame.format ? $0 : nil } ?? planner.plan(
-        frame.format, views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) })
+      let framePlan =
+        try plan.flatMap { $0.source == frame.format ? $0 : nil }
+        ?? planner.plan(
+          frame.format, views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) })
       plan = framePlan
       let pictures = try await renderer.render(frame, framePlan)
       // Before anything is written it must be clear that nothing will be written over.
       let following = try await frames.next()
       if following != nil, output.keepsOneFrame {
-        throw UsageError("\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
+        throw UsageError(
+          "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
       }
       try deliver(pictures, of: frame, number, rendererName)
       progress.frameDone(of: schedule.limit)

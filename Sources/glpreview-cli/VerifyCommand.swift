@@ -94,7 +94,8 @@ private struct GroupTally {
           let share = Double(group.differing) * 1e6 / Double(max(1, group.compared))
           return [
             group.group, "\(group.cases)", "\(group.worst)", "\(group.bound)",
-            "\(group.differing) of \(group.compared) (\(Int(share)) ppm)", group.broken == 0 ? "ok" : "BROKEN",
+            "\(group.differing) of \(group.compared) (\(Int(share)) ppm)",
+            group.broken == 0 ? "ok" : "BROKEN",
           ]
         })
   }

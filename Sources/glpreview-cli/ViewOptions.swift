@@ -69,7 +69,8 @@ struct ViewOptions: ParsableArguments {
       return [view]
     }
     guard single.isEmpty else {
-      throw UsageError("--\(single[0].key) is for one view; beside --view write it as NAME:\(single[0].key)=...")
+      throw UsageError(
+        "--\(single[0].key) is for one view; beside --view write it as NAME:\(single[0].key)=...")
     }
     var views: [ViewConfiguration] = []
     for text in named {

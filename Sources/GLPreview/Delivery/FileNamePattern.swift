@@ -37,7 +37,8 @@ public struct FileNamePattern: Sendable, Hashable {
     case "frame": return .frame(digits: 0)
     default:
       let parts = word.split(separator: ":", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == "frame", let digits = Int(parts[1]), (0...20).contains(digits) else {
+      guard parts.count == 2, parts[0] == "frame", let digits = Int(parts[1]), (0...20).contains(digits)
+      else {
         throw FileNameError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
       }
       return .frame(digits: digits)

@@ -48,7 +48,8 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - subsampling: JPEG's chroma.
   ///   - maximumBytes: under a budget the highest quality up to `quality` that fits is taken.
   public init(
-    _ format: EncodedFormat, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420, maximumBytes: Int? = nil
+    _ format: EncodedFormat, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420,
+    maximumBytes: Int? = nil
   ) {
     self.format = format
     self.quality = min(max(quality, 1), 100)
@@ -64,6 +65,7 @@ public struct PictureEncoder: Sendable, Hashable {
   /// - Parameters:
   ///   - picture: of `pictureFormat`.
   ///   - iccProfile: of the frame that it was made from; kept if it is one for R, G, B.
+  /// - Returns: the file's bytes.
   /// - Throws: `EncodingError` where the picture can't be encoded, or not within the budget.
   public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(EncodingError) -> EncodedPicture {
     // The signature of the data's colour space (ICC.1:2022, 7.2.8): profiles for grey or CMYK say nothing of what we write.
@@ -71,7 +73,8 @@ public struct PictureEncoder: Sendable, Hashable {
     do throws(CodecError) {
       switch format {
       case .png:
-        let encoded = EncodedPicture(bytes: try PNGEncoder().encode(picture, iccProfile: profile), quality: nil)
+        let encoded = EncodedPicture(
+          bytes: try PNGEncoder().encode(picture, iccProfile: profile), quality: nil)
         guard encoded.bytes.count <= maximumBytes ?? .max else { throw overBudget(encoded, picture) }
         return encoded
       case .jpeg: return try bestJPEG(picture, profile)
@@ -103,7 +106,9 @@ public struct PictureEncoder: Sendable, Hashable {
     return best
   }
 
-  private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
+  private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError)
+    -> EncodedPicture
+  {
     EncodedPicture(
       bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality)
   }
@@ -111,7 +116,8 @@ public struct PictureEncoder: Sendable, Hashable {
   private func overBudget(_ encoded: EncodedPicture, _ picture: Picture) -> CodecError {
     CodecError(
       .tooLarge,
-      "a \(picture.size) picture takes at least \(encoded.bytes.count) bytes, the budget is \(maximumBytes ?? 0)")
+      "a \(picture.size) picture takes at least \(encoded.bytes.count) bytes, the budget is \(maximumBytes ?? 0)"
+    )
   }
 }
 

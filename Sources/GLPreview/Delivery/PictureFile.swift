@@ -53,7 +53,8 @@ public enum PictureFile {
     }
   }
 
-  private static func open(_ path: String, _ flags: CInt, for name: String? = nil) throws(WriteError) -> CInt {
+  private static func open(_ path: String, _ flags: CInt, for name: String? = nil) throws(WriteError) -> CInt
+  {
     let file = unsafe Glibc.open(path, flags | O_CLOEXEC, 0o666)
     guard file >= 0 else { throw WriteError(name ?? path, errno) }
     return file

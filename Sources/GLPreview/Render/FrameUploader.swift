@@ -45,7 +45,8 @@ final class PlaneTexture {
     self.bands = PlaneBands(description.texels(of: format.size), maximumSide: maximumSide)
     let size = bands.textureSize
     guard max(size.width, size.height) <= maximumSide else {
-      throw RenderError("a \(format.size) frame is too large for this device's textures of \(maximumSide) a side")
+      throw RenderError(
+        "a \(format.size) frame is too large for this device's textures of \(maximumSide) a side")
     }
     self.texture = try Texture(
       TextureFormat(description.texel), width: size.width, height: size.height,

@@ -21,8 +21,11 @@ public actor GLRenderer: Renderer {
   /// Opens a context on a new thread.
   ///
   /// - Parameter device: one that works, as `GPUDevice.choose(_:)` gives it.
+  /// - Returns: the renderer.
   /// - Throws: `RenderError` where the driver refuses.
-  public static func open(on device: GPUDevice) async throws -> GLRenderer { try await GLRenderer(on: device) }
+  public static func open(on device: GPUDevice) async throws -> GLRenderer {
+    try await GLRenderer(on: device)
+  }
 
   // Not public: Swift 6.3.1 at -O fails with "circular reference" in a module that allocates an actor with an
   // isolated deinit of another module.

@@ -30,7 +30,8 @@ final class PassExecutor {
     for input in pass.inputs where input.reduction != nil { try reduce(input, of: view) }
     let program = try programs.program(
       variant(
-        pass.inputs.map(\.signal), reduced: pass.inputs.filter { $0.reduction != nil }.map(\.signal), of: view,
+        pass.inputs.map(\.signal), reduced: pass.inputs.filter { $0.reduction != nil }.map(\.signal),
+        of: view,
         to: pass.output.shaderOutput))
     program.shader.use()
     var units = UnitCounter()
@@ -122,7 +123,8 @@ final class PassExecutor {
   }
 
   private func bind(
-    _ columns: TapTexture, _ rows: TapTexture, swapsAxes: Bool, of signal: Signal, to program: borrowing Program,
+    _ columns: TapTexture, _ rows: TapTexture, swapsAxes: Bool, of signal: Signal,
+    to program: borrowing Program,
     _ units: inout UnitCounter
   ) {
     let name = signal.rawValue

@@ -50,7 +50,8 @@ struct PlaneBands: Equatable {
       stride(from: 0, to: plane.width, by: columnsPerBand).map { x in
         Band(
           source: Rectangle(
-            x: x, y: y, width: min(columnsPerBand, plane.width - x), height: min(rowsPerBand, plane.height - y)),
+            x: x, y: y, width: min(columnsPerBand, plane.width - x),
+            height: min(rowsPerBand, plane.height - y)),
           target: (x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height))
       }
     }

@@ -1,0 +1,60 @@
+# make render   build and render the test pattern to several views under out/
+# make test     run every test
+# make help     the rest
+
+SWIFT ?= swift
+BUILD_FLAGS ?= --static-swift-stdlib
+GLPREVIEW = .build/release/glpreview
+PREFIX ?= /usr/local
+
+.PHONY: help setup build render test verify format lint golden install clean
+
+help:
+	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
+	@echo "make test      install what is missing, run every test"
+	@echo "make build     install what is missing, build $(GLPREVIEW)"
+	@echo "make verify    compare this machine's driver with the reference renderer"
+	@echo "make install   put the command into $(PREFIX)/bin"
+	@echo "make format    format the sources      make lint     check them"
+	@echo "make golden    record missing golden pictures (look at them before you commit them)"
+	@echo "make clean     remove what was built"
+
+setup:
+	@scripts/setup
+
+build: setup
+	$(SWIFT) build -c release $(BUILD_FLAGS) --product glpreview
+
+render: build
+	@mkdir -p out
+	@$(GLPREVIEW) render pattern:smpte,size=1280x720 -o 'out/{view}.jpg' \
+	  --view whole:size=640x360 \
+	  --view centre:crop=720x720+280+0,size=320x320,mirror=horizontal \
+	  --view turned:rotate=90,size=360x640 \
+	  --view letterbox:size=400x400,mode=fit,background=#203040 \
+	  --view thumbnail:size=160x90,filter=lanczos
+	@$(GLPREVIEW) render pattern:zoneplate,size=1280x720 -o out/zoneplate.png --size 320x180
+	@echo "rendered:" && ls -1 out/whole.jpg out/centre.jpg out/turned.jpg out/letterbox.jpg out/thumbnail.jpg out/zoneplate.png
+
+test: setup
+	$(SWIFT) build --build-tests
+	@mkdir -p .build/attachments
+	$(SWIFT) test --skip-build --attachments-path .build/attachments
+
+verify: build
+	$(GLPREVIEW) verify
+
+install: build
+	install -D -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview
+
+format:
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+
+lint:
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+
+golden: setup
+	GLPREVIEW_RECORD=missing $(SWIFT) test --filter Golden; git status --short Tests
+
+clean:
+	rm -rf .build out

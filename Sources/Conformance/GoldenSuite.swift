@@ -1,0 +1,123 @@
+// The views of the test card whose pictures are kept: what each key of a view does, to be looked at.
+public import PreviewCore
+
+/// A picture that is kept, and how it is made.
+public struct GoldenCase: Sendable, CustomStringConvertible {
+  /// Of the file, without its ending.
+  public let name: String
+  /// Of the test card.
+  public let format: FrameFormat
+  /// What is rendered.
+  public let request: ViewRequest
+  /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
+  public let bound: Int
+
+  /// The name.
+  public var description: String { name }
+}
+
+/// The golden pictures.
+public enum GoldenSuite {
+  private static let size = Size(width: 47, height: 35)
+  private static let limited = ColorDescription(matrix: .bt601, range: .limited, siting: .left)
+  private static let orange = RGBColor(red: 255, green: 128, blue: 0)
+
+  private static func card(
+    _ pixelFormat: PixelFormat = .rgb24, _ color: ColorDescription = limited,
+    _ orientation: Orientation = .upright
+  ) -> FrameFormat {
+    FrameFormat(pixelFormat, size, color: color, orientation: orientation)
+  }
+
+  private static func golden(
+    _ name: String, _ view: ViewConfiguration, of format: FrameFormat = card(),
+    as output: PictureFormat = .rgba,
+    bound: Int = 1
+  ) -> GoldenCase {
+    GoldenCase(name: name, format: format, request: ViewRequest(view, as: output), bound: bound)
+  }
+
+  /// All of them.
+  public static let cases: [GoldenCase] = [formats, filters, modes, turns, crops, colors, light, outputs]
+    .flatMap(\.self)
+
+  private static let formats: [GoldenCase] = PixelFormat.allCases.map {
+    golden("format-\($0.rawValue)", ViewConfiguration(background: orange), of: card($0))
+  }
+
+  private static let filters: [GoldenCase] = Filter.allCases.flatMap { filter in
+    [
+      Size(width: 19, height: 14), Size(width: 94, height: 70), Size(width: 47, height: 12),
+      Size(width: 5, height: 4),
+    ].map {
+      golden(
+        "filter-\(filter.rawValue)-\($0)",
+        ViewConfiguration(width: $0.width, height: $0.height, contentMode: .stretch, filter: filter),
+        of: card(.nv12))
+    }
+  }
+
+  private static let modes: [GoldenCase] = ContentMode.allCases.flatMap { mode in
+    [Size(width: 30, height: 30), Size(width: 60, height: 21)].map {
+      golden(
+        "mode-\(mode.rawValue)-\($0)",
+        ViewConfiguration(width: $0.width, height: $0.height, contentMode: mode, background: orange))
+    }
+  }
+
+  private static let turns: [GoldenCase] =
+    Rotation.allCases.flatMap { rotation in
+      Mirroring.allCases.map { mirroring in
+        golden(
+          "rotate-\(rotation.rawValue)-mirror-\(mirroring.rawValue)",
+          ViewConfiguration(rotation: rotation, mirroring: mirroring), bound: 0)
+      }
+    }
+    + Orientation.allCases.map { orientation in
+      golden(
+        "exif-\(orientation.exif)", ViewConfiguration(width: 24), of: card(.i420, .jfif, orientation))
+    }
+
+  private static let crops: [GoldenCase] = [
+    ("top-left", Rectangle(x: 0, y: 0, width: 9, height: 7)),
+    ("top-right", Rectangle(x: 38, y: 0, width: 9, height: 7)),
+    ("bottom-left", Rectangle(x: 0, y: 28, width: 9, height: 7)),
+    ("bottom-right", Rectangle(x: 38, y: 28, width: 9, height: 7)),
+    ("middle", Rectangle(x: 17, y: 11, width: 13, height: 13)),
+    ("pixel", Rectangle(x: 23, y: 17, width: 1, height: 1)),
+    ("row", Rectangle(x: 1, y: 33, width: 45, height: 1)),
+    ("column", Rectangle(x: 45, y: 1, width: 1, height: 33)),
+  ].flatMap { name, crop -> [GoldenCase] in
+    [
+      golden("crop-\(name)", ViewConfiguration(crop: crop), bound: 0),
+      golden("crop-\(name)-nv12-x2", ViewConfiguration(crop: crop, width: crop.width * 2), of: card(.nv12)),
+    ]
+  }
+
+  private static let colors: [GoldenCase] = ColorMatrix.allCases.flatMap { matrix in
+    QuantizationRange.allCases.flatMap { range in
+      ChromaSiting.allCases.map { siting in
+        golden(
+          "color-\(matrix.rawValue)-\(range.rawValue)-\(siting.rawValue)", ViewConfiguration(),
+          of: card(.i420, ColorDescription(matrix: matrix, range: range, siting: siting)))
+      }
+    }
+  }
+
+  private static let light: [GoldenCase] = [PixelFormat.rgb24, .nv12, .rgba].map {
+    golden(
+      "linear-\($0.rawValue)",
+      ViewConfiguration(width: 20, height: 15, contentMode: .stretch, background: orange, light: .linear),
+      of: card($0))
+  }
+
+  private static let outputs: [GoldenCase] = ChromaSubsampling.allCases.flatMap { chroma in
+    [(PixelFormat.rgb24, limited), (.nv12, limited), (.i420, ColorDescription.jfif), (.grey, .jfif)].map {
+      pixelFormat, color in
+      golden(
+        "planes-\(chroma.rawValue)-\(pixelFormat.rawValue)",
+        ViewConfiguration(width: 31, height: 31, contentMode: .fit, background: orange),
+        of: card(pixelFormat, color), as: .ycbcr(chroma))
+    }
+  }
+}

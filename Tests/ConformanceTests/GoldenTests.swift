@@ -1,0 +1,62 @@
+// The golden pictures: made by the reference, looked at, kept; both renderers are held to them.
+import Conformance
+import Foundation
+import GLPreview
+import ReferenceRenderer
+import Testing
+
+@Suite("Golden pictures")
+struct GoldenTests {
+  /// `missing` or `all`: pictures are written anew, and the run fails so that nobody takes it for a pass.
+  private static let record = ProcessInfo.processInfo.environment["GLPREVIEW_RECORD"]
+
+  @Test("the reference renders a golden picture to the last bit", arguments: GoldenSuite.cases)
+  func reference(golden: GoldenCase) throws {
+    let frame = try TestCard.frame(golden.format)
+    let plan = try RenderPlanner().plan(frame.format, [golden.request])
+    let actual = ReferenceRenderer().render(frame, plan)[0].flattened
+    let stored = try GoldenFiles.picture(golden.name)
+    if GoldenTests.record == "all" || (GoldenTests.record == "missing" && stored == nil) {
+      try GoldenFiles.record(actual, as: golden.name)
+      Issue.record("recorded \(golden.name).png: look at it before you commit it")
+      return
+    }
+    let expected = try #require(
+      stored, "there is no golden picture \(golden.name).png (make golden records it)")
+    try expect(golden.name + "-reference", expected: expected, actual: actual, bound: 0)
+  }
+
+  @Test("the GPU renders every golden picture within its bound")
+  func gpu() async throws {
+    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let planner = RenderPlanner(tuning: renderer.tuning)
+    for golden in GoldenSuite.cases {
+      let expected = try #require(
+        try GoldenFiles.picture(golden.name), "no golden picture \(golden.name).png")
+      let frame = try TestCard.frame(golden.format)
+      let actual = try await renderer.render(frame, planner.plan(frame.format, [golden.request]))[0]
+      try expect(golden.name + "-gpu", expected: expected, actual: actual.flattened, bound: golden.bound)
+    }
+    await renderer.close()
+  }
+
+  @Test("every golden picture has a case, and is small")
+  func noStrays() throws {
+    let names = Set(GoldenSuite.cases.map { "\($0.name).png" })
+    #expect(names.count == GoldenSuite.cases.count, "two cases have one name")
+    let files = try FileManager.default.contentsOfDirectory(atPath: GoldenFiles.folder.path)
+    #expect(Set(files) == names)
+    for file in files {
+      let bytes = try Data(contentsOf: GoldenFiles.folder.appending(path: file)).count
+      #expect(bytes <= 16_384, "\(file) has \(bytes) bytes")
+    }
+  }
+
+  private func expect(_ name: String, expected: Picture, actual: Picture, bound: Int) throws {
+    let difference = PictureDifference(expected: expected, actual: actual)
+    guard difference.worst > bound else { return }
+    let place = try GoldenFiles.leave(name, expected: expected, actual: actual)
+    let sample = difference.worstSample.map { "\($0)" } ?? "sizes \(expected.size), \(actual.size)"
+    Issue.record("\(name) differs by \(difference.worst), allowed are \(bound): \(sample); see \(place)")
+  }
+}

@@ -1,0 +1,12 @@
+// Every variant of the catalogue on whatever device is there.
+import Shaders
+import Testing
+
+@testable import GLPreview
+
+@Test("the device compiles and links every variant of every shader")
+func allVariantsLink() async throws {
+  try await withContext {
+    for variant in ShaderVariant.all { _ = try Program(variant) }
+  }
+}

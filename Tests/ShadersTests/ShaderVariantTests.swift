@@ -1,0 +1,110 @@
+// Every variant that a plan may ask for is checked by the reference compiler, on a machine with or without a GPU.
+import Foundation
+import Shaders
+import Testing
+
+@Suite("Shader variants")
+struct ShaderVariantTests {
+  @Test("every variant passes glslangValidator")
+  func allVariantsAreValid() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(
+      path: "glpreview-shaders-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+
+    var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
+    for (index, variant) in ShaderVariant.all.enumerated() {
+      let lines = variant.source.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+      let defines = variant.defines.map { "#define \($0) 1\n" }.joined()
+      files.append(try write("\(lines[0])\n\(defines)\(lines[1])", "variant-\(index).frag", folder))
+    }
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["glslangValidator"] + files.map(\.path)
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+  }
+
+  private func write(_ text: String, _ name: String, _ folder: URL) throws -> URL {
+    let file = folder.appending(path: name)
+    try text.write(to: file, atomically: false, encoding: .utf8)
+    return file
+  }
+
+  @Test("variants are distinct, and only R, G, B is ever light")
+  func catalogue() {
+    #expect(Set(ShaderVariant.all).count == ShaderVariant.all.count)
+    for variant in ShaderVariant.all where variant.isInLinearLight {
+      guard case .rgb = variant.inputs else {
+        Issue.record("\(variant) mixes what is not R, G, B in linear light")
+        continue
+      }
+    }
+  }
+
+  @Test("an include that is included twice or is missing would be seen")
+  func includes() {
+    for source in [ShaderSource.compose, .reduce] {
+      let text = source.withIncludes.text
+      #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
+      #expect(text.components(separatedBy: "vec2 tableEntry(").count == 2)
+    }
+  }
+}
+
+@Suite("Shader files")
+struct ShaderFileTests {
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Resources/shaders")
+
+  private static func files(in folder: URL) throws -> [(name: String, text: String)] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+      .filter { $0.contains(".") }
+      .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+  }
+
+  @Test("a stage begins with its version, and says what its fragments' numbers are precise to")
+  func stages() throws {
+    for (name, text) in try ShaderFileTests.files(in: ShaderFileTests.folder) {
+      #expect(text.hasPrefix("#version 300 es\n"), "\(name)")
+      if name.hasSuffix(".frag") {
+        #expect(text.contains("precision highp float;"), "\(name)")
+        #expect(text.contains("precision highp int;"), "\(name)")
+      }
+    }
+  }
+
+  @Test("nothing is sampled between texels: a driver's filtering is not exact")
+  func texelFetchOnly() throws {
+    let folders = [ShaderFileTests.folder, ShaderFileTests.folder.appending(path: "include")]
+    for folder in folders {
+      for (name, text) in try ShaderFileTests.files(in: folder) {
+        #expect(!text.contains("texture("), "\(name)")
+        #expect(!text.contains("textureLod("), "\(name)")
+      }
+    }
+  }
+
+  @Test("an include holds no stage")
+  func includesHaveNoMain() throws {
+    let folder = ShaderFileTests.folder.appending(path: "include")
+    for (name, text) in try ShaderFileTests.files(in: folder) {
+      #expect(!text.contains("void main"), "\(name)")
+      #expect(!text.contains("#version"), "\(name)")
+    }
+  }
+
+  @Test("what is embedded is what is in the files")
+  func embedded() throws {
+    for source in [ShaderSource.fullscreen, .compose, .reduce] {
+      let text = try String(
+        contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
+      #expect(source.text == text, "\(source.fileName)")
+    }
+  }
+}
