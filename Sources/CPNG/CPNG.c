@@ -1,5 +1,5 @@
-// See CPNG.h. Two halves: the decoder, then the encoder; each has its own error function, which jumps back into
-// the function that was called from Swift.
+// See CPNG.h. Two halves: the decoder, then the encoder; each has its own error function, which jumps back
+// into the function that was called from Swift.
 #include "CPNG.h"
 
 #include <setjmp.h>
@@ -62,7 +62,8 @@ bool glp_png_is_cut_short(const glp_png_decoder *decoder) { return decoder->is_c
 static void choose_layout(glp_png_decoder *decoder) {
   png_structp png = decoder->png;
   int type = png_get_color_type(png, decoder->info);
-  bool has_alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png, decoder->info, PNG_INFO_tRNS) != 0;
+  bool has_transparent_color = png_get_valid(png, decoder->info, PNG_INFO_tRNS) != 0;
+  bool has_alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || has_transparent_color;
   bool is_grey = (type & PNG_COLOR_MASK_COLOR) == 0;
 
   // Palettes to RGB, 1, 2 and 4 bits to 8, tRNS to alpha.
@@ -124,7 +125,8 @@ bool glp_png_decode(glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_ro
   int passes = png_set_interlace_handling(png);
   png_read_update_info(png, decoder->info);
   size_t row_size = png_get_rowbytes(png, decoder->info);
-  if (row_size != decoder->header.width * bytes_per_pixel(decoder->header.layout) || row_size > bytes_per_row) {
+  size_t expected_size = decoder->header.width * bytes_per_pixel(decoder->header.layout);
+  if (row_size != expected_size || row_size > bytes_per_row) {
     png_error(png, "rows of an unexpected length");
   }
   for (int pass = 0; pass < passes; pass++) {

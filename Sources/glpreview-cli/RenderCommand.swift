@@ -101,7 +101,9 @@ struct InputOptions: ParsableArguments {
   var matrix: String?
 
   @Option(
-    help: ArgumentHelp("limited or full (default: what the source says, else limited).", valueName: "RANGE"))
+    help: ArgumentHelp(
+      "limited or full (default: what the source says, else limited; full for raw grey).", valueName: "RANGE")
+  )
   var range: String?
 
   @Option(

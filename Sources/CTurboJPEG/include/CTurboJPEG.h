@@ -1,5 +1,5 @@
 // JPEG to planes and planes to JPEG, over libjpeg-turbo's libjpeg API.
-// libjpeg reports errors by longjmp; every jump starts and ends in CTurboJPEG.c, so Swift sees return values only.
+// libjpeg reports errors by longjmp; every jump starts and ends in CTurboJPEG.c, so Swift sees return values.
 #ifndef GLP_CTURBOJPEG_H
 #define GLP_CTURBOJPEG_H
 
@@ -46,22 +46,24 @@ typedef struct {
 
 typedef struct glp_jpeg_decoder glp_jpeg_decoder;
 
-/// NULL where there is no memory. `memory_limit` bounds what libjpeg takes for the coefficients of a whole picture.
-glp_jpeg_decoder *glp_jpeg_decoder_create(bool tolerates_damage, int scan_limit, size_t memory_limit);
+/// NULL where there is no memory. `memory_limit` bounds what libjpeg takes for the coefficients of a picture.
+glp_jpeg_decoder *glp_jpeg_decoder_create(bool tolerates_damage, size_t memory_limit);
 void glp_jpeg_decoder_destroy(glp_jpeg_decoder *decoder);
 
 /// `data` must stay until the decoder is destroyed.
 glp_jpeg_status glp_jpeg_read_header(
     glp_jpeg_decoder *decoder, const uint8_t *data, size_t size, glp_jpeg_header *header);
 
-/// A plane's memory: its height times `bytes_per_row` bytes, all of which may be written.
+/// A plane's memory: its height times `bytes_per_row` bytes, all of which are written. Rows of Y', Cb, Cr
+/// must have room for whole blocks: their width rounded up to a multiple of 8.
 typedef struct {
   uint8_t *samples;
   size_t bytes_per_row;
 } glp_jpeg_plane;
 
-/// Once, after the header: into one plane or three, as its layout says.
-glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes);
+/// Once, after the header: into one plane or three, as its layout says. More than `scan_limit` scans are an
+/// error.
+glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit);
 
 /// What went wrong, in libjpeg's words; "" where nothing did.
 const char *glp_jpeg_message(const glp_jpeg_decoder *decoder);

@@ -23,7 +23,8 @@ struct ByteStream: ~Copyable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SourceError(.badRequest, path: path, reason: "not a path")
     }
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    // Without O_NONBLOCK, opening a FIFO waits for its writer, and nothing can cancel that.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
   }
@@ -45,8 +46,11 @@ struct ByteStream: ~Copyable {
     isRegularFile = isRegular
     size = isRegular ? Int(status.st_size) : 0
     guard result == 0 else { throw Self.failure(path, code) }
-    guard status.st_mode & S_IFMT != S_IFDIR else {
-      throw SourceError(.unreadable, path: path, reason: "is a directory")
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: throw SourceError(.unreadable, path: path, reason: "is a directory")
+    // What the process opened for itself: it gets number 0 where standard input was closed.
+    case 0: throw SourceError(.unreadable, path: path, reason: "is closed")
+    default: break
     }
   }
 

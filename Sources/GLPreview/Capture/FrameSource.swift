@@ -8,8 +8,9 @@ public protocol FrameSource: Sendable {
 
   /// The next frame, or nil when there is none left.
   ///
-  /// - Throws: `SourceError` where the frame can't be had; the next call tries the one after it. Where the task
-  ///   is cancelled while a stream has nothing to read, `CancellationError`.
+  /// - Throws: `SourceError` where the frame can't be had; the next call gives the one after it, or nil where
+  ///   that can't be found. Where the task is cancelled while a stream has nothing to read,
+  ///   `CancellationError`.
   func nextFrame() async throws -> Frame?
 
   /// Starts again from the first frame, which counts as 0 again.

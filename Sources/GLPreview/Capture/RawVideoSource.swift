@@ -34,10 +34,13 @@ actor RawVideoSource: FrameSource {
         reason: "\(count) bytes are not a whole number of \(size) \(pixelFormat) frames of \(byteCount) bytes"
       )
     }
-    // Cameras' formats sit chroma left; R'G'B' takes no notice of any of it.
+    // Cameras' formats sit chroma left; R'G'B' takes no notice of any of it. Grey without a word is full range, as
+    // FFmpeg, GStreamer and OpenCV take it.
     let color =
       pixelFormat.isRGB
-      ? .jfif : ColorDescription(guessedFor: size, matrix: nil, range: nil, siting: .left)
+      ? .jfif
+      : ColorDescription(
+        guessedFor: size, matrix: nil, range: pixelFormat == .grey ? .full : nil, siting: .left)
     format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
     rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
     queue = ReadingQueue(named: stream.path)

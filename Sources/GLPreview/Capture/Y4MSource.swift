@@ -122,6 +122,8 @@ actor Y4MSource: FrameSource {
   private let header: Y4MHeader
   private var stream: ByteStream
   private var sequence = 0
+  /// After a broken frame nobody knows where the next one begins.
+  private var isLost = false
 
   /// Reads the header.
   init(_ stream: consuming ByteStream, _ options: SourceOptions) throws {
@@ -140,7 +142,7 @@ actor Y4MSource: FrameSource {
   }
 
   func nextFrame() throws -> Frame? {
-    guard try !stream.peek(1).isEmpty else { return nil }
+    guard !isLost, try !stream.peek(1).isEmpty else { return nil }
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit),
       line.starts(with: "FRAME".utf8), line.count == 5 || line[5] == UInt8(ascii: " ")
     else { throw badFrame("does not begin with FRAME") }
@@ -157,9 +159,11 @@ actor Y4MSource: FrameSource {
     try stream.rewind()
     _ = try stream.readLine(limit: Y4MHeader.lineLimit)
     sequence = 0
+    isLost = false
   }
 
   private func badFrame(_ reason: String) -> SourceError {
-    SourceError(.badData, path: name, reason: "frame \(sequence) \(reason)")
+    isLost = true
+    return SourceError(.badData, path: name, reason: "frame \(sequence) \(reason)")
   }
 }

@@ -1,7 +1,7 @@
 // Reads the two things that we want to know from a camera's EXIF: how the picture lies, and when it was taken.
 // The bytes are a small TIFF file (CIPA DC-008, 4.5): a byte order, then directories of 12-byte entries that
 // point at each other. None of it is believed: every read is checked, and no pointer is followed twice.
-internal import PreviewCore
+package import PreviewCore
 
 /// What the EXIF of a JPEG's APP1 or of a PNG's eXIf chunk says. What is missing or broken is nil: a picture
 /// with broken EXIF is still a picture.

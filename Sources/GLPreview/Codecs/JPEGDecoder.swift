@@ -72,8 +72,11 @@ package struct JPEGDecoder {
 
 /// One JPEG while it is read. Holds no memory of its own but libjpeg's; must not outlive `bytes`.
 @safe private struct JPEGReader: ~Copyable {
-  /// Encoders that try everything stay below a hundred; a hostile file can hold thousands.
-  private static let scanLimit: CInt = 500
+  /// How many scans a file of so many pixels may have. Encoders make about ten; a hostile file can hold
+  /// hundreds in a few kilobytes, each of them a walk over the whole picture.
+  private static func scanLimit(_ size: Size) -> CInt {
+    CInt(min(max(2_000_000_000 / size.pixelCount, 50), 500))
+  }
 
   private let decoder: OpaquePointer
   private let bytes: UnsafeBufferPointer<UInt8>
@@ -85,7 +88,7 @@ package struct JPEGDecoder {
     let pixels = min(maximumPixels, 1 << 40)
     guard
       let decoder = unsafe glp_jpeg_decoder_create(
-        damage == .isTolerated, Self.scanLimit, 8 * pixels + 64 << 20)
+        damage == .isTolerated, 8 * pixels + 64 << 20)
     else { throw CodecError(.damaged, "out of memory") }
     unsafe self.decoder = decoder
     unsafe self.bytes = bytes
@@ -120,13 +123,14 @@ package struct JPEGDecoder {
       planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
       byteCount += bytesPerRow * plane.texels(of: header.size).height
     }
+    let scanLimit = Self.scanLimit(header.size)
     var status = GLP_JPEG_FAILED
     let samples = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
       guard let base = buffer.baseAddress else { return }
       let targets = unsafe planes.map {
         unsafe glp_jpeg_plane(samples: base + $0.offset, bytes_per_row: $0.bytesPerRow)
       }
-      status = unsafe glp_jpeg_decode(decoder, targets)
+      status = unsafe glp_jpeg_decode(decoder, targets, scanLimit)
       count = status == GLP_JPEG_FAILED ? 0 : byteCount
     }
     guard status != GLP_JPEG_FAILED else { throw error() }

@@ -64,20 +64,18 @@ public struct PictureEncoder: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - picture: of `pictureFormat`.
-  ///   - iccProfile: of the frame that it was made from; kept if it is one for R, G, B.
+  ///   - iccProfile: of the frame that it was made from, for R, G, B.
   /// - Returns: the file's bytes.
   /// - Throws: `EncodingError` where the picture can't be encoded, or not within the budget.
   public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(EncodingError) -> EncodedPicture {
-    // The signature of the data's colour space (ICC.1:2022, 7.2.8): profiles for grey or CMYK say nothing of what we write.
-    let profile = iccProfile.flatMap { $0.count > 128 && Array($0[16..<20]) == Array("RGB ".utf8) ? $0 : nil }
     do throws(CodecError) {
       switch format {
       case .png:
         let encoded = EncodedPicture(
-          bytes: try PNGEncoder().encode(picture, iccProfile: profile), quality: nil)
+          bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil)
         guard encoded.bytes.count <= maximumBytes ?? .max else { throw overBudget(encoded, picture) }
         return encoded
-      case .jpeg: return try bestJPEG(picture, profile)
+      case .jpeg: return try bestJPEG(picture, iccProfile)
       }
     } catch {
       throw EncodingError(description: error.description)
