@@ -7,7 +7,6 @@ precision highp int;
 #include "taps.glsl"
 #include "signals.glsl"
 
-uniform ivec2 origin;              // of the plane in the target, in texels
 uniform ivec2 positionsPerSample;  // more than one only where converted pixels are averaged to subsampled chroma
 uniform ivec2 lastPosition;        // positions beyond are those of the edge
 uniform ivec2 coverageEntries;     // where the tables' coverage begins: columns, rows
@@ -71,7 +70,7 @@ vec3 outputSample(ivec2 place) {
 vec4 bytes(vec4 codes) { return floor(clamp(codes, 0.0, 255.0) + 0.5) / 255.0; }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy) - origin;
+  ivec2 place = ivec2(gl_FragCoord.xy);
 #ifdef PACKS_FOUR
   vec4 samples;
   for (int index = 0; index < 4; ++index) {

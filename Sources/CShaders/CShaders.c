@@ -45,3 +45,18 @@ static const char signals_glsl[] = {
 #embed "../../Resources/shaders/include/signals.glsl"
 };
 const glp_shader_text glp_signals_glsl = {signals_glsl, sizeof signals_glsl};
+
+static const char box_frag[] = {
+#embed "../../Resources/shaders/box.frag"
+};
+const glp_shader_text glp_box_frag = {box_frag, sizeof box_frag};
+
+static const char turn_frag[] = {
+#embed "../../Resources/shaders/turn.frag"
+};
+const glp_shader_text glp_turn_frag = {turn_frag, sizeof turn_frag};
+
+static const char box_glsl[] = {
+#embed "../../Resources/shaders/include/box.glsl"
+};
+const glp_shader_text glp_box_glsl = {box_glsl, sizeof box_glsl};

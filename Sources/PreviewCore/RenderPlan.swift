@@ -59,6 +59,8 @@ public struct PlanePass: Sendable, Hashable {
   public let positions: Size
   /// From the signals' codes, 0...255, to the output's; a signal that is not read counts as 128.
   public let conversion: ColorConversion
+  /// How it is drawn four outputs at a time; nil where it is drawn tap by tap.
+  public let box: BoxRecipe?
   /// Where the picture does not reach, in the output's codes.
   public let background: SIMD3<Double>
 }
@@ -101,7 +103,9 @@ extension RenderPlan: CustomStringConvertible {
       for (index, pass) in view.passes.enumerated() {
         let light = view.light == .linear ? " in linear light" : ""
         let inputs = pass.inputs.map(\.description).joined(separator: ", ")
-        lines.append("\(view.name) \(view.format)[\(index)] \(pass.size)\(light) <- \(inputs)")
+        lines.append(
+          "\(view.name) \(view.format)[\(index)] \(pass.size)\(light)\(pass.box == nil ? "" : " packed") <- \(inputs)"
+        )
       }
     }
     return lines.joined(separator: "\n")

@@ -98,11 +98,15 @@ private struct ViewLayout {
     // R'G'B' is converted a pixel at a time and then averaged; planes of Y'CbCr are filtered on their own grids.
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
+    let inputs = signals(for: output, conversion).map { input($0, grid) }
+    // A texture of four bytes a texel holds any row; it must hold every row of the frame as well.
+    let isPackable = tuning.packsBoxes && !isFilteredAsRGB && format.size.height <= tuning.maximumTargetSide
     return PlanePass(
-      output: output, size: size, inputs: signals(for: output, conversion).map { input($0, grid) },
+      output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
       positions: isFilteredAsRGB ? placement.target : size,
-      conversion: conversion, background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
+      conversion: conversion, box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size) : nil,
+      background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
   }
 
   private func conversion(to output: PassOutput) -> ColorConversion {

@@ -8,12 +8,17 @@ public struct RenderTuning: Sendable, Hashable {
   /// beyond, one axis is summed up first, into an intermediate of 32-bit floats.
   public let maximumDirectTaps: Int
 
+  /// Whether areas are summed up four outputs at a time where that can be.
+  public let packsBoxes: Bool
+
   /// Limits as given.
-  public init(maximumTargetSide: Int, maximumDirectTaps: Int = 64) {
+  public init(maximumTargetSide: Int, maximumDirectTaps: Int = 64, packsBoxes: Bool = true) {
     self.maximumTargetSide = maximumTargetSide
     self.maximumDirectTaps = maximumDirectTaps
+    self.packsBoxes = packsBoxes
   }
 
   /// No limits: the reference renderer's.
-  public static let unlimited = RenderTuning(maximumTargetSide: .max, maximumDirectTaps: .max)
+  public static let unlimited = RenderTuning(
+    maximumTargetSide: .max, maximumDirectTaps: .max, packsBoxes: false)
 }

@@ -134,7 +134,7 @@ extension SamplingMap {
 }
 
 /// Rounds towards minus infinity.
-private func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
+func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
   let quotient = numerator / denominator
   return numerator % denominator < 0 ? quotient - 1 : quotient
 }

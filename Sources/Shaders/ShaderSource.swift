@@ -15,9 +15,15 @@ public struct ShaderSource: Sendable, Hashable {
   /// A signal summed up along one axis.
   public static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
 
+  /// A plane, or pixels, shrunk by areas.
+  public static let box = unsafe ShaderSource("box.frag", glp_box_frag)
+  /// A turned copy.
+  public static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
+
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
     ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
+    ShaderSource("box.glsl", glp_box_glsl),
     ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
   ]
 

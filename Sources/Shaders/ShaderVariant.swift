@@ -1,6 +1,6 @@
 // A shader and what it is specialised for: the typed catalogue of all that may be compiled.
 
-/// A fragment shader with its defines; the key under which a program is kept.
+/// A specialisation of the shaders that draw tap by tap.
 public struct ShaderVariant: Sendable, Hashable {
   /// Where the numbers of a signal come from.
   public enum Origin: Sendable, Hashable, CaseIterable {
@@ -63,11 +63,13 @@ public struct ShaderVariant: Sendable, Hashable {
     self.isInBands = isInBands
   }
 
-  /// The fragment shader, with what it includes.
-  public var source: ShaderSource { (output == .floatBits ? ShaderSource.reduce : .compose).withIncludes }
+  /// The program.
+  public var program: ProgramKey {
+    ProgramKey(output == .floatBits ? .reduce : .compose, defines.map { "\($0) 1" })
+  }
 
   /// The names that are defined for it.
-  public var defines: [String] {
+  private var defines: [String] {
     var names: [String] = []
     func add(_ name: String, if condition: Bool) { if condition { names.append(name) } }
     switch inputs {

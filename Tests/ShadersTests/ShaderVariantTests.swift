@@ -13,9 +13,10 @@ struct ShaderVariantTests {
     defer { try? FileManager.default.removeItem(at: folder) }
 
     var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
-    for (index, variant) in ShaderVariant.all.enumerated() {
-      let lines = variant.source.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-      let defines = variant.defines.map { "#define \($0) 1\n" }.joined()
+    for (index, key) in ProgramKey.all.enumerated() {
+      let lines = key.fragment.withIncludes.text.split(
+        separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+      let defines = key.defines.map { "#define \($0)\n" }.joined()
       files.append(try write("\(lines[0])\n\(defines)\(lines[1])", "variant-\(index).frag", folder))
     }
     let process = Process()
@@ -49,7 +50,7 @@ struct ShaderVariantTests {
 
   @Test("an include that is included twice or is missing would be seen")
   func includes() {
-    for source in [ShaderSource.compose, .reduce] {
+    for source in [ShaderSource.compose, .reduce, .box] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
       #expect(text.components(separatedBy: "vec2 tableEntry(").count == 2)
@@ -101,7 +102,7 @@ struct ShaderFileTests {
 
   @Test("what is embedded is what is in the files")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .compose, .reduce] {
+    for source in [ShaderSource.fullscreen, .compose, .reduce, .box, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

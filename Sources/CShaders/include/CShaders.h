@@ -12,6 +12,9 @@ typedef struct {
 extern const glp_shader_text glp_fullscreen_vert;
 extern const glp_shader_text glp_compose_frag;
 extern const glp_shader_text glp_reduce_frag;
+extern const glp_shader_text glp_box_frag;
+extern const glp_shader_text glp_turn_frag;
+extern const glp_shader_text glp_box_glsl;
 extern const glp_shader_text glp_taps_glsl;
 extern const glp_shader_text glp_light_glsl;
 extern const glp_shader_text glp_luma_glsl;

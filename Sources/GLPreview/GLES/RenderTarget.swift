@@ -10,7 +10,8 @@ struct RenderTarget: ~Copyable {
   private let framebuffer: GLuint
 
   /// Takes a texture over. Its format must be one that can be drawn into: `rgb8ui` and `rg32f` are not, everywhere.
-  init(_ texture: consuming Texture) throws(GLError) {
+  /// `second` is the name of a texture for the shader's output at location 1, which must outlive the target.
+  init(_ texture: consuming Texture, second: GLuint? = nil) throws(GLError) {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
     self.framebuffer = framebuffer
@@ -19,6 +20,12 @@ struct RenderTarget: ~Copyable {
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glFramebufferTexture2D(
       GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_TEXTURE_2D), self.texture.name, 0)
+    if let second {
+      glFramebufferTexture2D(
+        GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + 1, GLenum(GL_TEXTURE_2D), second, 0)
+      let attachments = [GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_COLOR_ATTACHMENT0) + 1]
+      unsafe glDrawBuffers(2, attachments)
+    }
     let activity = "a \(self.texture.width)x\(self.texture.height) \(self.texture.format) render target"
     let status = glCheckFramebufferStatus(GLenum(GL_FRAMEBUFFER))
     try GLError.check(activity)
@@ -48,35 +55,39 @@ struct RenderTarget: ~Copyable {
   var bytesPerReadTexel: Int { texture.format.readback.bytesPerTexel }
 
   /// Waits for what was drawn, and copies a region, or all of it, to `bytes`, first row first, rows without padding.
-  borrowing func read(into bytes: inout [UInt8], _ region: TexelRegion? = nil) throws(GLError) {
+  borrowing func read(
+    into bytes: inout [UInt8], _ region: TexelRegion? = nil, attachment: Int = 0
+  ) throws(GLError) {
     let tightRow = (region ?? texture.bounds).width &* bytesPerReadTexel
     var span = bytes.mutableSpan
     try unsafe span.withUnsafeMutableBytes { bytes throws(GLError) in
-      try unsafe read(into: bytes, bytesPerRow: tightRow, region)
+      try unsafe read(into: bytes, bytesPerRow: tightRow, region, attachment: attachment)
     }
   }
 
   /// The same for memory with rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
   @unsafe borrowing func read(
-    into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: TexelRegion? = nil
+    into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: TexelRegion? = nil,
+    attachment: Int = 0
   ) throws(GLError) {
     let region = region ?? texture.bounds
     try check(region, count: memory.count, bytesPerRow: bytesPerRow)
     glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), 0)
-    unsafe read(to: memory.baseAddress, bytesPerRow: bytesPerRow, region)
+    unsafe read(to: memory.baseAddress, bytesPerRow: bytesPerRow, region, attachment: attachment)
     try GLError.check("reading back \(region)")
   }
 
   /// Lets the GPU copy a region, or all of it, into a buffer, rows without padding, and does not wait for it.
   borrowing func read(
-    into buffer: borrowing PixelBuffer, at offset: Int = 0, _ region: TexelRegion? = nil
+    into buffer: borrowing PixelBuffer, at offset: Int = 0, _ region: TexelRegion? = nil, attachment: Int = 0
   ) throws(GLError) {
     let region = region ?? texture.bounds
     let tightRow = region.width &* bytesPerReadTexel
     let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
     try check(region, count: room, bytesPerRow: tightRow)
     buffer.bind()
-    unsafe read(to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: tightRow, region)
+    unsafe read(
+      to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: tightRow, region, attachment: attachment)
     buffer.unbind()
     try GLError.check("reading back \(region) into a pixel buffer")
   }
@@ -94,9 +105,12 @@ struct RenderTarget: ~Copyable {
     guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
   }
 
-  private borrowing func read(to memory: UnsafeMutableRawPointer?, bytesPerRow: Int, _ region: TexelRegion) {
+  private borrowing func read(
+    to memory: UnsafeMutableRawPointer?, bytesPerRow: Int, _ region: TexelRegion, attachment: Int
+  ) {
     let layout = texture.format.readback.layout
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glReadBuffer(GLenum(GL_COLOR_ATTACHMENT0) + GLenum(attachment))
     glPixelStorei(GLenum(GL_PACK_ROW_LENGTH), GLint(bytesPerRow / bytesPerReadTexel))
     unsafe glReadPixels(
       GLint(region.x), GLint(region.y), GLsizei(region.width), GLsizei(region.height), layout.format,

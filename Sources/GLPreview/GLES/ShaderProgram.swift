@@ -51,6 +51,10 @@ struct ShaderProgram: ~Copyable {
     glUniform2i(location(uniform), value.x, value.y)
   }
 
+  borrowing func set(_ uniform: String, _ value: SIMD3<Int32>) {
+    glUniform3i(location(uniform), value.x, value.y, value.z)
+  }
+
   borrowing func set(_ uniform: String, _ value: SIMD4<Int32>) {
     glUniform4i(location(uniform), value.x, value.y, value.z, value.w)
   }

@@ -8,29 +8,93 @@ final class FrameUploader {
 
   init(maximumSide: Int) { self.maximumSide = maximumSide }
 
-  /// Uploads all planes; what was uploaded before is gone.
-  func upload(_ frame: Frame) throws -> UploadedFrame {
-    let kept = uploaded.flatMap { $0.format == frame.format ? $0 : nil }
-    let target = try kept ?? UploadedFrame(frame.format, maximumSide: maximumSide)
-    uploaded = target
-    for (texture, plane) in zip(target.planes, frame.planes) { try texture.replace(with: frame, plane) }
-    return target
+  /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once.
+  func upload(_ frame: Frame) -> UploadedFrame {
+    let next = UploadedFrame(frame, maximumSide: maximumSide, keeping: uploaded)
+    uploaded = next
+    return next
   }
 }
 
-/// A frame on the GPU.
+/// A frame on the GPU, as far as its passes have read it.
 final class UploadedFrame {
   let format: FrameFormat
-  let planes: [PlaneTexture]
   /// Whether any plane is stored in bands.
   let isInBands: Bool
+  private let frame: Frame
+  private let maximumSide: Int
+  private var planes: [PlaneTexture?]
+  private var packedPlanes: [PackedPlaneTexture?]
+  private var freshPlanes: Set<Int> = []
+  private var freshPackedPlanes: Set<Int> = []
 
-  init(_ format: FrameFormat, maximumSide: Int) throws {
-    self.format = format
-    self.planes = try format.pixelFormat.planes.map {
-      try PlaneTexture($0, of: format, maximumSide: maximumSide)
+  init(_ frame: Frame, maximumSide: Int, keeping kept: UploadedFrame?) {
+    let descriptions = frame.format.pixelFormat.planes
+    self.frame = frame
+    self.format = frame.format
+    self.maximumSide = maximumSide
+    let isSame = kept?.format == frame.format
+    planes = isSame ? kept?.planes ?? [] : descriptions.map { _ in nil }
+    packedPlanes = isSame ? kept?.packedPlanes ?? [] : descriptions.map { _ in nil }
+    isInBands = descriptions.contains {
+      PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
     }
-    self.isInBands = planes.contains { $0.bands.isNeeded }
+  }
+
+  /// A plane, texel for texel.
+  func plane(_ index: Int) throws -> PlaneTexture {
+    let description = format.pixelFormat.planes[index]
+    let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
+    planes[index] = texture
+    if freshPlanes.insert(index).inserted { try texture.replace(with: frame, frame.planes[index]) }
+    return texture
+  }
+
+  /// A plane in texels of four bytes.
+  func packedPlane(_ index: Int) throws -> PackedPlaneTexture {
+    let texture = try packedPlanes[index] ?? PackedPlaneTexture(format.pixelFormat.planes[index], of: format)
+    packedPlanes[index] = texture
+    if freshPackedPlanes.insert(index).inserted { try texture.replace(with: frame, frame.planes[index]) }
+    return texture
+  }
+}
+
+/// One plane of a frame in texels of four bytes, whatever its samples are; what follows a row's last sample is never
+/// given any weight.
+final class PackedPlaneTexture {
+  /// Texels of a row.
+  let width: Int
+  private let height: Int
+  private let texture: Texture
+
+  init(_ description: PlaneDescription, of format: FrameFormat) throws {
+    width = (description.tightBytesPerRow(of: format.size) + 3) / 4
+    height = description.texels(of: format.size).height
+    texture = try Texture(.rgba8ui, width: width, height: height)
+  }
+
+  func bind(unit: Int) { texture.bind(unit: unit) }
+
+  func replace(with frame: Frame, _ plane: FramePlane) throws {
+    let row = width * 4
+    let rest = frame.bytes.count - plane.offset
+    if plane.bytesPerRow >= row, rest >= plane.bytesPerRow * (height - 1) + row {
+      let bytes = frame.bytes.span.extracting(
+        plane.offset..<plane.offset + plane.bytesPerRow * (height - 1) + row)
+      try texture.replace(with: bytes, bytesPerRow: plane.bytesPerRow)
+      return
+    }
+    // The last row's last texel would reach beyond the frame.
+    var padded: [UInt8] = []
+    padded.reserveCapacity(row * height)
+    let tight = min(row, plane.bytesPerRow)
+    for y in 0..<height {
+      let start = plane.offset + y * plane.bytesPerRow
+      let end = min(start + tight, frame.bytes.count)
+      padded += frame.bytes[start..<end]
+      padded += repeatElement(0, count: row - (end - start))
+    }
+    try texture.replace(with: padded.span, bytesPerRow: row)
   }
 }
 

@@ -81,18 +81,16 @@ private struct GLState: ~Copyable {
   /// The picture's way over the GPU.
   borrowing func render(_ frame: Frame, _ plan: RenderPlan) throws -> [Picture] {
     tables.trim()
-    let uploaded = try uploader.upload(frame)
+    let uploaded = uploader.upload(frame)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
-    defer { passes.finish() }
+    let boxes = BoxPainter(frame: uploaded, programs: programs, tables: tables, targets: targets)
     var pictures: [PictureTarget] = []
-    defer { for picture in pictures { targets.giveBack(picture.pooled) } }
-    for view in plan.views {
-      let picture = try PictureTarget(view, from: targets)
-      pictures.append(picture)
-      for (pass, region) in zip(view.passes, picture.regions) {
-        try passes.draw(pass, of: view, into: picture.pooled, region: region)
-      }
+    defer {
+      for target in pictures.flatMap(\.own) { targets.giveBack(target) }
+      passes.finish()
+      boxes.finish()
     }
+    for view in plan.views { pictures.append(try PictureTarget(drawing: view, passes, boxes, targets)) }
     return try pictures.map { try $0.read() }
   }
 }

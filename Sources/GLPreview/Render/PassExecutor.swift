@@ -25,8 +25,8 @@ final class PassExecutor {
     self.targets = targets
   }
 
-  /// Draws one plane of a picture into a region of a target that begins at `origin`, in texels.
-  func draw(_ pass: PlanePass, of view: PlannedView, into target: PooledTarget, region: TexelRegion) throws {
+  /// Draws one plane of a picture tap by tap.
+  func draw(_ pass: PlanePass, of view: PlannedView, into target: PooledTarget) throws {
     for input in pass.inputs where input.reduction != nil { try reduce(input, of: view) }
     let program = try programs.program(
       variant(
@@ -37,8 +37,8 @@ final class PassExecutor {
     var units = UnitCounter()
     for input in pass.inputs { try bind(input, of: view, to: program, &units) }
     if let first = pass.inputs.first { try setCoverage(of: first, program) }
-    set(pass, region, program)
-    target.target.begin(region)
+    set(pass, program)
+    target.target.begin()
     program.shader.drawTriangle()
     try GLError.check("drawing \(view.format) \(view.size) of view '\(view.name)'")
   }
@@ -49,9 +49,8 @@ final class PassExecutor {
     reduced = [:]
   }
 
-  private func set(_ pass: PlanePass, _ region: TexelRegion, _ program: borrowing Program) {
+  private func set(_ pass: PlanePass, _ program: borrowing Program) {
     let step = pass.positionsPerSample
-    program.shader.set("origin", SIMD2(Int32(region.x), Int32(region.y)))
     program.shader.set("positionsPerSample", SIMD2(Int32(step.x), Int32(step.y)))
     program.shader.set(
       "lastPosition", SIMD2(Int32(pass.positions.width - 1), Int32(pass.positions.height - 1)))
@@ -92,7 +91,8 @@ final class PassExecutor {
       axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
     bind(columns, rows, swapsAxes: input.swapsAxes, of: input.signal, to: program, &units)
     let target = try targets.take(
-      input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount)
+      TargetDescription(
+        input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount))
     reduced[reduction] = target
     target.target.begin()
     program.shader.drawTriangle()
@@ -141,17 +141,17 @@ final class PassExecutor {
     let color = frame.format.color
     switch (signal, frame.format.pixelFormat.model) {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)):
-      bindLuma(luma, to: program, &units)
+      try bindLuma(luma, to: program, &units)
     case (.chroma, .ycbcr(_, let cb, let cr)):
-      bindChroma(cb, cr, to: program, &units)
+      try bindChroma(cb, cr, to: program, &units)
     case (.rgb, .rgb(let red, _, _, _)):
-      bindRGB(red, behind: view.background, to: program, &units)
+      try bindRGB(red, behind: view.background, to: program, &units)
     case (.rgb, .luma(let luma)):
-      bindLuma(luma, to: program, &units)
+      try bindLuma(luma, to: program, &units)
       program.shader.set("decoding", ColorConversion(rgbFrom: color), offset: "decodingOffset")
     case (.rgb, .ycbcr(let luma, let cb, let cr)):
-      bindLuma(luma, to: program, &units)
-      bindChroma(cb, cr, to: program, &units)
+      try bindLuma(luma, to: program, &units)
+      try bindChroma(cb, cr, to: program, &units)
       program.shader.set("decoding", ColorConversion(rgbFrom: color), offset: "decodingOffset")
       setUpsampling(cb.subsampling, within: view.crop, program)
     case (.luma, .rgb), (.chroma, .rgb), (.chroma, .luma):
@@ -159,8 +159,8 @@ final class PassExecutor {
     }
   }
 
-  private func bindLuma(_ luma: Component, to program: borrowing Program, _ units: inout UnitCounter) {
-    let plane = frame.planes[luma.plane]
+  private func bindLuma(_ luma: Component, to program: borrowing Program, _ units: inout UnitCounter) throws {
+    let plane = try frame.plane(luma.plane)
     plane.bind(unit: units.next(for: "lumaPlane", in: program))
     program.shader.set("lumaChannel", luma.channelMask)
     program.shader.set("lumaBands", plane.bands.uniform)
@@ -168,20 +168,20 @@ final class PassExecutor {
 
   private func bindChroma(
     _ cb: Component, _ cr: Component, to program: borrowing Program, _ units: inout UnitCounter
-  ) {
-    frame.planes[cb.plane].bind(unit: units.next(for: "cbPlane", in: program))
-    frame.planes[cr.plane].bind(unit: units.next(for: "crPlane", in: program))
+  ) throws {
+    try frame.plane(cb.plane).bind(unit: units.next(for: "cbPlane", in: program))
+    try frame.plane(cr.plane).bind(unit: units.next(for: "crPlane", in: program))
     program.shader.set("cbChannel", cb.channelMask)
     program.shader.set("crChannel", cr.channelMask)
     program.shader.set(
       "chromaTexels", SIMD4(Int32(cb.texelStep), Int32(cb.texelOffset), Int32(cr.texelOffset), 0))
-    program.shader.set("chromaBands", frame.planes[cb.plane].bands.uniform)
+    program.shader.set("chromaBands", try frame.plane(cb.plane).bands.uniform)
   }
 
   private func bindRGB(
     _ red: Component, behind: RGBColor, to program: borrowing Program, _ units: inout UnitCounter
-  ) {
-    let plane = frame.planes[red.plane]
+  ) throws {
+    let plane = try frame.plane(red.plane)
     plane.bind(unit: units.next(for: "rgbPlane", in: program))
     program.shader.set("rgbBands", plane.bands.uniform)
     program.shader.set("codeScale", Float(255) / Float(frame.format.pixelFormat.maximumCode))
@@ -205,7 +205,7 @@ final class PassExecutor {
 
   private func variant(
     _ signals: [Signal], reduced: [Signal], of view: PlannedView, to output: ShaderVariant.Output
-  ) -> ShaderVariant {
+  ) -> ProgramKey {
     let origin = { (signal: Signal) -> ShaderVariant.Origin in reduced.contains(signal) ? .reduced : .frame }
     let inputs: ShaderVariant.Inputs =
       if signals.contains(.rgb) {
@@ -216,7 +216,8 @@ final class PassExecutor {
         signals.contains(.luma) ? .luma(origin(.luma)) : .chroma(origin(.chroma))
       }
     return ShaderVariant(
-      inputs, to: output, isInLinearLight: view.light == .linear, isInBands: frame.isInBands)
+      inputs, to: output, isInLinearLight: view.light == .linear, isInBands: frame.isInBands
+    ).program
   }
 
   private var rgbOrigin: ShaderVariant.RGBOrigin {
@@ -225,18 +226,6 @@ final class PassExecutor {
     case .luma: .luma
     case .ycbcr: .ycbcr
     }
-  }
-}
-
-/// Hands out texture units, each once a pass.
-private struct UnitCounter {
-  private var count = 0
-
-  /// The next unit, which `sampler` reads from now on.
-  mutating func next(for sampler: String, in program: borrowing Program) -> Int {
-    defer { count += 1 }
-    program.shader.set(sampler, unit: count)
-    return count
   }
 }
 

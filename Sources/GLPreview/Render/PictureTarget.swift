@@ -1,35 +1,57 @@
-// The offscreen framebuffer of one picture: where its planes stand in it, and how they come back.
+// The offscreen framebuffers of one picture, a plane each, and how they come back.
 internal import PreviewCore
 
-/// One view's framebuffer: R, G, B, A as they are, or the planes of Y'CbCr side by side, four samples in a texel.
+/// One view's planes on the GPU.
 struct PictureTarget {
-  let view: PlannedView
-  let pooled: PooledTarget
-  /// Of each plane, in texels.
-  let regions: [TexelRegion]
+  private let view: PlannedView
+  private let planes: [DrawnPlane]
+  /// Targets that belong to this picture alone.
+  let own: [PooledTarget]
 
-  init(_ view: PlannedView, from targets: TargetPool) throws {
-    var x = 0
-    let regions = view.passes.map { pass in
-      let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
-      defer { x += width }
-      return TexelRegion(x: x, y: 0, width: width, height: pass.size.height)
+  /// Draws all planes of a view: four outputs at a time where the plan says so, else tap by tap.
+  init(drawing view: PlannedView, _ passes: PassExecutor, _ boxes: BoxPainter, _ targets: TargetPool) throws {
+    var planes: [DrawnPlane] = []
+    var own: [PooledTarget] = []
+    for pass in view.passes {
+      if let box = pass.box {
+        planes.append(try boxes.plane(of: pass, box))
+      } else {
+        let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
+        let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
+        own.append(target)
+        try passes.draw(pass, of: view, into: target)
+        planes.append(DrawnPlane(target: target, output: 0))
+      }
     }
     self.view = view
-    self.regions = regions
-    self.pooled = try targets.take(.rgba8, width: x, height: view.size.height)
+    self.planes = planes
+    self.own = own
   }
 
-  /// Waits for what was drawn and copies it out: rows of whole texels, so up to three bytes longer than their samples.
+  /// Waits for what was drawn and copies it out: rows of whole texels, so a little longer than their samples.
   func read() throws -> Picture {
-    var planes: [PicturePlane] = []
-    var bytes: [UInt8] = []
-    for (region, pass) in zip(regions, view.passes) {
-      planes.append(PicturePlane(size: pass.size, offset: bytes.count, bytesPerRow: region.width * 4))
-      var plane = [UInt8](repeating: 0, count: region.width * 4 * region.height)
-      try pooled.target.read(into: &plane, region)
-      bytes = bytes.isEmpty ? plane : bytes + plane
+    var picturePlanes: [PicturePlane] = []
+    var count = 0
+    for (plane, pass) in zip(planes, view.passes) {
+      picturePlanes.append(
+        PicturePlane(size: pass.size, offset: count, bytesPerRow: plane.target.bytesPerRow))
+      count += plane.target.bytesPerRow * pass.size.height
     }
-    return Picture(size: view.size, format: view.format, planes: planes, bytes: bytes)
+    let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
+      for (plane, picturePlane) in zip(planes, picturePlanes) {
+        let end = picturePlane.offset + picturePlane.bytesPerRow * picturePlane.size.height
+        try unsafe plane.target.target.read(
+          into: UnsafeMutableRawBufferPointer(
+            rebasing: UnsafeMutableRawBufferPointer(memory)[picturePlane.offset..<end]),
+          bytesPerRow: picturePlane.bytesPerRow, attachment: plane.output)
+      }
+      initialized = count
+    }
+    return Picture(size: view.size, format: view.format, planes: picturePlanes, bytes: bytes)
   }
+}
+
+extension PooledTarget {
+  /// Of what is read back.
+  fileprivate var bytesPerRow: Int { description.width * target.bytesPerReadTexel }
 }

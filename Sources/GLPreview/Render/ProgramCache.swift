@@ -1,27 +1,30 @@
-// Programs by variant, compiled when a pass first needs them.
+// Programs by key, compiled when a pass first needs them.
 internal import Shaders
 
-/// A linked variant.
+/// A linked program.
 final class Program {
   let shader: ShaderProgram
 
-  init(_ variant: ShaderVariant) throws(ShaderError) {
-    let (vertex, fragment) = (ShaderSource.fullscreen, variant.source)
+  init(_ key: ProgramKey) throws(ShaderError) {
+    let (vertex, fragment) = (ShaderSource.fullscreen, key.fragment.withIncludes)
     shader = try ShaderProgram(
       vertex: ShaderText(fileName: vertex.fileName, text: vertex.text),
       fragment: ShaderText(fileName: fragment.fileName, text: fragment.text),
-      defines: variant.defines.map { ShaderDefine($0, "1") })
+      defines: key.defines.map { define in
+        let words = define.split(separator: " ", maxSplits: 1)
+        return ShaderDefine(String(words[0]), words.count > 1 ? String(words[1]) : "1")
+      })
   }
 }
 
-/// Every variant that was asked for: there are only as many as the catalogue has.
+/// Every program that was asked for: there are only as many as the catalogue has.
 final class ProgramCache {
-  private var programs: [ShaderVariant: Program] = [:]
+  private var programs: [ProgramKey: Program] = [:]
 
-  func program(_ variant: ShaderVariant) throws(ShaderError) -> Program {
-    if let program = programs[variant] { return program }
-    let program = try Program(variant)
-    programs[variant] = program
+  func program(_ key: ProgramKey) throws(ShaderError) -> Program {
+    if let program = programs[key] { return program }
+    let program = try Program(key)
+    programs[key] = program
     return program
   }
 }

@@ -1,15 +1,44 @@
 // Targets by format and size, used again for the next frame.
 
+/// What a target is to be.
+struct TargetDescription: Hashable {
+  let format: TextureFormat
+  let width: Int
+  let height: Int
+  /// Whether a pass writes two outputs of this format and size at once.
+  let isDouble: Bool
+
+  init(_ format: TextureFormat, width: Int, height: Int, isDouble: Bool = false) {
+    self.format = format
+    self.width = width
+    self.height = height
+    self.isDouble = isDouble
+  }
+}
+
 /// A target that may be lent.
 final class PooledTarget {
+  let description: TargetDescription
   let target: RenderTarget
+  private let second: Texture?
 
-  init(_ format: TextureFormat, width: Int, height: Int) throws(GLError) {
-    target = try RenderTarget(Texture(format, width: width, height: height))
+  init(_ description: TargetDescription) throws(GLError) {
+    self.description = description
+    let (width, height) = (description.width, description.height)
+    let first = try Texture(description.format, width: width, height: height)
+    guard description.isDouble else {
+      second = nil
+      target = try RenderTarget(first)
+      return
+    }
+    let other = try Texture(description.format, width: width, height: height)
+    target = try RenderTarget(first, second: other.name)
+    second = .some(other)
   }
 
-  func fits(_ format: TextureFormat, width: Int, height: Int) -> Bool {
-    target.texture.format == format && target.texture.width == width && target.texture.height == height
+  /// Makes output 0 or 1 what the sampler of texture unit `unit` reads.
+  func bind(_ output: Int, unit: Int) {
+    if output == 0 { target.texture.bind(unit: unit) } else { second?.bind(unit: unit) }
   }
 }
 
@@ -18,13 +47,11 @@ final class TargetPool {
   private var idle: [PooledTarget] = []
 
   /// More than this many are ended, the longest unused first.
-  private static let capacity = 32
+  private static let capacity = 48
 
-  func take(_ format: TextureFormat, width: Int, height: Int) throws(GLError) -> PooledTarget {
-    if let index = idle.lastIndex(where: { $0.fits(format, width: width, height: height) }) {
-      return idle.remove(at: index)
-    }
-    return try PooledTarget(format, width: width, height: height)
+  func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
+    if let index = idle.lastIndex(where: { $0.description == description }) { return idle.remove(at: index) }
+    return try PooledTarget(description)
   }
 
   func giveBack(_ target: PooledTarget) {

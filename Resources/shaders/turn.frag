@@ -1,0 +1,29 @@
+#version 300 es
+// A copy of a plane, or of pixels, that stands four to a texel: rows for columns, and either in reverse.
+precision highp float;
+precision highp int;
+
+uniform ivec2 sourceSize;  // in samples
+uniform bvec2 flips;       // along the source's columns and rows
+
+#ifdef WRITES_PIXELS
+uniform highp usampler2D source;
+layout(location = 0) out uvec4 copied;
+#define QUAD uvec4
+#else
+uniform highp sampler2D source;
+layout(location = 0) out vec4 copied;
+#define QUAD vec4
+#endif
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+  int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
+  bvec4 channel = equal(ivec4(column & 3), ivec4(0, 1, 2, 3));
+  QUAD mask = QUAD(channel);
+  for (int index = 0; index < 4; ++index) {
+    int row = min(place.x * 4 + index, sourceSize.y - 1);
+    QUAD quad = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0) * mask;
+    copied[index] = quad.x + quad.y + quad.z + quad.w;
+  }
+}

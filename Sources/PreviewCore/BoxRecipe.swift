@@ -1,0 +1,143 @@
+// The fast way to shrink by areas: fetch four bytes at once, add up rows, spread the sums over four neighbouring
+// outputs. Which passes can be drawn so, and from where to where, as values; the weights are those of the maps.
+
+/// One signal of a box recipe: how its samples stand in texels of four bytes.
+public struct PackedSignal: Sendable, Hashable {
+  /// What is read.
+  public let signal: Signal
+  /// Samples of a component in four bytes: 4, 2 or 1.
+  public let samplesPerTexel: Int
+  /// For each component of the signal its plane, and the byte of a texel that holds its first sample.
+  public let components: [PackedComponent]
+  /// For the columns of what is drawn; along the stored rows.
+  public let columns: SamplingMap
+  /// For the rows of what is drawn; along the stored columns.
+  public let rows: SamplingMap
+  /// Texels that cover the boxes of four neighbouring outputs, at most.
+  public let texelsAcross: Int
+}
+
+/// A component in texels of four bytes.
+public struct PackedComponent: Sendable, Hashable {
+  /// Index of the plane.
+  public let plane: Int
+  /// 0...3.
+  public let firstByte: Int
+}
+
+/// How a pass is drawn four outputs at a time.
+public struct BoxRecipe: Sendable, Hashable {
+  /// What is read: luma, chroma, or both.
+  public let signals: [PackedSignal]
+  /// Columns and rows of what is drawn from the frame.
+  public let size: Size
+  /// How the pass's output lies in what is drawn: anything but upright is a copy of it.
+  public let turn: Orientation
+
+  /// More texels across than this are summed up tap by tap, or in two passes.
+  static let maximumTexelsAcross = 16
+
+  /// The recipe for a pass over `format`'s planes; nil where the pass has to be drawn tap by tap.
+  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
+    var signals: [PackedSignal] = []
+    for input in inputs {
+      guard let signal = PackedSignal(input, format) else { return nil }
+      signals.append(signal)
+    }
+    guard let first = inputs.first else { return nil }
+    self.signals = signals
+    self.size = first.swapsAxes ? size.transposed : size
+    // What is turned is drawn upright first, as another view may want it too; flips alone cost nothing.
+    self.turn =
+      first.swapsAxes
+      ? Orientation(
+        swapsAxes: true, flipsX: first.vertical.source.isReversed, flipsY: first.horizontal.source.isReversed)
+      : .upright
+  }
+}
+
+extension PackedSignal {
+  fileprivate init?(_ input: SignalInput, _ format: PixelFormat) {
+    let components: [Component]
+    switch (input.signal, format.model) {
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
+    case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
+    default: return nil
+    }
+    guard input.horizontal.isWholeBox, input.vertical.isWholeBox else { return nil }
+    if input.swapsAxes {
+      guard input.horizontal.isForwardInReverse, input.vertical.isForwardInReverse else { return nil }
+      columns = input.vertical.forward
+      rows = input.horizontal.forward
+    } else {
+      columns = input.horizontal
+      rows = input.vertical
+    }
+    signal = input.signal
+    let steps = components.map { $0.texelStep * format.planes[$0.plane].texel.byteCount }
+    guard let step = steps.first, steps.allSatisfy({ $0 == step }), [1, 2, 4].contains(step) else {
+      return nil
+    }
+    samplesPerTexel = 4 / step
+    self.components = components.map {
+      PackedComponent(
+        plane: $0.plane, firstByte: $0.texelOffset * format.planes[$0.plane].texel.byteCount + $0.channel)
+    }
+    texelsAcross = PackedColumns(columns, samplesPerTexel: samplesPerTexel).texelsAcross
+    guard texelsAcross <= BoxRecipe.maximumTexelsAcross else { return nil }
+  }
+}
+
+/// For each group of four neighbouring outputs, where its boxes begin in a row of texels of four bytes.
+public struct PackedColumns: Sendable, Equatable {
+  /// For each group: its first texel.
+  public let firstTexels: [Int]
+  /// For each group: where the box of its leftmost source begins, in samples from that texel's first.
+  public let starts: [Double]
+  /// Texels that a group needs, at most.
+  public let texelsAcross: Int
+
+  /// Evaluates a map.
+  public init(_ map: SamplingMap, samplesPerTexel: Int) {
+    let bounds = map.source.samples
+    var firstTexels: [Int] = []
+    var starts: [Double] = []
+    var texelsAcross = 1
+    for group in stride(from: 0, to: map.output.sampleCount, by: 4) {
+      // The leftmost box is that of the last output where the map runs backwards.
+      let leftmost = map.source.isReversed ? group + 3 : group
+      let rightmost = map.source.isReversed ? group : min(group + 3, map.output.sampleCount - 1)
+      let start = map.position(of: leftmost) - map.ratio / 2
+      let end = map.position(of: rightmost) + map.ratio / 2
+      let first = min(max(floorDivide(start, by: map.denominator), bounds.lowerBound), bounds.upperBound)
+      let last = min(max(floorDivide(end - 1, by: map.denominator), first), bounds.upperBound)
+      let texel = first / samplesPerTexel
+      firstTexels.append(texel)
+      starts.append(Double(start - texel * samplesPerTexel * map.denominator) / Double(map.denominator))
+      texelsAcross = max(texelsAcross, last / samplesPerTexel - texel + 1)
+    }
+    self.firstTexels = firstTexels
+    self.starts = starts
+    self.texelsAcross = texelsAcross
+  }
+}
+
+extension SamplingMap {
+  /// A box along the whole target: no bars.
+  fileprivate var isWholeBox: Bool { kernel == .box && output.start == 0 && output.length == output.target }
+
+  /// Whether the forward map makes the same samples: backwards only if no output sample is partly beyond the target.
+  fileprivate var isForwardInReverse: Bool { !source.isReversed || output.target % output.step == 0 }
+
+  /// The same samples in the order in which they are stored.
+  fileprivate var forward: SamplingMap {
+    SamplingMap(
+      output: output,
+      source: CropSpan(
+        start: source.start, length: source.length, subsampling: source.subsampling, siting: source.siting),
+      window: window, filter: .area)
+  }
+
+  /// Samples of the source's plane to an output sample.
+  public var samplesPerOutput: Double { Double(ratio) / Double(denominator) }
+}
