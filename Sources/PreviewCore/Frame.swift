@@ -68,6 +68,7 @@ public struct Frame: Sendable {
     timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
+    try Frame.check(format)
     let descriptions = format.pixelFormat.planes
     guard planes.count == descriptions.count else {
       throw FrameError("\(format.pixelFormat) has \(descriptions.count) planes, not \(planes.count)")
@@ -98,6 +99,7 @@ public struct Frame: Sendable {
     tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
+    try Frame.check(format)
     var planes: [FramePlane] = []
     var offset = 0
     for plane in format.pixelFormat.planes {
@@ -107,6 +109,13 @@ public struct Frame: Sendable {
     }
     try self.init(
       format, bytes: bytes, planes: planes, sequence: sequence, timestamp: timestamp, iccProfile: iccProfile)
+  }
+
+  /// Before anything is computed of a size that a file made up.
+  private static func check(_ format: FrameFormat) throws(FrameError) {
+    guard format.pixelFormat.tightByteCount(of: format.size) != nil else {
+      throw FrameError("no memory holds a \(format.size) \(format.pixelFormat) frame")
+    }
   }
 
   /// The same picture, counted and timed anew, or with another meaning of its samples.

@@ -24,6 +24,14 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
 
   /// `WxH`.
   public var description: String { "\(width)x\(height)" }
+
+  /// Why a picture of this size is refused; nil where it has no more than `maximumPixels`.
+  public func refusal(maximumPixels: Int) -> String? {
+    guard pixelCount > maximumPixels else { return nil }
+    let megapixels = Double(maximumPixels) / 1_000_000
+    let limit = megapixels == megapixels.rounded() ? "\(Int(megapixels))" : "\(megapixels)"
+    return "\(self) is over the limit of \(limit) megapixels (--max-megapixels raises it)"
+  }
 }
 
 /// A rectangle of whole pixels; the origin is the top left corner of what it lies in.

@@ -69,7 +69,10 @@ public struct Picture: Sendable, Equatable {
   /// Takes `bytes` as they are; every plane must lie within them.
   public init(size: Size, format: PictureFormat, planes: [PicturePlane], bytes: [UInt8]) {
     precondition(
-      planes.allSatisfy { $0.offset + $0.bytesPerRow * ($0.size.height - 1) + $0.size.width <= bytes.count },
+      planes.allSatisfy {
+        let lastRow = $0.offset + $0.bytesPerRow * ($0.size.height - 1)
+        return lastRow + $0.size.width * format.bytesPerSample <= bytes.count
+      },
       "a picture's planes lie within its bytes")
     self.size = size
     self.format = format

@@ -87,7 +87,7 @@ public struct Subsampling: Sendable, Hashable {
 
   /// The size of a plane for a picture of `size`: halves round up, so that odd edges have their samples.
   public func planeSize(of size: Size) -> Size {
-    Size(width: (size.width + x - 1) / x, height: (size.height + y - 1) / y)
+    Size(width: (size.width - 1) / x + 1, height: (size.height - 1) / y + 1)
   }
 }
 
@@ -223,6 +223,8 @@ extension PixelFormat {
 
   /// Bytes of a whole frame of `size` without any padding, or nil where that is more than an `Int` holds.
   public func tightByteCount(of size: Size) -> Int? {
+    // A row of the widest texels, rounded up to a pair.
+    guard size.width < Int.max / 16 else { return nil }
     var total = 0
     for plane in planes {
       let texels = plane.texels(of: size)

@@ -44,6 +44,8 @@ public struct RenderPlanner: Sendable {
         "crop",
         "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
     }
+    try check(side: view.width, "width", of: view)
+    try check(side: view.height, "height", of: view)
     let turn = Orientation(view.rotation)
     let placement = Placement(
       of: turn.seen(crop.size), width: view.width, height: view.height, mode: view.contentMode)
@@ -57,14 +59,19 @@ public struct RenderPlanner: Sendable {
       background: view.background, crop: layout.crop, passes: layout.passes(for: request.format))
   }
 
+  private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(ViewError) {
+    guard let side, !(1...ViewConfiguration.maximumSide).contains(side) else { return }
+    throw ViewError(key, "\(side) is not from 1 to \(ViewConfiguration.maximumSide) (view '\(view.name)')")
+  }
+
   private func check(_ size: Size, of view: ViewConfiguration) throws(ViewError) {
     guard max(size.width, size.height) <= tuning.maximumTargetSide else {
       throw ViewError(
         "size",
         "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side (view '\(view.name)')")
     }
-    guard size.pixelCount <= maximumPixels else {
-      throw ViewError("size", "\(size) is over the limit of \(maximumPixels) pixels (view '\(view.name)')")
+    if let refusal = size.refusal(maximumPixels: maximumPixels) {
+      throw ViewError("size", "\(refusal) (view '\(view.name)')")
     }
   }
 }
@@ -163,8 +170,11 @@ private struct ViewLayout {
     guard overflow || direct > tuning.maximumDirectTaps, horizontal.tapBound > 1, vertical.tapBound > 1 else {
       return nil
     }
-    return cost(ofFirst: horizontal, keeping: vertical) <= cost(ofFirst: vertical, keeping: horizontal)
-      ? .horizontal : .vertical
+    let columnsFirst = cost(ofFirst: horizontal, keeping: vertical)
+    let rowsFirst = cost(ofFirst: vertical, keeping: horizontal)
+    // Slow is better than impossible.
+    guard min(columnsFirst, rowsFirst) < .max else { return nil }
+    return columnsFirst <= rowsFirst ? .horizontal : .vertical
   }
 
   /// The taps of an intermediate that sums up along `first`; endless where it is too large for the device.

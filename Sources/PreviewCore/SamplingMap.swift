@@ -123,8 +123,9 @@ public struct SamplingMap: Sendable, Hashable {
 
   /// Whether every output sample is one source sample, unchanged.
   public var isCopy: Bool {
+    // Before a picture that has a bar on its left positions are negative, and so are their remainders.
     ratio == denominator && (kernel == .nearest || kernel == .box)
-      && position(of: 0) % denominator == denominator / 2
+      && abs(position(of: 0) % denominator) == denominator / 2
   }
 }
 

@@ -23,6 +23,9 @@ extension ViewConfiguration {
     "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear",
   ]
 
+  /// What keys stand for that say the same in other words.
+  private static let longForms = ["w": ["width"], "h": ["height"], "size": ["width", "height"]]
+
   /// The longest side that can be asked for.
   public static let maximumSide = 65535
 
@@ -39,8 +42,14 @@ extension ViewConfiguration {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard sides.count == 2 else { throw ViewError(name, "'\(pair)' is not KEY=VALUE") }
       let key = String(sides[0])
-      guard seen.insert(key).inserted else { throw ViewError(key, "given twice in view '\(name)'") }
-      try set(key, to: String(sides[1]))
+      for side in ViewConfiguration.longForms[key] ?? [key] {
+        guard seen.insert(side).inserted else { throw ViewError(key, "given twice in view '\(name)'") }
+      }
+      do throws(ViewError) {
+        try set(key, to: String(sides[1]))
+      } catch {
+        throw ViewError(error.key, "\(error.reason) (view '\(name)')")
+      }
     }
   }
 

@@ -81,8 +81,12 @@ private struct PassPainter {
   }
 }
 
-/// Clamped, and rounded half up.
-private func code(_ value: Double) -> UInt8 { UInt8((min(max(value, 0), 255) + 0.5).rounded(.down)) }
+/// Clamped, and rounded half up. Exact halves are common (the mean of an even number of codes), and sums of doubles
+/// fall short of them by some 1e-14: the slack is far above that, and far below any difference that codes can make.
+private func code(_ value: Double) -> UInt8 {
+  let slack = 1e-9
+  return UInt8((min(max(value, 0), 255) + 0.5 + slack).rounded(.down))
+}
 
 extension SIMD3 where Scalar == Double {
   /// `transform` of each number.

@@ -16,20 +16,22 @@ struct DevicesCommand: AsyncParsableCommand {
   func run() async throws {
     try await ExitStatus.of {
       let devices = await GPUDevice.list()
+      let picked: Int
       do throws(DeviceError) {
-        show(devices, picked: try await GPUDevice.choose(deviceOptions.gpu).index)
+        picked = try await GPUDevice.choose(deviceOptions.gpu).index
       } catch {
-        show(devices, picked: nil)
+        try show(devices, picked: nil)
         throw error
       }
+      try show(devices, picked: picked)
     }
   }
 
-  private func show(_ devices: [GPUDevice], picked: Int?) {
-    guard json else { return print(DeviceTable(devices, picked: picked)) }
+  private func show(_ devices: [GPUDevice], picked: Int?) throws {
+    guard json else { return try StandardOutput.print(DeviceTable(devices, picked: picked).description) }
     let report = DevicesReport(
       devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) }, picked: picked)
-    if let line = try? report.jsonLine() { print(line) }
+    try StandardOutput.print(report.jsonLine())
   }
 }
 

@@ -10,6 +10,11 @@ struct UsageError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
+/// A picture that could not be encoded, with its name.
+struct PictureError: Error, CustomStringConvertible {
+  let description: String
+}
+
 /// A bound of `verify` was broken.
 struct ConformanceFailure: Error {}
 
@@ -30,7 +35,7 @@ enum ExitStatus {
       case .notFound, .unreadable: noInput
       case .badData: badData
       }
-    case is EncodingError: badData
+    case is EncodingError, is PictureError: badData
     case is DeviceError, is RenderError: unavailable
     case is WriteError: writeFailed
     case is CancellationError: Interruption.status
@@ -49,19 +54,9 @@ enum ExitStatus {
       switch error {
       case is CancellationError, is ConformanceFailure: break
       case let error as DeviceError: StandardError.print("glpreview: \(error.details)")
-      default: StandardError.print("glpreview: \(error)")
+      default: StandardError.print("glpreview: \("\(error)".onOneLine)")
       }
       throw ExitCode(status(of: error))
     }
-  }
-}
-
-/// Lines beside the pictures.
-enum StandardError {
-  static let isTerminal = isatty(2) == 1
-
-  /// Writes a line; where nobody reads, nothing is lost.
-  static func print(_ line: String, terminator: String = "\n") {
-    try? PictureFile.write(Array((line + terminator).utf8), to: 2, named: "standard error")
   }
 }

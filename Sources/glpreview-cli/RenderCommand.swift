@@ -87,7 +87,7 @@ enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
 struct InputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Raw frames: nv12 nv21 i420 yv12 nv16 yuyv uyvy yvyu yuv444p grey rgb24 bgr24 rgba bgra.",
+      "Raw frames: \(PixelFormat.allCases.map(\.rawValue).joined(separator: " ")).",
       valueName: "FORMAT"))
   var inputFormat: String?
 

@@ -1,5 +1,6 @@
 // The work of `glpreview render`: frame by frame through plan, renderer, encoder, to where pictures go.
 import GLPreview
+import Glibc
 import ReferenceRenderer
 
 /// One run.
@@ -18,6 +19,8 @@ struct RenderJob {
   /// Opens what is needed and renders all frames that are due.
   func run(on choice: RendererChoice, _ gpu: GPUChoice) async throws {
     let source = try await SourceLocator(source).open(sourceOptions)
+    // A stream can't be played again: better said before a picture is written than after.
+    if schedule.loops > 1 { try await source.rewind() }
     switch choice {
     case .reference:
       try await run(
@@ -47,21 +50,20 @@ struct RenderJob {
     }
     while true {
       let (frame, number) = next
+      // Before anything is written it must be clear that nothing will be written over it.
+      if output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
+        throw UsageError(
+          "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
+      }
       let framePlan =
         try plan.flatMap { $0.source == frame.format ? $0 : nil }
         ?? planner.plan(
           frame.format, views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) })
       plan = framePlan
       let pictures = try await renderer.render(frame, framePlan)
-      // Before anything is written it must be clear that nothing will be written over.
-      let following = try await frames.next()
-      if following != nil, output.keepsOneFrame {
-        throw UsageError(
-          "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
-      }
       try deliver(pictures, of: frame, number, rendererName)
       progress.frameDone(of: schedule.limit)
-      guard let following else { break }
+      guard let following = try await frames.next() else { break }
       next = following
     }
     progress.end(of: schedule.limit)
@@ -70,17 +72,20 @@ struct RenderJob {
   private func deliver(_ pictures: [Picture], of frame: Frame, _ number: Int, _ rendererName: String) throws {
     for (view, picture) in zip(views, pictures) {
       try Task.checkCancellation()
-      let encoded = try encoder?.encode(picture, iccProfile: frame.iccProfile)
-      var file: String?
-      switch (output, encoded) {
-      case (.files(let pattern, _), let encoded?):
-        let name = pattern.name(view: view.name, frame: number)
-        try PictureFile.write(encoded.bytes, to: name)
-        file = name
-      case (.standardOutput, let encoded?):
-        try PictureFile.write(encoded.bytes, to: 1, named: "standard output")
-        file = "-"
-      default: break
+      let file = output.name(view: view.name, frame: number)
+      let encoded: EncodedPicture?
+      do throws(EncodingError) {
+        encoded = try encoder?.encode(picture, iccProfile: frame.iccProfile)
+      } catch {
+        throw PictureError(description: "\(file ?? "view '\(view.name)'"): \(error)")
+      }
+      if let encoded {
+        switch output {
+        case .files: if let file { try PictureFile.write(encoded.bytes, to: file) }
+        case .standardOutput:
+          try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output")
+        case .nowhere: break
+        }
       }
       guard reportsPictures else { continue }
       try report(
@@ -97,7 +102,7 @@ struct RenderJob {
     if case .standardOutput = output {
       StandardError.print(line)
     } else {
-      try PictureFile.write(Array((line + "\n").utf8), to: 1, named: "standard output")
+      try StandardOutput.print(line)
     }
   }
 }

@@ -11,7 +11,9 @@ enum RenderOutput: Equatable {
   /// Reads `-o`; nil is the source's name with the view's.
   init(_ text: String?, source: String, format: EncodedFormat?) throws {
     switch text {
-    case nil: self = .files(FileNamePattern(stem: RenderOutput.stem(of: source)), .jpeg)
+    case nil:
+      let format = format ?? .jpeg
+      self = .files(FileNamePattern(stem: RenderOutput.stem(of: source), format), format)
     case "-": self = .standardOutput(format ?? .jpeg)
     case "null:": self = .nowhere(nil)
     case "null:jpg", "null:jpeg": self = .nowhere(.jpeg)
@@ -33,6 +35,15 @@ enum RenderOutput: Equatable {
     switch self {
     case .files(_, let format), .standardOutput(let format): format
     case .nowhere(let format): format
+    }
+  }
+
+  /// What a picture is called; nil where pictures go nowhere.
+  func name(view: String, frame: Int) -> String? {
+    switch self {
+    case .files(let pattern, _): pattern.name(view: view, frame: frame)
+    case .standardOutput: "-"
+    case .nowhere: nil
     }
   }
 

@@ -34,7 +34,7 @@ struct VerifyCommand: AsyncParsableCommand {
     try await ExitStatus.of {
       let device = try await GPUDevice.choose(deviceOptions.gpu)
       let renderer = try await GLRenderer.open(on: device)
-      if !json { print("device \(device)\n") }
+      if !json { try StandardOutput.print("device \(device)\n") }
       let run = ConformanceRun(renderer, tuning: renderer.tuning)
       var groups = GroupTally()
       for conformanceCase in ConformanceSuite.cases + ConformanceSuite.mixed(count: random, seed: seed) {
@@ -46,10 +46,11 @@ struct VerifyCommand: AsyncParsableCommand {
       }
       await renderer.close()
       if json {
-        for group in groups.all { print(try group.jsonLine()) }
+        for group in groups.all { try StandardOutput.print(group.jsonLine()) }
       } else {
-        print(groups.table)
-        print(groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this driver")
+        try StandardOutput.print(groups.table.description)
+        try StandardOutput.print(
+          groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this driver")
       }
       guard groups.isWhole else { throw ConformanceFailure() }
     }

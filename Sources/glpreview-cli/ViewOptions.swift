@@ -64,6 +64,9 @@ struct ViewOptions: ParsableArguments {
   /// The views that are asked for; one of all of the source where nothing is said.
   func views() throws -> [ViewConfiguration] {
     guard !named.isEmpty else {
+      guard size == nil || (width == nil && height == nil) else {
+        throw UsageError("--size and --width or --height say the same; give one of them")
+      }
       var view = ViewConfiguration()
       for (key, value) in single { try view.set(key, to: value) }
       return [view]

@@ -29,11 +29,6 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
 
   /// Refuses what is larger than `maximumPixels`, before any memory is taken for it.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
-    guard size.pixelCount > maximumPixels else { return }
-    let thousands = (maximumPixels + 500) / 1000
-    let fraction = thousands % 1000
-    let megapixels = fraction == 0 ? "\(thousands / 1000)" : "\(Double(thousands) / 1000)"
-    throw CodecError(
-      .tooLarge, "\(size) is over the limit of \(megapixels) megapixels (--max-megapixels raises it)")
+    if let refusal = size.refusal(maximumPixels: maximumPixels) { throw CodecError(.tooLarge, refusal) }
   }
 }

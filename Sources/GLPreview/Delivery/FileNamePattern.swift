@@ -24,12 +24,17 @@ public struct FileNamePattern: Sendable, Hashable {
       pieces.append(try FileNamePattern.place(rest[rest.index(after: open)..<close], in: text))
       rest = rest[rest.index(after: close)...]
     }
+    guard !pieces.contains(where: { if case .text(let text) = $0 { text.contains("}") } else { false } }),
+      !rest.contains("}")
+    else { throw FileNameError("'\(text)' has a '}' without a '{'") }
     if !rest.isEmpty { pieces.append(.text(String(rest))) }
     self.pieces = pieces
   }
 
-  /// `STEM-VIEW.jpg`, whatever `stem` is made of.
-  public init(stem: String) { pieces = [.text(stem + "-"), .view, .text(".jpg")] }
+  /// `STEM-VIEW.jpg` or `.png`, whatever `stem` is made of.
+  public init(stem: String, _ format: EncodedFormat) {
+    pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
+  }
 
   private static func place(_ word: Substring, in text: String) throws(FileNameError) -> Piece {
     switch word {
@@ -37,7 +42,8 @@ public struct FileNamePattern: Sendable, Hashable {
     case "frame": return .frame(digits: 0)
     default:
       let parts = word.split(separator: ":", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == "frame", let digits = Int(parts[1]), (0...20).contains(digits)
+      guard parts.count == 2, parts[0] == "frame", parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let digits = Int(parts[1]), (0...20).contains(digits)
       else {
         throw FileNameError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
       }

@@ -12,15 +12,22 @@ public enum PictureFile {
   /// - Throws: `WriteError`; nothing is left behind then.
   public static func write(_ bytes: [UInt8], to path: String) throws(WriteError) {
     var status = stat()
-    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+    let isThere = unsafe stat(path, &status) == 0
+    if isThere, status.st_mode & S_IFMT != S_IFREG {
       guard status.st_mode & S_IFMT != S_IFDIR else { throw WriteError(path, EISDIR) }
       let file = try open(path, O_WRONLY)
       defer { close(file) }
       return try write(bytes, to: file, named: path)
     }
     let target = resolved(path)
-    let temporary = "\(target).\(getpid())-\(nextNumber()).part"
+    // Not the target's name with something behind it: that may be too long for a name.
+    let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
+    let temporary = "\(folder).glpreview-\(getpid())-\(nextNumber()).part"
     let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, for: path)
+    // Who could not read the old picture must not read the new one.
+    if isThere { _ = fchmod(file, status.st_mode & 0o7777) }
+    unfinished.withLock { _ = $0.insert(temporary) }
+    defer { unfinished.withLock { _ = $0.remove(temporary) } }
     do {
       try write(bytes, to: file, named: path)
     } catch {
@@ -34,6 +41,14 @@ public enum PictureFile {
       unsafe unlink(temporary)
       throw WriteError(path, code)
     }
+  }
+
+  /// Files that are being written, under their temporary names.
+  private static let unfinished = Mutex<Set<String>>([])
+
+  /// Removes what is half written: for who is about to end the process while another thread may be writing.
+  public static func removeUnfinished() {
+    unfinished.withLock { for file in $0 { unsafe unlink(file) } }
   }
 
   /// Writes all of `bytes` to an open file.
@@ -63,11 +78,21 @@ public enum PictureFile {
   /// Where a symbolic link leads to; any other path as it is.
   private static func resolved(_ path: String) -> String {
     var status = stat()
-    guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK,
-      let target = unsafe realpath(path, nil)
-    else { return path }
-    defer { unsafe free(target) }
-    return unsafe String(cString: target)
+    var path = path
+    // By hand, not by realpath: what a link leads to need not be there yet. As many as Linux follows.
+    for _ in 0..<40 {
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { break }
+      var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = unsafe readlink(path, &buffer, buffer.count)
+      guard count > 0 else { break }
+      let destination = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard !destination.hasPrefix("/") else {
+        path = destination
+        continue
+      }
+      path = (path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "") + destination
+    }
+    return path
   }
 
   private static let numbers = Atomic<Int>(0)

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite("Devices")
+struct DevicesTests {
+  private let folder: TestFolder
+  /// As on a machine with no driver at all.
+  private let nothing = ["__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent"]
+
+  init() throws { folder = try TestFolder() }
+
+  private struct Report: Decodable {
+    struct Device: Decodable {
+      let index: Int
+      let works: Bool
+      let picked: Bool
+      let software: Bool
+      let renderer: String?
+      let reason: String?
+    }
+    let devices: [Device]
+    let picked: Int?
+  }
+
+  private func report(_ result: CommandResult) throws -> Report {
+    try JSONDecoder().decode(Report.self, from: Data(result.output))
+  }
+
+  @Test("devices lists what there is, and marks what would be picked")
+  func list() async throws {
+    let result = try await folder.run("devices")
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+    #expect(lines.first?.contains("RENDERER") == true)
+    #expect(lines.filter { $0.hasPrefix("*") }.count == 1)
+  }
+
+  @Test("devices --json says the same on one line")
+  func json() async throws {
+    let result = try await folder.run("devices", "--json")
+    #expect(result.status == 0)
+    #expect(result.output.filter { $0 == UInt8(ascii: "\n") }.count == 1)
+    let report = try report(result)
+    let picked = try #require(report.devices.first { $0.picked })
+    #expect(picked.works)
+    #expect(picked.index == report.picked)
+    #expect(picked.renderer?.isEmpty == false)
+  }
+
+  @Test("a device that was listed can be asked for by its number, and says who drew")
+  func number() async throws {
+    let listed = try report(try await folder.run("devices", "--json"))
+    let device = try #require(listed.devices.first { $0.works })
+    let result = try await folder.run(
+      "render", "pattern:smpte,size=16x8", "--gpu", "\(device.index)", "-o", "null:", "--json")
+    #expect(result.status == 0)
+    #expect(try result.reports.map(\.renderer) == [device.renderer])
+  }
+
+  @Test(
+    "a device that is not there is 69, and says what there is",
+    arguments: ["4711", "/dev/null", "/nonexistent"])
+  func missing(device: String) async throws {
+    for arguments in [["render", "pattern:smpte,size=16x8", "-o", "x.png"], ["devices"], ["verify"]] {
+      let result = try await folder.run(arguments + ["--gpu", device])
+      #expect(result.status == 69)
+      #expect(result.errors.hasPrefix("glpreview: "))
+      #expect(result.errors.contains(device))
+      #expect(result.errors.contains("what may help:\n  - "))
+    }
+    #expect(try folder.names == [])
+  }
+
+  @Test("where nothing can draw, the status is 69, and the advice is what to do")
+  func noDriver() async throws {
+    for arguments in [["render", "pattern:smpte,size=16x8", "-o", "x.png"], ["devices"], ["verify"]] {
+      let result = try await folder.run(arguments, environment: nothing)
+      #expect(result.status == 69)
+      #expect(result.errors.hasPrefix("glpreview: no usable GPU\n"))
+      #expect(result.errors.contains("unset __EGL_VENDOR_LIBRARY_FILENAMES"))
+    }
+    #expect(try folder.names == [])
+  }
+
+  @Test("where nothing can draw, devices --json still tells what was tried")
+  func noDriverAsJSON() async throws {
+    let report = try report(try await folder.run(["devices", "--json"], environment: nothing))
+    #expect(report.picked == nil)
+    #expect(!report.devices.contains { $0.works || $0.picked })
+    #expect(report.devices.allSatisfy { $0.reason?.isEmpty == false })
+  }
+
+  @Test("the reference renderer needs no device")
+  func reference() async throws {
+    let result = try await folder.run(
+      ["render", "pattern:smpte,size=16x8", "--renderer", "reference", "-o", "x.png"], environment: nothing)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try folder.names == ["x.png"])
+  }
+
+  @Test("a source that is not there is told before any device is looked for")
+  func sourceFirst() async throws {
+    expectFailure(
+      try await folder.run(["render", "missing.jpg"], environment: nothing), 66, naming: "missing.jpg")
+  }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@Suite("Help")
+struct HelpTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  /// Help is wrapped at the terminal's width: words on one line.
+  private func help(_ arguments: String...) async throws -> String {
+    let result = try await folder.run(arguments + ["--help"])
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    return String(decoding: result.output, as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(
+      separator: " ")
+  }
+
+  @Test("the command's help names its subcommands and every exit status")
+  func command() async throws {
+    let text = try await help()
+    for word in ["render", "devices", "verify"] { #expect(text.contains(word)) }
+    for status in ["0 done", "64 ", "65 ", "66 ", "69 ", "74 ", "130 "] {
+      #expect(text.contains(status), "\(status)")
+    }
+  }
+
+  @Test("render's help names every option and the words that they take")
+  func render() async throws {
+    let text = try await help("render")
+    let options = [
+      "--output", "--view", "--crop", "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
+      "--background",
+      "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--max-megapixels",
+      "--quality",
+      "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
+      "--json",
+      "--quiet",
+    ]
+    for option in options { #expect(text.contains(option), "\(option)") }
+    let words = [
+      "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "lanczos", "bt601",
+      "bt709",
+      "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
+      "smpte",
+      "gradient", "zoneplate", "counter", "horizontal", "vertical",
+    ]
+    for word in words { #expect(text.contains(word), "\(word)") }
+  }
+
+  @Test("render's help names every raw format that it takes")
+  func rawFormats() async throws {
+    let errors = try await folder.run("render", "pattern:smpte", "--input-format", "?").errors
+    let names = errors.trimmingSuffix("\n").split(separator: "none of ").last?.split(separator: ", ") ?? []
+    #expect(names.count >= 14)
+    let words = try await help("render").split { !$0.isLetter && !$0.isNumber }
+    for name in names { #expect(words.contains(name), "\(name)") }
+  }
+
+  @Test("devices and verify tell their exit statuses")
+  func others() async throws {
+    #expect(try await help("devices").contains("69"))
+    let text = try await help("verify")
+    for status in ["0", "1", "69"] { #expect(text.contains(status)) }
+  }
+
+  @Test("--version is a version")
+  func version() async throws {
+    let result = try await folder.run("--version")
+    #expect(result.status == 0)
+    let version = String(decoding: result.output, as: UTF8.self)
+    #expect(version.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: String) -> Substring {
+    hasSuffix(suffix) ? dropLast(suffix.count) : self[...]
+  }
+}
