@@ -12,26 +12,28 @@ uniform vec4 secondOutput;
 uniform vec4 thirdOutput;
 
 #ifdef LUMA_TEXELS
-uniform highp usampler2D lumaPlane;
-uniform highp sampler2D lumaColumns;  // for each four outputs: the first texel, where the first box begins
-uniform highp sampler2D lumaRows;
-uniform int lumaRowTaps;
+uniform highp sampler2D lumaPlane;
 uniform vec4 lumaByte;
-uniform float lumaRatio;              // samples to an output
-uniform ivec3 lumaSpan;               // first and last sample that belong to the crop; last texel
+uniform highp sampler2D lumaColumns;  // for each four columns: the first texel, where the first box begins
+uniform highp sampler2D lumaRows;     // for each row: the first row, where the box begins
+uniform vec2 lumaRatio;               // samples to an output
+uniform ivec4 lumaSpan;               // first and last sample that belong to the crop: columns, rows
+uniform int lumaLastTexel;
+uniform int lumaRowCount;           // rows that a box stands on, at most
 DEFINE_BOXES(addLumaRows, spreadLuma, LUMA_TEXELS, LUMA_SAMPLES)
 #endif
 
 #ifdef CHROMA_TEXELS
-uniform highp usampler2D cbPlane;
-uniform highp usampler2D crPlane;
-uniform highp sampler2D chromaColumns;
-uniform highp sampler2D chromaRows;
-uniform int chromaRowTaps;
+uniform highp sampler2D cbPlane;
+uniform highp sampler2D crPlane;
 uniform vec4 cbByte;
 uniform vec4 crByte;
-uniform float chromaRatio;
-uniform ivec3 chromaSpan;
+uniform highp sampler2D chromaColumns;  // for each four columns: the first texel, where the first box begins
+uniform highp sampler2D chromaRows;     // for each row: the first row, where the box begins
+uniform vec2 chromaRatio;               // samples to an output
+uniform ivec4 chromaSpan;               // first and last sample that belong to the crop: columns, rows
+uniform int chromaLastTexel;
+uniform int chromaRowCount;           // rows that a box stands on, at most
 DEFINE_BOXES(addChromaRows, spreadChroma, CHROMA_TEXELS, CHROMA_SAMPLES)
 #endif
 
@@ -50,7 +52,8 @@ vec4 cr = vec4(128.0);
 
 vec4 converted(vec4 outputRow) {
   vec4 codes = outputRow.x * luma + outputRow.y * cb + outputRow.z * cr + outputRow.w;
-  codes = floor(clamp(codes, 0.0, 255.0) + 0.5);
+  // Means that end in a half are common, and k / 255 * 255 falls short of k: the slack is far below any other mean.
+  codes = floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
   return reversesColumns ? codes.wzyx : codes;
 }
 
@@ -58,26 +61,34 @@ void main() {
   ivec2 place = ivec2(gl_FragCoord.xy);
 #ifdef LUMA_TEXELS
   {
-    vec2 column = tableEntry(lumaColumns, place.x);
-    int first = int(column.x);
-    vec2 span = vec2(lumaSpan.xy - first * LUMA_SAMPLES);
     vec4 sums[LUMA_TEXELS];
-    addLumaRows(lumaPlane, lumaRows, lumaRowTaps, place.y, first, lumaSpan.z, sums);
-    luma = spreadLuma(sums, lumaByte, vec2(column.y, lumaRatio), span);
+    vec2 column = tableEntry(lumaColumns, place.x);
+    vec2 row = tableEntry(lumaRows, place.y);
+    ivec2 first = ivec2(column.x, row.x);
+    vec2 box = vec2(column.y, lumaRatio.x);
+    vec2 rowBox = vec2(row.y, lumaRatio.y);
+    vec2 span = vec2(lumaSpan.xy - first.x * LUMA_SAMPLES);
+    vec2 rowSpan = vec2(lumaSpan.zw - first.y);
+    addLumaRows(lumaPlane, first, lumaLastTexel, lumaRowCount, rowBox, rowSpan, lumaSpan.w, sums);
+    luma = spreadLuma(sums, lumaByte, box, span);
   }
 #endif
 #ifdef CHROMA_TEXELS
   {
-    vec2 column = tableEntry(chromaColumns, place.x);
-    int first = int(column.x);
-    vec2 span = vec2(chromaSpan.xy - first * CHROMA_SAMPLES);
     vec4 sums[CHROMA_TEXELS];
-    addChromaRows(cbPlane, chromaRows, chromaRowTaps, place.y, first, chromaSpan.z, sums);
-    cb = spreadChroma(sums, cbByte, vec2(column.y, chromaRatio), span);
+    vec2 column = tableEntry(chromaColumns, place.x);
+    vec2 row = tableEntry(chromaRows, place.y);
+    ivec2 first = ivec2(column.x, row.x);
+    vec2 box = vec2(column.y, chromaRatio.x);
+    vec2 rowBox = vec2(row.y, chromaRatio.y);
+    vec2 span = vec2(chromaSpan.xy - first.x * CHROMA_SAMPLES);
+    vec2 rowSpan = vec2(chromaSpan.zw - first.y);
+    addChromaRows(cbPlane, first, chromaLastTexel, chromaRowCount, rowBox, rowSpan, chromaSpan.w, sums);
+    cb = spreadChroma(sums, cbByte, box, span);
 #ifdef CHROMA_IS_APART
-    addChromaRows(crPlane, chromaRows, chromaRowTaps, place.y, first, chromaSpan.z, sums);
+    addChromaRows(crPlane, first, chromaLastTexel, chromaRowCount, rowBox, rowSpan, chromaSpan.w, sums);
 #endif
-    cr = spreadChroma(sums, crByte, vec2(column.y, chromaRatio), span);
+    cr = spreadChroma(sums, crByte, box, span);
   }
 #endif
 #ifdef WRITES_PIXELS

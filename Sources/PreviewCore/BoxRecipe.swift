@@ -13,8 +13,6 @@ public struct PackedSignal: Sendable, Hashable {
   public let columns: SamplingMap
   /// For the rows of what is drawn; along the stored columns.
   public let rows: SamplingMap
-  /// Texels that cover the boxes of four neighbouring outputs, at most.
-  public let texelsAcross: Int
 }
 
 /// A component in texels of four bytes.
@@ -34,7 +32,7 @@ public struct BoxRecipe: Sendable, Hashable {
   /// How the pass's output lies in what is drawn: anything but upright is a copy of it.
   public let turn: Orientation
 
-  /// More texels across than this are summed up tap by tap, or in two passes.
+  /// Four outputs that stand on more texels of a row than this are summed up tap by tap, or in two passes.
   static let maximumTexelsAcross = 16
 
   /// The recipe for a pass over `format`'s planes; nil where the pass has to be drawn tap by tap.
@@ -83,42 +81,9 @@ extension PackedSignal {
       PackedComponent(
         plane: $0.plane, firstByte: $0.texelOffset * format.planes[$0.plane].texel.byteCount + $0.channel)
     }
-    texelsAcross = PackedColumns(columns, samplesPerTexel: samplesPerTexel).texelsAcross
-    guard texelsAcross <= BoxRecipe.maximumTexelsAcross else { return nil }
-  }
-}
-
-/// For each group of four neighbouring outputs, where its boxes begin in a row of texels of four bytes.
-public struct PackedColumns: Sendable, Equatable {
-  /// For each group: its first texel.
-  public let firstTexels: [Int]
-  /// For each group: where the box of its leftmost source begins, in samples from that texel's first.
-  public let starts: [Double]
-  /// Texels that a group needs, at most.
-  public let texelsAcross: Int
-
-  /// Evaluates a map.
-  public init(_ map: SamplingMap, samplesPerTexel: Int) {
-    let bounds = map.source.samples
-    var firstTexels: [Int] = []
-    var starts: [Double] = []
-    var texelsAcross = 1
-    for group in stride(from: 0, to: map.output.sampleCount, by: 4) {
-      // The leftmost box is that of the last output where the map runs backwards.
-      let leftmost = map.source.isReversed ? group + 3 : group
-      let rightmost = map.source.isReversed ? group : min(group + 3, map.output.sampleCount - 1)
-      let start = map.position(of: leftmost) - map.ratio / 2
-      let end = map.position(of: rightmost) + map.ratio / 2
-      let first = min(max(floorDivide(start, by: map.denominator), bounds.lowerBound), bounds.upperBound)
-      let last = min(max(floorDivide(end - 1, by: map.denominator), first), bounds.upperBound)
-      let texel = first / samplesPerTexel
-      firstTexels.append(texel)
-      starts.append(Double(start - texel * samplesPerTexel * map.denominator) / Double(map.denominator))
-      texelsAcross = max(texelsAcross, last / samplesPerTexel - texel + 1)
+    guard columns.samplesPerOutput * 4 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel) else {
+      return nil
     }
-    self.firstTexels = firstTexels
-    self.starts = starts
-    self.texelsAcross = texelsAcross
   }
 }
 

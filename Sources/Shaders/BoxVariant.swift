@@ -4,15 +4,19 @@
 public struct BoxVariant: Sendable, Hashable {
   /// How a signal's samples stand in texels of four bytes.
   public struct Packing: Sendable, Hashable {
-    /// Texels that hold the boxes of four outputs: one of `BoxVariant.texelCounts`.
+    /// Texels of a row that hold the boxes of four outputs: one of `BoxVariant.counts`.
     public let texels: Int
     /// Samples of a component in a texel: 4, 2 or 1.
     public let samples: Int
 
     /// `texels` is rounded up to the next count that there is a shader for.
     public init(texels: Int, samples: Int) {
-      self.texels = BoxVariant.texelCounts.first { $0 >= texels } ?? texels
+      self.texels = BoxVariant.counts.first { $0 >= texels } ?? texels
       self.samples = samples
+    }
+
+    fileprivate func defines(_ signal: String) -> [String] {
+      ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
     }
   }
 
@@ -27,7 +31,7 @@ public struct BoxVariant: Sendable, Hashable {
   }
 
   /// The counts of texels that there are shaders for: sizes that clients ask for must not make new ones without end.
-  public static let texelCounts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16]
+  public static let counts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17]
 
   /// How Y' is read; nil where it is not.
   public let luma: Packing?
@@ -35,22 +39,28 @@ public struct BoxVariant: Sendable, Hashable {
   public let chroma: Packing?
   /// Cb and Cr stand in textures of their own.
   public let isChromaApart: Bool
+  /// Boxes may reach over the crop's edges.
+  public let reachesOver: Bool
   /// What is written.
   public let output: Output
 
   /// A variant.
-  public init(luma: Packing?, chroma: Packing?, isChromaApart: Bool, output: Output) {
+  public init(
+    luma: Packing?, chroma: Packing?, isChromaApart: Bool, reachesOver: Bool = false, output: Output
+  ) {
     self.luma = luma
     self.chroma = chroma
     self.isChromaApart = isChromaApart
+    self.reachesOver = reachesOver
     self.output = output
   }
 
   /// The program.
   public var program: ProgramKey {
     var defines: [String] = []
-    if let luma { defines += ["LUMA_TEXELS \(luma.texels)", "LUMA_SAMPLES \(luma.samples)"] }
-    if let chroma { defines += ["CHROMA_TEXELS \(chroma.texels)", "CHROMA_SAMPLES \(chroma.samples)"] }
+    if let luma { defines += luma.defines("LUMA") }
+    if let chroma { defines += chroma.defines("CHROMA") }
+    if reachesOver { defines.append("REACHES_OVER 1") }
     if isChromaApart { defines.append("CHROMA_IS_APART 1") }
     switch output {
     case .plane: break
@@ -63,16 +73,20 @@ public struct BoxVariant: Sendable, Hashable {
   /// The copy that turns planes, or pixels.
   public static func turn(pixels: Bool) -> ProgramKey { ProgramKey(.turn, pixels ? ["WRITES_PIXELS 1"] : []) }
 
-  /// A part of all variants that holds each shader text and each count at least once.
-  public static let samples: [BoxVariant] = texelCounts.flatMap { texels in
+  /// A part of all variants that holds each shader text and each count of texels at least once.
+  public static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
       let packing = Packing(texels: texels, samples: samples)
       let other = Packing(texels: max(1, texels / 2), samples: samples)
+      let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
       return [
-        BoxVariant(luma: packing, chroma: nil, isChromaApart: false, output: .plane),
-        BoxVariant(luma: nil, chroma: packing, isChromaApart: samples == 4, output: .twoPlanes),
-        BoxVariant(luma: packing, chroma: other, isChromaApart: samples == 4, output: .pixels),
-        BoxVariant(luma: packing, chroma: other, isChromaApart: samples == 4, output: .plane),
+        BoxVariant(
+          luma: packing, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
+        BoxVariant(
+          luma: nil, chroma: packing, isChromaApart: isApart, reachesOver: reachesOver, output: .twoPlanes),
+        BoxVariant(
+          luma: packing, chroma: other, isChromaApart: isApart, reachesOver: reachesOver,
+          output: texels % 3 == 0 ? .plane : .pixels),
       ]
     }
   }

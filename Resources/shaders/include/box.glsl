@@ -1,20 +1,39 @@
 // Boxes four at a time. A row of a plane is read as texels of four bytes: four samples of one component, or two or one
-// of each of several. TEXELS texels hold the boxes of four neighbouring outputs.
+// of each of several. Planes are normalised bytes, which software renderers fetch twice as fast as whole numbers; the rows'
+// weights bring them back to codes. TEXELS texels of a row hold the boxes of four neighbouring outputs.
+//
+// DEFINE_BOXES defines two functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the
+// mean over each of the four boxes. `firstByte` picks the component. (Weights as uniforms, where boxes repeat, are three
+// times slower on llvmpipe than weights computed on the spot.)
 
-// Defines two functions. ADD_ROWS adds up texels down the columns with the rows' weights. SPREAD gives the sum of each of
-// the four boxes: `firstByte` picks the component, `box` is where the first box begins, in samples from the first
-// texel's, and how wide each is; `span` the first and last sample that belong to the crop, counted alike. What a box
-// covers beyond the span counts for the sample at its end.
+#define SAMPLE(SUMS, I, C, SAMPLES, FIRST_BYTE) \
+  (SAMPLES == 4 ? SUMS[I][C] : dot(SUMS[I], C == 0 ? FIRST_BYTE : FIRST_BYTE.zwxy))
+
+// A box begins `start` samples from the group's first; `span` is the first and the last sample that
+// belong to the crop, counted alike, and what a box covers beyond them counts for the sample at that end. Without
+// REACHES_OVER no box does.
+const float far = 1.0e6;
+
+#ifdef REACHES_OVER
+#define SAMPLE_START(K, SPAN) ((K) > SPAN.y ? far : (K) <= SPAN.x ? -far : (K))
+#define SAMPLE_END(K, SPAN) ((K) < SPAN.x ? -far : (K) >= SPAN.y ? far : (K) + 1.0)
+#else
+#define SAMPLE_START(K, SPAN) (K)
+#define SAMPLE_END(K, SPAN) ((K) + 1.0)
+#endif
+
 #define DEFINE_BOXES(ADD_ROWS, SPREAD, TEXELS, SAMPLES) \
   void ADD_ROWS( \
-    highp usampler2D plane, highp sampler2D rows, int rowTaps, int y, int firstTexel, int lastTexel, \
+    highp sampler2D plane, ivec2 first, int lastTexel, int rowCount, vec2 row, vec2 rowSpan, int lastRow, \
     out vec4 sums[TEXELS]) { \
     for (int i = 0; i < TEXELS; ++i) sums[i] = vec4(0.0); \
-    for (int j = 0; j < rowTaps; ++j) { \
-      vec2 row = tableEntry(rows, y * rowTaps + j); \
-      int place = int(row.x); \
+    for (int j = 0; j < rowCount; ++j) { \
+      float k = float(j); \
+      float weight = min(row.x + row.y, SAMPLE_END(k, rowSpan)) - max(row.x, SAMPLE_START(k, rowSpan)); \
+      weight = 255.0 * max(0.0, weight) / row.y; \
+      int y = min(first.y + j, lastRow); \
       for (int i = 0; i < TEXELS; ++i) \
-        sums[i] += row.y * vec4(texelFetch(plane, ivec2(min(firstTexel + i, lastTexel), place), 0)); \
+        sums[i] += weight * texelFetch(plane, ivec2(min(first.x + i, lastTexel), y), 0); \
     } \
   } \
   vec4 SPREAD(vec4 sums[TEXELS], vec4 firstByte, vec2 box, vec2 span) { \
@@ -23,14 +42,10 @@
     vec4 total = vec4(0.0); \
     for (int i = 0; i < TEXELS; ++i) { \
       for (int c = 0; c < SAMPLES; ++c) { \
-        float value = SAMPLES == 4 ? sums[i][c] : dot(sums[i], c == 0 ? firstByte : firstByte.zwxy); \
-        float sampleStart = float(i * SAMPLES + c); \
-        float from = sampleStart > span.y ? far : sampleStart <= span.x ? -far : sampleStart; \
-        float to = sampleStart < span.x ? -far : sampleStart >= span.y ? far : sampleStart + 1.0; \
-        total += value * max(vec4(0.0), min(ends, vec4(to)) - max(starts, vec4(from))); \
+        float k = float(i * SAMPLES + c); \
+        vec4 covered = min(ends, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span))); \
+        total += SAMPLE(sums, i, c, SAMPLES, firstByte) * max(vec4(0.0), covered); \
       } \
     } \
     return total / box.y; \
   }
-
-const float far = 1.0e6;

@@ -14,6 +14,7 @@ final class BoxPainter {
   private let frame: UploadedFrame
   private let programs: ProgramCache
   private let tables: TapTextureCache
+  private let geometries: BoxGeometryCache
   private let targets: TargetPool
   private var drawn: [Drawing: PooledTarget] = [:]
   private var turned: [Turning: PooledTarget] = [:]
@@ -32,10 +33,14 @@ final class BoxPainter {
     let turn: Orientation
   }
 
-  init(frame: UploadedFrame, programs: ProgramCache, tables: TapTextureCache, targets: TargetPool) {
+  init(
+    frame: UploadedFrame, programs: ProgramCache, tables: TapTextureCache, geometries: BoxGeometryCache,
+    targets: TargetPool
+  ) {
     self.frame = frame
     self.programs = programs
     self.tables = tables
+    self.geometries = geometries
     self.targets = targets
   }
 
@@ -64,42 +69,55 @@ final class BoxPainter {
 
   private func draw(_ drawing: Drawing) throws -> PooledTarget {
     if let target = drawn[drawing] { return target }
-    let program = try programs.program(variant(drawing).program)
+    let target = try targets.take(
+      TargetDescription(
+        drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
+        height: drawing.size.height, isDouble: drawing.output == .twoPlanes))
+    drawn[drawing] = target
+    let signals = drawing.signals.map { geometries.geometry($0) }
+    let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
+    let interior = signals.reduce(whole) { $0.intersection($1.interior) }
+    try draw(drawing, signals, interior, isInterior: true, into: target)
+    for strip in whole.strips(around: interior) {
+      try draw(drawing, signals, strip, isInterior: false, into: target)
+    }
+    return target
+  }
+
+  /// Draws a part of a plane: one whose boxes lie within the crop, or one whose boxes may reach over its edges.
+  private func draw(
+    _ drawing: Drawing, _ signals: [BoxGeometry], _ part: Rectangle, isInterior: Bool,
+    into target: PooledTarget
+  ) throws {
+    guard part.width > 0, part.height > 0 else { return }
+    let program = try programs.program(variant(drawing, signals, isInterior: isInterior).program)
     program.shader.use()
     var units = UnitCounter()
-    for signal in drawing.signals { try bind(signal, drawing, program, &units) }
+    for signal in signals { try bind(signal, program, &units) }
     let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
     for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
       program.shader.set(name, drawing.conversion.row(row))
     }
     program.shader.set(
       "reversesColumns", drawing.signals.first?.columns.source.isReversed == true ? 1 : 0)
-    let target = try targets.take(
-      TargetDescription(
-        drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
-        height: drawing.size.height, isDouble: drawing.output == .twoPlanes))
-    drawn[drawing] = target
-    target.target.begin()
+    target.target.begin(TexelRegion(x: part.x, y: part.y, width: part.width, height: part.height))
     program.shader.drawTriangle()
     try GLError.check("drawing \(drawing.output) of \(drawing.size)")
-    return target
   }
 
-  private func variant(_ drawing: Drawing) -> BoxVariant {
-    func packing(_ signal: Signal) -> BoxVariant.Packing? {
-      drawing.signals.first { $0.signal == signal }.map {
-        BoxVariant.Packing(texels: $0.texelsAcross, samples: $0.samplesPerTexel)
-      }
-    }
-    let chroma = drawing.signals.first { $0.signal == .chroma }
+  private func variant(_ drawing: Drawing, _ signals: [BoxGeometry], isInterior: Bool) -> BoxVariant {
+    let luma = signals.first { $0.signal.signal == .luma }
+    let chroma = signals.first { $0.signal.signal == .chroma }
     return BoxVariant(
-      luma: packing(.luma), chroma: packing(.chroma),
-      isChromaApart: Set(chroma?.components.map(\.plane) ?? []).count > 1, output: drawing.output)
+      luma: luma?.packing, chroma: chroma?.packing,
+      isChromaApart: Set(chroma?.signal.components.map(\.plane) ?? []).count > 1, reachesOver: !isInterior,
+      output: drawing.output)
   }
 
   private func bind(
-    _ signal: PackedSignal, _ drawing: Drawing, _ program: borrowing Program, _ units: inout UnitCounter
+    _ boxes: BoxGeometry, _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
+    let signal = boxes.signal
     let name = signal.signal.rawValue
     let samplers = signal.signal == .luma ? ["luma"] : ["cb", "cr"]
     var width = 1
@@ -111,15 +129,19 @@ final class BoxPainter {
       firstByte[component.firstByte] = 1
       program.shader.set("\(sampler)Byte", firstByte)
     }
-    let columns = try tables.table(.boxes(signal.columns, samplesPerTexel: signal.samplesPerTexel))
-    let rows = try tables.table(.taps(signal.rows, from: 0))
+    let columns = try tables.table(
+      .boxes(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel))
+    let rows = try tables.table(.boxes(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1))
     columns.bind(unit: units.next(for: "\(name)Columns", in: program))
     rows.bind(unit: units.next(for: "\(name)Rows", in: program))
-    program.shader.set("\(name)RowTaps", rows.tapCount)
-    program.shader.set("\(name)Ratio", Float(signal.columns.samplesPerOutput))
-    let span = signal.columns.source.samples
+    program.shader.set("\(name)Ratio", SIMD2(Float(boxes.columns.ratio), Float(boxes.rows.ratio)))
+    let (across, down) = (signal.columns.source.samples, signal.rows.source.samples)
     program.shader.set(
-      "\(name)Span", SIMD3(Int32(span.lowerBound), Int32(span.upperBound), Int32(width - 1)))
+      "\(name)Span",
+      SIMD4(
+        Int32(across.lowerBound), Int32(across.upperBound), Int32(down.lowerBound), Int32(down.upperBound)))
+    program.shader.set("\(name)LastTexel", width - 1)
+    program.shader.set("\(name)RowCount", boxes.rows.texelCount)
   }
 
   private func turn(_ source: PooledTarget, _ turning: Turning) throws -> PooledTarget {
@@ -147,6 +169,37 @@ extension ColorConversion {
   fileprivate func row(_ index: Int) -> SIMD4<Float> {
     [
       Float(columns[0][index]), Float(columns[1][index]), Float(columns[2][index]), Float(offset[index]),
+    ]
+  }
+}
+
+extension BoxGeometry {
+  /// The groups whose boxes lie within the crop: columns of texels, and rows.
+  fileprivate var interior: Rectangle {
+    Rectangle(
+      x: columns.interior.lowerBound, y: rows.interior.lowerBound, width: columns.interior.count,
+      height: rows.interior.count)
+  }
+}
+
+extension Rectangle {
+  /// What lies in both; of no size where nothing does.
+  fileprivate func intersection(_ other: Rectangle) -> Rectangle {
+    let (left, top) = (max(x, other.x), max(y, other.y))
+    let right = max(left, min(x + width, other.x + other.width))
+    let bottom = max(top, min(y + height, other.y + other.height))
+    return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
+  }
+
+  /// What is left of it without `inner`: above, below, left and right.
+  fileprivate func strips(around inner: Rectangle) -> [Rectangle] {
+    guard inner.width > 0, inner.height > 0 else { return [self] }
+    let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
+    return [
+      Rectangle(x: x, y: y, width: width, height: inner.y - y),
+      Rectangle(x: x, y: bottom, width: width, height: y + height - bottom),
+      Rectangle(x: x, y: inner.y, width: inner.x - x, height: inner.height),
+      Rectangle(x: right, y: inner.y, width: x + width - right, height: inner.height),
     ]
   }
 }

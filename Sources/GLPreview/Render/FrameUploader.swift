@@ -70,7 +70,7 @@ final class PackedPlaneTexture {
   init(_ description: PlaneDescription, of format: FrameFormat) throws {
     width = (description.tightBytesPerRow(of: format.size) + 3) / 4
     height = description.texels(of: format.size).height
-    texture = try Texture(.rgba8ui, width: width, height: height)
+    texture = try Texture(.rgba8, width: width, height: height)
   }
 
   func bind(unit: Int) { texture.bind(unit: unit) }

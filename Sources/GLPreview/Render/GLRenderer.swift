@@ -69,6 +69,7 @@ private struct GLState: ~Copyable {
   private let uploader: FrameUploader
   private let programs = ProgramCache()
   private let tables = TapTextureCache()
+  private let geometries = BoxGeometryCache()
   private let targets = TargetPool()
   private let context: GLContext
 
@@ -81,9 +82,11 @@ private struct GLState: ~Copyable {
   /// The picture's way over the GPU.
   borrowing func render(_ frame: Frame, _ plan: RenderPlan) throws -> [Picture] {
     tables.trim()
+    geometries.trim()
     let uploaded = uploader.upload(frame)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
-    let boxes = BoxPainter(frame: uploaded, programs: programs, tables: tables, targets: targets)
+    let boxes = BoxPainter(
+      frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
     var pictures: [PictureTarget] = []
     defer {
       for target in pictures.flatMap(\.own) { targets.giveBack(target) }

@@ -9,8 +9,8 @@ enum TapTableKey: Hashable {
   case reduced(SamplingMap)
   /// Samples as they are, from `lowerBound` on.
   case whole(ClosedRange<Int>)
-  /// Where the boxes of each four outputs begin: (first texel, samples from there).
-  case boxes(SamplingMap, samplesPerTexel: Int)
+  /// Where the boxes of each group of outputs begin: (first texel, samples from there).
+  case boxes(SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int)
 }
 
 /// One table as a texture: (index, weight) for each tap of each sample, then (coverage, 0) for each sample.
@@ -35,10 +35,10 @@ final class TapTexture {
       (sampleCount, tapCount) = (map.output.sampleCount, 1)
       entries =
         (0..<sampleCount).flatMap { [Float($0), 1] } + TapTable.coverage(of: map).flatMap { [Float($0), 0] }
-    case .boxes(let map, let samplesPerTexel):
-      let columns = PackedColumns(map, samplesPerTexel: samplesPerTexel)
-      (sampleCount, tapCount) = (columns.firstTexels.count, 1)
-      entries = zip(columns.firstTexels, columns.starts).flatMap { [Float($0), Float($1)] }
+    case .boxes(let map, let outputsPerGroup, let samplesPerTexel):
+      let boxes = BoxAxis(map, outputsPerGroup: outputsPerGroup, samplesPerTexel: samplesPerTexel)
+      (sampleCount, tapCount) = (boxes.firsts.count, 1)
+      entries = zip(boxes.firsts, boxes.starts).flatMap { [Float($0), Float($1)] }
     case .whole(let range):
       (sampleCount, tapCount) = (range.count, 1)
       entries = range.flatMap { [Float($0), 1] } + range.flatMap { _ in [1, 0] }

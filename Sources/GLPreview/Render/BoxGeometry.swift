@@ -1,0 +1,41 @@
+// Where a signal's boxes lie, worked out once for all frames of a plan.
+internal import PreviewCore
+internal import Shaders
+
+/// The boxes of one signal along both axes.
+final class BoxGeometry {
+  let signal: PackedSignal
+  let columns: BoxAxis
+  let rows: BoxAxis
+
+  init(_ signal: PackedSignal) {
+    self.signal = signal
+    columns = BoxAxis(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel)
+    rows = BoxAxis(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1)
+  }
+
+  /// How the shader is specialised for it.
+  var packing: BoxVariant.Packing {
+    BoxVariant.Packing(texels: columns.texelCount, samples: signal.samplesPerTexel)
+  }
+}
+
+/// The geometries that plans in use ask for again and again.
+final class BoxGeometryCache {
+  private var geometries: [PackedSignal: BoxGeometry] = [:]
+
+  /// Beyond this many, all are dropped and made again.
+  private static let capacity = 256
+
+  /// Between frames.
+  func trim() {
+    if geometries.count > BoxGeometryCache.capacity { geometries.removeAll() }
+  }
+
+  func geometry(_ signal: PackedSignal) -> BoxGeometry {
+    if let geometry = geometries[signal] { return geometry }
+    let geometry = BoxGeometry(signal)
+    geometries[signal] = geometry
+    return geometry
+  }
+}

@@ -1,0 +1,59 @@
+// Where the boxes of neighbouring outputs lie along one axis.
+
+/// The boxes along one axis: of four outputs together along rows, of one output along columns.
+public struct BoxAxis: Sendable, Equatable {
+  /// For each group its first texel.
+  public let firsts: [Int]
+  /// For each group where its leftmost box begins, in samples from its first texel.
+  public let starts: [Double]
+  /// Texels that a group stands on, at most.
+  public let texelCount: Int
+  /// The width of a box, in samples.
+  public let ratio: Double
+  /// The groups whose boxes lie within the crop; the others reach over its edge.
+  public let interior: Range<Int>
+  /// Evaluates a map.
+  ///
+  /// - Parameters:
+  ///   - map: of boxes.
+  ///   - outputsPerGroup: 4 along rows, 1 along columns.
+  ///   - samplesPerTexel: 4, 2 or 1 along rows, 1 along columns.
+  public init(_ map: SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int) {
+    let bounds = map.source.samples
+    let (lowest, highest) = (bounds.lowerBound * map.denominator, (bounds.upperBound + 1) * map.denominator)
+    var groups: [Group] = []
+    for first in stride(from: 0, to: map.output.sampleCount, by: outputsPerGroup) {
+      // The leftmost box is that of the last output where the map runs backwards; outputs beyond the last are not
+      // looked at, but for where a backward group begins.
+      let last = min(first + outputsPerGroup, map.output.sampleCount) - 1
+      let leftmost = map.source.isReversed ? first + outputsPerGroup - 1 : first
+      let rightmost = map.source.isReversed ? first : last
+      let start = map.position(of: leftmost) - map.ratio / 2
+      let seen = map.position(of: map.source.isReversed ? last : first) - map.ratio / 2
+      let end = map.position(of: rightmost) + map.ratio / 2
+      let sample = min(max(floorDivide(start, by: map.denominator), bounds.lowerBound), bounds.upperBound)
+      let lastSample = min(max(floorDivide(end - 1, by: map.denominator), sample), bounds.upperBound)
+      let texel = sample / samplesPerTexel
+      groups.append(
+        Group(
+          texel: texel, start: start - texel * samplesPerTexel * map.denominator,
+          texelCount: lastSample / samplesPerTexel - texel + 1,
+          isInside: min(start, seen) >= lowest && end <= highest))
+    }
+    firsts = groups.map(\.texel)
+    starts = groups.map { Double($0.start) / Double(map.denominator) }
+    texelCount = groups.reduce(1) { max($0, $1.texelCount) }
+    ratio = Double(map.ratio) / Double(map.denominator)
+    let from = groups.firstIndex(where: \.isInside) ?? groups.count
+    let to = groups[from...].firstIndex { !$0.isInside } ?? groups.count
+    interior = from..<to
+  }
+
+  private struct Group {
+    let texel: Int
+    /// Times the map's denominator.
+    let start: Int
+    let texelCount: Int
+    let isInside: Bool
+  }
+}
