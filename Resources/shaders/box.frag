@@ -19,8 +19,11 @@ uniform highp sampler2D lumaRows;     // for each row: the first row, where the 
 uniform vec2 lumaRatio;               // samples to an output
 uniform ivec4 lumaSpan;               // first and last sample that belong to the crop: columns, rows
 uniform int lumaLastTexel;
+#ifndef LUMA_ROWS
 uniform int lumaRowCount;           // rows that a box stands on, at most
-DEFINE_BOXES(addLumaRows, spreadLuma, LUMA_TEXELS, LUMA_SAMPLES)
+#define LUMA_ROWS lumaRowCount
+#endif
+DEFINE_BOXES(addLumaRows, spreadLuma, LUMA_TEXELS, LUMA_ROWS, LUMA_SAMPLES)
 #endif
 
 #ifdef CHROMA_TEXELS
@@ -33,8 +36,11 @@ uniform highp sampler2D chromaRows;     // for each row: the first row, where th
 uniform vec2 chromaRatio;               // samples to an output
 uniform ivec4 chromaSpan;               // first and last sample that belong to the crop: columns, rows
 uniform int chromaLastTexel;
+#ifndef CHROMA_ROWS
 uniform int chromaRowCount;           // rows that a box stands on, at most
-DEFINE_BOXES(addChromaRows, spreadChroma, CHROMA_TEXELS, CHROMA_SAMPLES)
+#define CHROMA_ROWS chromaRowCount
+#endif
+DEFINE_BOXES(addChromaRows, spreadChroma, CHROMA_TEXELS, CHROMA_ROWS, CHROMA_SAMPLES)
 #endif
 
 #ifdef WRITES_PIXELS
@@ -69,7 +75,7 @@ void main() {
     vec2 rowBox = vec2(row.y, lumaRatio.y);
     vec2 span = vec2(lumaSpan.xy - first.x * LUMA_SAMPLES);
     vec2 rowSpan = vec2(lumaSpan.zw - first.y);
-    addLumaRows(lumaPlane, first, lumaLastTexel, lumaRowCount, rowBox, rowSpan, lumaSpan.w, sums);
+    addLumaRows(lumaPlane, first, lumaLastTexel, rowBox, rowSpan, lumaSpan.w, sums);
     luma = spreadLuma(sums, lumaByte, box, span);
   }
 #endif
@@ -83,10 +89,10 @@ void main() {
     vec2 rowBox = vec2(row.y, chromaRatio.y);
     vec2 span = vec2(chromaSpan.xy - first.x * CHROMA_SAMPLES);
     vec2 rowSpan = vec2(chromaSpan.zw - first.y);
-    addChromaRows(cbPlane, first, chromaLastTexel, chromaRowCount, rowBox, rowSpan, chromaSpan.w, sums);
+    addChromaRows(cbPlane, first, chromaLastTexel, rowBox, rowSpan, chromaSpan.w, sums);
     cb = spreadChroma(sums, cbByte, box, span);
 #ifdef CHROMA_IS_APART
-    addChromaRows(crPlane, first, chromaLastTexel, chromaRowCount, rowBox, rowSpan, chromaSpan.w, sums);
+    addChromaRows(crPlane, first, chromaLastTexel, rowBox, rowSpan, chromaSpan.w, sums);
 #endif
     cr = spreadChroma(sums, crByte, box, span);
   }

@@ -19,13 +19,10 @@ layout(location = 0) out vec4 copied;
 void main() {
   ivec2 place = ivec2(gl_FragCoord.xy);
   int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
-  bvec4 channel = equal(ivec4(column & 3), ivec4(0, 1, 2, 3));
-  QUAD mask = QUAD(channel);
   QUAD quads;
   for (int index = 0; index < 4; ++index) {
     int row = min(place.x * 4 + index, sourceSize.y - 1);
-    QUAD quad = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0) * mask;
-    quads[index] = quad.x + quad.y + quad.z + quad.w;
+    quads[index] = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0)[column & 3];
   }
   copied = quads;
 }

@@ -32,17 +32,21 @@ public struct BoxRecipe: Sendable, Hashable {
   /// How the pass's output lies in what is drawn: anything but upright is a copy of it.
   public let turn: Orientation
 
-  /// Four outputs that stand on more texels of a row than this are summed up tap by tap, or in two passes.
+  /// Four outputs that stand on more texels of a row than this can't be drawn at once.
   static let maximumTexelsAcross = 16
+  /// Planes that shrink by more than this are summed up tap by tap, or in two passes.
+  static let maximumRatio = 64.0
 
   /// The recipe for a pass over `format`'s planes; nil where the pass has to be drawn tap by tap.
-  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
+  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size, output: PassOutput) {
     var signals: [PackedSignal] = []
     for input in inputs {
       guard let signal = PackedSignal(input, format) else { return nil }
       signals.append(signal)
     }
-    guard let first = inputs.first else { return nil }
+    guard let first = inputs.first,
+      signals.allSatisfy({ $0.isNarrow || (output != .rgba && $0.isRefinable) })
+    else { return nil }
     self.signals = signals
     self.size = first.swapsAxes ? size.transposed : size
     // What is turned is drawn upright first, as another view may want it too; flips alone cost nothing.
@@ -55,6 +59,45 @@ public struct BoxRecipe: Sendable, Hashable {
 }
 
 extension PackedSignal {
+  /// A picture's plane of four samples a texel, or two, shrunk by whole factors: the second step of a large shrink.
+  ///
+  /// Each box of the second step is made of whole boxes of the first. What the first step rounds off is at most half a
+  /// code, and so is its mean: the result is within one code of a shrink in one step.
+  public static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
+    -> PackedSignal
+  {
+    func map(_ count: Int, _ factor: Int, _ isReversed: Bool) -> SamplingMap {
+      SamplingMap(
+        output: PlacedSpan(target: count, start: 0, length: count),
+        source: CropSpan(start: 0, length: count * factor, isReversed: isReversed),
+        window: SourceWindow(start: 0, length: count * factor, denominator: 1), filter: .area)
+    }
+    return PackedSignal(
+      signal: signal, samplesPerTexel: 4,
+      components: (0..<(signal == .chroma ? 2 : 1)).map { PackedComponent(plane: $0, firstByte: 0) },
+      columns: map(size.width, factors.x, flips.flipsX), rows: map(size.height, factors.y, flips.flipsY))
+  }
+
+  /// The same for `x` by `y` times as many outputs, all forwards; nil where their boxes would not be parts of these.
+  public func refined(x: Int, y: Int) -> PackedSignal? {
+    guard isRefinable, let columns = columns.refined(by: x), let rows = rows.refined(by: y) else {
+      return nil
+    }
+    return PackedSignal(
+      signal: signal, samplesPerTexel: samplesPerTexel, components: components, columns: columns, rows: rows)
+  }
+
+  /// Whether four outputs stand on few enough texels.
+  fileprivate var isNarrow: Bool {
+    columns.samplesPerOutput * 4 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel)
+  }
+
+  /// Whether it can be shrunk in two steps.
+  fileprivate var isRefinable: Bool {
+    columns.isWholeEverywhere && rows.isWholeEverywhere
+      && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
+  }
+
   fileprivate init?(_ input: SignalInput, _ format: PixelFormat) {
     let components: [Component]
     switch (input.signal, format.model) {
@@ -81,9 +124,6 @@ extension PackedSignal {
       PackedComponent(
         plane: $0.plane, firstByte: $0.texelOffset * format.planes[$0.plane].texel.byteCount + $0.channel)
     }
-    guard columns.samplesPerOutput * 4 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel) else {
-      return nil
-    }
   }
 }
 
@@ -91,8 +131,20 @@ extension SamplingMap {
   /// A box along the whole target: no bars.
   fileprivate var isWholeBox: Bool { kernel == .box && output.start == 0 && output.length == output.target }
 
-  /// Whether the forward map makes the same samples: backwards only if no output sample is partly beyond the target.
-  fileprivate var isForwardInReverse: Bool { !source.isReversed || output.target % output.step == 0 }
+  /// Whether no output sample is partly beyond the target.
+  fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }
+
+  /// Whether the forward map makes the same samples.
+  fileprivate var isForwardInReverse: Bool { !source.isReversed || isWholeEverywhere }
+
+  /// The same span in `factor` times as many samples, forwards; nil where they would grow.
+  fileprivate func refined(by factor: Int) -> SamplingMap? {
+    let map = SamplingMap(
+      output: PlacedSpan(
+        target: output.target * factor, start: 0, length: output.length * factor, step: output.step),
+      source: forward.source, window: window, filter: .area)
+    return map.kernel == .box ? map : nil
+  }
 
   /// The same samples in the order in which they are stored.
   fileprivate var forward: SamplingMap {

@@ -112,7 +112,8 @@ private struct ViewLayout {
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
       positions: isFilteredAsRGB ? placement.target : size,
-      conversion: conversion, box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size) : nil,
+      conversion: conversion,
+      box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size, output: output) : nil,
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
   }
 

@@ -6,17 +6,22 @@ public struct BoxVariant: Sendable, Hashable {
   public struct Packing: Sendable, Hashable {
     /// Texels of a row that hold the boxes of four outputs: one of `BoxVariant.counts`.
     public let texels: Int
+    /// Rows that a box stands on, where they are few: constants make faster programs. Else nil.
+    public let rows: Int?
     /// Samples of a component in a texel: 4, 2 or 1.
     public let samples: Int
 
     /// `texels` is rounded up to the next count that there is a shader for.
-    public init(texels: Int, samples: Int) {
-      self.texels = BoxVariant.counts.first { $0 >= texels } ?? texels
+    public init(texels: Int, rows: Int, samples: Int) {
+      let rounded = BoxVariant.counts.first { $0 >= texels } ?? texels
+      self.texels = rounded
+      self.rows = rows <= 8 && rows * rounded <= 64 ? rows : nil
       self.samples = samples
     }
 
     fileprivate func defines(_ signal: String) -> [String] {
       ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
+        + (rows.map { ["\(signal)_ROWS \($0)"] } ?? [])
     }
   }
 
@@ -76,8 +81,8 @@ public struct BoxVariant: Sendable, Hashable {
   /// A part of all variants that holds each shader text and each count of texels at least once.
   public static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
-      let packing = Packing(texels: texels, samples: samples)
-      let other = Packing(texels: max(1, texels / 2), samples: samples)
+      let packing = Packing(texels: texels, rows: texels, samples: samples)
+      let other = Packing(texels: max(1, texels / 2), rows: 2, samples: samples)
       let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
       return [
         BoxVariant(

@@ -1,6 +1,6 @@
 // Boxes four at a time. A row of a plane is read as texels of four bytes: four samples of one component, or two or one
 // of each of several. Planes are normalised bytes, which software renderers fetch twice as fast as whole numbers; the rows'
-// weights bring them back to codes. TEXELS texels of a row hold the boxes of four neighbouring outputs.
+// weights bring them back to codes. TEXELS texels of ROWS rows hold the boxes of four neighbouring outputs.
 //
 // DEFINE_BOXES defines two functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the
 // mean over each of the four boxes. `firstByte` picks the component. (Weights as uniforms, where boxes repeat, are three
@@ -22,12 +22,12 @@ const float far = 1.0e6;
 #define SAMPLE_END(K, SPAN) ((K) + 1.0)
 #endif
 
-#define DEFINE_BOXES(ADD_ROWS, SPREAD, TEXELS, SAMPLES) \
+#define DEFINE_BOXES(ADD_ROWS, SPREAD, TEXELS, ROWS, SAMPLES) \
   void ADD_ROWS( \
-    highp sampler2D plane, ivec2 first, int lastTexel, int rowCount, vec2 row, vec2 rowSpan, int lastRow, \
+    highp sampler2D plane, ivec2 first, int lastTexel, vec2 row, vec2 rowSpan, int lastRow, \
     out vec4 sums[TEXELS]) { \
     for (int i = 0; i < TEXELS; ++i) sums[i] = vec4(0.0); \
-    for (int j = 0; j < rowCount; ++j) { \
+    for (int j = 0; j < ROWS; ++j) { \
       float k = float(j); \
       float weight = min(row.x + row.y, SAMPLE_END(k, rowSpan)) - max(row.x, SAMPLE_START(k, rowSpan)); \
       weight = 255.0 * max(0.0, weight) / row.y; \

@@ -50,6 +50,7 @@ enum DisplayPlatform: Sendable, Hashable {
   private static let displays = Mutex<[DisplayPlatform: GPUDisplay]>([:])
 
   private init(_ platform: DisplayPlatform) throws(EGLError) {
+    DriverEnvironment.prepare
     let (enumerator, native) = unsafe try Self.native(of: platform)
     guard let handle = unsafe glp_egl_get_platform_display(EGLenum(enumerator), native) else {
       throw .last("eglGetPlatformDisplay")

@@ -16,7 +16,7 @@ final class BoxGeometry {
 
   /// How the shader is specialised for it.
   var packing: BoxVariant.Packing {
-    BoxVariant.Packing(texels: columns.texelCount, samples: signal.samplesPerTexel)
+    BoxVariant.Packing(texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel)
   }
 }
 

@@ -18,6 +18,8 @@ final class BoxPainter {
   private let targets: TargetPool
   private var drawn: [Drawing: PooledTarget] = [:]
   private var turned: [Turning: PooledTarget] = [:]
+  /// What was rounded twice, and must not be rounded a third time.
+  private var secondSteps: Set<Drawing> = []
 
   /// What a drawing holds: equal ones are drawn once.
   private struct Drawing: Hashable {
@@ -25,6 +27,13 @@ final class BoxPainter {
     let size: Size
     let conversion: ColorConversion
     let output: BoxVariant.Output
+
+    /// Which way its columns and rows run.
+    var flips: Orientation {
+      Orientation(
+        flipsX: signals.first?.columns.source.isReversed == true,
+        flipsY: signals.first?.rows.source.isReversed == true)
+    }
   }
 
   private struct Turning: Hashable {
@@ -64,67 +73,126 @@ final class BoxPainter {
   func finish() {
     for target in drawn.values { targets.giveBack(target) }
     for target in turned.values { targets.giveBack(target) }
-    (drawn, turned) = ([:], [:])
+    (drawn, turned, secondSteps) = ([:], [:], [])
   }
 
   private func draw(_ drawing: Drawing) throws -> PooledTarget {
     if let target = drawn[drawing] { return target }
+    // What another drawing is made of must be drawn first: both use the same context.
+    let base = try base(of: drawing)
     let target = try targets.take(
       TargetDescription(
         drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
         height: drawing.size.height, isDouble: drawing.output == .twoPlanes))
     drawn[drawing] = target
-    let signals = drawing.signals.map { geometries.geometry($0) }
+    let signals: [BoxGeometry]
+    if let base {
+      secondSteps.insert(drawing)
+      signals = [
+        geometries.geometry(
+          .picture(
+            drawing.output == .plane ? .luma : .chroma, size: drawing.size, by: base.factors,
+            flips: drawing.flips))
+      ]
+    } else {
+      signals = drawing.signals.map { geometries.geometry($0) }
+    }
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior) }
-    try draw(drawing, signals, interior, isInterior: true, into: target)
-    for strip in whole.strips(around: interior) {
-      try draw(drawing, signals, strip, isInterior: false, into: target)
+    for (part, isInterior) in [(interior, true)] + whole.strips(around: interior).map({ ($0, false) }) {
+      guard part.width > 0, part.height > 0 else { continue }
+      let program = try prepare(drawing, signals, from: base?.target, isInterior: isInterior)
+      target.target.begin(TexelRegion(x: part.x, y: part.y, width: part.width, height: part.height))
+      program.shader.drawTriangle()
+      try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
     return target
   }
 
-  /// Draws a part of a plane: one whose boxes lie within the crop, or one whose boxes may reach over its edges.
-  private func draw(
-    _ drawing: Drawing, _ signals: [BoxGeometry], _ part: Rectangle, isInterior: Bool,
-    into target: PooledTarget
-  ) throws {
-    guard part.width > 0, part.height > 0 else { return }
-    let program = try programs.program(variant(drawing, signals, isInterior: isInterior).program)
-    program.shader.use()
-    var units = UnitCounter()
-    for signal in signals { try bind(signal, program, &units) }
-    let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
-    for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
-      program.shader.set(name, drawing.conversion.row(row))
-    }
-    program.shader.set(
-      "reversesColumns", drawing.signals.first?.columns.source.isReversed == true ? 1 : 0)
-    target.target.begin(TexelRegion(x: part.x, y: part.y, width: part.width, height: part.height))
-    program.shader.drawTriangle()
-    try GLError.check("drawing \(drawing.output) of \(drawing.size)")
+  // MARK: Two steps
+
+  /// A larger drawing of the same, by whole factors.
+  private struct Base {
+    let target: PooledTarget
+    let factors: (x: Int, y: Int)
   }
 
-  private func variant(_ drawing: Drawing, _ signals: [BoxGeometry], isInterior: Bool) -> BoxVariant {
+  /// Shrinking by more than this in one step fetches too much at once for a fragment of four outputs.
+  private static let maximumRatioInOneStep = 6.0
+  /// What is left to the first of two steps.
+  private static let ratioOfFirstStep = 4.0
+
+  /// What a drawing is best made from: one that another view has already, or, for a large shrink, one of its own; nil
+  /// for the frame itself.
+  private func base(of drawing: Drawing) throws -> Base? {
+    guard drawing.output != .pixels else { return nil }
+    for (other, target) in drawn where !secondSteps.contains(other) {
+      let (x, y) = (other.size.width / drawing.size.width, other.size.height / drawing.size.height)
+      if x * y > 1, x >= 1, y >= 1, refined(drawing, x, y) == other {
+        return Base(target: target, factors: (x, y))
+      }
+    }
+    func factor(_ ratio: Double) -> Int {
+      ratio > BoxPainter.maximumRatioInOneStep ? Int((ratio / BoxPainter.ratioOfFirstStep).rounded(.up)) : 1
+    }
+    let x = factor(drawing.signals.reduce(1) { max($0, $1.columns.samplesPerOutput) })
+    let y = factor(drawing.signals.reduce(1) { max($0, $1.rows.samplesPerOutput) })
+    guard x * y > 1, let first = refined(drawing, x, y) else { return nil }
+    return Base(target: try draw(first), factors: (x, y))
+  }
+
+  private func refined(_ drawing: Drawing, _ x: Int, _ y: Int) -> Drawing? {
+    let signals = drawing.signals.compactMap { $0.refined(x: x, y: y) }
+    guard signals.count == drawing.signals.count else { return nil }
+    return Drawing(
+      signals: signals, size: Size(width: drawing.size.width * x, height: drawing.size.height * y),
+      conversion: drawing.conversion, output: drawing.output)
+  }
+
+  // MARK: One step
+
+  /// Makes all ready for a part of a plane: one whose boxes lie within the crop, or one whose boxes may reach over its
+  /// edges.
+  private func prepare(
+    _ drawing: Drawing, _ signals: [BoxGeometry], from base: PooledTarget?, isInterior: Bool
+  ) throws -> Program {
+    let isApart = base != nil || Set(signals.last?.signal.components.map(\.plane) ?? []).count > 1
     let luma = signals.first { $0.signal.signal == .luma }
     let chroma = signals.first { $0.signal.signal == .chroma }
-    return BoxVariant(
-      luma: luma?.packing, chroma: chroma?.packing,
-      isChromaApart: Set(chroma?.signal.components.map(\.plane) ?? []).count > 1, reachesOver: !isInterior,
-      output: drawing.output)
+    let variant = BoxVariant(
+      luma: luma?.packing, chroma: chroma?.packing, isChromaApart: chroma != nil && isApart,
+      reachesOver: !isInterior, output: drawing.output)
+    let program = try programs.program(variant.program)
+    program.shader.use()
+    var units = UnitCounter()
+    for signal in signals { try bind(signal, from: base, program, &units) }
+    // The first step has converted already.
+    let conversion = base == nil ? drawing.conversion : .identity
+    let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
+    for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
+      program.shader.set(name, conversion.row(row))
+    }
+    program.shader.set("reversesColumns", drawing.flips.flipsX ? 1 : 0)
+    return program
   }
 
   private func bind(
-    _ boxes: BoxGeometry, _ program: borrowing Program, _ units: inout UnitCounter
+    _ boxes: BoxGeometry, from base: PooledTarget?, _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
     let signal = boxes.signal
     let name = signal.signal.rawValue
     let samplers = signal.signal == .luma ? ["luma"] : ["cb", "cr"]
     var width = 1
     for (sampler, component) in zip(samplers, signal.components) {
-      let texture = try frame.packedPlane(component.plane)
-      texture.bind(unit: units.next(for: "\(sampler)Plane", in: program))
-      width = texture.width
+      let unit = units.next(for: "\(sampler)Plane", in: program)
+      if let base {
+        base.bind(component.plane, unit: unit)
+        width = base.description.width
+      } else {
+        let texture = try frame.packedPlane(component.plane)
+        texture.bind(unit: unit)
+        width = texture.width
+      }
       var firstByte = SIMD4<Float>.zero
       firstByte[component.firstByte] = 1
       program.shader.set("\(sampler)Byte", firstByte)
@@ -143,6 +211,8 @@ final class BoxPainter {
     program.shader.set("\(name)LastTexel", width - 1)
     program.shader.set("\(name)RowCount", boxes.rows.texelCount)
   }
+
+  // MARK: Turns
 
   private func turn(_ source: PooledTarget, _ turning: Turning) throws -> PooledTarget {
     if let target = turned[turning] { return target }
