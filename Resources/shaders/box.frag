@@ -14,9 +14,13 @@ uniform vec4 thirdOutput;
 #ifdef LUMA_TEXELS
 uniform highp sampler2D lumaPlane;
 uniform vec4 lumaByte;
+#ifdef LUMA_BOX
+uniform ivec4 lumaPeriod;            // first texel and row of place (0, 0); steps to the next
+#else
 uniform highp sampler2D lumaColumns;  // for each four columns: the first texel, where the first box begins
 uniform highp sampler2D lumaRows;     // for each row: the first row, where the box begins
 uniform vec2 lumaRatio;               // samples to an output
+#endif
 uniform ivec4 lumaSpan;               // first and last sample that belong to the crop: columns, rows
 uniform int lumaLastTexel;
 #ifndef LUMA_ROWS
@@ -31,9 +35,13 @@ uniform highp sampler2D cbPlane;
 uniform highp sampler2D crPlane;
 uniform vec4 cbByte;
 uniform vec4 crByte;
+#ifdef CHROMA_BOX
+uniform ivec4 chromaPeriod;            // first texel and row of place (0, 0); steps to the next
+#else
 uniform highp sampler2D chromaColumns;  // for each four columns: the first texel, where the first box begins
 uniform highp sampler2D chromaRows;     // for each row: the first row, where the box begins
 uniform vec2 chromaRatio;               // samples to an output
+#endif
 uniform ivec4 chromaSpan;               // first and last sample that belong to the crop: columns, rows
 uniform int chromaLastTexel;
 #ifndef CHROMA_ROWS
@@ -68,11 +76,17 @@ void main() {
 #ifdef LUMA_TEXELS
   {
     vec4 sums[LUMA_TEXELS];
+#ifdef LUMA_BOX
+    ivec2 first = lumaPeriod.xy + place * lumaPeriod.zw;
+    vec2 box = LUMA_BOX;
+    vec2 rowBox = LUMA_ROW_BOX;
+#else
     vec2 column = tableEntry(lumaColumns, place.x);
     vec2 row = tableEntry(lumaRows, place.y);
     ivec2 first = ivec2(column.x, row.x);
     vec2 box = vec2(column.y, lumaRatio.x);
     vec2 rowBox = vec2(row.y, lumaRatio.y);
+#endif
     vec2 span = vec2(lumaSpan.xy - first.x * LUMA_SAMPLES);
     vec2 rowSpan = vec2(lumaSpan.zw - first.y);
     addLumaRows(lumaPlane, first, lumaLastTexel, rowBox, rowSpan, lumaSpan.w, sums);
@@ -82,11 +96,17 @@ void main() {
 #ifdef CHROMA_TEXELS
   {
     vec4 sums[CHROMA_TEXELS];
+#ifdef CHROMA_BOX
+    ivec2 first = chromaPeriod.xy + place * chromaPeriod.zw;
+    vec2 box = CHROMA_BOX;
+    vec2 rowBox = CHROMA_ROW_BOX;
+#else
     vec2 column = tableEntry(chromaColumns, place.x);
     vec2 row = tableEntry(chromaRows, place.y);
     ivec2 first = ivec2(column.x, row.x);
     vec2 box = vec2(column.y, chromaRatio.x);
     vec2 rowBox = vec2(row.y, chromaRatio.y);
+#endif
     vec2 span = vec2(chromaSpan.xy - first.x * CHROMA_SAMPLES);
     vec2 rowSpan = vec2(chromaSpan.zw - first.y);
     addChromaRows(cbPlane, first, chromaLastTexel, rowBox, rowSpan, chromaSpan.w, sums);

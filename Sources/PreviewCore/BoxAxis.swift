@@ -2,6 +2,16 @@
 
 /// The boxes along one axis: of four outputs together along rows, of one output along columns.
 public struct BoxAxis: Sendable, Equatable {
+  /// The same boxes over and over, a whole number of texels further each time.
+  public struct Period: Sendable, Hashable {
+    /// The first texel of group 0, were it regular too.
+    public let first: Int
+    /// From a group to the next, in texels.
+    public let step: Int
+    /// Where the first box begins, in samples from the group's first texel.
+    public let start: Double
+  }
+
   /// For each group its first texel.
   public let firsts: [Int]
   /// For each group where its leftmost box begins, in samples from its first texel.
@@ -12,6 +22,9 @@ public struct BoxAxis: Sendable, Equatable {
   public let ratio: Double
   /// The groups whose boxes lie within the crop; the others reach over its edge.
   public let interior: Range<Int>
+  /// How the interior's groups repeat, if they do, by numbers that are whole sixteenths: such as 3 and 0.25.
+  public let period: Period?
+
   /// Evaluates a map.
   ///
   /// - Parameters:
@@ -47,6 +60,7 @@ public struct BoxAxis: Sendable, Equatable {
     let from = groups.firstIndex(where: \.isInside) ?? groups.count
     let to = groups[from...].firstIndex { !$0.isInside } ?? groups.count
     interior = from..<to
+    period = BoxAxis.period(of: groups[from..<to], map)
   }
 
   private struct Group {
@@ -55,5 +69,17 @@ public struct BoxAxis: Sendable, Equatable {
     let start: Int
     let texelCount: Int
     let isInside: Bool
+  }
+
+  private static func period(of groups: ArraySlice<Group>, _ map: SamplingMap) -> Period? {
+    guard groups.count > 1, let first = groups.first else { return nil }
+    let step = groups[groups.startIndex + 1].texel - first.texel
+    guard map.ratio * 16 % map.denominator == 0, first.start * 16 % map.denominator == 0,
+      groups.allSatisfy({ $0.start == first.start }),
+      zip(groups, groups.dropFirst()).allSatisfy({ $1.texel - $0.texel == step })
+    else { return nil }
+    return Period(
+      first: first.texel - groups.startIndex * step, step: step,
+      start: Double(first.start) / Double(map.denominator))
   }
 }

@@ -45,7 +45,7 @@ public struct BoxRecipe: Sendable, Hashable {
       signals.append(signal)
     }
     guard let first = inputs.first,
-      signals.allSatisfy({ $0.isNarrow || (output != .rgba && $0.isRefinable) })
+      signals.allSatisfy({ $0.isNarrow || (inputs.count == 1 && output != .rgba && $0.isRefinable) })
     else { return nil }
     self.signals = signals
     self.size = first.swapsAxes ? size.transposed : size
@@ -62,7 +62,9 @@ extension PackedSignal {
   /// A picture's plane of four samples a texel, or two, shrunk by whole factors: the second step of a large shrink.
   ///
   /// Each box of the second step is made of whole boxes of the first. What the first step rounds off is at most half a
-  /// code, and so is its mean: the result is within one code of a shrink in one step.
+  /// code, and so is its mean; with a conversion after that, which makes no code more than 1.2 times as large, the
+  /// result is within one code of a shrink in one step. (A conversion before that might clamp, and what it clamps
+  /// would be missing from the mean.)
   public static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
     -> PackedSignal
   {

@@ -20,6 +20,17 @@ public struct SourceWindow: Sendable, Hashable {
   public let length: Int
   /// At least 1.
   public let denominator: Int
+
+  /// `start / denominator` and `length / denominator`, in lowest terms: equal windows are equal values.
+  public init(start: Int, length: Int, denominator: Int) {
+    var (divisor, rest) = (denominator, length % denominator)
+    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+    rest = abs(start) % divisor
+    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+    self.start = start / divisor
+    self.length = length / divisor
+    self.denominator = denominator / divisor
+  }
 }
 
 /// The result of a content mode: the size of the target, the rectangle of it that the picture takes, and the

@@ -11,17 +11,42 @@ public struct BoxVariant: Sendable, Hashable {
     /// Samples of a component in a texel: 4, 2 or 1.
     public let samples: Int
 
+    /// Where boxes begin and how wide they are, where that is the same for all groups of four: then their weights are
+    /// constants.
+    public let boxes: Boxes?
+
+    /// Boxes that repeat, in samples.
+    public struct Boxes: Sendable, Hashable {
+      /// From a group's first column to its first box; the width of a box.
+      public let columns: SIMD2<Double>
+      /// The same of rows.
+      public let rows: SIMD2<Double>
+
+      /// Boxes along both axes.
+      public init(columns: SIMD2<Double>, rows: SIMD2<Double>) {
+        self.columns = columns
+        self.rows = rows
+      }
+    }
+
     /// `texels` is rounded up to the next count that there is a shader for.
-    public init(texels: Int, rows: Int, samples: Int) {
+    public init(texels: Int, rows: Int, samples: Int, boxes: Boxes? = nil) {
       let rounded = BoxVariant.counts.first { $0 >= texels } ?? texels
       self.texels = rounded
       self.rows = rows <= 8 && rows * rounded <= 64 ? rows : nil
       self.samples = samples
+      self.boxes = boxes
     }
 
     fileprivate func defines(_ signal: String) -> [String] {
       ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
         + (rows.map { ["\(signal)_ROWS \($0)"] } ?? [])
+        + (boxes.map {
+          [
+            "\(signal)_BOX vec2(\($0.columns.x), \($0.columns.y))",
+            "\(signal)_ROW_BOX vec2(\($0.rows.x), \($0.rows.y))",
+          ]
+        } ?? [])
     }
   }
 
@@ -82,11 +107,15 @@ public struct BoxVariant: Sendable, Hashable {
   public static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
       let packing = Packing(texels: texels, rows: texels, samples: samples)
+      let repeated = Packing(
+        texels: texels, rows: min(texels, 8), samples: samples,
+        boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
       let other = Packing(texels: max(1, texels / 2), rows: 2, samples: samples)
       let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
       return [
         BoxVariant(
           luma: packing, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
+        BoxVariant(luma: repeated, chroma: nil, isChromaApart: false, output: .plane),
         BoxVariant(
           luma: nil, chroma: packing, isChromaApart: isApart, reachesOver: reachesOver, output: .twoPlanes),
         BoxVariant(

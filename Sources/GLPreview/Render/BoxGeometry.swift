@@ -14,9 +14,15 @@ final class BoxGeometry {
     rows = BoxAxis(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1)
   }
 
-  /// How the shader is specialised for it.
-  var packing: BoxVariant.Packing {
-    BoxVariant.Packing(texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel)
+  /// How the shader is specialised for the interior, whose boxes may repeat, or for what reaches over the crop's edges.
+  func packing(isInterior: Bool) -> BoxVariant.Packing {
+    var boxes: BoxVariant.Packing.Boxes?
+    if isInterior, let across = columns.period, let down = rows.period {
+      boxes = BoxVariant.Packing.Boxes(
+        columns: [across.start, columns.ratio], rows: [down.start, rows.ratio])
+    }
+    return BoxVariant.Packing(
+      texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel, boxes: boxes)
   }
 }
 

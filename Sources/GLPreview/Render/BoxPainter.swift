@@ -125,7 +125,7 @@ final class BoxPainter {
   /// What a drawing is best made from: one that another view has already, or, for a large shrink, one of its own; nil
   /// for the frame itself.
   private func base(of drawing: Drawing) throws -> Base? {
-    guard drawing.output != .pixels else { return nil }
+    guard drawing.output != .pixels, drawing.signals.count == 1 else { return nil }
     for (other, target) in drawn where !secondSteps.contains(other) {
       let (x, y) = (other.size.width / drawing.size.width, other.size.height / drawing.size.height)
       if x * y > 1, x >= 1, y >= 1, refined(drawing, x, y) == other {
@@ -141,12 +141,13 @@ final class BoxPainter {
     return Base(target: try draw(first), factors: (x, y))
   }
 
+  /// The first of two steps: the frame's codes as they are, converted by the second.
   private func refined(_ drawing: Drawing, _ x: Int, _ y: Int) -> Drawing? {
     let signals = drawing.signals.compactMap { $0.refined(x: x, y: y) }
     guard signals.count == drawing.signals.count else { return nil }
     return Drawing(
       signals: signals, size: Size(width: drawing.size.width * x, height: drawing.size.height * y),
-      conversion: drawing.conversion, output: drawing.output)
+      conversion: .identity, output: drawing.output)
   }
 
   // MARK: One step
@@ -160,24 +161,24 @@ final class BoxPainter {
     let luma = signals.first { $0.signal.signal == .luma }
     let chroma = signals.first { $0.signal.signal == .chroma }
     let variant = BoxVariant(
-      luma: luma?.packing, chroma: chroma?.packing, isChromaApart: chroma != nil && isApart,
+      luma: luma?.packing(isInterior: isInterior), chroma: chroma?.packing(isInterior: isInterior),
+      isChromaApart: chroma != nil && isApart,
       reachesOver: !isInterior, output: drawing.output)
     let program = try programs.program(variant.program)
     program.shader.use()
     var units = UnitCounter()
-    for signal in signals { try bind(signal, from: base, program, &units) }
-    // The first step has converted already.
-    let conversion = base == nil ? drawing.conversion : .identity
+    for signal in signals { try bind(signal, from: base, isInterior: isInterior, program, &units) }
     let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
     for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
-      program.shader.set(name, conversion.row(row))
+      program.shader.set(name, drawing.conversion.row(row))
     }
     program.shader.set("reversesColumns", drawing.flips.flipsX ? 1 : 0)
     return program
   }
 
   private func bind(
-    _ boxes: BoxGeometry, from base: PooledTarget?, _ program: borrowing Program, _ units: inout UnitCounter
+    _ boxes: BoxGeometry, from base: PooledTarget?, isInterior: Bool, _ program: borrowing Program,
+    _ units: inout UnitCounter
   ) throws {
     let signal = boxes.signal
     let name = signal.signal.rawValue
@@ -197,12 +198,17 @@ final class BoxPainter {
       firstByte[component.firstByte] = 1
       program.shader.set("\(sampler)Byte", firstByte)
     }
-    let columns = try tables.table(
-      .boxes(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel))
-    let rows = try tables.table(.boxes(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1))
-    columns.bind(unit: units.next(for: "\(name)Columns", in: program))
-    rows.bind(unit: units.next(for: "\(name)Rows", in: program))
-    program.shader.set("\(name)Ratio", SIMD2(Float(boxes.columns.ratio), Float(boxes.rows.ratio)))
+    if isInterior, let across = boxes.columns.period, let down = boxes.rows.period {
+      program.shader.set(
+        "\(name)Period", SIMD4(Int32(across.first), Int32(down.first), Int32(across.step), Int32(down.step)))
+    } else {
+      let columns = try tables.table(
+        .boxes(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel))
+      let rows = try tables.table(.boxes(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1))
+      columns.bind(unit: units.next(for: "\(name)Columns", in: program))
+      rows.bind(unit: units.next(for: "\(name)Rows", in: program))
+      program.shader.set("\(name)Ratio", SIMD2(Float(boxes.columns.ratio), Float(boxes.rows.ratio)))
+    }
     let (across, down) = (signal.columns.source.samples, signal.rows.source.samples)
     program.shader.set(
       "\(name)Span",
