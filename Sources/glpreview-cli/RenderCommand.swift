@@ -64,8 +64,12 @@ struct RenderCommand: AsyncParsableCommand {
       let views = try viewOptions.views()
       let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
       try output.check(views)
+      if case .standardOutput = output, StandardOutput.isTerminal {
+        throw UsageError("-o -: standard output is a terminal; a picture would garble it")
+      }
       let job = RenderJob(
-        source: source, sourceOptions: try inputOptions.sourceOptions(), views: views, output: output,
+        source: source, sourceOptions: try inputOptions.sourceOptions(for: source), views: views,
+        output: output,
         encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
         maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
       let (renderer, choice) = (renderer, deviceOptions.gpu)
@@ -117,8 +121,11 @@ struct InputOptions: ParsableArguments {
     return Int(maxMegapixels * 1_000_000)
   }
 
-  func sourceOptions() throws -> SourceOptions {
-    SourceOptions(
+  func sourceOptions(for source: String) throws -> SourceOptions {
+    guard inputSize == nil || inputFormat != nil || source.hasPrefix("pattern:") else {
+      throw UsageError("--input-size is of raw frames and goes with --input-format")
+    }
+    return SourceOptions(
       inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map(size),
       maximumPixels: try maximumPixels(),
       color: ColorOverride(

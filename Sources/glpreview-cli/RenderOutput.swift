@@ -23,6 +23,9 @@ enum RenderOutput: Equatable {
         throw UsageError("-o \(text) is none of null:, null:jpg, null:png")
       }
       guard !text.isEmpty else { throw UsageError("-o '' names no file") }
+      if let format, let named = EncodedFormat(fileName: text), named != format {
+        throw UsageError("-o \(text) says \(named.rawValue), --format says \(format.rawValue)")
+      }
       guard let format = EncodedFormat(fileName: text) ?? format else {
         throw UsageError("-o \(text): the name ends in none of .jpg, .jpeg, .png (or say --format)")
       }

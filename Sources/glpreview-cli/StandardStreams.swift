@@ -3,6 +3,8 @@ import GLPreview
 import Glibc
 
 enum StandardOutput {
+  static let isTerminal = isatty(STDOUT_FILENO) == 1
+
   /// Writes a line.
   ///
   /// - Throws: `WriteError` where nobody takes it: a result that is lost is a failure.

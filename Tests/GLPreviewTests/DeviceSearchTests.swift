@@ -104,10 +104,10 @@ private let desktop = Machine(
     #expect(error.hints.contains("software rendering needs libegl-mesa0 and libgl1-mesa-dri"))
   }
 
-  @Test("an index beyond the list is refused with the bounds")
+  @Test("an index that the list does not show is refused with those that it shows")
   func indexBounds() throws {
     let error = try #require(throws: DeviceError.self) { try desktop.search().choose(.index(4)) }
-    #expect(error.description == "no GPU 4: this machine has 0...3")
+    #expect(error.description == "no GPU 4: the devices of this machine are 0, 1")
   }
 
   @Test("an error tells everything tried, on one line and on many")

@@ -138,7 +138,7 @@ struct ImageFileSourceTests {
   @Test("says what is wrong with a picture when it is opened")
   func cut() async throws {
     let jpeg = try smallJPEG()
-    let error = try await withFile(Array(jpeg.dropLast(30))) { path in
+    let error = try await withFile(Array(jpeg.dropLast(30)), named: "cut.jpg") { path in
       await sourceError { _ = try await SourceLocator(path).open() }
     }
     #expect(error?.kind == .badData)

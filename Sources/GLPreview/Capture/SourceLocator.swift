@@ -16,9 +16,9 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
   ///
-  /// JPEG, PNG and Y4M are known by their first bytes. A file of JPEG bytes is one picture, unless it is called
-  /// `.mjpeg` or `.mjpg`; on standard input and other streams JPEGs are frames one after another, unless the
-  /// first says that it is a still of several parts. With `inputFormat` all of it is raw frames.
+  /// JPEG, PNG and Y4M are known by their first bytes. A file of JPEG bytes that is called `.jpg` or
+  /// `.jpeg` is one picture; elsewhere JPEGs are frames one after another, unless the first says that it is a
+  /// still of several parts. With `inputFormat` all of it is raw frames.
   ///
   /// - Throws: `SourceError`; `CancellationError` where the task is cancelled while waiting for a stream.
   public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {
@@ -74,7 +74,7 @@ private actor SourceOpener {
         .badData, path: path,
         reason: "is not a JPEG, PNG or Y4M; raw frames need --input-format and --input-size")
     }
-    if path != "-", stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
+    if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
   }
 
@@ -99,6 +99,12 @@ private actor SourceOpener {
     } catch let error as MJPEGReader.Failure {
       throw SourceError(.badData, path: path, reason: "frame 0 \(error)")
     }
+  }
+
+  /// Whatever follows the picture in such a file is not another frame.
+  private var isNamedJPEG: Bool {
+    let name = path.lowercased()
+    return name.hasSuffix(".jpg") || name.hasSuffix(".jpeg")
   }
 
   private var isNamedMJPEG: Bool {

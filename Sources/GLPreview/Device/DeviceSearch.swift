@@ -47,11 +47,15 @@ struct DeviceSearch {
       }
       return device
     case .index(let index):
-      guard candidates.indices.contains(index) else {
-        let last = candidates.count - 1
-        throw DeviceError(problem: "no GPU \(index)", attempts: [], hints: ["this machine has 0...\(last)"])
+      // Only what the list shows: two ways to one device have one number.
+      let listed = list().map(\.index)
+      guard listed.contains(index) else {
+        let numbers = listed.map(String.init).joined(separator: ", ")
+        throw DeviceError(
+          problem: "no GPU \(index)", attempts: [],
+          hints: ["the devices of this machine are \(numbers.isEmpty ? "none" : numbers)"])
       }
-      return try certain([candidates[index]], or: "GPU \(index) does not work")
+      return try certain(candidates.filter { $0.index == index }, or: "GPU \(index) does not work")
     case .node(let path):
       return try certain(candidates(at: path), or: "no usable GPU at \(path)")
     }

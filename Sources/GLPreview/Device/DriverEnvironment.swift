@@ -6,5 +6,7 @@ enum DriverEnvironment {
   /// decodes and one that encodes, and cost half as much CPU again.
   static let prepare: Void = {
     unsafe setenv("LP_NUM_THREADS", "0", 0)
+    // What libEGL would print beside our own words; it comes with the error.
+    unsafe setenv("EGL_LOG_LEVEL", "fatal", 0)
   }()
 }

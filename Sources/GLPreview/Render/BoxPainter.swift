@@ -18,8 +18,6 @@ final class BoxPainter {
   private let targets: TargetPool
   private var drawn: [Drawing: PooledTarget] = [:]
   private var turned: [Turning: PooledTarget] = [:]
-  /// What was rounded twice, and must not be rounded a third time.
-  private var secondSteps: Set<Drawing> = []
 
   /// What a drawing holds: equal ones are drawn once.
   private struct Drawing: Hashable {
@@ -73,7 +71,7 @@ final class BoxPainter {
   func finish() {
     for target in drawn.values { targets.giveBack(target) }
     for target in turned.values { targets.giveBack(target) }
-    (drawn, turned, secondSteps) = ([:], [:], [])
+    (drawn, turned) = ([:], [:])
   }
 
   private func draw(_ drawing: Drawing) throws -> PooledTarget {
@@ -87,7 +85,6 @@ final class BoxPainter {
     drawn[drawing] = target
     let signals: [BoxGeometry]
     if let base {
-      secondSteps.insert(drawing)
       signals = [
         geometries.geometry(
           .picture(
@@ -120,18 +117,12 @@ final class BoxPainter {
   /// Shrinking by more than this in one step fetches too much at once for a fragment of four outputs.
   private static let maximumRatioInOneStep = 6.0
   /// What is left to the first of two steps.
-  private static let ratioOfFirstStep = 4.0
+  private static let ratioOfFirstStep = 3.0
 
-  /// What a drawing is best made from: one that another view has already, or, for a large shrink, one of its own; nil
-  /// for the frame itself.
+  /// What a large shrink is made from; nil for the frame itself. Decided by the drawing alone, so that a view does not
+  /// change with what else is asked for; another view that is drawn just so shares it.
   private func base(of drawing: Drawing) throws -> Base? {
     guard drawing.output != .pixels, drawing.signals.count == 1 else { return nil }
-    for (other, target) in drawn where !secondSteps.contains(other) {
-      let (x, y) = (other.size.width / drawing.size.width, other.size.height / drawing.size.height)
-      if x * y > 1, x >= 1, y >= 1, refined(drawing, x, y) == other {
-        return Base(target: target, factors: (x, y))
-      }
-    }
     func factor(_ ratio: Double) -> Int {
       ratio > BoxPainter.maximumRatioInOneStep ? Int((ratio / BoxPainter.ratioOfFirstStep).rounded(.up)) : 1
     }

@@ -87,19 +87,14 @@ private struct GLState: ~Copyable {
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     let boxes = BoxPainter(
       frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
-    var pictures: [PictureTarget?] = plan.views.map { _ in nil }
+    var pictures: [PictureTarget] = []
     defer {
-      for target in pictures.compactMap({ $0?.own }).joined() { targets.giveBack(target) }
+      for target in pictures.map(\.own).joined() { targets.giveBack(target) }
       passes.finish()
       boxes.finish()
     }
-    // The largest first: smaller ones may be made from them.
-    for index in plan.views.indices.sorted(by: {
-      plan.views[$0].size.pixelCount > plan.views[$1].size.pixelCount
-    }) {
-      pictures[index] = try PictureTarget(drawing: plan.views[index], passes, boxes, targets)
-    }
-    return try pictures.compactMap { try $0?.read() }
+    for view in plan.views { pictures.append(try PictureTarget(drawing: view, passes, boxes, targets)) }
+    return try pictures.map { try $0.read() }
   }
 }
 
