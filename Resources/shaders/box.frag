@@ -13,7 +13,6 @@ uniform vec4 thirdOutput;
 
 #ifdef LUMA_TEXELS
 uniform highp sampler2D lumaPlane;
-uniform vec4 lumaByte;
 #ifdef LUMA_BOX
 uniform ivec4 lumaPeriod;            // first texel and row of place (0, 0); steps to the next
 #else
@@ -27,14 +26,13 @@ uniform int lumaLastTexel;
 uniform int lumaRowCount;           // rows that a box stands on, at most
 #define LUMA_ROWS lumaRowCount
 #endif
-DEFINE_BOXES(addLumaRows, spreadLuma, LUMA_TEXELS, LUMA_ROWS, LUMA_SAMPLES)
+DEFINE_ADD_ROWS(addLumaRows, LUMA_TEXELS, LUMA_ROWS)
+DEFINE_SPREAD(spreadLuma, LUMA_TEXELS, LUMA_SAMPLES, LUMA_BYTE)
 #endif
 
 #ifdef CHROMA_TEXELS
 uniform highp sampler2D cbPlane;
 uniform highp sampler2D crPlane;
-uniform vec4 cbByte;
-uniform vec4 crByte;
 #ifdef CHROMA_BOX
 uniform ivec4 chromaPeriod;            // first texel and row of place (0, 0); steps to the next
 #else
@@ -48,7 +46,9 @@ uniform int chromaLastTexel;
 uniform int chromaRowCount;           // rows that a box stands on, at most
 #define CHROMA_ROWS chromaRowCount
 #endif
-DEFINE_BOXES(addChromaRows, spreadChroma, CHROMA_TEXELS, CHROMA_ROWS, CHROMA_SAMPLES)
+DEFINE_ADD_ROWS(addChromaRows, CHROMA_TEXELS, CHROMA_ROWS)
+DEFINE_SPREAD(spreadCb, CHROMA_TEXELS, CHROMA_SAMPLES, CB_BYTE)
+DEFINE_SPREAD(spreadCr, CHROMA_TEXELS, CHROMA_SAMPLES, CR_BYTE)
 #endif
 
 #ifdef WRITES_PIXELS
@@ -90,7 +90,7 @@ void main() {
     vec2 span = vec2(lumaSpan.xy - first.x * LUMA_SAMPLES);
     vec2 rowSpan = vec2(lumaSpan.zw - first.y);
     addLumaRows(lumaPlane, first, lumaLastTexel, rowBox, rowSpan, lumaSpan.w, sums);
-    luma = spreadLuma(sums, lumaByte, box, span);
+    luma = spreadLuma(sums, box, span);
   }
 #endif
 #ifdef CHROMA_TEXELS
@@ -110,11 +110,11 @@ void main() {
     vec2 span = vec2(chromaSpan.xy - first.x * CHROMA_SAMPLES);
     vec2 rowSpan = vec2(chromaSpan.zw - first.y);
     addChromaRows(cbPlane, first, chromaLastTexel, rowBox, rowSpan, chromaSpan.w, sums);
-    cb = spreadChroma(sums, cbByte, box, span);
+    cb = spreadCb(sums, box, span);
 #ifdef CHROMA_IS_APART
     addChromaRows(crPlane, first, chromaLastTexel, rowBox, rowSpan, chromaSpan.w, sums);
 #endif
-    cr = spreadChroma(sums, crByte, box, span);
+    cr = spreadCr(sums, box, span);
   }
 #endif
 #ifdef WRITES_PIXELS

@@ -10,6 +10,8 @@ public struct BoxVariant: Sendable, Hashable {
     public let rows: Int?
     /// Samples of a component in a texel: 4, 2 or 1.
     public let samples: Int
+    /// For each component of the signal the byte of a texel that holds its first sample, 0...3.
+    public let firstBytes: [Int]
 
     /// Where boxes begin and how wide they are, where that is the same for all groups of four: then their weights are
     /// constants.
@@ -30,16 +32,18 @@ public struct BoxVariant: Sendable, Hashable {
     }
 
     /// `texels` is rounded up to the next count that there is a shader for.
-    public init(texels: Int, rows: Int, samples: Int, boxes: Boxes? = nil) {
+    public init(texels: Int, rows: Int, samples: Int, firstBytes: [Int], boxes: Boxes? = nil) {
       let rounded = BoxVariant.counts.first { $0 >= texels } ?? texels
       self.texels = rounded
       self.rows = rows <= 8 && rows * rounded <= 64 ? rows : nil
       self.samples = samples
+      self.firstBytes = firstBytes
       self.boxes = boxes
     }
 
-    fileprivate func defines(_ signal: String) -> [String] {
+    fileprivate func defines(_ signal: String, _ components: [String]) -> [String] {
       ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
+        + zip(components, firstBytes).map { "\($0)_BYTE \($1)" }
         + (rows.map { ["\(signal)_ROWS \($0)"] } ?? [])
         + (boxes.map {
           [
@@ -88,8 +92,8 @@ public struct BoxVariant: Sendable, Hashable {
   /// The program.
   public var program: ProgramKey {
     var defines: [String] = []
-    if let luma { defines += luma.defines("LUMA") }
-    if let chroma { defines += chroma.defines("CHROMA") }
+    if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
+    if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
     if reachesOver { defines.append("REACHES_OVER 1") }
     if isChromaApart { defines.append("CHROMA_IS_APART 1") }
     switch output {
@@ -106,11 +110,12 @@ public struct BoxVariant: Sendable, Hashable {
   /// A part of all variants that holds each shader text and each count of texels at least once.
   public static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
-      let packing = Packing(texels: texels, rows: texels, samples: samples)
+      let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]
+      let packing = Packing(texels: texels, rows: texels, samples: samples, firstBytes: firstBytes)
       let repeated = Packing(
-        texels: texels, rows: min(texels, 8), samples: samples,
+        texels: texels, rows: min(texels, 8), samples: samples, firstBytes: firstBytes,
         boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
-      let other = Packing(texels: max(1, texels / 2), rows: 2, samples: samples)
+      let other = Packing(texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes)
       let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
       return [
         BoxVariant(

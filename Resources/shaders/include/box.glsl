@@ -2,12 +2,11 @@
 // of each of several. Planes are normalised bytes, which software renderers fetch twice as fast as whole numbers; the rows'
 // weights bring them back to codes. TEXELS texels of ROWS rows hold the boxes of four neighbouring outputs.
 //
-// DEFINE_BOXES defines two functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the
-// mean over each of the four boxes. `firstByte` picks the component. (Weights as uniforms, where boxes repeat, are three
+// Macros define the functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the
+// mean over each of the four boxes of the component whose first sample is the texel's byte FIRST_BYTE. (Weights as uniforms, where boxes repeat, are three
 // times slower on llvmpipe than weights computed on the spot.)
 
-#define SAMPLE(SUMS, I, C, SAMPLES, FIRST_BYTE) \
-  (SAMPLES == 4 ? SUMS[I][C] : dot(SUMS[I], C == 0 ? FIRST_BYTE : FIRST_BYTE.zwxy))
+#define SAMPLE(SUMS, I, C, SAMPLES, FIRST_BYTE) SUMS[I][FIRST_BYTE + C * (4 / SAMPLES)]
 
 // A box begins `start` samples from the group's first; `span` is the first and the last sample that
 // belong to the crop, counted alike, and what a box covers beyond them counts for the sample at that end. Without
@@ -22,7 +21,7 @@ const float far = 1.0e6;
 #define SAMPLE_END(K, SPAN) ((K) + 1.0)
 #endif
 
-#define DEFINE_BOXES(ADD_ROWS, SPREAD, TEXELS, ROWS, SAMPLES) \
+#define DEFINE_ADD_ROWS(ADD_ROWS, TEXELS, ROWS) \
   void ADD_ROWS( \
     highp sampler2D plane, ivec2 first, int lastTexel, vec2 row, vec2 rowSpan, int lastRow, \
     out vec4 sums[TEXELS]) { \
@@ -35,8 +34,10 @@ const float far = 1.0e6;
       for (int i = 0; i < TEXELS; ++i) \
         sums[i] += weight * texelFetch(plane, ivec2(min(first.x + i, lastTexel), y), 0); \
     } \
-  } \
-  vec4 SPREAD(vec4 sums[TEXELS], vec4 firstByte, vec2 box, vec2 span) { \
+  }
+
+#define DEFINE_SPREAD(SPREAD, TEXELS, SAMPLES, FIRST_BYTE) \
+  vec4 SPREAD(vec4 sums[TEXELS], vec2 box, vec2 span) { \
     vec4 starts = box.x + box.y * vec4(0.0, 1.0, 2.0, 3.0); \
     vec4 ends = starts + box.y; \
     vec4 total = vec4(0.0); \
@@ -44,7 +45,7 @@ const float far = 1.0e6;
       for (int c = 0; c < SAMPLES; ++c) { \
         float k = float(i * SAMPLES + c); \
         vec4 covered = min(ends, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span))); \
-        total += SAMPLE(sums, i, c, SAMPLES, firstByte) * max(vec4(0.0), covered); \
+        total += SAMPLE(sums, i, c, SAMPLES, FIRST_BYTE) * max(vec4(0.0), covered); \
       } \
     } \
     return total / box.y; \

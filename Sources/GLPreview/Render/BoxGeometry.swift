@@ -22,7 +22,8 @@ final class BoxGeometry {
         columns: [across.start, columns.ratio], rows: [down.start, rows.ratio])
     }
     return BoxVariant.Packing(
-      texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel, boxes: boxes)
+      texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel,
+      firstBytes: signal.components.map(\.firstByte), boxes: boxes)
   }
 }
 

@@ -185,9 +185,6 @@ final class BoxPainter {
         texture.bind(unit: unit)
         width = texture.width
       }
-      var firstByte = SIMD4<Float>.zero
-      firstByte[component.firstByte] = 1
-      program.shader.set("\(sampler)Byte", firstByte)
     }
     if isInterior, let across = boxes.columns.period, let down = boxes.rows.period {
       program.shader.set(
