@@ -11,6 +11,9 @@ struct FrameSchedule: Equatable {
   let loops: Int
 }
 
+/// A frame that is due, and its number among all frames of the source, loops and skipped ones counted.
+typealias ScheduledFrame = (frame: Frame, number: Int)
+
 /// Gives the frames of a source that are due, one at a time, counted from 0 through all loops.
 struct ScheduledFrames {
   private let source: any FrameSource
@@ -24,8 +27,8 @@ struct ScheduledFrames {
     self.schedule = schedule
   }
 
-  /// The next frame that is due and its number among all frames of the source; nil after the last.
-  mutating func next() async throws -> (frame: Frame, number: Int)? {
+  /// The next frame that is due; nil after the last.
+  mutating func next() async throws -> ScheduledFrame? {
     guard given < schedule.limit ?? .max else { return nil }
     while true {
       try Task.checkCancellation()

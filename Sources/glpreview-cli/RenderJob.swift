@@ -1,4 +1,5 @@
 // The work of `glpreview render`: frame by frame through plan, renderer, encoder, to where pictures go.
+import FoundationEssentials
 import GLPreview
 import Glibc
 import ReferenceRenderer
@@ -39,61 +40,105 @@ struct RenderJob {
     }
   }
 
+  /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered.
   private func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
-    var frames = ScheduledFrames(source, schedule)
-    var progress = Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1)
-    var plan: RenderPlan?
-    guard var next = try await frames.next() else {
-      throw SourceError(.badData, path: self.source, reason: "has no frames")
+    try await Handover<ScheduledFrame>.run { frames in
+      try await read(source, into: frames)
+    } to: { frames in
+      try await Handover<RenderedFrame>.run { pictures in
+        try await render(frames, renderer, planner, into: pictures)
+      } to: { pictures in
+        try await deliver(pictures, rendererName)
+      }
     }
-    while true {
-      let (frame, number) = next
+  }
+
+  private func read(_ source: any FrameSource, into queue: Handover<ScheduledFrame>) async throws {
+    var frames = ScheduledFrames(source, schedule)
+    var isEmpty = true
+    while let frame = try await frames.next() {
       // Before anything is written it must be clear that nothing will be written over it.
-      if output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
+      if isEmpty, output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
         throw UsageError(
           "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
       }
+      isEmpty = false
+      try await queue.give(frame)
+    }
+    if isEmpty { throw SourceError(.badData, path: self.source, reason: "has no frames") }
+  }
+
+  private func render(
+    _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ planner: RenderPlanner,
+    into queue: Handover<RenderedFrame>
+  ) async throws {
+    var plan: RenderPlan?
+    while let (frame, number) = try await frames.take() {
       let framePlan =
         try plan.flatMap { $0.source == frame.format ? $0 : nil }
         ?? planner.plan(
           frame.format, views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) })
       plan = framePlan
       let pictures = try await renderer.render(frame, framePlan)
-      try deliver(pictures, of: frame, number, rendererName)
+      try await queue.give(RenderedFrame(pictures, of: frame, number))
+    }
+  }
+
+  private func deliver(_ frames: Handover<RenderedFrame>, _ rendererName: String) async throws {
+    var progress = Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1)
+    while let frame = try await frames.take() {
+      try await deliver(frame, rendererName)
       progress.frameDone(of: schedule.limit)
-      guard let following = try await frames.next() else { break }
-      next = following
     }
     progress.end(of: schedule.limit)
   }
 
-  private func deliver(_ pictures: [Picture], of frame: Frame, _ number: Int, _ rendererName: String) throws {
-    for (view, picture) in zip(views, pictures) {
+  /// Views are encoded several at a time, and delivered in their order.
+  private func deliver(_ frame: RenderedFrame, _ rendererName: String) async throws {
+    let work = OrderedWork(count: frame.pictures.count, width: Self.encoders)
+    try await work.run { view in
       try Task.checkCancellation()
-      let file = output.name(view: view.name, frame: number)
-      let encoded: EncodedPicture?
-      do throws(EncodingError) {
-        encoded = try encoder?.encode(picture, iccProfile: frame.iccProfile)
-      } catch {
-        throw PictureError(description: "\(file ?? "view '\(view.name)'"): \(error)")
-      }
-      if let encoded {
-        switch output {
-        case .files: if let file { try PictureFile.write(encoded.bytes, to: file) }
-        case .standardOutput:
-          try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output")
-        case .nowhere: break
-        }
-      }
-      guard reportsPictures else { continue }
-      try report(
-        PictureReport(
-          view: view.name, frame: number, timestamp: frame.timestamp / .seconds(1), width: picture.size.width,
-          height: picture.size.height, file: file, format: encoder?.format.rawValue,
-          bytes: encoded?.bytes.count, quality: encoded?.quality, renderer: rendererName))
+      return try encode(frame, view: view)
+    } finish: { view, encoded in
+      try Task.checkCancellation()
+      try deliver(encoded, of: frame, view: view, rendererName)
     }
+  }
+
+  /// One thread of Swift's pool, which has one a core, stays free for handing frames from stage to stage.
+  private static let encoders = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
+
+  private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
+    do throws(EncodingError) {
+      return try encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
+    } catch {
+      let view = views[index].name
+      throw PictureError(
+        description: "\(output.name(view: view, frame: frame.number) ?? "view '\(view)'"): \(error)")
+    }
+  }
+
+  private func deliver(
+    _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ rendererName: String
+  ) throws {
+    let (view, size) = (views[index].name, frame.pictures[index].size)
+    let file = output.name(view: view, frame: frame.number)
+    if let encoded {
+      switch output {
+      case .files: if let file { try PictureFile.write(encoded.bytes, to: file) }
+      case .standardOutput:
+        try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output")
+      case .nowhere: break
+      }
+    }
+    guard reportsPictures else { return }
+    try report(
+      PictureReport(
+        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1), width: size.width,
+        height: size.height, file: file, format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
+        quality: encoded?.quality, renderer: rendererName))
   }
 
   /// Beside pictures on standard output, reports go to standard error.
@@ -104,5 +149,20 @@ struct RenderJob {
     } else {
       try StandardOutput.print(line)
     }
+  }
+}
+
+/// What is left of a frame when it is drawn: its samples are let go.
+private struct RenderedFrame: Sendable {
+  let pictures: [Picture]
+  let number: Int
+  let timestamp: Duration
+  let iccProfile: [UInt8]?
+
+  init(_ pictures: [Picture], of frame: Frame, _ number: Int) {
+    self.pictures = pictures
+    self.number = number
+    timestamp = frame.timestamp
+    iccProfile = frame.iccProfile
   }
 }
