@@ -1,5 +1,5 @@
 #version 300 es
-// Shrinks planes by areas, four neighbouring outputs a fragment: one component of Y'CbCr, two at once, or whole pixels.
+// Shrinks planes by areas, or makes them grow, four neighbouring outputs a fragment: one component of Y'CbCr, two at once, or whole pixels.
 precision highp float;
 precision highp int;
 
@@ -26,8 +26,8 @@ uniform int lumaLastTexel;
 uniform int lumaRowCount;           // rows that a box stands on, at most
 #define LUMA_ROWS lumaRowCount
 #endif
-DEFINE_ADD_ROWS(addLumaRows, LUMA_TEXELS, LUMA_ROWS)
-DEFINE_SPREAD(spreadLuma, LUMA_TEXELS, LUMA_SAMPLES, LUMA_BYTE)
+DEFINE_ADD_ROWS(addLumaRows, LUMA_TEXELS, LUMA_ROWS, LUMA_ROW_WEIGHT)
+DEFINE_SPREAD(spreadLuma, LUMA_TEXELS, LUMA_SAMPLES, LUMA_BYTE, LUMA_WEIGHTS)
 #endif
 
 #ifdef CHROMA_TEXELS
@@ -46,9 +46,9 @@ uniform int chromaLastTexel;
 uniform int chromaRowCount;           // rows that a box stands on, at most
 #define CHROMA_ROWS chromaRowCount
 #endif
-DEFINE_ADD_ROWS(addChromaRows, CHROMA_TEXELS, CHROMA_ROWS)
-DEFINE_SPREAD(spreadCb, CHROMA_TEXELS, CHROMA_SAMPLES, CB_BYTE)
-DEFINE_SPREAD(spreadCr, CHROMA_TEXELS, CHROMA_SAMPLES, CR_BYTE)
+DEFINE_ADD_ROWS(addChromaRows, CHROMA_TEXELS, CHROMA_ROWS, CHROMA_ROW_WEIGHT)
+DEFINE_SPREAD(spreadCb, CHROMA_TEXELS, CHROMA_SAMPLES, CB_BYTE, CHROMA_WEIGHTS)
+DEFINE_SPREAD(spreadCr, CHROMA_TEXELS, CHROMA_SAMPLES, CR_BYTE, CHROMA_WEIGHTS)
 #endif
 
 #ifdef WRITES_PIXELS

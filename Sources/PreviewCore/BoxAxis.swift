@@ -18,8 +18,10 @@ public struct BoxAxis: Sendable, Equatable {
   public let starts: [Double]
   /// Texels that a group stands on, at most.
   public let texelCount: Int
-  /// The width of a box, in samples.
+  /// From an output to the next, and the width of a box, in samples.
   public let ratio: Double
+  /// Outputs are made of pairs of neighbours, by their nearness to the middle of the box.
+  public let isBilinear: Bool
   /// The groups whose boxes lie within the crop; the others reach over its edge.
   public let interior: Range<Int>
   /// How the interior's groups repeat, if they do, by numbers that are whole sixteenths: such as 3 and 0.25.
@@ -42,21 +44,29 @@ public struct BoxAxis: Sendable, Equatable {
       let leftmost = map.source.isReversed ? first + outputsPerGroup - 1 : first
       let rightmost = map.source.isReversed ? first : last
       let start = map.position(of: leftmost) - map.ratio / 2
-      let seen = map.position(of: map.source.isReversed ? last : first) - map.ratio / 2
+      let firstSeen = map.source.isReversed ? last : first
       let end = map.position(of: rightmost) + map.ratio / 2
-      let sample = min(max(floorDivide(start, by: map.denominator), bounds.lowerBound), bounds.upperBound)
-      let lastSample = min(max(floorDivide(end - 1, by: map.denominator), sample), bounds.upperBound)
+      // Pairs: the neighbours of each centre. Boxes: whatever they cover.
+      let half = map.denominator / 2
+      let from = map.kernel == .bilinear ? map.position(of: leftmost) - half : start
+      let upTo = map.kernel == .bilinear ? map.position(of: rightmost) + half : end
+      let seen =
+        map.kernel == .bilinear
+        ? map.position(of: firstSeen) - half : map.position(of: firstSeen) - map.ratio / 2
+      let sample = min(max(floorDivide(from, by: map.denominator), bounds.lowerBound), bounds.upperBound)
+      let lastSample = min(max(floorDivide(upTo - 1, by: map.denominator), sample), bounds.upperBound)
       let texel = sample / samplesPerTexel
       groups.append(
         Group(
           texel: texel, start: start - texel * samplesPerTexel * map.denominator,
           texelCount: lastSample / samplesPerTexel - texel + 1,
-          isInside: min(start, seen) >= lowest && end <= highest))
+          isInside: min(from, seen) >= lowest && upTo <= highest))
     }
     firsts = groups.map(\.texel)
     starts = groups.map { Double($0.start) / Double(map.denominator) }
     texelCount = groups.reduce(1) { max($0, $1.texelCount) }
     ratio = Double(map.ratio) / Double(map.denominator)
+    isBilinear = map.kernel == .bilinear
     let from = groups.firstIndex(where: \.isInside) ?? groups.count
     let to = groups[from...].firstIndex { !$0.isInside } ?? groups.count
     interior = from..<to

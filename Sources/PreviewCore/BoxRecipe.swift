@@ -1,5 +1,5 @@
-// The fast way to shrink by areas: fetch four bytes at once, add up rows, spread the sums over four neighbouring
-// outputs. Which passes can be drawn so, and from where to where, as values; the weights are those of the maps.
+// The fast way to shrink by areas, and to grow: fetch four bytes at once, add up rows, spread the sums over four
+// neighbouring outputs. Which passes can be drawn so, and from where to where, as values; the weights are those of the maps.
 
 /// One signal of a box recipe: how its samples stand in texels of four bytes.
 public struct PackedSignal: Sendable, Hashable {
@@ -91,12 +91,12 @@ extension PackedSignal {
 
   /// Whether four outputs stand on few enough texels.
   fileprivate var isNarrow: Bool {
-    columns.samplesPerOutput * 4 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel)
+    columns.samplesPerOutput * 4 + 2 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel)
   }
 
   /// Whether it can be shrunk in two steps.
   fileprivate var isRefinable: Bool {
-    columns.isWholeEverywhere && rows.isWholeEverywhere
+    columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box && rows.kernel == .box
       && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
   }
 
@@ -107,7 +107,7 @@ extension PackedSignal {
     case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
     default: return nil
     }
-    guard input.horizontal.isWholeBox, input.vertical.isWholeBox else { return nil }
+    guard input.horizontal.isPackable, input.vertical.isPackable else { return nil }
     if input.swapsAxes {
       guard input.horizontal.isForwardInReverse, input.vertical.isForwardInReverse else { return nil }
       columns = input.vertical.forward
@@ -130,8 +130,10 @@ extension PackedSignal {
 }
 
 extension SamplingMap {
-  /// A box along the whole target: no bars.
-  fileprivate var isWholeBox: Bool { kernel == .box && output.start == 0 && output.length == output.target }
+  /// Boxes, or pairs of neighbours, along the whole target: no bars.
+  fileprivate var isPackable: Bool {
+    (kernel == .box || kernel == .bilinear) && output.start == 0 && output.length == output.target
+  }
 
   /// Whether no output sample is partly beyond the target.
   fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }
@@ -154,7 +156,7 @@ extension SamplingMap {
       output: output,
       source: CropSpan(
         start: source.start, length: source.length, subsampling: source.subsampling, siting: source.siting),
-      window: window, filter: .area)
+      window: window, filter: kernel == .bilinear ? .bilinear : .area)
   }
 
   /// Samples of the source's plane to an output sample.

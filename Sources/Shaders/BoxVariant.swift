@@ -13,9 +13,21 @@ public struct BoxVariant: Sendable, Hashable {
     /// For each component of the signal the byte of a texel that holds its first sample, 0...3.
     public let firstBytes: [Int]
 
+    /// How samples are weighted along rows.
+    public let columnWeights: Weights
+    /// How samples are weighted along columns.
+    public let rowWeights: Weights
     /// Where boxes begin and how wide they are, where that is the same for all groups of four: then their weights are
     /// constants.
     public let boxes: Boxes?
+
+    /// What a sample counts by.
+    public enum Weights: Sendable, Hashable {
+      /// By how much of it a box covers.
+      case coverage
+      /// By how near it is to the middle of a box.
+      case nearness
+    }
 
     /// Boxes that repeat, in samples.
     public struct Boxes: Sendable, Hashable {
@@ -32,18 +44,26 @@ public struct BoxVariant: Sendable, Hashable {
     }
 
     /// `texels` is rounded up to the next count that there is a shader for.
-    public init(texels: Int, rows: Int, samples: Int, firstBytes: [Int], boxes: Boxes? = nil) {
+    public init(
+      texels: Int, rows: Int, samples: Int, firstBytes: [Int], columnWeights: Weights = .coverage,
+      rowWeights: Weights = .coverage, boxes: Boxes? = nil
+    ) {
       let rounded = BoxVariant.counts.first { $0 >= texels } ?? texels
       self.texels = rounded
       self.rows = rows <= 8 && rows * rounded <= 64 ? rows : nil
       self.samples = samples
       self.firstBytes = firstBytes
+      self.columnWeights = columnWeights
+      self.rowWeights = rowWeights
       self.boxes = boxes
     }
 
     fileprivate func defines(_ signal: String, _ components: [String]) -> [String] {
       ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
-        + zip(components, firstBytes).map { "\($0)_BYTE \($1)" }
+        + [
+          "\(signal)_WEIGHTS \(columnWeights == .coverage ? "coverages" : "nearnesses")",
+          "\(signal)_ROW_WEIGHT \(rowWeights == .coverage ? "coverage" : "nearness")",
+        ] + zip(components, firstBytes).map { "\($0)_BYTE \($1)" }
         + (rows.map { ["\(signal)_ROWS \($0)"] } ?? [])
         + (boxes.map {
           [
@@ -115,7 +135,9 @@ public struct BoxVariant: Sendable, Hashable {
       let repeated = Packing(
         texels: texels, rows: min(texels, 8), samples: samples, firstBytes: firstBytes,
         boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
-      let other = Packing(texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes)
+      let other = Packing(
+        texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes,
+        columnWeights: .nearness, rowWeights: texels % 2 == 0 ? .nearness : .coverage)
       let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
       return [
         BoxVariant(

@@ -44,18 +44,20 @@ struct Progress {
     let now = ContinuousClock.now
     guard isShown, now - lastShown > .milliseconds(100) else { return }
     lastShown = now
-    show(total, terminator: "\r")
+    show(total)
   }
 
   /// Leaves the last count standing.
   func end(of total: Int?) {
-    if isShown, frames > 1 { show(total, terminator: "\n") }
+    guard isShown, frames > 1 else { return }
+    show(total)
+    StandardError.endProgress()
   }
 
-  private func show(_ total: Int?, terminator: String) {
+  private func show(_ total: Int?) {
     let elapsed = (ContinuousClock.now - start) / .seconds(1)
     let rate = elapsed > 0 ? Int(Double(frames) / elapsed) : 0
     let whole = total.map { " of \($0)" } ?? ""
-    StandardError.print("\u{1B}[Kframe \(frames)\(whole), \(rate) a second", terminator: terminator)
+    StandardError.show(progress: "frame \(frames)\(whole), \(rate) a second")
   }
 }

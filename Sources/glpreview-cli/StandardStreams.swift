@@ -1,6 +1,8 @@
 // What is said beside the pictures: results on standard output, errors and progress on standard error.
+import FoundationEssentials
 import GLPreview
 import Glibc
+import Synchronization
 
 enum StandardOutput {
   static let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -14,11 +16,32 @@ enum StandardOutput {
 }
 
 enum StandardError {
-  static let isTerminal = isatty(STDERR_FILENO) == 1
+  /// A terminal that can erase a line.
+  static let isTerminal =
+    isatty(STDERR_FILENO) == 1 && ![nil, "", "dumb"].contains(ProcessInfo.processInfo.environment["TERM"])
 
-  /// Writes a line; where nobody reads, nothing is lost.
-  static func print(_ line: String, terminator: String = "\n") {
-    try? PictureFile.write(Array((line + terminator).utf8), to: STDERR_FILENO, named: "standard error")
+  /// Whether a line of progress stands there, to be written over.
+  private static let holdsProgress = Atomic(false)
+
+  /// Writes progress in place of what was said of it before.
+  static func show(progress: String) {
+    holdsProgress.store(true, ordering: .relaxed)
+    write("\r\(progress)\u{1B}[K")
+  }
+
+  /// Lets progress stand.
+  static func endProgress() {
+    if holdsProgress.exchange(false, ordering: .relaxed) { write("\n") }
+  }
+
+  /// Writes a line, in place of progress; where nobody reads, nothing is lost.
+  static func print(_ line: String) {
+    let erasing = holdsProgress.exchange(false, ordering: .relaxed) ? "\r\u{1B}[K" : ""
+    write(erasing + line + "\n")
+  }
+
+  private static func write(_ text: String) {
+    try? PictureFile.write(Array(text.utf8), to: STDERR_FILENO, named: "standard error")
   }
 }
 

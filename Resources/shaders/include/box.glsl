@@ -2,15 +2,15 @@
 // of each of several. Planes are normalised bytes, which software renderers fetch twice as fast as whole numbers; the rows'
 // weights bring them back to codes. TEXELS texels of ROWS rows hold the boxes of four neighbouring outputs.
 //
-// Macros define the functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the
-// mean over each of the four boxes of the component whose first sample is the texel's byte FIRST_BYTE. (Weights as uniforms, where boxes repeat, are three
-// times slower on llvmpipe than weights computed on the spot.)
+// Macros define the functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the four
+// outputs of the component whose first sample is the texel's byte FIRST_BYTE. (Weights handed over as uniforms, where
+// boxes repeat, were no faster on llvmpipe than weights computed on the spot.)
 
 #define SAMPLE(SUMS, I, C, SAMPLES, FIRST_BYTE) SUMS[I][FIRST_BYTE + C * (4 / SAMPLES)]
 
-// A box begins `start` samples from the group's first; `span` is the first and the last sample that
-// belong to the crop, counted alike, and what a box covers beyond them counts for the sample at that end. Without
-// REACHES_OVER no box does.
+// `box`: where the first of four boxes begins, in samples from the group's first, and how wide each is. `span`: the first
+// and the last sample that belong to the crop, counted alike; what a box covers beyond them counts for the sample at that
+// end. Without REACHES_OVER no box does.
 const float far = 1.0e6;
 
 #ifdef REACHES_OVER
@@ -21,32 +21,47 @@ const float far = 1.0e6;
 #define SAMPLE_END(K, SPAN) ((K) + 1.0)
 #endif
 
-#define DEFINE_ADD_ROWS(ADD_ROWS, TEXELS, ROWS) \
+#define DEFINE_ADD_ROWS(ADD_ROWS, TEXELS, ROWS, ROW_WEIGHT) \
   void ADD_ROWS( \
     highp sampler2D plane, ivec2 first, int lastTexel, vec2 row, vec2 rowSpan, int lastRow, \
     out vec4 sums[TEXELS]) { \
     for (int i = 0; i < TEXELS; ++i) sums[i] = vec4(0.0); \
     for (int j = 0; j < ROWS; ++j) { \
-      float k = float(j); \
-      float weight = min(row.x + row.y, SAMPLE_END(k, rowSpan)) - max(row.x, SAMPLE_START(k, rowSpan)); \
-      weight = 255.0 * max(0.0, weight) / row.y; \
+      float weight = 255.0 * ROW_WEIGHT(row, rowSpan, float(j)); \
       int y = min(first.y + j, lastRow); \
       for (int i = 0; i < TEXELS; ++i) \
         sums[i] += weight * texelFetch(plane, ivec2(min(first.x + i, lastTexel), y), 0); \
     } \
   }
 
-#define DEFINE_SPREAD(SPREAD, TEXELS, SAMPLES, FIRST_BYTE) \
+#define DEFINE_SPREAD(SPREAD, TEXELS, SAMPLES, FIRST_BYTE, WEIGHTS) \
   vec4 SPREAD(vec4 sums[TEXELS], vec2 box, vec2 span) { \
-    vec4 starts = box.x + box.y * vec4(0.0, 1.0, 2.0, 3.0); \
-    vec4 ends = starts + box.y; \
     vec4 total = vec4(0.0); \
-    for (int i = 0; i < TEXELS; ++i) { \
-      for (int c = 0; c < SAMPLES; ++c) { \
-        float k = float(i * SAMPLES + c); \
-        vec4 covered = min(ends, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span))); \
-        total += SAMPLE(sums, i, c, SAMPLES, FIRST_BYTE) * max(vec4(0.0), covered); \
-      } \
-    } \
-    return total / box.y; \
+    for (int i = 0; i < TEXELS; ++i) \
+      for (int c = 0; c < SAMPLES; ++c) \
+        total += SAMPLE(sums, i, c, SAMPLES, FIRST_BYTE) * WEIGHTS(box, span, float(i * SAMPLES + c)); \
+    return total; \
   }
+
+// How much sample k counts in each of four boxes, and in one: by what the box covers of it.
+vec4 coverages(vec2 box, vec2 span, float k) {
+  vec4 starts = box.x + box.y * vec4(0.0, 1.0, 2.0, 3.0);
+  vec4 covered = min(starts + box.y, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span)));
+  return max(vec4(0.0), covered) / box.y;
+}
+
+float coverage(vec2 box, vec2 span, float k) {
+  float covered = min(box.x + box.y, SAMPLE_END(k, span)) - max(box.x, SAMPLE_START(k, span));
+  return max(0.0, covered) / box.y;
+}
+
+// The same by how near it is to the middle of the box: bilinear.
+vec4 nearnesses(vec2 box, vec2 span, float k) {
+  vec4 middles = box.x + box.y * vec4(0.5, 1.5, 2.5, 3.5);
+#ifdef REACHES_OVER
+  middles = clamp(middles, span.x + 0.5, span.y + 0.5);
+#endif
+  return max(vec4(0.0), 1.0 - abs(middles - (k + 0.5)));
+}
+
+float nearness(vec2 box, vec2 span, float k) { return nearnesses(box, span, k).x; }

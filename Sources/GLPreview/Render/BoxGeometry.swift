@@ -23,7 +23,9 @@ final class BoxGeometry {
     }
     return BoxVariant.Packing(
       texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel,
-      firstBytes: signal.components.map(\.firstByte), boxes: boxes)
+      firstBytes: signal.components.map(\.firstByte),
+      columnWeights: columns.isBilinear ? .nearness : .coverage,
+      rowWeights: rows.isBilinear ? .nearness : .coverage, boxes: boxes)
   }
 }
 
