@@ -62,6 +62,7 @@ public struct BoxVariant: Sendable, Hashable {
       ["\(signal)_TEXELS \(texels)", "\(signal)_SAMPLES \(samples)"]
         + [
           "\(signal)_WEIGHTS \(columnWeights == .coverage ? "coverages" : "nearnesses")",
+          "\(signal)_WIDTH \(columnWeights == .coverage ? "box.y" : "1.0")",
           "\(signal)_ROW_WEIGHT \(rowWeights == .coverage ? "coverage" : "nearness")",
         ] + zip(components, firstBytes).map { "\($0)_BYTE \($1)" }
         + (rows.map { ["\(signal)_ROWS \($0)"] } ?? [])

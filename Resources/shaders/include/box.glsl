@@ -34,20 +34,20 @@ const float far = 1.0e6;
     } \
   }
 
-#define DEFINE_SPREAD(SPREAD, TEXELS, SAMPLES, FIRST_BYTE, WEIGHTS) \
+#define DEFINE_SPREAD(SPREAD, TEXELS, SAMPLES, FIRST_BYTE, WEIGHTS, WIDTH) \
   vec4 SPREAD(vec4 sums[TEXELS], vec2 box, vec2 span) { \
     vec4 total = vec4(0.0); \
     for (int i = 0; i < TEXELS; ++i) \
       for (int c = 0; c < SAMPLES; ++c) \
         total += SAMPLE(sums, i, c, SAMPLES, FIRST_BYTE) * WEIGHTS(box, span, float(i * SAMPLES + c)); \
-    return total; \
+    return total / (WIDTH); \
   }
 
-// How much sample k counts in each of four boxes, and in one: by what the box covers of it.
+// How much sample k counts in each of four boxes, times their width, and in one: by what the box covers of it.
 vec4 coverages(vec2 box, vec2 span, float k) {
   vec4 starts = box.x + box.y * vec4(0.0, 1.0, 2.0, 3.0);
   vec4 covered = min(starts + box.y, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span)));
-  return max(vec4(0.0), covered) / box.y;
+  return max(vec4(0.0), covered);
 }
 
 float coverage(vec2 box, vec2 span, float k) {
