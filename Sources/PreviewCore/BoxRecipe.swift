@@ -34,8 +34,9 @@ public struct BoxRecipe: Sendable, Hashable {
 
   /// Four outputs that stand on more texels of a row than this can't be drawn at once.
   static let maximumTexelsAcross = 16
-  /// Planes that shrink by more than this are summed up tap by tap, or in two passes.
-  static let maximumRatio = 64.0
+  /// Planes that shrink by more than this are summed up tap by tap, or in two passes: it is the most whose second step
+  /// stands on few enough texels.
+  static let maximumRatio = 48.0
 
   /// The recipe for a pass over `format`'s planes; nil where the pass has to be drawn tap by tap.
   init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size, output: PassOutput) {
@@ -62,7 +63,7 @@ extension PackedSignal {
   /// A picture's plane of four samples a texel, or two, shrunk by whole factors: the second step of a large shrink.
   ///
   /// Each box of the second step is made of whole boxes of the first. What the first step rounds off is at most half a
-  /// code, and so is its mean; with a conversion after that, which makes no code more than 1.2 times as large, the
+  /// code, and so is its mean; with a conversion after that, which makes no difference of codes twice as large, the
   /// result is within one code of a shrink in one step. (A conversion before that might clamp, and what it clamps
   /// would be missing from the mean.)
   public static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)

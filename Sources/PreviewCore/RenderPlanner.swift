@@ -106,8 +106,7 @@ private struct ViewLayout {
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
     let inputs = signals(for: output, conversion).map { input($0, grid) }
-    // A texture of four bytes a texel holds any row; it must hold every row of the frame as well.
-    let isPackable = tuning.packsBoxes && !isFilteredAsRGB && format.size.height <= tuning.maximumTargetSide
+    let isPackable = tuning.packsBoxes && !isFilteredAsRGB && planesFitPacked
     return PlanePass(
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
@@ -115,6 +114,16 @@ private struct ViewLayout {
       conversion: conversion,
       box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size, output: output) : nil,
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
+  }
+
+  /// Whether textures of four bytes a texel hold every plane: larger ones are drawn tap by tap, from bands.
+  private var planesFitPacked: Bool {
+    format.pixelFormat.planes.allSatisfy { plane in
+      let texels = Size(
+        width: (plane.tightBytesPerRow(of: format.size) + 3) / 4, height: plane.texels(of: format.size).height
+      )
+      return max(texels.width, texels.height) <= tuning.maximumTargetSide
+    }
   }
 
   private func conversion(to output: PassOutput) -> ColorConversion {

@@ -63,3 +63,29 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
   #expect(picture.bytes == expected.bytes)
   await renderer.close()
 }
+
+@Test(
+  "rows of too many bytes for a texture of packed texels are drawn from bands",
+  arguments: [PixelFormat.yuyv, .nv12])
+func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
+  let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+  let limit = renderer.tuning.maximumTargetSide
+  // One code everywhere, so that every sample of the picture is known.
+  let format = FrameFormat(pixelFormat, Size(width: limit * 2 + 100, height: 2), color: .jfif)
+  let count = try #require(pixelFormat.tightByteCount(of: format.size))
+  let frame = try Frame(tight: format, bytes: [UInt8](repeating: 128, count: count))
+  let view = ViewConfiguration(width: limit / 4, height: 2, contentMode: .stretch)
+  let plan = try RenderPlanner(tuning: renderer.tuning).plan(
+    format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+  // A packed row of yuyv is half as many texels as the frame is wide, of nv12 a quarter.
+  #expect(plan.views[0].passes.allSatisfy { ($0.box == nil) == (pixelFormat == .yuyv) })
+  let picture = try await renderer.render(frame, plan)[0]
+  #expect(
+    picture.planes.allSatisfy { plane in
+      (0..<plane.size.height).allSatisfy { row in
+        let start = plane.offset + row * plane.bytesPerRow
+        return picture.bytes[start..<start + plane.size.width].allSatisfy { $0 == 128 }
+      }
+    })
+  await renderer.close()
+}

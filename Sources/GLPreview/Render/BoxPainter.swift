@@ -108,7 +108,7 @@ final class BoxPainter {
 
   // MARK: Two steps
 
-  /// A larger drawing of the same, by whole factors.
+  /// A drawing of the same in whole times as many samples, not yet converted.
   private struct Base {
     let target: PooledTarget
     let factors: (x: Int, y: Int)
@@ -116,7 +116,7 @@ final class BoxPainter {
 
   /// Shrinking by more than this in one step fetches too much at once for a fragment of four outputs.
   private static let maximumRatioInOneStep = 6.0
-  /// What is left to the first of two steps.
+  /// What the first of two steps shrinks by, about.
   private static let ratioOfFirstStep = 3.0
 
   /// What a large shrink is made from; nil for the frame itself. Decided by the drawing alone, so that a view does not
