@@ -60,3 +60,18 @@ static const char box_glsl[] = {
 #embed "../../Resources/shaders/include/box.glsl"
 };
 const glp_shader_text glp_box_glsl = {box_glsl, sizeof box_glsl};
+
+static const char words_frag[] = {
+#embed "../../Resources/shaders/words.frag"
+};
+const glp_shader_text glp_words_frag = {words_frag, sizeof words_frag};
+
+static const char turnwords_frag[] = {
+#embed "../../Resources/shaders/turnwords.frag"
+};
+const glp_shader_text glp_turnwords_frag = {turnwords_frag, sizeof turnwords_frag};
+
+static const char words_glsl[] = {
+#embed "../../Resources/shaders/include/words.glsl"
+};
+const glp_shader_text glp_words_glsl = {words_glsl, sizeof words_glsl};

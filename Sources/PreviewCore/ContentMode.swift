@@ -23,10 +23,7 @@ public struct SourceWindow: Sendable, Hashable {
 
   /// `start / denominator` and `length / denominator`, in lowest terms: equal windows are equal values.
   public init(start: Int, length: Int, denominator: Int) {
-    var (divisor, rest) = (denominator, length % denominator)
-    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
-    rest = abs(start) % divisor
-    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+    let divisor = greatestCommonDivisor(greatestCommonDivisor(denominator, length), start)
     self.start = start / divisor
     self.length = length / divisor
     self.denominator = denominator / divisor

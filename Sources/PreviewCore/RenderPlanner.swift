@@ -106,7 +106,7 @@ private struct ViewLayout {
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
     let inputs = signals(for: output, conversion).map { input($0, grid) }
-    let isPackable = tuning.packsBoxes && !isFilteredAsRGB && planesFitPacked
+    let isPackable = tuning.boxes != .none && !isFilteredAsRGB && planesFitPacked
     return PlanePass(
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,

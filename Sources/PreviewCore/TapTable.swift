@@ -138,3 +138,10 @@ func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
   let quotient = numerator / denominator
   return numerator % denominator < 0 ? quotient - 1 : quotient
 }
+
+/// Of two whole numbers, at least one of which is not 0; positive.
+func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
+  var (divisor, rest) = (abs(a), abs(b))
+  while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+  return divisor
+}

@@ -16,5 +16,6 @@ public struct ProgramKey: Sendable, Hashable {
   /// Every program that the tests compile: all that draw tap by tap, and of the others one of each kind and count.
   public static let all: [ProgramKey] =
     ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
-    + [BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true)]
+    + WordVariant.samples.map(\.program)
+    + [BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true), WordVariant.turn]
 }

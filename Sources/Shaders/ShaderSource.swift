@@ -20,10 +20,15 @@ public struct ShaderSource: Sendable, Hashable {
   /// A turned copy.
   public static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
+  /// The same, sixteen bytes at a time.
+  public static let words = unsafe ShaderSource("words.frag", glp_words_frag)
+  /// A turned copy, sixteen bytes at a time.
+  public static let turnWords = unsafe ShaderSource("turnwords.frag", glp_turnwords_frag)
+
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
     ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
-    ShaderSource("box.glsl", glp_box_glsl),
+    ShaderSource("box.glsl", glp_box_glsl), ShaderSource("words.glsl", glp_words_glsl),
     ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
   ]
 
@@ -36,6 +41,12 @@ public struct ShaderSource: Sendable, Hashable {
   private init(_ fileName: String, text: String) {
     self.fileName = fileName
     self.text = text
+  }
+
+  /// The same with the `#version` line of another: shaders of two versions can't be linked.
+  public func withVersion(of other: ShaderSource) -> ShaderSource {
+    let version = other.text.prefix { $0 != "\n" }
+    return ShaderSource(fileName, text: String(version + text.drop(while: { $0 != "\n" })))
   }
 
   /// With every `#include "NAME"` line replaced by that file, which may include others in turn.

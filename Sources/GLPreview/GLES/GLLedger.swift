@@ -5,7 +5,9 @@ internal import Synchronization
 ///
 /// A lock and a dictionary: nothing beside a call of the driver.
 enum GLLedger {
-  enum Kind: Sendable, CaseIterable { case context, texture, framebuffer, pixelBuffer, fence, program }
+  enum Kind: Sendable, CaseIterable {
+    case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, program
+  }
 
   /// What lives in the process; kinds of which there are none are left out.
   static var living: [Kind: Int] {

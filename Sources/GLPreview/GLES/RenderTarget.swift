@@ -10,8 +10,9 @@ struct RenderTarget: ~Copyable {
   private let framebuffer: GLuint
 
   /// Takes a texture over. Its format must be one that can be drawn into: `rgb8ui` and `rg32f` are not, everywhere.
-  /// `second` is the name of a texture for the shader's output at location 1, which must outlive the target.
-  init(_ texture: consuming Texture, second: GLuint? = nil) throws(GLError) {
+  /// `others` are the names of textures for the shader's outputs from location 1 on, at most three, which must outlive
+  /// the target.
+  init(_ texture: consuming Texture, others: [GLuint] = []) throws(GLError) {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
     self.framebuffer = framebuffer
@@ -20,12 +21,14 @@ struct RenderTarget: ~Copyable {
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glFramebufferTexture2D(
       GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_TEXTURE_2D), self.texture.name, 0)
-    if let second {
+    for (index, other) in others.enumerated() {
       glFramebufferTexture2D(
-        GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + 1, GLenum(GL_TEXTURE_2D), second, 0)
-      let attachments = [GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_COLOR_ATTACHMENT0) + 1]
-      unsafe glDrawBuffers(2, attachments)
+        GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(index + 1), GLenum(GL_TEXTURE_2D),
+        other,
+        0)
     }
+    let attachments = (0...others.count).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
+    unsafe glDrawBuffers(GLsizei(attachments.count), attachments)
     let activity = "a \(self.texture.width)x\(self.texture.height) \(self.texture.format) render target"
     let status = glCheckFramebufferStatus(GLenum(GL_FRAMEBUFFER))
     try GLError.check(activity)

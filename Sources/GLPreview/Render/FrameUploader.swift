@@ -25,6 +25,8 @@ final class UploadedFrame {
   private let maximumSide: Int
   private var planes: [PlaneTexture?]
   private var packedPlanes: [PackedPlaneTexture?]
+  private let frameWords: FrameWords
+  private var hasFreshWords = false
   private var freshPlanes: Set<Int> = []
   private var freshPackedPlanes: Set<Int> = []
 
@@ -36,6 +38,7 @@ final class UploadedFrame {
     let isSame = kept?.format == frame.format
     planes = isSame ? kept?.planes ?? [] : descriptions.map { _ in nil }
     packedPlanes = isSame ? kept?.packedPlanes ?? [] : descriptions.map { _ in nil }
+    frameWords = kept?.frameWords ?? FrameWords()
     isInBands = descriptions.contains {
       PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
     }
@@ -48,6 +51,13 @@ final class UploadedFrame {
     planes[index] = texture
     if freshPlanes.insert(index).inserted { try texture.replace(with: frame, frame.planes[index]) }
     return texture
+  }
+
+  /// All planes as words.
+  func words() throws -> FrameWords {
+    if !hasFreshWords { try frameWords.replace(with: frame) }
+    hasFreshWords = true
+    return frameWords
   }
 
   /// A plane in texels of four bytes.

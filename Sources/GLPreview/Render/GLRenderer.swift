@@ -16,24 +16,27 @@ public actor GLRenderer: Renderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
   /// What plans for this renderer must keep to.
-  public nonisolated var tuning: RenderTuning { RenderTuning(maximumTargetSide: device.maximumTextureSize) }
+  public nonisolated let tuning: RenderTuning
 
   /// Opens a context on a new thread.
   ///
-  /// - Parameter device: one that works, as `GPUDevice.choose(_:)` gives it.
+  /// - Parameters:
+  ///   - device: one that works, as `GPUDevice.choose(_:)` gives it.
+  ///   - tuning: how to go about it; what the device does best by default.
   /// - Returns: the renderer.
   /// - Throws: `RenderError` where the driver refuses.
-  public static func open(on device: GPUDevice) async throws -> GLRenderer {
-    try await GLRenderer(on: device)
+  public static func open(on device: GPUDevice, tuning: RenderTuning? = nil) async throws -> GLRenderer {
+    try await GLRenderer(on: device, tuning: tuning ?? device.tuning)
   }
 
   // Not public: Swift 6.3.1 at -O fails with "circular reference" in a module that allocates an actor with an
   // isolated deinit of another module.
-  private init(on device: GPUDevice) async throws {
+  private init(on device: GPUDevice, tuning: RenderTuning) async throws {
     self.device = device
+    self.tuning = tuning
     thread = try GPUThread(named: "glpreview-gl")
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
-    do { state = try GLState(device) } catch { throw RenderError("\(device.name): \(error)") }
+    do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
   }
 
   isolated deinit { state = nil }
@@ -59,23 +62,21 @@ public actor GLRenderer: Renderer {
   }
 }
 
-extension GPUDevice {
-  /// The longest side of a texture, in texels; what every GLES 3.0 device can do where it does not work.
-  fileprivate var maximumTextureSize: Int { driver?.maximumTextureSize ?? 2048 }
-}
-
 /// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
 private struct GLState: ~Copyable {
   private let uploader: FrameUploader
   private let programs = ProgramCache()
   private let tables = TapTextureCache()
   private let geometries = BoxGeometryCache()
+  private let wordGeometries = WordGeometryCache()
   private let targets = TargetPool()
+  private let sumsWords: Bool
   private let context: GLContext
 
-  init(_ device: GPUDevice) throws {
+  init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
     let context = try GLContext(on: GPUDisplay.open(device.platform))
-    uploader = FrameUploader(maximumSide: device.maximumTextureSize)
+    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
+    sumsWords = tuning.boxes == .words
     self.context = context
   }
 
@@ -83,10 +84,15 @@ private struct GLState: ~Copyable {
   borrowing func render(_ frame: Frame, _ plan: RenderPlan) throws -> [Picture] {
     tables.trim()
     geometries.trim()
+    wordGeometries.trim()
     let uploaded = uploader.upload(frame)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     let boxes = BoxPainter(
-      frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
+      TexelBoxes(
+        frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets),
+      sumsWords
+        ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil,
+      for: plan)
     var pictures: [PictureTarget] = []
     defer {
       for target in pictures.map(\.own).joined() { targets.giveBack(target) }

@@ -20,7 +20,7 @@ struct PictureTarget {
         let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
         own.append(target)
         try passes.draw(pass, of: view, into: target)
-        planes.append(DrawnPlane(target: target, output: 0))
+        planes.append(DrawnPlane(target: target, rows: .of(output: 0)))
       }
     }
     self.view = view
@@ -40,14 +40,39 @@ struct PictureTarget {
     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
       for (plane, picturePlane) in zip(planes, picturePlanes) {
         let end = picturePlane.offset + picturePlane.bytesPerRow * picturePlane.size.height
-        try unsafe plane.target.target.read(
+        try unsafe plane.read(
           into: UnsafeMutableRawBufferPointer(
             rebasing: UnsafeMutableRawBufferPointer(memory)[picturePlane.offset..<end]),
-          bytesPerRow: picturePlane.bytesPerRow, attachment: plane.output)
+          picturePlane)
       }
       initialized = count
     }
     return Picture(size: view.size, format: view.format, planes: picturePlanes, bytes: bytes)
+  }
+}
+
+extension DrawnPlane {
+  /// Copies all rows to `memory`, which is the plane's.
+  @unsafe fileprivate func read(
+    into memory: UnsafeMutableRawBufferPointer, _ plane: PicturePlane
+  ) throws(GLError) {
+    switch rows {
+    case .of(let output):
+      try unsafe target.target.read(
+        into: memory, bytesPerRow: plane.bytesPerRow,
+        TexelRegion(x: 0, y: 0, width: target.description.width, height: plane.size.height),
+        attachment: output)
+    case .interleaved(let skipped):
+      for first in 0..<min(4, plane.size.height) {
+        let output = (first + skipped) % 4
+        let region = TexelRegion(
+          x: 0, y: (first + skipped) / 4, width: target.description.width,
+          height: (plane.size.height - first + 3) / 4)
+        try unsafe target.target.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: memory[(first * plane.bytesPerRow)...]),
+          bytesPerRow: plane.bytesPerRow * 4, region, attachment: output)
+      }
+    }
   }
 }
 

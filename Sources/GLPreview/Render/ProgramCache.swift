@@ -6,7 +6,8 @@ final class Program {
   let shader: ShaderProgram
 
   init(_ key: ProgramKey) throws(ShaderError) {
-    let (vertex, fragment) = (ShaderSource.fullscreen, key.fragment.withIncludes)
+    let fragment = key.fragment.withIncludes
+    let vertex = ShaderSource.fullscreen.withVersion(of: fragment)
     shader = try ShaderProgram(
       vertex: ShaderText(fileName: vertex.fileName, text: vertex.text),
       fragment: ShaderText(fileName: fragment.fileName, text: fragment.text),

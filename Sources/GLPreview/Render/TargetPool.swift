@@ -5,14 +5,14 @@ struct TargetDescription: Hashable {
   let format: TextureFormat
   let width: Int
   let height: Int
-  /// Whether a pass writes two outputs of this format and size at once.
-  let isDouble: Bool
+  /// How many outputs of this format and size a pass writes at once: 1...4.
+  let outputs: Int
 
-  init(_ format: TextureFormat, width: Int, height: Int, isDouble: Bool = false) {
+  init(_ format: TextureFormat, width: Int, height: Int, outputs: Int = 1) {
     self.format = format
     self.width = width
     self.height = height
-    self.isDouble = isDouble
+    self.outputs = outputs
   }
 }
 
@@ -20,25 +20,30 @@ struct TargetDescription: Hashable {
 final class PooledTarget {
   let description: TargetDescription
   let target: RenderTarget
-  private let second: Texture?
+  private let others: [OtherTexture]
+
+  /// A texture that can be kept in an array.
+  private final class OtherTexture {
+    let texture: Texture
+
+    init(_ texture: consuming Texture) { self.texture = texture }
+  }
 
   init(_ description: TargetDescription) throws(GLError) {
     self.description = description
     let (width, height) = (description.width, description.height)
     let first = try Texture(description.format, width: width, height: height)
-    guard description.isDouble else {
-      second = nil
-      target = try RenderTarget(first)
-      return
+    var others: [OtherTexture] = []
+    for _ in 1..<description.outputs {
+      others.append(OtherTexture(try Texture(description.format, width: width, height: height)))
     }
-    let other = try Texture(description.format, width: width, height: height)
-    target = try RenderTarget(first, second: other.name)
-    second = .some(other)
+    target = try RenderTarget(first, others: others.map { $0.texture.name })
+    self.others = others
   }
 
-  /// Makes output 0 or 1 what the sampler of texture unit `unit` reads.
+  /// Makes an output what the sampler of texture unit `unit` reads.
   func bind(_ output: Int, unit: Int) {
-    if output == 0 { target.texture.bind(unit: unit) } else { second?.bind(unit: unit) }
+    if output == 0 { target.texture.bind(unit: unit) } else { others[output - 1].texture.bind(unit: unit) }
   }
 }
 

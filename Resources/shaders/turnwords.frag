@@ -1,0 +1,47 @@
+#version 320 es
+// A copy of a plane that stands sixteen samples to a texel, rows for columns, and either in reverse. A fragment makes sixteen
+// columns of four rows: row 4k + i of the copy is row k of output i. Where the source's columns run backwards they are
+// counted from the end of its last word, so that the copy's first rows may lie beyond the source.
+precision highp float;
+precision highp int;
+
+uniform highp usampler2D source;
+uniform ivec2 sourceSize;  // columns of words, rows
+uniform bvec2 flips;       // along the source's columns and rows
+
+layout(location = 0) out uvec4 row0;
+layout(location = 1) out uvec4 row1;
+layout(location = 2) out uvec4 row2;
+layout(location = 3) out uvec4 row3;
+
+uvec4 four(uvec4 words) {
+  return uvec4(
+    words.x & 255u | (words.y & 255u) << 8 | (words.z & 255u) << 16 | words.w << 24,
+    words.x >> 8 & 255u | words.y & 0xff00u | (words.z & 0xff00u) << 8 | (words.w & 0xff00u) << 16,
+    words.x >> 16 & 255u | words.y >> 8 & 0xff00u | words.z & 0xff0000u | (words.w & 0xff0000u) << 8,
+    words.x >> 24 | words.y >> 16 & 0xff00u | words.z >> 8 & 0xff0000u | words.w & 0xff000000u);
+}
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+  int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
+  uvec4 rows[4];
+  for (int quad = 0; quad < 4; ++quad) {
+    uvec4 words;
+    for (int index = 0; index < 4; ++index) {
+      int row = min(place.x * 16 + quad * 4 + index, sourceSize.y - 1);
+      uvec4 fetched = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0);
+      words[index] = (column & 2) == 0 ? ((column & 1) == 0 ? fetched.x : fetched.y) : ((column & 1) == 0 ? fetched.z : fetched.w);
+    }
+    uvec4 turned = four(words);
+    if (flips.x) turned = turned.wzyx;
+    rows[0][quad] = turned.x;
+    rows[1][quad] = turned.y;
+    rows[2][quad] = turned.z;
+    rows[3][quad] = turned.w;
+  }
+  row0 = rows[0];
+  row1 = rows[1];
+  row2 = rows[2];
+  row3 = rows[3];
+}

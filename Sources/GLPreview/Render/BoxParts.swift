@@ -1,0 +1,33 @@
+// A drawing in parts: the groups of outputs whose boxes lie within the crop, and those whose boxes may reach over its edges.
+internal import PreviewCore
+
+extension Rectangle {
+  /// `interior` and the strips around it, in the order in which they are drawn; none without texels.
+  func parts(interior: Rectangle) -> [(region: TexelRegion, isInterior: Bool)] {
+    ([(interior, true)] + strips(around: interior).map { ($0, false) })
+      .filter { part, _ in part.width > 0 && part.height > 0 }
+      .map { part, isInterior in
+        (TexelRegion(x: part.x, y: part.y, width: part.width, height: part.height), isInterior)
+      }
+  }
+
+  /// What lies in both; of no size where nothing does.
+  func intersection(_ other: Rectangle) -> Rectangle {
+    let (left, top) = (max(x, other.x), max(y, other.y))
+    let right = max(left, min(x + width, other.x + other.width))
+    let bottom = max(top, min(y + height, other.y + other.height))
+    return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
+  }
+
+  /// What is left of it without `inner`: above, below, left and right.
+  private func strips(around inner: Rectangle) -> [Rectangle] {
+    guard inner.width > 0, inner.height > 0 else { return [self] }
+    let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
+    return [
+      Rectangle(x: x, y: y, width: width, height: inner.y - y),
+      Rectangle(x: x, y: bottom, width: width, height: y + height - bottom),
+      Rectangle(x: x, y: inner.y, width: inner.x - x, height: inner.height),
+      Rectangle(x: right, y: inner.y, width: x + width - right, height: inner.height),
+    ]
+  }
+}

@@ -1,0 +1,96 @@
+// Boxes sixteen bytes at a time, from a buffer of words: two and a half times as fast as texels on software renderers.
+internal import PreviewCore
+internal import Shaders
+
+/// Draws into targets that hold sixteen samples, or four pixels, in a texel.
+struct WordBoxes {
+  let frame: UploadedFrame
+  let programs: ProgramCache
+  let geometries: WordGeometryCache
+  let targets: TargetPool
+
+  /// A drawing, from the frame or from its first step; nil where boxes don't repeat as they must. With `keepingCodes`
+  /// the target has twice the outputs: then the same before its conversion.
+  func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?, keepingCodes: Bool) throws -> PooledTarget? {
+    guard base.map({ $0.target.description.format == .rgba32ui }) ?? true else { return nil }
+    let outputsPerGroup = drawing.output == .pixels ? 4 : 16
+    let read = base.map { [drawing.signal(shrinkingBy: $0.factors)] } ?? drawing.signals
+    let signals = read.compactMap { geometries.geometry($0, outputsPerGroup: outputsPerGroup) }
+    guard signals.count == read.count else { return nil }
+    let target = try targets.take(
+      TargetDescription(
+        .rgba32ui, width: (drawing.size.width + outputsPerGroup - 1) / outputsPerGroup,
+        height: drawing.size.height,
+        outputs: (drawing.output == .twoPlanes ? 2 : 1) * (keepingCodes ? 2 : 1)))
+    let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
+    let interior = signals.reduce(whole) { $0.intersection($1.interior(rows: drawing.size.height)) }
+    for (region, isInterior) in whole.parts(interior: interior) {
+      let program = try prepare(
+        drawing, signals, from: base, isInterior: isInterior, keepingCodes: keepingCodes)
+      target.target.begin(region)
+      program.shader.drawTriangle()
+      try GLError.check("drawing \(drawing.output) of \(drawing.size)")
+    }
+    return target
+  }
+
+  private func prepare(
+    _ drawing: BoxDrawing, _ signals: [WordGeometry], from base: BoxPainter.Base?, isInterior: Bool,
+    keepingCodes: Bool
+  ) throws -> Program {
+    let chroma = signals.first { $0.signal.signal == .chroma }
+    let isApart = base != nil || Set(chroma?.signal.components.map(\.plane) ?? []).count > 1
+    let variant = WordVariant(
+      luma: signals.first { $0.signal.signal == .luma }?.packing, chroma: chroma?.packing,
+      isChromaApart: chroma != nil && isApart, readsPicture: base != nil,
+      reversesColumns: drawing.flips.flipsX, reachesOver: !isInterior, output: drawing.output,
+      writesCodes: keepingCodes)
+    let program = try programs.program(variant.program)
+    program.shader.use()
+    var units = UnitCounter()
+    for signal in signals { try bind(signal, from: base, program, &units) }
+    for (name, row) in drawing.conversionRows { program.shader.set(name, row) }
+    return program
+  }
+
+  private func bind(
+    _ boxes: WordGeometry, from base: BoxPainter.Base?, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
+    let signal = boxes.signal
+    let name = signal.signal.rawValue
+    for (sampler, component) in zip(signal.signal == .luma ? ["luma"] : ["cb", "cr"], signal.components) {
+      guard program.shader.has("\(sampler)Words") else { continue }
+      let unit = units.next(for: "\(sampler)Words", in: program)
+      if let base {
+        base.target.bind(base.firstOutput + component.plane, unit: unit)
+        program.shader.set("\(sampler)Store", SIMD2(0, Int32(base.target.description.width)))
+      } else {
+        let words = try frame.words()
+        words.bind(unit: unit)
+        let plane = words.planes[component.plane]
+        program.shader.set(
+          "\(sampler)Store", SIMD2(Int32(plane.firstTexel), Int32(plane.texelsPerRow)))
+      }
+    }
+    let (columns, rows, step) = (boxes.columns, boxes.rows, boxes.step)
+    let (across, down) = (signal.columns.source.samples, signal.rows.source.samples)
+    program.shader.set(
+      "\(name)Groups", SIMD2(Int32(columns.firstSample * step), Int32(columns.samplesPerGroup * step)))
+    program.shader.set(
+      "\(name)Rows",
+      SIMD4(Int32(rows.start), Int32(rows.step), Int32(down.lowerBound), Int32(down.upperBound)))
+    program.shader.set(
+      "\(name)Span",
+      SIMD3(
+        Int32(across.lowerBound - columns.firstSample), Int32(across.upperBound - columns.firstSample),
+        Int32(columns.samplesPerGroup)))
+  }
+}
+
+extension WordGeometry {
+  /// The groups whose boxes lie within the crop, of all rows: rows beyond it are held at its edge everywhere.
+  fileprivate func interior(rows: Int) -> Rectangle {
+    Rectangle(x: columns.interior.lowerBound, y: 0, width: columns.interior.count, height: rows)
+  }
+}

@@ -1,0 +1,88 @@
+// Where boxes lie whose places repeat: what a renderer needs that sums up sixteen bytes of a row at a time.
+
+/// Boxes along rows, several outputs together, each group a whole number of samples further on than the one before.
+public struct WordColumns: Sendable, Equatable {
+  /// The first sample that group 0 stands on; may lie before the plane.
+  public let firstSample: Int
+  /// From a group to the next; negative where the map runs backwards.
+  public let samplesPerGroup: Int
+  /// Where a group's leftmost box begins, in sixteenths of a sample from the group's first.
+  public let start: Int
+  /// The width of a box, in sixteenths of a sample.
+  public let width: Int
+  /// Samples that a group stands on.
+  public let sampleCount: Int
+  /// Groups of a row; the last may be partly beyond the target.
+  public let groupCount: Int
+  /// The groups whose boxes lie within the crop; the others reach over its edge.
+  public let interior: Range<Int>
+
+  /// Evaluates a map.
+  ///
+  /// - Returns: nil where it is not of boxes, or their places are not whole sixteenths, or do not repeat.
+  public init?(_ map: SamplingMap, outputsPerGroup: Int) {
+    let unit = map.denominator
+    guard map.kernel == .box, 16 * map.ratio % unit == 0, outputsPerGroup * map.ratio % unit == 0 else {
+      return nil
+    }
+    /// Where the box of an output begins, times `unit`.
+    func boxStart(_ output: Int) -> Int { map.position(of: output) - map.ratio / 2 }
+    let isReversed = map.source.isReversed
+    let leftmost = boxStart(isReversed ? outputsPerGroup - 1 : 0)
+    firstSample = floorDivide(leftmost, by: unit)
+    let fraction = 16 * (leftmost - firstSample * unit)
+    guard fraction % unit == 0 else { return nil }
+    start = fraction / unit
+    width = 16 * map.ratio / unit
+    let perGroup = outputsPerGroup * map.ratio / unit
+    samplesPerGroup = isReversed ? -perGroup : perGroup
+    sampleCount = (start + outputsPerGroup * width + 15) / 16
+    let outputs = map.output.sampleCount
+    groupCount = (outputs + outputsPerGroup - 1) / outputsPerGroup
+    let (lowest, highest) = (map.source.samples.lowerBound * unit, (map.source.samples.upperBound + 1) * unit)
+    let inside = (0..<groupCount).filter { group in
+      let first = group * outputsPerGroup
+      let last = min(first + outputsPerGroup, outputs) - 1
+      return boxStart(isReversed ? last : first) >= lowest
+        && boxStart(isReversed ? first : last) + map.ratio <= highest
+    }
+    // The inside of a span has no holes.
+    interior = inside.first.map { $0..<$0 + inside.count } ?? 0..<0
+  }
+}
+
+/// Boxes along columns, whose weights are whole numbers of a common unit.
+public struct WordRows: Sendable, Equatable {
+  /// Parts of a row that all boxes begin and end at.
+  public let unit: Int
+  /// The height of a box, in parts: the sum of its rows' weights.
+  public let height: Int
+  /// Where the box of row 0 begins, in parts.
+  public let start: Int
+  /// From a box to the next, in parts; negative where the map runs backwards.
+  public let step: Int
+  /// Rows that a box stands on, at most.
+  public let rowCount: Int
+
+  /// Bytes that are summed up in sixteen bits can have weights of this sum: 257 * 255 = 65535.
+  public static let maximumHeight = 257
+
+  /// Evaluates a map.
+  ///
+  /// - Returns: nil where it is not of boxes, or their weights' sum does not fit.
+  public init?(_ map: SamplingMap) {
+    guard map.kernel == .box else { return nil }
+    let first = map.position(of: 0) - map.ratio / 2
+    let common = greatestCommonDivisor(greatestCommonDivisor(map.ratio, map.denominator), first)
+    unit = map.denominator / common
+    height = map.ratio / common
+    guard height <= WordRows.maximumHeight else { return nil }
+    start = first / common
+    step = map.source.isReversed ? -height : height
+    let (unit, height, start, step) = (unit, height, start, step)
+    rowCount = (0..<map.output.sampleCount).reduce(1) { most, output in
+      let top = start + output * step
+      return max(most, floorDivide(top + height - 1, by: unit) - floorDivide(top, by: unit) + 1)
+    }
+  }
+}

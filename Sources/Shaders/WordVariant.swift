@@ -1,0 +1,134 @@
+// The shaders that sum up sixteen bytes at a time, and what they are specialised for.
+
+/// A specialisation of the words shader.
+public struct WordVariant: Sendable, Hashable {
+  /// How a signal's samples stand in texels of sixteen bytes, and where boxes lie among them.
+  public struct Packing: Sendable, Hashable {
+    /// Texels of a row that hold the boxes of a group of outputs.
+    public let texels: Int
+    /// The bits of a byte's place in its texel that differ from group to group.
+    public let shifts: Int
+    /// Samples that a group stands on.
+    public let samples: Int
+    /// Bytes from a sample of a component to the next.
+    public let step: Int
+    /// For each component of the signal the byte that holds the group's first sample.
+    public let firstBytes: [Int]
+    /// Where a group's first box begins and how wide a box is, in sixteenths of a sample.
+    public let columns: SIMD2<Int>
+    /// Rows that a box stands on, parts of a row, and the box's height in parts.
+    public let rows: SIMD3<Int>
+
+    /// A packing as given.
+    public init(
+      texels: Int, shifts: Int, samples: Int, step: Int, firstBytes: [Int], columns: SIMD2<Int>,
+      rows: SIMD3<Int>
+    ) {
+      self.texels = texels
+      self.shifts = shifts
+      self.samples = samples
+      self.step = step
+      self.firstBytes = firstBytes
+      self.columns = columns
+      self.rows = rows
+    }
+
+    fileprivate func defines(_ signal: String, _ components: [String]) -> [String] {
+      [
+        "\(signal)_TEXELS \(texels)", "\(signal)_SHIFTS \(shifts)", "\(signal)_SAMPLES \(samples)",
+        "\(signal)_STEP \(step)", "\(signal)_START \(columns.x)", "\(signal)_WIDTH \(columns.y)",
+        "\(signal)_ROWS \(rows.x)", "\(signal)_UNIT \(rows.y)", "\(signal)_HEIGHT \(rows.z)",
+      ] + zip(components, firstBytes).map { "\($0)_BYTE \($1)" }
+    }
+  }
+
+  /// How Y' is read; nil where it is not.
+  public let luma: Packing?
+  /// How Cb and Cr are read; nil where they are not.
+  public let chroma: Packing?
+  /// Cb and Cr stand in buffers or textures of their own, or in places of their own of one buffer.
+  public let isChromaApart: Bool
+  /// Words come from a texture that was drawn before, not from a buffer.
+  public let readsPicture: Bool
+  /// Outputs run against the samples.
+  public let reversesColumns: Bool
+  /// Boxes may reach over the crop's edges.
+  public let reachesOver: Bool
+  /// What is written.
+  public let output: BoxVariant.Output
+  /// The same is written before its conversion too.
+  public let writesCodes: Bool
+
+  /// A variant.
+  public init(
+    luma: Packing?, chroma: Packing?, isChromaApart: Bool, readsPicture: Bool = false,
+    reversesColumns: Bool = false, reachesOver: Bool = false, output: BoxVariant.Output,
+    writesCodes: Bool = false
+  ) {
+    self.luma = luma
+    self.chroma = chroma
+    self.isChromaApart = isChromaApart
+    self.readsPicture = readsPicture
+    self.reversesColumns = reversesColumns
+    self.reachesOver = reachesOver
+    self.output = output
+    self.writesCodes = writesCodes
+  }
+
+  /// The program.
+  public var program: ProgramKey {
+    var defines: [String] = []
+    if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
+    if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
+    if isChromaApart { defines.append("CHROMA_IS_APART 1") }
+    if readsPicture { defines.append("READS_PICTURE 1") }
+    if reversesColumns { defines.append("REVERSES_COLUMNS 1") }
+    if reachesOver { defines.append("REACHES_OVER 1") }
+    if writesCodes { defines.append("WRITES_CODES 1") }
+    switch output {
+    case .plane: break
+    case .twoPlanes: defines.append("WRITES_TWO_PLANES 1")
+    case .pixels: defines.append("WRITES_PIXELS 1")
+    }
+    return ProgramKey(.words, defines)
+  }
+
+  /// The copy that turns planes.
+  public static let turn = ProgramKey(.turnWords, [])
+
+  /// A part of all variants that holds each shader text at least once.
+  public static let samples: [WordVariant] = {
+    let thirds = Packing(
+      texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 48], rows: [3, 1, 3])
+    let pairs = Packing(
+      texels: 7, shifts: 0, samples: 49, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
+    let uneven = Packing(
+      texels: 5, shifts: 14, samples: 54, step: 1, firstBytes: [1], columns: [0, 54], rows: [5, 8, 27])
+    let planes = Packing(
+      texels: 2, shifts: 15, samples: 17, step: 1, firstBytes: [0, 0], columns: [8, 16], rows: [2, 2, 2])
+    let pixelLuma = Packing(
+      texels: 2, shifts: 8, samples: 24, step: 1, firstBytes: [0], columns: [0, 96], rows: [6, 1, 6])
+    let pixelChroma = Packing(
+      texels: 3, shifts: 8, samples: 13, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
+    return [false, true].flatMap { reachesOver in
+      [
+        WordVariant(
+          luma: thirds, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
+        WordVariant(
+          luma: uneven, chroma: nil, isChromaApart: false, reversesColumns: true, reachesOver: reachesOver,
+          output: .plane, writesCodes: true),
+        WordVariant(
+          luma: nil, chroma: pairs, isChromaApart: false, reachesOver: reachesOver, output: .twoPlanes,
+          writesCodes: true),
+        WordVariant(
+          luma: nil, chroma: planes, isChromaApart: true, readsPicture: true, reachesOver: reachesOver,
+          output: .twoPlanes),
+        WordVariant(
+          luma: thirds, chroma: planes, isChromaApart: true, reachesOver: reachesOver, output: .plane),
+        WordVariant(
+          luma: pixelLuma, chroma: pixelChroma, isChromaApart: false, reversesColumns: reachesOver,
+          reachesOver: reachesOver, output: .pixels),
+      ]
+    }
+  }()
+}
