@@ -49,17 +49,26 @@ public struct ShaderSource: Sendable, Hashable {
     return ShaderSource(fileName, text: String(version + text.drop(while: { $0 != "\n" })))
   }
 
+  /// The file whose name stands in quotation marks.
+  private static func source(namedIn line: Substring.UTF8View) -> ShaderSource? {
+    let words = line.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+    return words.count < 2 ? nil : included.first { $0.fileName.utf8.elementsEqual(words[1]) }
+  }
+
   /// With every `#include "NAME"` line replaced by that file, which may include others in turn.
   ///
   /// GLSL ES has no such line. A name that is not there is left as it stands, for the compiler to refuse.
   public var withIncludes: ShaderSource {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-      let words = line.split(separator: "\"")
-      guard line.hasPrefix("#include "), words.count >= 2,
-        let source = ShaderSource.included.first(where: { $0.fileName == words[1] })
-      else { return String(line) }
-      return source.withIncludes.text
+    // Bytes, not characters, which Unicode makes dear: this is done for each program of each run.
+    var bytes: [UInt8] = []
+    for line in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      if line.starts(with: "#include ".utf8), let source = ShaderSource.source(namedIn: line) {
+        bytes += source.withIncludes.text.utf8
+      } else {
+        bytes += line
+      }
+      bytes.append(UInt8(ascii: "\n"))
     }
-    return ShaderSource(fileName, text: lines.joined(separator: "\n"))
+    return ShaderSource(fileName, text: String(decoding: bytes.dropLast(), as: UTF8.self))
   }
 }
