@@ -58,7 +58,8 @@ struct GLCapabilities: Sendable, Equatable {
     return Int(value)
   }
 
-  @unsafe private static func text(_ bytes: UnsafePointer<GLubyte>?) -> String {
+  /// A copy of what OpenGL says.
+  @unsafe static func text(_ bytes: UnsafePointer<GLubyte>?) -> String {
     guard let bytes = unsafe bytes else { return "" }
     return unsafe String(cString: bytes)
   }

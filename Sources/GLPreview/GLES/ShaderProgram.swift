@@ -6,28 +6,28 @@ internal import CGLES
 /// Setters act on the program in use: call `use()` before. A uniform that the compiler found no use for is passed over.
 /// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
 struct ShaderProgram: ~Copyable {
+  /// Where the driver has a program from.
+  enum Origin { case sources, binary }
+
+  let origin: Origin
   private let name: GLuint
   private let locations: [String: GLint]
 
-  /// Compiles and links. `defines` go in after the `#version` line; lines keep their numbers.
-  init(vertex: ShaderText, fragment: ShaderText, defines: [ShaderDefine] = []) throws(ShaderError) {
-    let vertexShader = try Self.compile(GLenum(GL_VERTEX_SHADER), vertex, defines)
-    defer { glDeleteShader(vertexShader) }
-    let fragmentShader = try Self.compile(GLenum(GL_FRAGMENT_SHADER), fragment, defines)
-    defer { glDeleteShader(fragmentShader) }
-    let program = glCreateProgram()
-    glAttachShader(program, vertexShader)
-    glAttachShader(program, fragmentShader)
-    glLinkProgram(program)
-    guard Self.value(GL_LINK_STATUS, of: program) == GL_TRUE else {
-      let log = Self.log(of: program)
-      glDeleteProgram(program)
-      throw ShaderError(
-        step: .linking, fileNames: [vertex.fileName, fragment.fileName], defines: defines, log: log,
-        sourceLine: nil)
+  /// Compiles and links, or takes what `binaries` kept of the same at an earlier time, and keeps it there.
+  ///
+  /// `defines` go in after the `#version` line; lines keep their numbers.
+  init(
+    vertex: ShaderText, fragment: ShaderText, defines: [ShaderDefine] = [],
+    binaries: ProgramBinaryCache? = nil
+  ) throws(ShaderError) {
+    let key = binaries?.key(for: [vertex, fragment].map { Self.source($0.text, defines) })
+    if let key, let binary = binaries?.binary(for: key), let program = Self.program(from: binary) {
+      (name, origin) = (program, .binary)
+    } else {
+      (name, origin) = (try Self.link(vertex, fragment, defines, isKept: key != nil), .sources)
+      if let key, let binary = Self.binary(of: name) { binaries?.keep(binary, for: key) }
     }
-    name = program
-    locations = Self.locations(in: program)
+    locations = Self.locations(in: name)
     GLLedger.add(.program)
   }
 
@@ -84,6 +84,53 @@ struct ShaderProgram: ~Copyable {
 
   /// OpenGL passes over the location -1.
   private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }
+
+  private static func link(
+    _ vertex: ShaderText, _ fragment: ShaderText, _ defines: [ShaderDefine], isKept: Bool
+  ) throws(ShaderError) -> GLuint {
+    let vertexShader = try compile(GLenum(GL_VERTEX_SHADER), vertex, defines)
+    defer { glDeleteShader(vertexShader) }
+    let fragmentShader = try compile(GLenum(GL_FRAGMENT_SHADER), fragment, defines)
+    defer { glDeleteShader(fragmentShader) }
+    let program = glCreateProgram()
+    glAttachShader(program, vertexShader)
+    glAttachShader(program, fragmentShader)
+    if isKept { glProgramParameteri(program, GLenum(GL_PROGRAM_BINARY_RETRIEVABLE_HINT), GL_TRUE) }
+    glLinkProgram(program)
+    guard value(GL_LINK_STATUS, of: program) == GL_TRUE else {
+      let log = log(of: program)
+      glDeleteProgram(program)
+      throw ShaderError(
+        step: .linking, fileNames: [vertex.fileName, fragment.fileName], defines: defines, log: log,
+        sourceLine: nil)
+    }
+    return program
+  }
+
+  /// Nil where the driver refuses it, as it may for any reason, such as an update of itself.
+  private static func program(from binary: ProgramBinary) -> GLuint? {
+    let program = glCreateProgram()
+    unsafe glProgramBinary(program, binary.format, binary.bytes, GLsizei(binary.bytes.count))
+    guard value(GL_LINK_STATUS, of: program) == GL_TRUE else {
+      glDeleteProgram(program)
+      // What it flagged is no error of ours.
+      try? GLError.check("")
+      return nil
+    }
+    return program
+  }
+
+  /// Nil where the driver has none to give.
+  private static func binary(of program: GLuint) -> ProgramBinary? {
+    let capacity = value(GL_PROGRAM_BINARY_LENGTH, of: program)
+    guard capacity > 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(capacity))
+    var length: GLsizei = 0
+    var format: GLenum = 0
+    unsafe glGetProgramBinary(program, capacity, &length, &format, &bytes)
+    guard (try? GLError.check("")) != nil, (1...capacity).contains(length) else { return nil }
+    return ProgramBinary(format: format, bytes: Array(bytes.prefix(Int(length))))
+  }
 
   private static func compile(
     _ stage: GLenum, _ shader: ShaderText, _ defines: [ShaderDefine]

@@ -65,7 +65,7 @@ public actor GLRenderer: Renderer {
 /// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
 private struct GLState: ~Copyable {
   private let uploader: FrameUploader
-  private let programs = ProgramCache()
+  private let programs: ProgramCache
   private let tables = TapTextureCache()
   private let geometries = BoxGeometryCache()
   private let wordGeometries = WordGeometryCache()
@@ -75,6 +75,7 @@ private struct GLState: ~Copyable {
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
     let context = try GLContext(on: GPUDisplay.open(device.platform))
+    programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
     sumsWords = tuning.boxes == .words
     self.context = context

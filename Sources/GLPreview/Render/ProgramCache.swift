@@ -5,7 +5,7 @@ internal import Shaders
 final class Program {
   let shader: ShaderProgram
 
-  init(_ key: ProgramKey) throws(ShaderError) {
+  init(_ key: ProgramKey, _ binaries: ProgramBinaryCache? = nil) throws(ShaderError) {
     let fragment = key.fragment.withIncludes
     let vertex = ShaderSource.fullscreen.withVersion(of: fragment)
     shader = try ShaderProgram(
@@ -14,17 +14,21 @@ final class Program {
       defines: key.defines.map { define in
         let words = define.split(separator: " ", maxSplits: 1)
         return ShaderDefine(String(words[0]), words.count > 1 ? String(words[1]) : "1")
-      })
+      }, binaries: binaries)
   }
 }
 
 /// Every program that was asked for: there are only as many as the catalogue has.
 final class ProgramCache {
   private var programs: [ProgramKey: Program] = [:]
+  private let binaries: ProgramBinaryCache?
+
+  /// `binaries` is where programs of earlier runs are; nil where none are kept.
+  init(_ binaries: ProgramBinaryCache?) { self.binaries = binaries }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program {
     if let program = programs[key] { return program }
-    let program = try Program(key)
+    let program = try Program(key, binaries)
     programs[key] = program
     return program
   }

@@ -1,0 +1,67 @@
+// The fingerprint of bytes: names what is cached, and tells what was cut or changed on the disk.
+
+/// SHA-256 (FIPS 180-4).
+///
+/// A cryptographic sum where a short one would find cut files as well: it is also what a program's sources are known by,
+/// and of those no two may ever be taken for one another. A key and a check of some ten kilobytes take 0.1 ms.
+struct SHA256 {
+  private var state: [UInt32] = [
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+  ]
+
+  /// The 32 bytes of the sum over `bytes`.
+  static func sum(of bytes: [UInt8]) -> [UInt8] {
+    var sum = SHA256()
+    let whole = bytes.count / 64 * 64
+    for start in stride(from: 0, to: whole, by: 64) { sum.add(bytes, at: start) }
+    var last = Array(bytes[whole...]) + [0x80]
+    last += [UInt8](repeating: 0, count: (120 - last.count) % 64)
+    last += (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(bytes.count) * 8) >> UInt64(56 - 8 * $0)) }
+    for start in stride(from: 0, to: last.count, by: 64) { sum.add(last, at: start) }
+    return sum.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) }
+    }
+  }
+
+  /// A block of 64 bytes.
+  private mutating func add(_ bytes: [UInt8], at start: Int) {
+    var words = InlineArray<64, UInt32>(repeating: 0)
+    for index in 0..<16 {
+      for byte in 0..<4 { words[index] = words[index] << 8 | UInt32(bytes[start + 4 * index + byte]) }
+    }
+    for index in 16..<64 {
+      let (a, b) = (words[index - 15], words[index - 2])
+      let small = a.turned(7) ^ a.turned(18) ^ a >> 3
+      let large = b.turned(17) ^ b.turned(19) ^ b >> 10
+      words[index] = words[index - 16] &+ small &+ words[index - 7] &+ large
+    }
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    for index in 0..<64 {
+      let mixed = e.turned(6) ^ e.turned(11) ^ e.turned(25)
+      let chosen = e & f ^ ~e & g
+      let first = h &+ mixed &+ chosen &+ Self.constants[index] &+ words[index]
+      let majority = a & b ^ a & c ^ b & c
+      let second = (a.turned(2) ^ a.turned(13) ^ a.turned(22)) &+ majority
+      (h, g, f, e) = (g, f, e, d &+ first)
+      (d, c, b, a) = (c, b, a, first &+ second)
+    }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+  }
+
+  /// The first 32 bits of the fractions of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2).
+  private static let constants: [UInt32] = [
+    0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+    0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+    0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+    0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+    0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+    0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+    0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+    0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+  ]
+}
+
+extension UInt32 {
+  /// With its bits moved round to the right.
+  fileprivate func turned(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
+}
