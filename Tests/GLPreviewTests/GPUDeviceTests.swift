@@ -47,6 +47,16 @@ import Testing
     #expect(await thread.leftovers() == [:])
   }
 
+  @Test("a device tried for drawing leaves one context, and only to its own display")
+  func probeForDrawing() async throws {
+    let thread = try ProbeThread()
+    for (tried, taken) in await thread.handedOver() {
+      #expect(tried == [.context: 1])
+      #expect(taken == [:])
+    }
+    #expect(await thread.leftovers() == [:])
+  }
+
   private actor ProbeThread {
     private let thread: GPUThread
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
@@ -55,6 +65,22 @@ import Testing
     func leftovers() -> [GLLedger.Kind: Int] {
       _ = DeviceSearch.ofThisMachine(DeviceProbe.probe).list()
       return GLLedger.livingOnThisThread
+    }
+
+    /// What lives after each device that works was tried, and after another one's display took up what was left.
+    func handedOver() -> [([GLLedger.Kind: Int], [GLLedger.Kind: Int])] {
+      let working = DeviceCandidate.all(renderNodes: []).filter { DeviceProbe.probe($0).driver != nil }
+      return zip(working, working.dropFirst() + working.prefix(1)).map { candidate, other in
+        // The one before it ends, though nobody has taken it up.
+        for each in working { _ = DeviceProbe.probeForDrawing(each) }
+        _ = DeviceProbe.probeForDrawing(candidate)
+        let tried = GLLedger.livingOnThisThread
+        if let display = try? GPUDisplay.open(other.platform), let parked = GLContext.parked(on: display) {
+          #expect(candidate == other, "\(other) took up the context of \(candidate)")
+          _ = consume parked
+        }
+        return (tried, GLLedger.livingOnThisThread)
+      }
     }
   }
 

@@ -1,37 +1,74 @@
 // Whether a device works: it draws a pixel and reads it back.
 
-/// Tries candidates out, on the calling thread, and leaves no context behind.
+/// Tries candidates out, on the calling thread.
 enum DeviceProbe {
-  /// What came of it, as a device that works or as one that says why not.
+  /// What came of it, as a device that works or as one that says why not. Leaves no context behind.
   static func probe(_ candidate: DeviceCandidate) -> GPUDevice {
-    do {
+    device(candidate) {
+      let context = try GLContext(on: GPUDisplay.open(candidate.platform))
+      return try withExtendedLifetime(context) {
+        try drawPixel(nil)
+        return try driver(of: candidate.platform)
+      }
+    }
+  }
+
+  /// The same for a thread that is about to draw on the device: the last one's context is left parked, and programs that
+  /// were kept are not compiled again.
+  ///
+  /// What EGL itself calls software is tried by a clear. Nothing better would come after it, so the trial decides nothing
+  /// but what an error says, and there a program takes 20 ms to compile that no picture uses.
+  static func probeForDrawing(_ candidate: DeviceCandidate) -> GPUDevice {
+    GLContext.endParked()
+    return device(candidate) {
+      let context = try GLContext(on: GPUDisplay.open(candidate.platform))
+      if candidate.isMarkedSoftware {
+        try clearPixel()
+      } else {
+        try drawPixel(ProgramBinaryCache(.ofThisProcess))
+      }
       let driver = try driver(of: candidate.platform)
-      return GPUDevice(candidate, .works(driver))
+      context.park()
+      return driver
+    }
+  }
+
+  private static func device(
+    _ candidate: DeviceCandidate, _ driver: () throws -> GPUDevice.Driver
+  ) -> GPUDevice {
+    do {
+      return GPUDevice(candidate, .works(try driver()))
     } catch {
       return GPUDevice(candidate, .fails(reason: "\(error)"))
     }
   }
 
+  /// What the current context says of itself.
   private static func driver(of platform: DisplayPlatform) throws -> GPUDevice.Driver {
-    let display = try GPUDisplay.open(platform)
-    let context = try GLContext(on: display)
-    return try withExtendedLifetime(context) {
-      let capabilities = GLCapabilities()
-      try drawPixel()
-      return GPUDevice.Driver(
-        name: display.driverName ?? display.vendor, vendor: capabilities.vendor,
-        renderer: capabilities.renderer, version: capabilities.version,
-        maximumTextureSize: capabilities.maximumTextureSize)
-    }
+    let (display, capabilities) = (try GPUDisplay.open(platform), GLCapabilities())
+    return GPUDevice.Driver(
+      name: display.driverName ?? display.vendor, vendor: capabilities.vendor,
+      renderer: capabilities.renderer, version: capabilities.version,
+      maximumTextureSize: capabilities.maximumTextureSize)
   }
 
   /// By a program: a device that can clear may still lack what compiles shaders.
-  private static func drawPixel() throws {
+  private static func drawPixel(_ binaries: ProgramBinaryCache?) throws {
     let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
-    let program = try ShaderProgram(vertex: vertex, fragment: fragment)
+    let program = try ShaderProgram(vertex: vertex, fragment: fragment, binaries: binaries)
     target.begin()
     program.use()
     program.drawTriangle()
+    try check(target)
+  }
+
+  private static func clearPixel() throws {
+    let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
+    target.clear([0.2, 0.4, 0.8, 1])
+    try check(target)
+  }
+
+  private static func check(_ target: borrowing RenderTarget) throws {
     var pixel = [UInt8](repeating: 0, count: 4)
     try target.read(into: &pixel)
     guard pixel == [51, 102, 204, 255] else { throw WrongPixel(bytes: pixel) }

@@ -27,6 +27,14 @@ internal import CEGL
     GLDefaults.apply()
   }
 
+  /// Owns what is current already; nil where nothing is.
+  private init?(current display: EGLDisplay?) {
+    guard let display = unsafe display, let context = unsafe eglGetCurrentContext() else { return nil }
+    unsafe self.display = display
+    unsafe surface = eglGetCurrentSurface(EGL_DRAW)
+    unsafe self.context = context
+  }
+
   deinit {
     unsafe eglMakeCurrent(display, glp_egl_no_surface(), glp_egl_no_surface(), glp_egl_no_context())
     unsafe eglDestroyContext(display, context)
@@ -35,6 +43,20 @@ internal import CEGL
     eglReleaseThread()
     GLLedger.remove(.context)
   }
+
+  /// Leaves it current on its thread, for `parked(on:)` to take up: so a context comes from one owner to another that is
+  /// not made twice, which takes longer than a picture.
+  consuming func park() { discard self }
+
+  /// The context that `park()` left on this thread, if it is one of `display`. Another one is ended.
+  static func parked(on display: GPUDisplay) -> GLContext? {
+    guard let parked = unsafe GLContext(current: eglGetCurrentDisplay()) else { return nil }
+    guard unsafe parked.display == display.handle else { return nil }
+    return parked
+  }
+
+  /// Ends what `park()` left on this thread, if anything.
+  static func endParked() { _ = unsafe GLContext(current: eglGetCurrentDisplay()) }
 
   /// Nil, for any, where the driver wants none and no surface needs one.
   private static func config(on display: GPUDisplay) throws(EGLError) -> EGLConfig? {

@@ -113,7 +113,7 @@ extension GPUDevice {
   /// What leads to a device that is in the list already is left out.
   public static func list() async -> [GPUDevice] {
     do {
-      return await (try DeviceThread()).list()
+      return await DeviceThread(try .forDevices(named: "gpu-probe")).list()
     } catch {
       return DeviceSearch.ofThisMachine { GPUDevice($0, .fails(reason: "\(error)")) }.list()
     }
@@ -124,11 +124,21 @@ extension GPUDevice {
   /// `.automatic` tries hardware first and stops at the first that works.
   /// - Throws: `DeviceError`, with all that was tried and what may help.
   public static func choose(_ choice: GPUChoice = .automatic) async throws(DeviceError) -> GPUDevice {
-    let thread: DeviceThread
-    do { thread = try DeviceThread() } catch {
+    try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
+  }
+
+  /// The same on the thread that will draw on the device: the context that it was tried in is left parked there.
+  static func choose(_ choice: GPUChoice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
+    try await DeviceThread(thread).chooseForDrawing(choice)
+  }
+}
+
+extension GPUThread {
+  /// A new thread, without which there is no device.
+  static func forDevices(named name: String) throws(DeviceError) -> GPUThread {
+    do { return try GPUThread(named: name) } catch {
       throw DeviceError(problem: "no usable GPU", attempts: [], hints: ["\(error)"])
     }
-    return try await thread.choose(choice)
   }
 }
 
@@ -138,9 +148,18 @@ private actor DeviceThread {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-  init() throws(ThreadError) { thread = try GPUThread(named: "gpu-probe") }
+  init(_ thread: GPUThread) { self.thread = thread }
 
   func list() -> [GPUDevice] { DeviceSearch.ofThisMachine(DeviceProbe.probe).list() }
+
+  func chooseForDrawing(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+    do throws(DeviceError) {
+      return try DeviceSearch.ofThisMachine(DeviceProbe.probeForDrawing).choose(choice)
+    } catch {
+      GLContext.endParked()
+      throw error
+    }
+  }
 
   func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
     try DeviceSearch.ofThisMachine(DeviceProbe.probe).choose(choice)

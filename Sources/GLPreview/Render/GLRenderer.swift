@@ -18,6 +18,18 @@ public actor GLRenderer: Renderer {
   /// What plans for this renderer must keep to.
   public nonisolated let tuning: RenderTuning
 
+  /// Finds the device that a user wants, and opens a context on it: sooner there than `open(on:)` after
+  /// `GPUDevice.choose(_:)`, since it draws in the context that the device was tried in.
+  ///
+  /// - Parameter choice: `.automatic` is the first that works, hardware before software.
+  /// - Returns: the renderer; `device` is what was found.
+  /// - Throws: `DeviceError`, with all that was tried and what may help; `RenderError` where the driver refuses.
+  public static func open(_ choice: GPUChoice = .automatic) async throws -> GLRenderer {
+    let thread = try GPUThread.forDevices(named: threadName)
+    let device = try await GPUDevice.choose(choice, toDrawOn: thread)
+    return try await GLRenderer(on: device, device.tuning, thread)
+  }
+
   /// Opens a context on a new thread.
   ///
   /// - Parameters:
@@ -26,15 +38,17 @@ public actor GLRenderer: Renderer {
   /// - Returns: the renderer.
   /// - Throws: `RenderError` where the driver refuses.
   public static func open(on device: GPUDevice, tuning: RenderTuning? = nil) async throws -> GLRenderer {
-    try await GLRenderer(on: device, tuning: tuning ?? device.tuning)
+    try await GLRenderer(on: device, tuning ?? device.tuning, GPUThread(named: threadName))
   }
+
+  private static let threadName = "glpreview-gl"
 
   // Not public: Swift 6.3.1 at -O fails with "circular reference" in a module that allocates an actor with an
   // isolated deinit of another module.
-  private init(on device: GPUDevice, tuning: RenderTuning) async throws {
+  private init(on device: GPUDevice, _ tuning: RenderTuning, _ thread: GPUThread) async throws {
     self.device = device
     self.tuning = tuning
-    thread = try GPUThread(named: "glpreview-gl")
+    self.thread = thread
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
   }
@@ -74,7 +88,8 @@ private struct GLState: ~Copyable {
   private let context: GLContext
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
-    let context = try GLContext(on: GPUDisplay.open(device.platform))
+    let display = try GPUDisplay.open(device.platform)
+    let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
     programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
     sumsWords = tuning.boxes == .words
