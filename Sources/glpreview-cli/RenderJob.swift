@@ -19,24 +19,44 @@ struct RenderJob {
 
   /// Opens what is needed and renders all frames that are due.
   func run(on choice: RendererChoice, _ gpu: GPUChoice) async throws {
-    let source = try await SourceLocator(source).open(sourceOptions)
-    // A stream can't be played again: better said before a picture is written than after.
-    if schedule.loops > 1 { try await source.rewind() }
     switch choice {
     case .reference:
       try await run(
-        source, ReferenceRenderer(), RenderPlanner(maximumPixels: maximumPixels), rendererName: "reference")
+        openSource(), ReferenceRenderer(), RenderPlanner(maximumPixels: maximumPixels),
+        rendererName: "reference")
     case .gpu:
-      let device = try await GPUDevice.choose(gpu)
-      let renderer = try await GLRenderer.open(on: device)
+      let (source, renderer) = try await open(gpu)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       do {
-        try await run(source, renderer, planner, rendererName: device.name)
+        try await run(source, renderer, planner, rendererName: renderer.device.name)
       } catch {
         await renderer.close()
         throw error
       }
       await renderer.close()
+    }
+  }
+
+  private func openSource() async throws -> any FrameSource {
+    let source = try await SourceLocator(source).open(sourceOptions)
+    // A stream can't be played again: better said before a picture is written than after.
+    if schedule.loops > 1 { try await source.rewind() }
+    return source
+  }
+
+  /// While a driver loads, a still is decoded. What is wrong with the source is told first all the same.
+  private func open(_ gpu: GPUChoice) async throws -> (any FrameSource, GLRenderer) {
+    // No driver is loaded for a name that leads nowhere.
+    guard FileManager.default.isReadableFile(atPath: source) else {
+      return (try await openSource(), try await GLRenderer.open(gpu))
+    }
+    GPUDevice.prepareEnvironment()
+    let opening = Task { try await GLRenderer.open(gpu) }
+    do {
+      return (try await openSource(), try await opening.value)
+    } catch {
+      if let renderer = try? await opening.value { await renderer.close() }
+      throw error
     }
   }
 

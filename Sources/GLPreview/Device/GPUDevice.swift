@@ -133,6 +133,15 @@ extension GPUDevice {
   }
 }
 
+extension GPUDevice {
+  /// Sets the variables that drivers read, unless they are set: `LP_NUM_THREADS` to 0, `EGL_LOG_LEVEL` to `fatal`, and
+  /// `MESA_SHADER_CACHE_DIR` where Mesa would find no folder by itself.
+  ///
+  /// The first opening of a device does that too. Since no other thread may read the environment meanwhile, call this
+  /// before a device is opened beside other work.
+  public static func prepareEnvironment() { DriverEnvironment.prepare }
+}
+
 extension GPUThread {
   /// A new thread, without which there is no device.
   static func forDevices(named name: String) throws(DeviceError) -> GPUThread {
