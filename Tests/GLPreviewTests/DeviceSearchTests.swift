@@ -27,7 +27,7 @@ private struct Machine {
       }
       let driver = GPUDevice.Driver(
         name: "driver", vendor: "Vendor", renderer: renderer, version: GLVersion(3, 2),
-        maximumTextureSize: 16384)
+        versionText: "OpenGL ES 3.2 Driver 1.0", maximumTextureSize: 16384)
       return GPUDevice(candidate, .works(driver))
     }
   }

@@ -49,7 +49,7 @@ enum DeviceProbe {
     return GPUDevice.Driver(
       name: display.driverName ?? display.vendor, vendor: capabilities.vendor,
       renderer: capabilities.renderer, version: capabilities.version,
-      maximumTextureSize: capabilities.maximumTextureSize)
+      versionText: capabilities.versionText, maximumTextureSize: capabilities.maximumTextureSize)
   }
 
   /// By a program: a device that can clear may still lack what compiles shaders.

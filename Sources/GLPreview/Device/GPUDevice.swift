@@ -25,6 +25,8 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     public let renderer: String
     /// Of OpenGL ES, 3.0 or higher.
     public let version: GLVersion
+    /// OpenGL's GL_VERSION, which names the driver's own version: "OpenGL ES 3.2 Mesa 22.3.6".
+    public let versionText: String
     /// The longest side of a texture, in texels.
     public let maximumTextureSize: Int
   }

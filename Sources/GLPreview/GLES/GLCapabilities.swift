@@ -24,6 +24,8 @@ public struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible
 /// The facts of a context that decide how it is used. A value: it may outlive the context and leave its thread.
 struct GLCapabilities: Sendable, Equatable {
   let version: GLVersion
+  /// As the driver says it: "OpenGL ES 3.2 Mesa 22.3.6".
+  let versionText: String
   /// Who made the driver: "Mesa", "Intel", "NVIDIA Corporation".
   let vendor: String
   /// What draws: "llvmpipe (LLVM 15.0.6, 256 bits)".
@@ -35,6 +37,7 @@ struct GLCapabilities: Sendable, Equatable {
   /// Asks the current context.
   init() {
     version = GLVersion(Self.integer(GL_MAJOR_VERSION), Self.integer(GL_MINOR_VERSION))
+    versionText = unsafe Self.text(glGetString(GLenum(GL_VERSION)))
     vendor = unsafe Self.text(glGetString(GLenum(GL_VENDOR)))
     renderer = unsafe Self.text(glGetString(GLenum(GL_RENDERER)))
     maximumTextureSize = Self.integer(GL_MAX_TEXTURE_SIZE)

@@ -9,8 +9,9 @@ final class FrameUploader {
   init(maximumSide: Int) { self.maximumSide = maximumSide }
 
   /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once.
-  func upload(_ frame: Frame) -> UploadedFrame {
-    let next = UploadedFrame(frame, maximumSide: maximumSide, keeping: uploaded)
+  /// `stopwatch` takes the time of it, where there is one.
+  func upload(_ frame: Frame, _ stopwatch: RenderStopwatch? = nil) -> UploadedFrame {
+    let next = UploadedFrame(frame, maximumSide: maximumSide, keeping: uploaded, stopwatch)
     uploaded = next
     return next
   }
@@ -23,6 +24,7 @@ final class UploadedFrame {
   let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
+  private let stopwatch: RenderStopwatch?
   private var planes: [PlaneTexture?]
   private var packedPlanes: [PackedPlaneTexture?]
   private let frameWords: FrameWords
@@ -30,9 +32,10 @@ final class UploadedFrame {
   private var freshPlanes: Set<Int> = []
   private var freshPackedPlanes: Set<Int> = []
 
-  init(_ frame: Frame, maximumSide: Int, keeping kept: UploadedFrame?) {
+  init(_ frame: Frame, maximumSide: Int, keeping kept: UploadedFrame?, _ stopwatch: RenderStopwatch?) {
     let descriptions = frame.format.pixelFormat.planes
     self.frame = frame
+    self.stopwatch = stopwatch
     self.format = frame.format
     self.maximumSide = maximumSide
     let isSame = kept?.format == frame.format
@@ -49,7 +52,9 @@ final class UploadedFrame {
     let description = format.pixelFormat.planes[index]
     let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
     planes[index] = texture
-    if freshPlanes.insert(index).inserted { try texture.replace(with: frame, frame.planes[index]) }
+    if freshPlanes.insert(index).inserted {
+      try timed(description) { try texture.replace(with: frame, frame.planes[index]) }
+    }
     return texture
   }
 
@@ -62,10 +67,19 @@ final class UploadedFrame {
 
   /// A plane in texels of four bytes.
   func packedPlane(_ index: Int) throws -> PackedPlaneTexture {
-    let texture = try packedPlanes[index] ?? PackedPlaneTexture(format.pixelFormat.planes[index], of: format)
+    let description = format.pixelFormat.planes[index]
+    let texture = try packedPlanes[index] ?? PackedPlaneTexture(description, of: format)
     packedPlanes[index] = texture
-    if freshPackedPlanes.insert(index).inserted { try texture.replace(with: frame, frame.planes[index]) }
+    if freshPackedPlanes.insert(index).inserted {
+      try timed(description) { try texture.replace(with: frame, frame.planes[index]) }
+    }
     return texture
+  }
+
+  private func timed(_ plane: PlaneDescription, _ copy: () throws -> Void) rethrows {
+    guard let stopwatch else { return try copy() }
+    let byteCount = plane.tightBytesPerRow(of: format.size) * plane.texels(of: format.size).height
+    try stopwatch.upload(byteCount: byteCount, copy)
   }
 }
 

@@ -1,0 +1,79 @@
+// What each stage of a frame's way over the GPU costs, one after another: for `glpreview bench`.
+internal import Glibc
+internal import PreviewCore
+
+/// What one frame cost, stage by stage.
+///
+/// Stages are kept apart: the GPU has finished one before the next begins, so that what a driver puts off is counted
+/// where it was asked for. Their sum is therefore more than what a frame costs in a row of them.
+public struct RenderMeasurement: Sendable {
+  /// What one stage cost.
+  public struct Stage: Sendable {
+    /// From its first command to its last one's end.
+    public var wall: Duration = .zero
+    /// Of all the process's threads meanwhile: drivers have some of their own.
+    public var cpu: Duration = .zero
+    /// Bytes that were moved; of the passes the least that they must read and write: each byte of a plane and each
+    /// byte of a picture once.
+    public var byteCount = 0
+
+    /// Nothing yet.
+    public init() {}
+  }
+
+  /// The frame's planes, as far as the plan reads them, into textures.
+  public var upload = Stage()
+  /// Programs, tables and triangles.
+  public var passes = Stage()
+  /// Framebuffers into memory.
+  public var readback = Stage()
+}
+
+/// Time of all the process's threads.
+package enum ProcessorClock {
+  /// Since the process began.
+  package static var now: Duration {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+}
+
+/// Keeps the stages of one frame apart.
+final class RenderStopwatch {
+  private(set) var measurement = RenderMeasurement()
+  private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
+  private var start: (wall: ContinuousClock.Instant, cpu: Duration)
+
+  /// Begins with the passes.
+  init() {
+    GLPipeline.finish()
+    start = (.now, ProcessorClock.now)
+  }
+
+  /// From now on it is another stage.
+  func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) {
+    GLPipeline.finish()
+    let end = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
+    measurement[keyPath: stage].wall += end.wall - start.wall
+    measurement[keyPath: stage].cpu += end.cpu - start.cpu
+    stage = next
+    start = (.now, ProcessorClock.now)
+  }
+
+  /// A plane that goes up in the middle of the passes.
+  func upload(byteCount: Int, _ body: () throws -> Void) rethrows {
+    enter(\.upload)
+    try body()
+    enter(\.passes)
+    measurement.upload.byteCount += byteCount
+  }
+
+  /// The end of the frame.
+  func finish(_ pictures: [Picture]) -> RenderMeasurement {
+    enter(\.passes)
+    measurement.readback.byteCount = pictures.reduce(0) { $0 + $1.bytes.count }
+    measurement.passes.byteCount = measurement.upload.byteCount + measurement.readback.byteCount
+    return measurement
+  }
+}
