@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "JPEGBaseline.h"
+
 /// What a decoder writes.
 typedef enum {
   /// One plane of Y'.
