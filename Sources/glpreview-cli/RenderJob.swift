@@ -61,7 +61,7 @@ struct RenderJob {
   }
 
   /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered.
-  private func run(
+  func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
     try await Handover<ScheduledFrame>.run { frames in

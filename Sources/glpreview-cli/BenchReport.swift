@@ -1,0 +1,197 @@
+// What `glpreview bench` found: as a table for a person, as JSON for a script.
+import FoundationEssentials
+import GLPreview
+
+/// One job's figures. Times are of one frame, in milliseconds.
+struct BenchResult: Codable {
+  struct Stage: Codable {
+    let stage: String
+    /// Medians over the frames.
+    let wallMilliseconds: Double
+    let cpuMilliseconds: Double
+    /// Moved for a frame.
+    let bytes: Int
+    let gigabytesPerSecond: Double
+    let megapixelsPerSecond: Double
+    /// Absent where nothing is known that could not be faster.
+    let limit: Limit?
+  }
+
+  struct Limit: Codable {
+    let of: String
+    let wallMilliseconds: Double
+    let cpuMilliseconds: Double
+    /// Its time by the stage's: 1 is as fast as can be.
+    let share: Double
+  }
+
+  struct Whole: Codable {
+    let frames: Int
+    let wallMilliseconds: Double
+    let cpuMilliseconds: Double
+    let framesPerSecond: Double
+  }
+
+  let work: String
+  let title: String
+  /// The frames that the stages were measured with.
+  let frames: Int
+  let stages: [Stage]
+  /// The stages' sums.
+  let sumWallMilliseconds: Double
+  let sumCPUMilliseconds: Double
+  let whole: Whole
+
+  init(
+    _ work: BenchWork, _ stages: [(stage: BenchStage, times: StageTimes)],
+    _ whole: (frames: Int, time: WorkTime)
+  ) {
+    self.work = work.rawValue
+    title = work.title
+    frames = stages.first?.times.times.count ?? 0
+    self.stages = stages.map { Stage($0.stage, $0.times) }
+    sumWallMilliseconds = self.stages.reduce(0) { $0 + $1.wallMilliseconds }
+    sumCPUMilliseconds = self.stages.reduce(0) { $0 + $1.cpuMilliseconds }
+    let wall = whole.time.wall.milliseconds / Double(whole.frames)
+    self.whole = Whole(
+      frames: whole.frames, wallMilliseconds: wall,
+      cpuMilliseconds: whole.time.cpu.milliseconds / Double(whole.frames),
+      framesPerSecond: 1000 / max(wall, 1e-6)
+    )
+  }
+}
+
+extension BenchResult.Stage {
+  init(_ stage: BenchStage, _ times: StageTimes) {
+    let (time, limit) = (times.times.median, times.limits.median)
+    let wall = max(time.wall, 1e-6)
+    self.init(
+      stage: stage.rawValue, wallMilliseconds: time.wall, cpuMilliseconds: time.cpu, bytes: times.byteCount,
+      gigabytesPerSecond: Double(times.byteCount) / wall / 1e6,
+      megapixelsPerSecond: Double(times.pixelCount) / wall / 1e3,
+      limit: times.limit.map {
+        BenchResult.Limit(
+          of: $0.rawValue, wallMilliseconds: limit.wall, cpuMilliseconds: limit.cpu, share: limit.wall / wall)
+      })
+  }
+}
+
+/// All that is said in one go by `--json`.
+struct BenchReport: Codable {
+  let machine: Machine
+  let device: Device
+  let versions: [String: String]
+  var works: [BenchResult]
+
+  struct Machine: Codable {
+    let cpu: String
+    let cores: Int
+    let system: String
+    let kernel: String
+
+    /// This one, as the kernel and the distribution name it; "unknown" where they do not.
+    init() {
+      cpu = Self.value(of: "model name", in: "/proc/cpuinfo", separator: ":") ?? "unknown"
+      cores = ProcessInfo.processInfo.activeProcessorCount
+      system = Self.value(of: "PRETTY_NAME", in: "/etc/os-release", separator: "=") ?? "unknown"
+      kernel = Self.text(of: "/proc/sys/kernel/osrelease") ?? "unknown"
+    }
+
+    private static func text(of path: String) -> String? {
+      (try? String(contentsOfFile: path, encoding: .utf8)).map(trimmed)
+    }
+
+    private static func value(of key: String, in path: String, separator: Character) -> String? {
+      for line in text(of: path)?.split(separator: "\n") ?? [] {
+        let words = line.split(separator: separator, maxSplits: 1)
+        if words.count == 2, trimmed(words[0]) == key { return trimmed(words[1]) }
+      }
+      return nil
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+      let isNoise: (Character) -> Bool = { $0.isWhitespace || $0 == "\"" }
+      return String(text.drop(while: isNoise).reversed().drop(while: isNoise).reversed())
+    }
+  }
+
+  struct Device: Codable {
+    let index: Int
+    let renderer: String
+    let driver: String?
+    /// As OpenGL says it, the driver's own version in it.
+    let version: String?
+    let software: Bool
+
+    init(_ device: GPUDevice) {
+      index = device.index
+      renderer = device.name
+      driver = device.driver?.name
+      version = device.driver?.versionText
+      software = device.isSoftware
+    }
+  }
+}
+
+extension BenchReport {
+  /// Above the tables.
+  var heading: String {
+    let versions = versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    let software = device.software ? ", software" : ""
+    return """
+      \(versions)
+      \(machine.cpu), \(machine.cores) cores, \(machine.system), Linux \(machine.kernel)
+      \(device.renderer), \(device.version ?? "no version")\(software)
+      """
+  }
+}
+
+extension BenchResult: CustomStringConvertible {
+  /// A line for the job, a row a stage, the sum, and all together.
+  var description: String {
+    var rows = [["", "wall ms", "CPU ms", "MB", "rate", "limit ms", "of limit", ""]]
+    for stage in stages {
+      let isCodec = stage.limit?.of == BenchLimit.libjpeg.rawValue
+      rows.append([
+        stage.stage, stage.wallMilliseconds.text(3), stage.cpuMilliseconds.text(3),
+        (Double(stage.bytes) / 1e6).text(2),
+        isCodec ? "\(stage.megapixelsPerSecond.text(0)) Mpx/s" : "\(stage.gigabytesPerSecond.text(1)) GB/s",
+        stage.limit.map { $0.wallMilliseconds.text(3) } ?? "-",
+        stage.limit.map { "\(($0.share * 100).text(0))%" } ?? "-", stage.limit?.of ?? "",
+      ])
+    }
+    rows.append(["sum", sumWallMilliseconds.text(3), sumCPUMilliseconds.text(3), "", "", "", "", ""])
+    rows.append([
+      "overlapped", whole.wallMilliseconds.text(3), whole.cpuMilliseconds.text(3), "",
+      "\(whole.framesPerSecond.text(whole.framesPerSecond < 100 ? 1 : 0)) fps", "", "",
+      "as render runs it, \(whole.frames) frame\(whole.frames == 1 ? "" : "s")",
+    ])
+    return "\(work)  \(title)\n\n" + TextTable(rows.aligned(right: 1..<7)).description
+  }
+}
+
+extension [[String]] {
+  /// Cells of the columns `right` end where their column ends.
+  fileprivate func aligned(right: Range<Int>) -> [[String]] {
+    let widths = (first ?? []).indices.map { column in map { $0[column].count }.max() ?? 0 }
+    return map { row in
+      row.enumerated().map { column, cell in
+        right.contains(column) ? String(repeating: " ", count: widths[column] - cell.count) + cell : cell
+      }
+    }
+  }
+}
+
+extension Double {
+  /// With so many digits behind the point.
+  fileprivate func text(_ digits: Int) -> String {
+    var power = 1
+    for _ in 0..<digits { power *= 10 }
+    guard isFinite, abs(self) < 1e12 else { return "\(self)" }
+    let number = Int((self * Double(power)).rounded())
+    guard digits > 0 else { return "\(number)" }
+    let rest = String(abs(number) % power)
+    let sign = number < 0 ? "-" : ""
+    return "\(sign)\(abs(number) / power)." + String(repeating: "0", count: digits - rest.count) + rest
+  }
+}

@@ -1,0 +1,154 @@
+// The measuring of `glpreview bench`: one stage after another, and then as `render` runs them.
+import FoundationEssentials
+import GLPreview
+
+/// How long to measure: so many frames, or so many seconds.
+enum BenchLength {
+  case frames(Int)
+  case seconds(Double)
+
+  /// Whether `count` frames in `time` are enough; at least three are.
+  func isReached(_ count: Int, _ time: Duration) -> Bool {
+    switch self {
+    case .frames(let frames): count >= frames
+    case .seconds(let seconds): count >= 3 && time >= .seconds(seconds)
+    }
+  }
+
+  /// How many frames of `milliseconds` each.
+  func frames(of milliseconds: Double) -> Int {
+    switch self {
+    case .frames(let frames): frames
+    case .seconds(let seconds): min(max(Int(seconds * 1000 / max(milliseconds, 0.001)), 10), 100_000)
+    }
+  }
+}
+
+/// One job on one device.
+struct BenchRun {
+  let work: BenchWork
+  let frames: [[UInt8]]
+  /// All of `frames` in one.
+  let file: String
+  let renderer: GLRenderer
+  let length: BenchLength
+
+  /// Frames that are drawn before any is counted: programs are compiled, textures made.
+  private static let warmUp = 2
+
+  /// Measures the stages, then all of them together.
+  func result() async throws -> BenchResult {
+    let stages = try await stages()
+    let sum = stages.reduce(0) { $0 + $1.times.times.median.wall }
+    return BenchResult(work, stages, try await whole(frames: length.frames(of: sum)))
+  }
+
+  // MARK: Stage by stage
+
+  private func stages() async throws -> [(stage: BenchStage, times: StageTimes)] {
+    let source = try await SourceLocator(file).open(work.sourceOptions)
+    let planner = RenderPlanner(tuning: renderer.tuning)
+    let plan = try planner.plan(
+      work.format, work.views.map { ViewRequest($0, as: work.encoder?.pictureFormat ?? .rgba) })
+    var stages: [BenchStage: StageTimes] = [:]
+    var copy = CopyLimit()
+    let baseline = try JPEGBaseline()
+    var count = -Self.warmUp
+    var start = ContinuousClock.now
+    while count < 0 || !length.isReached(count, ContinuousClock.now - start) {
+      try Task.checkCancellation()
+      if count == 0 {
+        stages = [:]
+        start = .now
+      }
+      let frame =
+        work.isEncoded
+        ? try await decode(frames[(count + Self.warmUp) % frames.count], baseline, &stages)
+        : try await read(source, &copy, &stages)
+      let pictures = try await draw(frame, plan, &copy, &stages)
+      if let encoder = work.encoder { try await encode(pictures, encoder, baseline, &stages) }
+      count += 1
+    }
+    return BenchStage.allCases.compactMap { stage in stages[stage].map { (stage, $0) } }
+  }
+
+  private func read(
+    _ source: any FrameSource, _ copy: inout CopyLimit, _ stages: inout [BenchStage: StageTimes]
+  ) async throws -> Frame {
+    var (next, time) = try await WorkTime.of { try await source.nextFrame() }
+    if next == nil {
+      try await source.rewind()
+      (next, time) = try await WorkTime.of { try await source.nextFrame() }
+    }
+    guard let frame = next else { throw SourceError(.badData, path: file, reason: "has no frames") }
+    let limit = try await copy.copy(frame.bytes, first: frame.bytes.count)
+    stages[.read, default: StageTimes()].add(
+      time, byteCount: frame.bytes.count, pixelCount: frame.format.size.pixelCount, against: (.memcpy, limit))
+    return frame
+  }
+
+  private func decode(
+    _ data: [UInt8], _ baseline: JPEGBaseline, _ stages: inout [BenchStage: StageTimes]
+  ) async throws -> Frame {
+    let (frame, time) = try await WorkTime.of { try JPEGDecoder.decode(data, maximumPixels: .max) }
+    let limit = try await WorkTime.of { try baseline.decode(data) }.time
+    stages[.decode, default: StageTimes()].add(
+      time, byteCount: frame.bytes.count, pixelCount: frame.format.size.pixelCount, against: (.libjpeg, limit)
+    )
+    return frame
+  }
+
+  private func draw(
+    _ frame: Frame, _ plan: RenderPlan, _ copy: inout CopyLimit, _ stages: inout [BenchStage: StageTimes]
+  ) async throws -> [Picture] {
+    let (pictures, cost) = try await renderer.measure(frame, plan)
+    let uploading = try await copy.copy(frame.bytes, first: cost.upload.byteCount)
+    let reading = try await copy.copy(pictures.flatMap(\.bytes), first: cost.readback.byteCount)
+    let pixels = pictures.reduce(0) { $0 + $1.size.pixelCount }
+    stages[.upload, default: StageTimes()].add(
+      WorkTime(cost.upload), byteCount: cost.upload.byteCount, pixelCount: frame.format.size.pixelCount,
+      against: (.memcpy, uploading))
+    stages[.passes, default: StageTimes()].add(
+      WorkTime(cost.passes), byteCount: cost.passes.byteCount, pixelCount: pixels)
+    stages[.readback, default: StageTimes()].add(
+      WorkTime(cost.readback), byteCount: cost.readback.byteCount, pixelCount: pixels,
+      against: (.memcpy, reading))
+    return pictures
+  }
+
+  private func encode(
+    _ pictures: [Picture], _ encoder: PictureEncoder, _ baseline: JPEGBaseline,
+    _ stages: inout [BenchStage: StageTimes]
+  ) async throws {
+    let time = try await WorkTime.of { for picture in pictures { _ = try encoder.encode(picture) } }.time
+    let blocks = try pictures.map { try JPEGBlocks($0) }
+    let limit = try await WorkTime.of {
+      for picture in blocks { try baseline.encode(picture, quality: encoder.quality) }
+    }.time
+    stages[.encode, default: StageTimes()].add(
+      time, byteCount: pictures.reduce(0) { $0 + $1.bytes.count },
+      pixelCount: pictures.reduce(0) { $0 + $1.size.pixelCount }, against: (.libjpeg, limit))
+  }
+
+  // MARK: All together
+
+  /// The same file through `render`'s own stages, which overlap.
+  private func whole(frames count: Int) async throws -> (frames: Int, time: WorkTime) {
+    _ = try await render(frames: min(count, 4))
+    return (count, try await render(frames: count))
+  }
+
+  private func render(frames count: Int) async throws -> WorkTime {
+    let job = RenderJob(
+      source: file, sourceOptions: work.sourceOptions, views: work.views,
+      output: .nowhere(work.encoder?.format), encoder: work.encoder,
+      schedule: FrameSchedule(limit: count, every: 1, loops: .max), maximumPixels: .max,
+      reportsPictures: false,
+      isQuiet: true)
+    let source = try await SourceLocator(file).open(work.sourceOptions)
+    let planner = RenderPlanner(tuning: renderer.tuning)
+    return try await WorkTime.of {
+      try await job.run(source, renderer, planner, rendererName: renderer.device.name)
+    }.time
+  }
+}
