@@ -7,13 +7,15 @@ BUILD_FLAGS ?= --static-swift-stdlib
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
 
-.PHONY: help setup build render test verify format lint golden install clean
+.PHONY: help setup build render test verify bench gpu-kit format lint golden install clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
+	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
+	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make format    format the sources      make lint     check them"
 	@echo "make golden    record missing golden pictures (look at them before you commit them)"
@@ -43,6 +45,13 @@ test: setup
 
 verify: build
 	$(GLPREVIEW) verify
+
+bench: build
+	@Benchmarks/compare --json .build/bench-data/results.json $(BENCH_FLAGS)
+
+gpu-kit: build
+	$(SWIFT) build --build-tests
+	@scripts/gpu-kit
 
 install: build
 	install -D -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview

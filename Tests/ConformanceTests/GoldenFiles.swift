@@ -4,11 +4,16 @@ import GLPreview
 import Testing
 
 enum GoldenFiles {
-  static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
+  /// The package's folder; `GLPREVIEW_ROOT` where it is not the one that was built in.
+  private static let root =
+    ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  static let folder = root.appending(path: "Tests/ConformanceTests/Golden")
 
   /// Where failures are left: `.build/golden-failures` of the package.
-  static let failures = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: ".build/golden-failures")
+  static let failures = root.appending(path: ".build/golden-failures")
 
   /// The picture that is kept under a name; nil where there is none.
   static func picture(_ name: String) throws -> Picture? {

@@ -6,9 +6,13 @@ import Testing
 
 @testable import GLPreview
 
-/// The bytes of a file of Fixtures.
+/// The bytes of a file of Fixtures. `GLPREVIEW_ROOT` is the package's folder where it is not the one that was built in.
 func fixture(_ name: String) throws -> [UInt8] {
-  let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
+  let root =
+    ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  let folder = root.appending(path: "Tests/GLPreviewTests/Fixtures")
   return Array(try Data(contentsOf: folder.appending(path: name)))
 }
 
