@@ -60,7 +60,12 @@ final class UploadedFrame {
 
   /// All planes as words.
   func words() throws -> FrameWords {
-    if !hasFreshWords { try frameWords.replace(with: frame) }
+    guard !hasFreshWords else { return frameWords }
+    if let stopwatch {
+      try stopwatch.upload(byteCount: frame.bytes.count) { try frameWords.replace(with: frame) }
+    } else {
+      try frameWords.replace(with: frame)
+    }
     hasFreshWords = true
     return frameWords
   }
