@@ -76,7 +76,7 @@ struct UsageTests {
       ["render", "pattern:smpte", "--gpu", "fast"], ["render", "pattern:smpte", "--gpu", "-1"],
       ["render", "pattern:smpte", "--renderer", "cpu"], ["render", "pattern:smpte", "--crop"],
       ["devices", "--gpu", "fast"], ["devices", "all"], ["verify", "--random", "-1"],
-      ["verify", "--seed", "x"],
+      ["verify", "--seed", "x"], ["bench", "--frames", "0"], ["bench", "--seconds", "0"], ["bench", "W1"],
     ])
   func grammar(arguments: [String]) async throws {
     let result = try await folder.run(arguments)
