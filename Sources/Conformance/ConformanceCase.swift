@@ -39,7 +39,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     let view = request.view
     let side = { (side: Int?) in side.map { "\($0)" } ?? "" }
     var words = [
-      "\(format.pixelFormat.rawValue) \(format.size) exif=\(format.orientation.exif)",
+      "\(format.pixelFormat.rawValue) \(format.referenceSize) at \(format.eighths)/8 exif=\(format.orientation.exif)",
       "\(format.color.matrix.rawValue) \(format.color.range.rawValue) \(format.color.siting.rawValue)",
       "\(content) seed \(seed) -> \(request.format) size=\(side(view.width))x\(side(view.height))",
       "mode=\(view.contentMode.rawValue) filter=\(view.filter.rawValue) rotate=\(view.rotation.rawValue)",

@@ -6,7 +6,8 @@ internal import PreviewCore
 public enum ConformanceSuite {
   /// All of them, group by group.
   public static var cases: [ConformanceCase] {
-    copies + formats + filters + modes + orientations + edges + colors + light + outputs + mixed(count: 150)
+    copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
+      + mixed(count: 150)
   }
 
   private static let odd = Size(width: 37, height: 23)
@@ -177,6 +178,38 @@ public enum ConformanceSuite {
               ViewConfiguration(
                 mirroring: .horizontal, width: width, height: height, contentMode: .fit,
                 background: RGBColor(red: 250, green: 0, blue: 60)), as: output))
+        }
+      }
+    }
+  }
+
+  /// Frames that were decoded at n/8 of their size.
+  private static var scaled: [ConformanceCase] {
+    let views = [
+      ViewConfiguration(width: 13, height: 9, contentMode: .stretch),
+      ViewConfiguration(rotation: .clockwise270, width: 7, height: 11, filter: .lanczos),
+      ViewConfiguration(
+        crop: Rectangle(x: 7, y: 3, width: 41, height: 37), mirroring: .horizontal, width: 20, height: 30,
+        contentMode: .fit, background: RGBColor(red: 20, green: 200, blue: 40)),
+      ViewConfiguration(crop: Rectangle(x: 60, y: 46, width: 1, height: 1), width: 3, filter: .bilinear),
+      ViewConfiguration(
+        crop: Rectangle(x: 9, y: 5, width: 37, height: 31), width: 24, height: 20, filter: .area,
+        light: .linear),
+      ViewConfiguration(filter: .nearest),
+    ]
+    let pixelFormats: [PixelFormat] = [.yuv444p, .yuv422p, .yuv411p, .nv12, .grey, .rgb24]
+    return [1, 2, 3, 4, 7].flatMap { eighths in
+      pixelFormats.flatMap { pixelFormat in
+        views.enumerated().map { index, view in
+          let orientation = Orientation.allCases[(index + eighths) % 4]
+          return ConformanceCase(
+            "decoded at n/8",
+            FrameFormat(
+              pixelFormat, Size(width: 61, height: 47),
+              color: pixelFormat == .nv12
+                ? ColorDescription(matrix: .bt709, range: .limited, siting: .left) : .jfif,
+              orientation: orientation, eighths: eighths), seed: UInt64(index),
+            ViewRequest(view, as: index % 2 == 0 ? .ycbcr(.yuv420) : .rgba))
         }
       }
     }

@@ -156,7 +156,8 @@ extension SamplingMap {
     SamplingMap(
       output: output,
       source: CropSpan(
-        start: source.start, length: source.length, subsampling: source.subsampling, siting: source.siting),
+        start: source.start, length: source.length, subsampling: source.subsampling, siting: source.siting,
+        eighths: source.eighths),
       window: window, filter: kernel == .bilinear ? .bilinear : .area)
   }
 

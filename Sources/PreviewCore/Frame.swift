@@ -18,30 +18,42 @@ public struct FramePlane: Sendable, Hashable {
 public struct FrameFormat: Sendable, Hashable {
   /// How the samples lie in memory.
   public let pixelFormat: PixelFormat
-  /// As stored, in pixels.
+  /// As stored, in pixels: of the planes.
   public let size: Size
+  /// The size of which views speak, as it lies in store; crops are in its pixels. Other than `size` only where a
+  /// picture was decoded smaller than it is.
+  public let referenceSize: Size
+  /// Columns and rows of the planes to eight of the reference, 1...8: position x of the reference is `x * eighths / 8`
+  /// of the planes, exactly. `size` is that of `referenceSize`, rounded up.
+  public let eighths: Int
   /// What the samples mean.
   public let color: ColorDescription
   /// How the picture as it should be seen lies in the stored one.
   public let orientation: Orientation
 
-  /// A format; both sides of `size` must be positive.
+  /// A format; both sides of `referenceSize` must be positive. At 8 eighths the planes are as large as it is.
   public init(
-    _ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription, orientation: Orientation = .upright
+    _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
+    orientation: Orientation = .upright, eighths: Int = 8
   ) {
-    precondition(size.width > 0 && size.height > 0, "a frame has at least one pixel")
+    precondition(referenceSize.width > 0 && referenceSize.height > 0, "a frame has at least one pixel")
+    precondition((1...8).contains(eighths), "a picture is decoded at 1...8 eighths")
     self.pixelFormat = pixelFormat
-    self.size = size
+    self.size = referenceSize.scaled(toEighths: eighths)
+    self.referenceSize = referenceSize
+    self.eighths = eighths
     self.color = color
     self.orientation = orientation
   }
 
-  /// The size as seen, after the orientation is applied.
-  public var uprightSize: Size { orientation.seen(size) }
+  /// The reference size as seen, after the orientation is applied.
+  public var uprightSize: Size { orientation.seen(referenceSize) }
 
   /// The same with what the user knows better.
   public func overriding(_ override: ColorOverride) -> FrameFormat {
-    FrameFormat(pixelFormat, size, color: override.applied(to: color), orientation: orientation)
+    FrameFormat(
+      pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
+      eighths: eighths)
   }
 }
 

@@ -16,6 +16,13 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// The same size turned by a quarter.
   public var transposed: Size { Size(width: height, height: width) }
 
+  /// Each side times `eighths` / 8, rounded up: what a decoder makes of a picture at so many eighths.
+  public func scaled(toEighths eighths: Int) -> Size {
+    // A size that a file made up must not overflow.
+    func scaled(_ side: Int) -> Int { side / 8 * eighths + (side % 8 * eighths + 7) / 8 }
+    return Size(width: scaled(width), height: scaled(height))
+  }
+
   /// How many pixels, or `Int.max` where the product does not fit.
   public var pixelCount: Int {
     let (product, overflow) = width.multipliedReportingOverflow(by: height)

@@ -77,7 +77,7 @@ public struct PlannedView: Sendable, Hashable {
   public let light: FilteringLight
   /// What is behind a transparent frame.
   public let background: RGBColor
-  /// The stored pixels that it may read.
+  /// What it may read, in pixels of the stored picture at its reference size.
   public let crop: Rectangle
   /// One for `rgba`, else Y', Cb, Cr.
   public let passes: [PlanePass]
@@ -98,7 +98,8 @@ extension RenderPlan: CustomStringConvertible {
       source.pixelFormat.isRGB
       ? "" : " \(source.color.matrix.rawValue) \(source.color.range.rawValue) \(source.color.siting.rawValue)"
     let turned = source.orientation == .upright ? "" : " exif \(source.orientation.exif)"
-    var lines = ["frame \(source.size) \(source.pixelFormat.rawValue)\(color)\(turned)"]
+    let scaled = source.eighths == 8 ? "" : ", \(source.eighths)/8 of \(source.referenceSize)"
+    var lines = ["frame \(source.size) \(source.pixelFormat.rawValue)\(color)\(turned)\(scaled)"]
     for view in views {
       for (index, pass) in view.passes.enumerated() {
         let light = view.light == .linear ? " in linear light" : ""

@@ -51,7 +51,7 @@ public struct RenderPlanner: Sendable {
       of: turn.seen(crop.size), width: view.width, height: view.height, mode: view.contentMode)
     try check(placement.target, of: view)
     let layout = ViewLayout(
-      format: format, crop: format.orientation.stored(crop, in: format.size),
+      format: format, crop: format.orientation.stored(crop, in: format.referenceSize),
       orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
       placement: placement, view: view, tuning: tuning)
     return PlannedView(
@@ -156,10 +156,10 @@ private struct ViewLayout {
       }
     let storedX = CropSpan(
       start: crop.x, length: crop.width, isReversed: orientation.flipsX, subsampling: subsampling.x,
-      siting: format.color.siting)
+      siting: format.color.siting, eighths: format.eighths)
     let storedY = CropSpan(
       start: crop.y, length: crop.height, isReversed: orientation.flipsY, subsampling: subsampling.y,
-      siting: .centred)
+      siting: .centred, eighths: format.eighths)
     let placed = placement.placed
     let horizontal = SamplingMap(
       output: PlacedSpan(

@@ -15,31 +15,42 @@ public enum Kernel: String, Sendable, Hashable {
 
 /// The part of a plane that a view may read along one axis of the stored picture.
 public struct CropSpan: Sendable, Hashable {
-  /// First pixel of the stored picture.
+  /// First pixel of the stored picture, at its reference size.
   public let start: Int
-  /// Pixels of the stored picture.
+  /// Pixels of the stored picture, at its reference size.
   public let length: Int
   /// Whether the view sees them from the far end to the near one.
   public let isReversed: Bool
-  /// Pixels to a sample of the plane.
+  /// Decoded pixels to a sample of the plane.
   public let subsampling: Int
   /// Where the plane's samples sit among the pixels.
   public let siting: ChromaSiting
+  /// Decoded pixels to eight pixels of the reference.
+  public let eighths: Int
 
   /// A span of `length` pixels from `start` on.
   public init(
-    start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred
+    start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred,
+    eighths: Int = 8
   ) {
     self.start = start
     self.length = length
     self.isReversed = isReversed
     self.subsampling = subsampling
     self.siting = siting
+    self.eighths = eighths
   }
 
   /// The samples that belong to the span: those that touch it.
   public var samples: ClosedRange<Int> {
-    start / subsampling...(start + length + subsampling - 1) / subsampling - 1
+    let (scale, pixels) = (scale, scale.reference * subsampling)
+    return start * scale.decoded / pixels...((start + length) * scale.decoded + pixels - 1) / pixels - 1
+  }
+
+  /// Decoded pixels to pixels of the reference, in lowest terms: 1 to 1 where a picture was decoded in full.
+  var scale: (decoded: Int, reference: Int) {
+    let common = 1 << min(eighths.trailingZeroBitCount, 3)
+    return (eighths / common, 8 / common)
   }
 }
 
@@ -82,8 +93,10 @@ public struct SamplingMap: Sendable, Hashable {
     self.output = output
     self.source = source
     self.window = window
+    let scale = source.scale
     let shrinksOrStays =
-      output.step * window.length >= window.denominator * output.length * source.subsampling
+      output.step * window.length * scale.decoded
+      >= window.denominator * output.length * source.subsampling * scale.reference
     self.kernel =
       switch filter {
       case .nearest: .nearest
@@ -94,14 +107,17 @@ public struct SamplingMap: Sendable, Hashable {
   }
 
   /// The denominator of `position` and of `ratio`; divisible by 4.
-  var denominator: Int { 4 * output.length * window.denominator * source.subsampling }
+  var denominator: Int {
+    4 * output.length * window.denominator * source.subsampling * source.scale.reference
+  }
 
   /// Samples of the source's plane to an output sample, times `denominator`.
-  var ratio: Int { 4 * output.step * window.length }
+  var ratio: Int { 4 * output.step * window.length * source.scale.decoded }
 
   /// The centre of output sample `index` in the source's plane (sample k covers k...k+1), times `denominator`.
   ///
-  /// A luma position X is chroma position X/s + (centred: 0; left: 1/2 - 1/(2s)).
+  /// Position x of the reference is luma position X = x * eighths / 8; that is chroma position X/s + (centred: 0;
+  /// left: 1/2 - 1/(2s)).
   func position(of index: Int) -> Int {
     let twicePlaced = (2 * index + 1) * output.step - 2 * output.start
     // In pixels of the crop as seen, over 2 * output.length * window.denominator.
@@ -109,7 +125,9 @@ public struct SamplingMap: Sendable, Hashable {
     let pixel = 2 * output.length * window.denominator
     let stored =
       source.isReversed ? (source.start + source.length) * pixel - seen : source.start * pixel + seen
-    return 2 * stored + (source.siting == .left ? (source.subsampling - 1) * pixel : 0)
+    let (decoded, reference) = source.scale
+    return 2 * stored * decoded
+      + (source.siting == .left ? (source.subsampling - 1) * pixel * reference : 0)
   }
 
   /// How much of output sample `index` the picture takes, 0...1; the rest is background. What lies beyond

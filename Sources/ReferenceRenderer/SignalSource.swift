@@ -79,7 +79,9 @@ struct SignalSource {
     let siting = isLeft ? 0.5 - 0.5 / Double(step) : 0
     let position = (Double(index) + 0.5) / Double(step) + siting - 0.5
     let first = position.rounded(.down)
-    let bounds = start / step...(start + length + step - 1) / step - 1
+    let pixels = 8 * step
+    let end = (start + length) * frame.format.eighths
+    let bounds = start * frame.format.eighths / pixels...(end + pixels - 1) / pixels - 1
     func clamped(_ index: Int) -> Int { min(max(index, bounds.lowerBound), bounds.upperBound) }
     return (clamped(Int(first)), clamped(Int(first) + 1), position - first)
   }

@@ -15,6 +15,8 @@ struct AxisCase {
   var subsampling = 1
   var step = 1
   var siting = ChromaSiting.centred
+  /// Decoded pixels to eight of the crop's.
+  var eighths = 8
   /// The columns of a `fill`, as a shape: nil sees all of the crop.
   var window: SourceWindow?
 
@@ -38,7 +40,7 @@ struct AxisCase {
       output: PlacedSpan(target: target, start: placed.start, length: placed.length, step: step),
       source: CropSpan(
         start: crop.start, length: crop.length, isReversed: isReversed, subsampling: subsampling,
-        siting: siting),
+        siting: siting, eighths: eighths),
       window: window ?? whole, filter: filter)
   }
 

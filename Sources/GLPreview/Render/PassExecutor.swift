@@ -193,8 +193,11 @@ final class PassExecutor {
     let siting = frame.format.color.siting == .left ? 0.5 - 0.5 / Float(step.x) : 0
     program.shader.set("chromaScale", SIMD2(1 / Float(step.x), 1 / Float(step.y)))
     program.shader.set("chromaSiting", SIMD2(siting, 0))
-    let columns = CropSpan(start: crop.x, length: crop.width, subsampling: step.x).samples
-    let rows = CropSpan(start: crop.y, length: crop.height, subsampling: step.y).samples
+    func samples(_ start: Int, _ length: Int, _ step: Int) -> ClosedRange<Int> {
+      CropSpan(start: start, length: length, subsampling: step, eighths: frame.format.eighths).samples
+    }
+    let columns = samples(crop.x, crop.width, step.x)
+    let rows = samples(crop.y, crop.height, step.y)
     program.shader.set(
       "chromaSpan",
       SIMD4(
