@@ -10,6 +10,18 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
+// libjpeg's scaled blocks are not square from version 7 of its API on.
+#if JPEG_LIB_VERSION >= 70
+#define BLOCK_WIDTH(component) ((component)->DCT_h_scaled_size)
+#define BLOCK_HEIGHT(component) ((component)->DCT_v_scaled_size)
+#define SMALLEST_BLOCK_HEIGHT(cinfo) ((cinfo)->min_DCT_v_scaled_size)
+#else
+#define BLOCK_WIDTH(component) ((component)->DCT_scaled_size)
+#define BLOCK_HEIGHT(component) ((component)->DCT_scaled_size)
+#define SMALLEST_BLOCK_HEIGHT(cinfo) ((cinfo)->min_DCT_scaled_size)
+#endif
+
+// A component has at most as many rows in a row of MCUs as the one that has most, whose blocks are not enlarged.
 enum { MAX_ROWS = MAX_SAMP_FACTOR * DCTSIZE };
 
 struct glp_jpeg_decoder {
@@ -191,6 +203,50 @@ glp_jpeg_status glp_jpeg_read_header(
   return GLP_JPEG_OK;
 }
 
+// Columns of blocks, with what the last one has more than the picture; that is written too.
+static JDIMENSION row_of_whole_blocks(const jpeg_component_info *component) {
+  return component->width_in_blocks * (JDIMENSION)BLOCK_WIDTH(component);
+}
+
+// How many pixels of the first component there are to a sample of another, as they are decoded.
+static bool find_decoded_ratio(const jpeg_component_info *components, int *chroma_x, int *chroma_y) {
+  int luma_x = components[0].h_samp_factor * BLOCK_WIDTH(&components[0]);
+  int luma_y = components[0].v_samp_factor * BLOCK_HEIGHT(&components[0]);
+  int x = components[1].h_samp_factor * BLOCK_WIDTH(&components[1]);
+  int y = components[1].v_samp_factor * BLOCK_HEIGHT(&components[1]);
+  if (luma_x % x != 0 || luma_y % y != 0) return false;
+  *chroma_x = luma_x / x;
+  *chroma_y = luma_y / y;
+  return true;
+}
+
+glp_jpeg_status glp_jpeg_scale(
+    glp_jpeg_decoder *decoder, int eighths, glp_jpeg_scaled_layout *layout) {
+  struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
+  if (setjmp(decoder->jump)) return GLP_JPEG_FAILED;
+  cinfo->scale_num = (unsigned int)eighths;
+  cinfo->scale_denom = DCTSIZE;
+  jpeg_calc_output_dimensions(cinfo);
+  *layout = (glp_jpeg_scaled_layout){
+      .width = (int)cinfo->output_width, .height = (int)cinfo->output_height, .chroma_x = 1, .chroma_y = 1};
+  if (cinfo->raw_data_out) {
+    for (int c = 0; c < cinfo->num_components; c++) {
+      layout->bytes_per_row[c] = row_of_whole_blocks(&cinfo->comp_info[c]);
+    }
+    if (cinfo->num_components == 1) return GLP_JPEG_OK;
+    if (find_decoded_ratio(cinfo->comp_info, &layout->chroma_x, &layout->chroma_y)) return GLP_JPEG_OK;
+    snprintf(decoder->message, sizeof decoder->message, "no planes at %d/8 of its size", eighths);
+    return GLP_JPEG_FAILED;
+  }
+  size_t width = cinfo->output_width;
+  if (decoder->header.layout == GLP_JPEG_RGB) {
+    layout->bytes_per_row[0] = width * 3;
+  } else {
+    for (int c = 0; c < 3; c++) layout->bytes_per_row[c] = (width + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
+  }
+  return GLP_JPEG_OK;
+}
+
 // One row of MCUs at a time, straight into the planes; the rows of the last one that are below a plane all go
 // into one row of our own.
 static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes) {
@@ -201,21 +257,22 @@ static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *plane
   JDIMENSION row_of_blocks = 0;
 
   for (int c = 0; c < cinfo->num_components; c++) {
-    JDIMENSION width = cinfo->comp_info[c].width_in_blocks * DCTSIZE;
+    JDIMENSION width = row_of_whole_blocks(&cinfo->comp_info[c]);
     if (planes[c].bytes_per_row < width) ERREXIT(cinfo, JERR_BUFFER_SIZE);
     spare[c] = cinfo->mem->alloc_sarray((j_common_ptr)cinfo, JPOOL_IMAGE, width, 1);
   }
   while (cinfo->output_scanline < cinfo->output_height) {
     for (int c = 0; c < cinfo->num_components; c++) {
       const jpeg_component_info *component = &cinfo->comp_info[c];
-      JDIMENSION count = (JDIMENSION)component->v_samp_factor * DCTSIZE;
+      JDIMENSION count = (JDIMENSION)(component->v_samp_factor * BLOCK_HEIGHT(component));
       for (JDIMENSION i = 0; i < count; i++) {
         JDIMENSION y = row_of_blocks * count + i;
         bool is_inside = y < component->downsampled_height;
         rows[c][i] = is_inside ? planes[c].samples + y * planes[c].bytes_per_row : spare[c][0];
       }
     }
-    jpeg_read_raw_data(cinfo, arrays, (JDIMENSION)cinfo->max_v_samp_factor * DCTSIZE);
+    jpeg_read_raw_data(
+        cinfo, arrays, (JDIMENSION)(cinfo->max_v_samp_factor * SMALLEST_BLOCK_HEIGHT(cinfo)));
     row_of_blocks++;
   }
 }

@@ -46,6 +46,18 @@ typedef struct {
   size_t icc_size;
 } glp_jpeg_header;
 
+/// What is written at a scale.
+typedef struct {
+  int width;
+  int height;
+  /// Pixels of the written picture to a chroma sample. At less than 8 eighths libjpeg's inverse DCT gives 4:2:0's
+  /// chroma back what luma loses: then both are 1.
+  int chroma_x;
+  int chroma_y;
+  /// The least bytes of a row of each plane: whole blocks of Y', Cb, Cr.
+  size_t bytes_per_row[3];
+} glp_jpeg_scaled_layout;
+
 typedef struct glp_jpeg_decoder glp_jpeg_decoder;
 
 /// NULL where there is no memory. `memory_limit` bounds what libjpeg takes for the coefficients of a picture.
@@ -56,14 +68,17 @@ void glp_jpeg_decoder_destroy(glp_jpeg_decoder *decoder);
 glp_jpeg_status glp_jpeg_read_header(
     glp_jpeg_decoder *decoder, const uint8_t *data, size_t size, glp_jpeg_header *header);
 
-/// A plane's memory: its height times `bytes_per_row` bytes, all of which are written. Rows of Y', Cb, Cr
-/// must have room for whole blocks: their width rounded up to a multiple of 8.
+/// After the header: what is decoded has `eighths` / 8 of the picture's columns and rows, rounded up; 1...8.
+glp_jpeg_status glp_jpeg_scale(
+    glp_jpeg_decoder *decoder, int eighths, glp_jpeg_scaled_layout *layout);
+
+/// A plane's memory: its height times `bytes_per_row` bytes, at least the layout's; as many are written.
 typedef struct {
   uint8_t *samples;
   size_t bytes_per_row;
 } glp_jpeg_plane;
 
-/// Once, after the header: into one plane or three, as its layout says. More than `scan_limit` scans are an
+/// Once, after the scale: into one plane or three, as the layout says. More than `scan_limit` scans are an
 /// error.
 glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit);
 

@@ -29,7 +29,8 @@ actor ImageFileSource: FrameSource {
     do throws(CodecError) {
       let decoded =
         switch format {
-        case .jpeg: try JPEGDecoder.decode(bytes, maximumPixels: options.maximumPixels)
+        case .jpeg:
+          try JPEGDecoder.decode(bytes, maximumPixels: options.maximumPixels, decoding: options.decoding)
         case .png: try PNGDecoder.decode(bytes, maximumPixels: options.maximumPixels)
         }
       frame = decoded.with(color: options.color)

@@ -31,7 +31,7 @@ actor MJPEGSource: FrameSource {
       // A file is what it is; a stream goes on after a smeared frame.
       let frame = try JPEGDecoder.decode(
         picture, maximumPixels: options.maximumPixels,
-        damage: pictures.isRegularFile ? .isAnError : .isTolerated)
+        damage: pictures.isRegularFile ? .isAnError : .isTolerated, decoding: options.decoding)
       return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
     } catch let error as CodecError {
       throw SourceError(.badData, path: name, reason: "frame \(index): \(error)")

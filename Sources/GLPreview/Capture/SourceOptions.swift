@@ -13,16 +13,20 @@ public struct SourceOptions: Sendable, Hashable {
   public var maximumPixels: Int
   /// What the user knows better about the colours than the source.
   public var color: ColorOverride
+  /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
+  public var decoding: Decoding
 
   /// Nothing is overridden, and what is not told is found out.
   public init(
     inputFormat: PixelFormat? = nil, inputSize: Size? = nil, framesPerSecond: Double? = nil,
-    maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride()
+    maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride(),
+    decoding: Decoding = .exact
   ) {
     self.inputFormat = inputFormat
     self.inputSize = inputSize
     self.framesPerSecond = framesPerSecond
     self.maximumPixels = maximumPixels
     self.color = color
+    self.decoding = decoding
   }
 }

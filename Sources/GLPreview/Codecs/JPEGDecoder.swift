@@ -17,7 +17,7 @@ package struct JPEGDecoder {
   package struct Header: Sendable, Hashable {
     /// As stored, in pixels.
     package let size: Size
-    /// What `decode` makes of it.
+    /// What `decode` makes of it at its own size.
     package let pixelFormat: PixelFormat
     /// What its EXIF says.
     package let exif: EXIFReader
@@ -25,6 +25,11 @@ package struct JPEGDecoder {
     package let iccProfile: [UInt8]?
     /// Whether it is the first of several pictures that belong together (CIPA DC-007, "MPF"): phones' stills.
     package let hasMultiPicture: Bool
+
+    /// Of its frame, decoded in full.
+    var format: FrameFormat {
+      FrameFormat(pixelFormat, size, color: .jfif, orientation: exif.orientation ?? .upright)
+    }
   }
 
   /// Reads no more than the header of `data`.
@@ -37,21 +42,30 @@ package struct JPEGDecoder {
   /// Decodes the first picture in `data`; what follows its end is ignored.
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1 and grey come as their planes, Y'CbCr of other ratios as
-  /// `yuv444p`; R'G'B', CMYK and YCCK as `rgb24`. Rows are padded to whole blocks of 8 samples.
+  /// `yuv444p`; R'G'B', CMYK and YCCK as `rgb24`. Rows are padded to whole blocks. Smaller than it is, 4:2:0 comes as
+  /// `yuv444p` too: its chroma loses nothing at 1/2, and less than luma below.
   ///
   /// - Parameters:
   ///   - data: from the SOI marker on.
   ///   - maximumPixels: more than that is refused before memory is taken.
   ///   - damage: whether a picture that is cut short or corrupt is an error.
+  ///   - decoding: how large it is decoded.
   /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
-    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact
+  ) throws(CodecError) -> Frame {
+    try decode(data, maximumPixels: maximumPixels, damage: damage) { decoding.eighths(of: $0.format) }
+  }
+
+  /// The same at so many eighths of its size, 1...8, as `eighths` tells from its header.
+  static func decode(
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, eighths: (Header) -> Int
   ) throws(CodecError) -> Frame {
     try reading(data, maximumPixels: maximumPixels, damage: damage) { (reader) throws(CodecError) in
       let header = try reader.header()
       try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
-      return try reader.frame(header)
+      return try reader.frame(header, eighths: eighths(header))
     }
   }
 
@@ -101,9 +115,7 @@ package struct JPEGDecoder {
     guard unsafe glp_jpeg_read_header(decoder, bytes.baseAddress, bytes.count, &header) == GLP_JPEG_OK else {
       throw error()
     }
-    guard let format = unsafe pixelFormat(header) else {
-      throw CodecError(.unsupported, "JPEG of an unknown layout")
-    }
+    let format = unsafe try pixelFormat(header.layout, header.chroma_x, header.chroma_y)
     let profile = unsafe copy(header.icc, header.icc_size)
     return unsafe JPEGDecoder.Header(
       size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
@@ -112,16 +124,23 @@ package struct JPEGDecoder {
       iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
   }
 
-  borrowing func frame(_ header: JPEGDecoder.Header) throws(CodecError) -> Frame {
+  borrowing func frame(_ header: JPEGDecoder.Header, eighths: Int) throws(CodecError) -> Frame {
+    var layout = glp_jpeg_scaled_layout()
+    guard unsafe glp_jpeg_scale(decoder, CInt(eighths), &layout) == GLP_JPEG_OK else { throw error() }
+    let full = header.format
     let format = FrameFormat(
-      header.pixelFormat, header.size, color: .jfif, orientation: header.exif.orientation ?? .upright)
+      header.pixelFormat.hasChroma
+        ? try pixelFormat(GLP_JPEG_YCBCR, layout.chroma_x, layout.chroma_y) : header.pixelFormat,
+      full.referenceSize, color: full.color, orientation: full.orientation, eighths: eighths)
+    guard format.size == Size(width: Int(layout.width), height: Int(layout.height)) else {
+      throw CodecError(.unsupported, "JPEG of an unknown layout at \(eighths)/8 of its size")
+    }
+    let rows = [layout.bytes_per_row.0, layout.bytes_per_row.1, layout.bytes_per_row.2]
     var planes: [FramePlane] = []
     var byteCount = 0
-    for plane in header.pixelFormat.planes {
-      let row = plane.tightBytesPerRow(of: header.size)
-      let bytesPerRow = header.pixelFormat.isRGB ? row : (row + 7) & ~7
+    for (plane, bytesPerRow) in zip(format.pixelFormat.planes, rows) {
       planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
-      byteCount += bytesPerRow * plane.texels(of: header.size).height
+      byteCount += bytesPerRow * plane.texels(of: format.size).height
     }
     let scanLimit = Self.scanLimit(header.size)
     var status = GLP_JPEG_FAILED
@@ -146,8 +165,10 @@ package struct JPEGDecoder {
     return unsafe CodecError(.damaged, "JPEG can't be decoded: \(String(cString: glp_jpeg_message(decoder)))")
   }
 
-  private borrowing func pixelFormat(_ header: glp_jpeg_header) -> PixelFormat? {
-    switch unsafe (header.layout, header.chroma_x, header.chroma_y) {
+  private borrowing func pixelFormat(_ layout: glp_jpeg_layout, _ chromaX: CInt, _ chromaY: CInt)
+    throws(CodecError) -> PixelFormat
+  {
+    switch (layout, chromaX, chromaY) {
     case (GLP_JPEG_GREY, _, _): .grey
     case (GLP_JPEG_RGB, _, _): .rgb24
     case (GLP_JPEG_YCBCR, 1, 1): .yuv444p
@@ -155,11 +176,17 @@ package struct JPEGDecoder {
     case (GLP_JPEG_YCBCR, 2, 2): .i420
     case (GLP_JPEG_YCBCR, 1, 2): .yuv440p
     case (GLP_JPEG_YCBCR, 4, 1): .yuv411p
-    default: nil
+    default: throw CodecError(.unsupported, "JPEG of an unknown layout")
     }
   }
 
   private borrowing func copy(_ start: UnsafePointer<UInt8>?, _ count: Int) -> [UInt8] {
     unsafe Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count))
+  }
+}
+
+extension PixelFormat {
+  fileprivate var hasChroma: Bool {
+    if case .ycbcr = model { true } else { false }
   }
 }
