@@ -68,8 +68,9 @@ struct RenderCommand: AsyncParsableCommand {
         throw UsageError("-o -: standard output is a terminal; a picture would garble it")
       }
       let job = RenderJob(
-        source: source, sourceOptions: try inputOptions.sourceOptions(for: source), views: views,
-        output: output,
+        source: source, sourceOptions: try inputOptions.sourceOptions(for: source),
+        decode: inputOptions.decode,
+        views: views, output: output,
         encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
         maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
       let (renderer, choice) = (renderer, deviceOptions.gpu)
@@ -86,6 +87,12 @@ struct RenderCommand: AsyncParsableCommand {
 enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
   case gpu
   case reference
+}
+
+/// How much of a JPEG is decoded.
+enum DecodeChoice: String, ExpressibleByArgument, CaseIterable {
+  case exact
+  case fast
 }
 
 struct InputOptions: ParsableArguments {
@@ -109,6 +116,12 @@ struct InputOptions: ParsableArguments {
       "limited or full (default: what the source says, else limited; full for raw grey).", valueName: "RANGE")
   )
   var range: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "JPEGs: exact decodes them whole; fast at 1/2, 1/4 or 1/8 of their size where all views are shrunk by 3 and more (less where whole pixels meet), by area or lanczos: nearly the same pictures in less time.",
+      valueName: "exact|fast"))
+  var decode = DecodeChoice.exact
 
   @Option(
     help: ArgumentHelp("Refuse sources and pictures of more pixels, in millions.", valueName: "N"))

@@ -8,6 +8,7 @@ import ReferenceRenderer
 struct RenderJob {
   let source: String
   let sourceOptions: SourceOptions
+  let decode: DecodeChoice
   let views: [ViewConfiguration]
   let output: RenderOutput
   /// Nil where pictures are not encoded.
@@ -38,6 +39,8 @@ struct RenderJob {
   }
 
   private func openSource() async throws -> any FrameSource {
+    var sourceOptions = sourceOptions
+    sourceOptions.decoding = decode == .fast ? .fast(for: requests) : .exact
     let source = try await SourceLocator(source).open(sourceOptions)
     // A stream can't be played again: better said before a picture is written than after.
     if schedule.loops > 1 { try await source.rewind() }
@@ -58,6 +61,11 @@ struct RenderJob {
       if let renderer = try? await opening.value { await renderer.close() }
       throw error
     }
+  }
+
+  /// The views, as what is encoded wants them.
+  private var requests: [ViewRequest] {
+    views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) }
   }
 
   /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered.
@@ -98,8 +106,7 @@ struct RenderJob {
     while let (frame, number) = try await frames.take() {
       let framePlan =
         try plan.flatMap { $0.source == frame.format ? $0 : nil }
-        ?? planner.plan(
-          frame.format, views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) })
+        ?? planner.plan(frame.format, requests)
       plan = framePlan
       let pictures = try await renderer.render(frame, framePlan)
       try await queue.give(RenderedFrame(pictures, of: frame, number))
@@ -158,7 +165,7 @@ struct RenderJob {
       PictureReport(
         view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1), width: size.width,
         height: size.height, file: file, format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
-        quality: encoded?.quality, renderer: rendererName))
+        quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName))
   }
 
   /// Beside pictures on standard output, reports go to standard error.
@@ -178,11 +185,13 @@ private struct RenderedFrame: Sendable {
   let number: Int
   let timestamp: Duration
   let iccProfile: [UInt8]?
+  let decodedEighths: Int
 
   init(_ pictures: [Picture], of frame: Frame, _ number: Int) {
     self.pictures = pictures
     self.number = number
     timestamp = frame.timestamp
     iccProfile = frame.iccProfile
+    decodedEighths = frame.format.eighths
   }
 }

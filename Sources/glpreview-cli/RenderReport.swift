@@ -15,6 +15,8 @@ struct PictureReport: Codable {
   let format: String?
   let bytes: Int?
   let quality: Int?
+  /// Of the source's columns and rows that were decoded: 8 is all.
+  let decodedEighths: Int
   let renderer: String
 }
 

@@ -29,6 +29,7 @@ struct PictureReport: Decodable, Equatable {
   let format: String?
   let bytes: Int?
   let quality: Int?
+  let decodedEighths: Int
   let renderer: String
 
   static func lines(of text: String) throws -> [PictureReport] {

@@ -30,7 +30,8 @@ struct HelpTests {
     let options = [
       "--output", "--view", "--crop", "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
       "--background",
-      "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--max-megapixels",
+      "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--decode",
+      "--max-megapixels",
       "--quality",
       "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
       "--json",
@@ -42,7 +43,7 @@ struct HelpTests {
       "bt709",
       "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
       "smpte",
-      "gradient", "zoneplate", "counter", "horizontal", "vertical",
+      "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast",
     ]
     for word in words { #expect(text.contains(word), "\(word)") }
   }
