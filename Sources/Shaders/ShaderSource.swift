@@ -45,7 +45,9 @@ public struct ShaderSource: Sendable, Hashable {
 
   /// The same with the `#version` line of another: shaders of two versions can't be linked.
   public func withVersion(of other: ShaderSource) -> ShaderSource {
-    let (version, rest) = (other.text.utf8.prefix { $0 != UInt8(ascii: "\n") }, text.utf8.drop { $0 != UInt8(ascii: "\n") })
+    let (version, rest) = (
+      other.text.utf8.prefix { $0 != UInt8(ascii: "\n") }, text.utf8.drop { $0 != UInt8(ascii: "\n") }
+    )
     return ShaderSource(fileName, text: "\(Substring(version))\(Substring(rest))")
   }
 

@@ -72,7 +72,9 @@ struct ShaderFileTests {
   @Test("a stage begins with its version, and says what its fragments' numbers are precise to")
   func stages() throws {
     for (name, text) in try ShaderFileTests.files(in: ShaderFileTests.folder) {
-      #expect(text.hasPrefix("#version 300 es\n"), "\(name)")
+      // Buffers as textures are of 3.2; what does without them runs on 3.0.
+      let version = name.contains("words") ? "320" : "300"
+      #expect(text.hasPrefix("#version \(version) es\n"), "\(name)")
       if name.hasSuffix(".frag") {
         #expect(text.contains("precision highp float;"), "\(name)")
         #expect(text.contains("precision highp int;"), "\(name)")
