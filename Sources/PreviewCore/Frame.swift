@@ -62,8 +62,8 @@ public struct Frame: Sendable {
   /// What it is.
   public let format: FrameFormat
   /// All planes' samples, top row first.
-  public let bytes: [UInt8]
-  /// Where each plane of `format.pixelFormat.planes` stands in `bytes`.
+  public let storage: FrameBytes
+  /// Where each plane of `format.pixelFormat.planes` stands in `storage`.
   public let planes: [FramePlane]
   /// Counts the source's frames from 0; a gap is frames that were dropped.
   public let sequence: Int
@@ -80,6 +80,16 @@ public struct Frame: Sendable {
     timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
+    try self.init(
+      format, storage: FrameBytes(bytes), planes: planes, sequence: sequence, timestamp: timestamp,
+      iccProfile: iccProfile)
+  }
+
+  /// The same over memory that may be lent.
+  public init(
+    _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
+    timestamp: Duration = .zero, iccProfile: [UInt8]? = nil
+  ) throws(FrameError) {
     try Frame.check(format)
     let descriptions = format.pixelFormat.planes
     guard planes.count == descriptions.count else {
@@ -90,25 +100,38 @@ public struct Frame: Sendable {
       let rows = description.texels(of: format.size).height
       let (span, overflow) = plane.bytesPerRow.multipliedReportingOverflow(by: rows - 1)
       guard plane.offset >= 0, plane.bytesPerRow >= row, !overflow,
-        bytes.count >= row, span <= bytes.count - row, plane.offset <= bytes.count - row - span
+        storage.count >= row, span <= storage.count - row, plane.offset <= storage.count - row - span
       else {
         throw FrameError(
           "plane \(index) of a \(format.size) \(format.pixelFormat) frame does not fit its memory")
       }
     }
     self.format = format
-    self.bytes = bytes
+    self.storage = storage
     self.planes = planes
     self.sequence = sequence
     self.timestamp = timestamp
     self.iccProfile = iccProfile
   }
 
+  /// The samples as an array: a copy where the memory is lent.
+  public var bytes: [UInt8] { storage.array }
+
   /// A frame whose planes follow one another with no padding, as raw files hold them.
   ///
   /// - Throws: `FrameError` where `bytes` is shorter than the frame.
   public init(
     tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: Duration = .zero,
+    iccProfile: [UInt8]? = nil
+  ) throws(FrameError) {
+    try self.init(
+      tight: format, storage: FrameBytes(bytes), sequence: sequence, timestamp: timestamp,
+      iccProfile: iccProfile)
+  }
+
+  /// The same over memory that may be lent.
+  public init(
+    tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
@@ -120,7 +143,8 @@ public struct Frame: Sendable {
       offset += bytesPerRow * plane.texels(of: format.size).height
     }
     try self.init(
-      format, bytes: bytes, planes: planes, sequence: sequence, timestamp: timestamp, iccProfile: iccProfile)
+      format, storage: storage, planes: planes, sequence: sequence, timestamp: timestamp,
+      iccProfile: iccProfile)
   }
 
   /// Before anything is computed of a size that a file made up.
@@ -141,7 +165,7 @@ public struct Frame: Sendable {
 
   private init(_ frame: Frame, format: FrameFormat, sequence: Int, timestamp: Duration) {
     self.format = format
-    self.bytes = frame.bytes
+    self.storage = frame.storage
     self.planes = frame.planes
     self.sequence = sequence
     self.timestamp = timestamp

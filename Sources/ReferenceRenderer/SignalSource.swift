@@ -7,7 +7,9 @@ struct SignalSource {
   private let light: FilteringLight
   private let background: SIMD3<Double>
   private let crop: Rectangle
-  private let frame: Frame
+  private let bytes: [UInt8]
+  private let framePlanes: [FramePlane]
+  private let format: FrameFormat
   private let model: ColorModel
   private let planes: [PlaneDescription]
   private let decoding: ColorConversion
@@ -17,7 +19,9 @@ struct SignalSource {
     self.light = view.light
     self.background = view.background.codes
     self.crop = view.crop
-    self.frame = frame
+    self.bytes = frame.bytes
+    self.framePlanes = frame.planes
+    self.format = frame.format
     self.model = frame.format.pixelFormat.model
     self.planes = frame.format.pixelFormat.planes
     self.decoding = ColorConversion(rgbFrom: frame.format.color)
@@ -41,13 +45,13 @@ struct SignalSource {
 
   private func code(_ component: Component, _ x: Int, _ y: Int) -> Double {
     let texel = planes[component.plane].texel
-    let plane = frame.planes[component.plane]
+    let plane = framePlanes[component.plane]
     let column = x * component.texelStep + component.texelOffset
     let byte =
       plane.offset + y * plane.bytesPerRow + column * texel.byteCount
       + component.channel * texel.bytesPerChannel
-    guard texel.bytesPerChannel == 2 else { return Double(frame.bytes[byte]) }
-    let word = (frame.bytes[byte], frame.bytes[byte + 1])
+    guard texel.bytesPerChannel == 2 else { return Double(bytes[byte]) }
+    let word = (bytes[byte], bytes[byte + 1])
     return Double(UInt16(littleEndian: UInt16(word.0) | UInt16(word.1) << 8)) / 257
   }
 
@@ -62,7 +66,7 @@ struct SignalSource {
 
   /// Chroma at the luma sample (`x`, `y`): bilinear between the samples that belong to the crop.
   private func upsampled(_ component: Component, _ x: Int, _ y: Int) -> Double {
-    let left = frame.format.color.siting == .left
+    let left = format.color.siting == .left
     let across = neighbours(x, component.subsampling.x, isLeft: left, crop.x, crop.width)
     let down = neighbours(y, component.subsampling.y, isLeft: false, crop.y, crop.height)
     func row(_ y: Int) -> Double {
@@ -80,8 +84,8 @@ struct SignalSource {
     let position = (Double(index) + 0.5) / Double(step) + siting - 0.5
     let first = position.rounded(.down)
     let pixels = 8 * step
-    let end = (start + length) * frame.format.eighths
-    let bounds = start * frame.format.eighths / pixels...(end + pixels - 1) / pixels - 1
+    let end = (start + length) * format.eighths
+    let bounds = start * format.eighths / pixels...(end + pixels - 1) / pixels - 1
     func clamped(_ index: Int) -> Int { min(max(index, bounds.lowerBound), bounds.upperBound) }
     return (clamped(Int(first)), clamped(Int(first) + 1), position - first)
   }

@@ -46,7 +46,7 @@ struct BenchRun {
   // MARK: Stage by stage
 
   private func stages() async throws -> [(stage: BenchStage, times: StageTimes)] {
-    let source = try await SourceLocator(file).open(work.sourceOptions)
+    let source = try await openSource()
     let planner = RenderPlanner(tuning: renderer.tuning)
     let plan = try planner.plan(
       work.format, work.views.map { ViewRequest($0, as: work.encoder?.pictureFormat ?? .rgba) })
@@ -130,6 +130,14 @@ struct BenchRun {
       pixelCount: pictures.reduce(0) { $0 + $1.size.pixelCount }, against: (.libjpeg, limit))
   }
 
+  private func openSource() async throws -> any FrameSource {
+    var options = work.sourceOptions
+    let memory = FramePool()
+    options.memory = memory
+    await renderer.lendMemory(to: memory)
+    return try await SourceLocator(file).open(options)
+  }
+
   // MARK: All together
 
   /// The same file through `render`'s own stages, which overlap.
@@ -140,12 +148,12 @@ struct BenchRun {
 
   private func render(frames count: Int) async throws -> WorkTime {
     let job = RenderJob(
-      source: file, sourceOptions: work.sourceOptions, views: work.views,
+      source: file, sourceOptions: work.sourceOptions, decode: .exact, views: work.views,
       output: .nowhere(work.encoder?.format), encoder: work.encoder,
       schedule: FrameSchedule(limit: count, every: 1, loops: .max), maximumPixels: .max,
       reportsPictures: false,
       isQuiet: true)
-    let source = try await SourceLocator(file).open(work.sourceOptions)
+    let source = try await openSource()
     let planner = RenderPlanner(tuning: renderer.tuning)
     return try await WorkTime.of {
       try await job.run(source, renderer, planner, rendererName: renderer.device.name)

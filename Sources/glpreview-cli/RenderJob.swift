@@ -17,6 +17,8 @@ struct RenderJob {
   let maximumPixels: Int
   let reportsPictures: Bool
   let isQuiet: Bool
+  /// What frames are made in.
+  private let memory = FramePool()
 
   /// Opens what is needed and renders all frames that are due.
   func run(on choice: RendererChoice, _ gpu: GPUChoice) async throws {
@@ -27,6 +29,7 @@ struct RenderJob {
         rendererName: "reference")
     case .gpu:
       let (source, renderer) = try await open(gpu)
+      await renderer.lendMemory(to: memory)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       do {
         try await run(source, renderer, planner, rendererName: renderer.device.name)
@@ -41,6 +44,7 @@ struct RenderJob {
   private func openSource() async throws -> any FrameSource {
     var sourceOptions = sourceOptions
     sourceOptions.decoding = decode == .fast ? .fast(for: requests) : .exact
+    sourceOptions.memory = memory
     let source = try await SourceLocator(source).open(sourceOptions)
     // A stream can't be played again: better said before a picture is written than after.
     if schedule.loops > 1 { try await source.rewind() }

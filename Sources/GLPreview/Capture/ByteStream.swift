@@ -1,6 +1,7 @@
 // Bytes from a file descriptor: a file, a pipe, standard input. Every file source reads through one of these,
 // so that limits, short reads, signals and cancellation are dealt with once.
 internal import Glibc
+internal import PreviewCore
 
 /// Buffered reads. Bytes that were peeked at are read again afterwards.
 struct ByteStream: ~Copyable {
@@ -80,26 +81,34 @@ struct ByteStream: ~Copyable {
     return Array(buffer[position...].prefix(count))
   }
 
-  /// The next `count` bytes, or all that there are.
-  mutating func read(_ count: Int) throws -> [UInt8] {
-    if let remaining = remainingByteCount, remaining < count { return try readAll() }
-    let waiting = buffer[position...].prefix(count)
-    position += waiting.count
-    var failure: (any Error)?
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { target, filled in
-      unsafe UnsafeMutableRawBufferPointer(target).copyBytes(from: waiting)
-      filled = waiting.count
-      do {
-        while filled < count {
-          let rest = unsafe UnsafeMutableBufferPointer(rebasing: target[filled...])
-          let more = try unsafe fill(UnsafeMutableRawBufferPointer(rest))
-          guard more > 0 else { return }
-          filled += more
-        }
-      } catch { failure = error }
+  /// The next `byteCount` bytes in memory of a pool, and how many there are really.
+  mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
+    // No memory for a frame that is known not to come.
+    if let remaining = remainingByteCount, remaining < byteCount {
+      return (FrameBytes([]), try readAll().count)
     }
-    if let failure { throw failure }
-    return bytes
+    let buffer = memory.take(byteCount)
+    let count = try read(into: buffer)
+    return (FrameBytes(buffer), count)
+  }
+
+  /// The next bytes as far as `buffer` holds them, or all that there are; how many that is.
+  mutating func read(into buffer: FrameBuffer) throws -> Int {
+    let waiting = buffer.byteCount == 0 ? [] : self.buffer[position...].prefix(buffer.byteCount)
+    unsafe buffer.write { unsafe $0.copyBytes(from: waiting) }
+    position += waiting.count
+    var filled = waiting.count
+    while filled < buffer.byteCount {
+      // Nobody waits for bytes while the buffer's owner may wait for us.
+      if !isRegularFile { try waitForBytes() }
+      let more = try unsafe buffer.write { target in
+        try unsafe fillAtOnce(UnsafeMutableRawBufferPointer(rebasing: target[filled...]))
+      }
+      guard let more else { continue }
+      guard more > 0 else { break }
+      filled += more
+    }
+    return filled
   }
 
   /// All bytes from here on; nil where there are more than `limit`.
@@ -173,11 +182,17 @@ struct ByteStream: ~Copyable {
   private borrowing func fill(_ target: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       if !isRegularFile { try waitForBytes() }
-      let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
-      if count >= 0 { return count }
-      let code = errno
-      guard code == EINTR || code == EAGAIN else { throw Self.failure(path, code) }
+      if let count = try unsafe fillAtOnce(target) { return count }
     }
+  }
+
+  /// One read; 0 at the end, nil where it has to be tried again.
+  private borrowing func fillAtOnce(_ target: UnsafeMutableRawBufferPointer) throws -> Int? {
+    let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
+    if count >= 0 { return count }
+    let code = errno
+    guard code == EINTR || code == EAGAIN else { throw Self.failure(path, code) }
+    return nil
   }
 
   /// Until there is something to read, or the end; looks every tenth of a second whether it is still wanted.

@@ -7,6 +7,7 @@ actor MJPEGSource: FrameSource {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let options: SourceOptions
+  private let memory: FramePool
   private let rate: FrameRate
   private var pictures: MJPEGReader
   private var waiting: [UInt8]?
@@ -18,6 +19,7 @@ actor MJPEGSource: FrameSource {
     queue = ReadingQueue(named: pictures.path)
     rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
     waiting = first
+    memory = options.memory ?? FramePool()
     self.options = options
     self.pictures = pictures
   }
@@ -31,7 +33,8 @@ actor MJPEGSource: FrameSource {
       // A file is what it is; a stream goes on after a smeared frame.
       let frame = try JPEGDecoder.decode(
         picture, maximumPixels: options.maximumPixels,
-        damage: pictures.isRegularFile ? .isAnError : .isTolerated, decoding: options.decoding)
+        damage: pictures.isRegularFile ? .isAnError : .isTolerated, decoding: options.decoding,
+        memory: memory)
       return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
     } catch let error as CodecError {
       throw SourceError(.badData, path: name, reason: "frame \(index): \(error)")

@@ -9,6 +9,7 @@ actor RawVideoSource: FrameSource {
   private let format: FrameFormat
   private let byteCount: Int
   private let rate: FrameRate
+  private let memory: FramePool
   private var stream: ByteStream
   private var sequence = 0
 
@@ -43,20 +44,21 @@ actor RawVideoSource: FrameSource {
         guessedFor: size, matrix: nil, range: pixelFormat == .grey ? .full : nil, siting: .left)
     format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
     rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
+    memory = options.memory ?? FramePool()
     queue = ReadingQueue(named: stream.path)
     self.byteCount = byteCount
     self.stream = stream
   }
 
   func nextFrame() throws -> Frame? {
-    let bytes = try stream.read(byteCount)
-    guard !bytes.isEmpty else { return nil }
-    guard bytes.count == byteCount else {
+    let (bytes, count) = try stream.readFrame(byteCount, memory)
+    guard count > 0 else { return nil }
+    guard count == byteCount else {
       throw SourceError(
-        .badData, path: name, reason: "frame \(sequence) is cut short: \(bytes.count) of \(byteCount) bytes")
+        .badData, path: name, reason: "frame \(sequence) is cut short: \(count) of \(byteCount) bytes")
     }
     defer { sequence += 1 }
-    return try Frame(tight: format, bytes: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+    return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
   }
 
   func rewind() throws {

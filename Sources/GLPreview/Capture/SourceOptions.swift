@@ -16,6 +16,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
   public var decoding: Decoding
 
+  /// Where memory for frames comes from; nil takes new memory for each.
+  public var memory: FramePool?
+
   /// Nothing is overridden, and what is not told is found out.
   public init(
     inputFormat: PixelFormat? = nil, inputSize: Size? = nil, framesPerSecond: Double? = nil,

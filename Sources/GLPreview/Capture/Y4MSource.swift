@@ -120,6 +120,7 @@ actor Y4MSource: FrameSource {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let header: Y4MHeader
+  private let memory: FramePool
   private var stream: ByteStream
   private var sequence = 0
   /// After a broken frame nobody knows where the next one begins.
@@ -137,6 +138,7 @@ actor Y4MSource: FrameSource {
       throw SourceError(.badData, path: stream.path, reason: error.description)
     }
     name = stream.path
+    memory = options.memory ?? FramePool()
     queue = ReadingQueue(named: stream.path)
     self.stream = stream
   }
@@ -146,13 +148,13 @@ actor Y4MSource: FrameSource {
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit),
       line.starts(with: "FRAME".utf8), line.count == 5 || line[5] == UInt8(ascii: " ")
     else { throw badFrame("does not begin with FRAME") }
-    let bytes = try stream.read(header.byteCount)
-    guard bytes.count == header.byteCount else {
-      throw badFrame("is cut short: \(bytes.count) of \(header.byteCount) bytes")
+    let (bytes, count) = try stream.readFrame(header.byteCount, memory)
+    guard count == header.byteCount else {
+      throw badFrame("is cut short: \(count) of \(header.byteCount) bytes")
     }
     defer { sequence += 1 }
     return try Frame(
-      tight: header.format, bytes: bytes, sequence: sequence, timestamp: header.rate.time(of: sequence))
+      tight: header.format, storage: bytes, sequence: sequence, timestamp: header.rate.time(of: sequence))
   }
 
   func rewind() throws {

@@ -50,22 +50,27 @@ package struct JPEGDecoder {
   ///   - maximumPixels: more than that is refused before memory is taken.
   ///   - damage: whether a picture that is cut short or corrupt is an error.
   ///   - decoding: how large it is decoded.
+  ///   - memory: where the frame's memory comes from; nil takes new memory.
   /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
-    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
+    memory: FramePool? = nil
   ) throws(CodecError) -> Frame {
-    try decode(data, maximumPixels: maximumPixels, damage: damage) { decoding.eighths(of: $0.format) }
+    try decode(data, maximumPixels: maximumPixels, damage: damage, memory: memory) {
+      decoding.eighths(of: $0.format)
+    }
   }
 
   /// The same at so many eighths of its size, 1...8, as `eighths` tells from its header.
   static func decode(
-    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, eighths: (Header) -> Int
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, memory: FramePool? = nil,
+    eighths: (Header) -> Int
   ) throws(CodecError) -> Frame {
     try reading(data, maximumPixels: maximumPixels, damage: damage) { (reader) throws(CodecError) in
       let header = try reader.header()
       try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
-      return try reader.frame(header, eighths: eighths(header))
+      return try reader.frame(header, eighths: eighths(header), memory ?? FramePool())
     }
   }
 
@@ -124,7 +129,9 @@ package struct JPEGDecoder {
       iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
   }
 
-  borrowing func frame(_ header: JPEGDecoder.Header, eighths: Int) throws(CodecError) -> Frame {
+  borrowing func frame(
+    _ header: JPEGDecoder.Header, eighths: Int, _ memory: FramePool
+  ) throws(CodecError) -> Frame {
     var layout = glp_jpeg_scaled_layout()
     guard unsafe glp_jpeg_scale(decoder, CInt(eighths), &layout) == GLP_JPEG_OK else { throw error() }
     let full = header.format
@@ -138,23 +145,26 @@ package struct JPEGDecoder {
     let rows = [layout.bytes_per_row.0, layout.bytes_per_row.1, layout.bytes_per_row.2]
     var planes: [FramePlane] = []
     var byteCount = 0
-    for (plane, bytesPerRow) in zip(format.pixelFormat.planes, rows) {
+    for (plane, row) in zip(format.pixelFormat.planes, rows) {
+      // Rows of whole words can be read by shaders as they are.
+      let bytesPerRow = (row + 15) & ~15
       planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
       byteCount += bytesPerRow * plane.texels(of: format.size).height
     }
     let scanLimit = Self.scanLimit(header.size)
     var status = GLP_JPEG_FAILED
-    let samples = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-      guard let base = buffer.baseAddress else { return }
+    let buffer = memory.take(byteCount)
+    unsafe buffer.write { bytes in
+      guard let base = bytes.baseAddress else { return }
       let targets = unsafe planes.map {
-        unsafe glp_jpeg_plane(samples: base + $0.offset, bytes_per_row: $0.bytesPerRow)
+        unsafe glp_jpeg_plane(
+          samples: (base + $0.offset).assumingMemoryBound(to: UInt8.self), bytes_per_row: $0.bytesPerRow)
       }
       status = unsafe glp_jpeg_decode(decoder, targets, scanLimit)
-      count = status == GLP_JPEG_FAILED ? 0 : byteCount
     }
     guard status != GLP_JPEG_FAILED else { throw error() }
     do {
-      return try Frame(format, bytes: samples, planes: planes, iccProfile: header.iccProfile)
+      return try Frame(format, storage: FrameBytes(buffer), planes: planes, iccProfile: header.iccProfile)
     } catch {
       throw CodecError(.damaged, "\(error)")
     }

@@ -4,18 +4,30 @@ internal import CGLES
 /// A buffer and the texture that shows it: `usamplerBuffer`, four words a texel. Of OpenGL ES 3.2.
 ///
 /// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
-struct TexelBuffer: ~Copyable {
+@safe struct TexelBuffer: ~Copyable {
   /// A multiple of `bytesPerTexel`.
   let byteCount: Int
+  /// Where it stays mapped, for any thread to write to before a draw reads it; nil where it is not.
+  let mapped: UnsafeMutableRawBufferPointer?
   private let buffer: GLuint
   private let texture: GLuint
 
   static let bytesPerTexel = 16
 
+  /// Whether the current context can keep buffers mapped.
+  static var canStayMapped: Bool { GLCapabilities().has("GL_EXT_buffer_storage") }
+
+  /// The most bytes that a sampler can read of a buffer.
+  static var maximumByteCount: Int {
+    var texels: GLint = 0
+    unsafe glGetIntegerv(GLenum(GL_MAX_TEXTURE_BUFFER_SIZE), &texels)
+    return Int(texels) * bytesPerTexel
+  }
+
   /// Room for at least `byteCount` bytes. What is in it at first is not defined.
-  init(byteCount: Int) throws(GLError) {
-    let byteCount =
-      (byteCount + TexelBuffer.bytesPerTexel - 1) / TexelBuffer.bytesPerTexel * TexelBuffer.bytesPerTexel
+  init(byteCount: Int, staysMapped: Bool = false) throws(GLError) {
+    let unit = TexelBuffer.bytesPerTexel
+    let byteCount = (byteCount + unit - 1) / unit * unit
     self.byteCount = byteCount
     var (buffer, texture): (GLuint, GLuint) = (0, 0)
     unsafe glGenBuffers(1, &buffer)
@@ -24,17 +36,34 @@ struct TexelBuffer: ~Copyable {
     GLLedger.add(.texelBuffer)
     let target = GLenum(GL_TEXTURE_BUFFER)
     glBindBuffer(target, buffer)
-    glBufferData(target, byteCount, nil, GLenum(GL_STREAM_DRAW))
+    if staysMapped {
+      unsafe mapped = TexelBuffer.mappedStorage(byteCount)
+    } else {
+      unsafe mapped = nil
+      glBufferData(target, byteCount, nil, GLenum(GL_STREAM_DRAW))
+    }
     glActiveTexture(GLenum(GL_TEXTURE0) + 15)
     glBindTexture(target, texture)
     glTexBuffer(target, GLenum(GL_RGBA32UI), buffer)
-    try GLError.check("a texel buffer of \(byteCount) bytes")
+    let activity = "a texel buffer of \(byteCount) bytes"
+    try GLError.check(activity)
+    if staysMapped, unsafe mapped == nil { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
   }
 
   deinit {
     unsafe withUnsafePointer(to: texture) { unsafe glDeleteTextures(1, $0) }
     unsafe withUnsafePointer(to: buffer) { unsafe glDeleteBuffers(1, $0) }
     GLLedger.remove(.texelBuffer)
+  }
+
+  private static func mappedStorage(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
+    let access = GLbitfield(
+      GL_MAP_READ_BIT | GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT_EXT | GL_MAP_COHERENT_BIT_EXT)
+    guard glp_gl_buffer_storage(GLenum(GL_TEXTURE_BUFFER), byteCount, access) else { return nil }
+    guard let start = unsafe glMapBufferRange(GLenum(GL_TEXTURE_BUFFER), 0, byteCount, access) else {
+      return nil
+    }
+    return unsafe UnsafeMutableRawBufferPointer(start: start, count: byteCount)
   }
 
   /// Makes it what the sampler of texture unit `unit` reads.

@@ -3,15 +3,22 @@ internal import PreviewCore
 
 /// The textures of one frame format, kept for the next frame of the same format.
 final class FrameUploader {
+  /// Memory of the GPU's for those who make frames.
+  let lender = FrameLender()
   private let maximumSide: Int
+  private let words: FrameWords
   private var uploaded: UploadedFrame?
 
-  init(maximumSide: Int) { self.maximumSide = maximumSide }
+  init(maximumSide: Int) {
+    self.maximumSide = maximumSide
+    words = FrameWords(lender)
+  }
 
   /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once.
   /// `stopwatch` takes the time of it, where there is one.
   func upload(_ frame: Frame, _ stopwatch: RenderStopwatch? = nil) -> UploadedFrame {
-    let next = UploadedFrame(frame, maximumSide: maximumSide, keeping: uploaded, stopwatch)
+    let next = UploadedFrame(
+      frame, maximumSide: maximumSide, words: words, keeping: uploaded, stopwatch)
     uploaded = next
     return next
   }
@@ -32,7 +39,10 @@ final class UploadedFrame {
   private var freshPlanes: Set<Int> = []
   private var freshPackedPlanes: Set<Int> = []
 
-  init(_ frame: Frame, maximumSide: Int, keeping kept: UploadedFrame?, _ stopwatch: RenderStopwatch?) {
+  init(
+    _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
+    _ stopwatch: RenderStopwatch?
+  ) {
     let descriptions = frame.format.pixelFormat.planes
     self.frame = frame
     self.stopwatch = stopwatch
@@ -41,7 +51,7 @@ final class UploadedFrame {
     let isSame = kept?.format == frame.format
     planes = isSame ? kept?.planes ?? [] : descriptions.map { _ in nil }
     packedPlanes = isSame ? kept?.packedPlanes ?? [] : descriptions.map { _ in nil }
-    frameWords = kept?.frameWords ?? FrameWords()
+    frameWords = words
     isInBands = descriptions.contains {
       PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
     }
@@ -61,8 +71,8 @@ final class UploadedFrame {
   /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
-    if let stopwatch {
-      try stopwatch.upload(byteCount: frame.bytes.count) { try frameWords.replace(with: frame) }
+    if let stopwatch, !frameWords.isLent(frame) {
+      try stopwatch.upload(byteCount: frame.storage.count) { try frameWords.replace(with: frame) }
     } else {
       try frameWords.replace(with: frame)
     }
@@ -106,21 +116,23 @@ final class PackedPlaneTexture {
 
   func replace(with frame: Frame, _ plane: FramePlane) throws {
     let row = width * 4
-    let rest = frame.bytes.count - plane.offset
+    let rest = frame.storage.count - plane.offset
     if plane.bytesPerRow >= row, rest >= plane.bytesPerRow * (height - 1) + row {
-      let bytes = frame.bytes.span.extracting(
-        plane.offset..<plane.offset + plane.bytesPerRow * (height - 1) + row)
-      try texture.replace(with: bytes, bytesPerRow: plane.bytesPerRow)
+      let used = plane.offset..<plane.offset + plane.bytesPerRow * (height - 1) + row
+      try frame.storage.withSpan { (bytes) throws(GLError) in
+        try texture.replace(with: bytes.extracting(used), bytesPerRow: plane.bytesPerRow)
+      }
       return
     }
     // The last row's last texel would reach beyond the frame.
     var padded: [UInt8] = []
     padded.reserveCapacity(row * height)
     let tight = min(row, plane.bytesPerRow)
+    let bytes = frame.bytes
     for y in 0..<height {
       let start = plane.offset + y * plane.bytesPerRow
-      let end = min(start + tight, frame.bytes.count)
-      padded += frame.bytes[start..<end]
+      let end = min(start + tight, bytes.count)
+      padded += bytes[start..<end]
       padded += repeatElement(0, count: row - (end - start))
     }
     try texture.replace(with: padded.span, bytesPerRow: row)
@@ -155,10 +167,12 @@ final class PlaneTexture {
       let start = plane.offset + band.source.y * plane.bytesPerRow + band.source.x * bytesPerTexel
       let length = (band.source.height - 1) * plane.bytesPerRow + band.source.width * bytesPerTexel
       precondition(band.source.isInside(texels), "bands are parts of their plane")
-      try texture.replace(
-        with: frame.bytes.span.extracting(start..<start + length), bytesPerRow: plane.bytesPerRow,
-        in: TexelRegion(
-          x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height))
+      let region = TexelRegion(
+        x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height)
+      try frame.storage.withSpan { (bytes) throws(GLError) in
+        try texture.replace(
+          with: bytes.extracting(start..<start + length), bytesPerRow: plane.bytesPerRow, in: region)
+      }
     }
   }
 }

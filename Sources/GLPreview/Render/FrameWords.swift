@@ -1,7 +1,7 @@
 // A frame as words that shaders sum up: rows begin at multiples of sixteen bytes.
 internal import PreviewCore
 
-/// All planes of a frame in one buffer, kept for the next frame of the same format.
+/// All planes of a frame in one buffer: the frame's own memory if a lender has it, else a copy.
 final class FrameWords {
   /// Where a plane stands, in texels of sixteen bytes.
   struct Plane {
@@ -10,20 +10,37 @@ final class FrameWords {
   }
 
   private(set) var planes: [Plane] = []
-  private var buffer: FrameWordBuffer?
+  private let lender: FrameLender
+  /// What is read.
+  private var current: WordBuffer?
+  /// Kept for the next copy.
+  private var copy: WordBuffer?
 
   /// More than a group of outputs stands on: what reads behind the last row's end stays in the buffer.
-  private static let slack = 1024
+  static let slack = 1024
 
-  func bind(unit: Int) { buffer?.memory.bind(unit: unit) }
+  init(_ lender: FrameLender) { self.lender = lender }
+
+  func bind(unit: Int) { current?.memory.bind(unit: unit) }
+
+  /// Whether no copy is needed.
+  func isLent(_ frame: Frame) -> Bool { frame.isInWords && lender.buffer(of: frame) != nil }
 
   func replace(with frame: Frame) throws(GLError) {
+    guard frame.isInWords else { return try replace(aligning: frame) }
     let unit = TexelBuffer.bytesPerTexel
-    if frame.planes.allSatisfy({ $0.offset % unit == 0 && $0.bytesPerRow % unit == 0 }) {
-      planes = frame.planes.map { Plane(firstTexel: $0.offset / unit, texelsPerRow: $0.bytesPerRow / unit) }
-      try room(frame.bytes.count).replace(with: frame.bytes.span)
+    planes = frame.planes.map { Plane(firstTexel: $0.offset / unit, texelsPerRow: $0.bytesPerRow / unit) }
+    if let lent = lender.buffer(of: frame) {
+      current = lent
       return
     }
+    let room = try room(frame.storage.count)
+    try frame.storage.withSpan { (bytes) throws(GLError) in try room.memory.replace(with: bytes) }
+  }
+
+  private func replace(aligning frame: Frame) throws(GLError) {
+    let unit = TexelBuffer.bytesPerTexel
+    let bytes = frame.bytes
     var aligned: [UInt8] = []
     var stored: [Plane] = []
     for (plane, description) in zip(frame.planes, frame.format.pixelFormat.planes) {
@@ -34,28 +51,39 @@ final class FrameWords {
       aligned.reserveCapacity(aligned.count + rows * texelsPerRow * unit)
       for row in 0..<rows {
         let start = plane.offset + row * plane.bytesPerRow
-        aligned += frame.bytes[start..<start + tight]
+        aligned += bytes[start..<start + tight]
         aligned += repeatElement(0, count: texelsPerRow * unit - tight)
       }
     }
     planes = stored
-    try room(aligned.count).replace(with: aligned.span)
+    try room(aligned.count).memory.replace(with: aligned.span)
   }
 
-  private func room(_ byteCount: Int) throws(GLError) -> FrameWordBuffer {
+  private func room(_ byteCount: Int) throws(GLError) -> WordBuffer {
     let needed = byteCount + FrameWords.slack
-    if let buffer, (needed...needed * 2).contains(buffer.memory.byteCount) { return buffer }
-    let new = try FrameWordBuffer(byteCount: needed)
-    buffer = new
+    if let copy, (needed...needed * 2).contains(copy.memory.byteCount) {
+      current = copy
+      return copy
+    }
+    let new = try WordBuffer(byteCount: needed)
+    (copy, current) = (new, new)
     return new
   }
 }
 
 /// A buffer that can be shared.
-private final class FrameWordBuffer {
+final class WordBuffer {
   let memory: TexelBuffer
 
-  init(byteCount: Int) throws(GLError) { memory = try TexelBuffer(byteCount: byteCount) }
+  init(byteCount: Int, staysMapped: Bool = false) throws(GLError) {
+    memory = try TexelBuffer(byteCount: byteCount, staysMapped: staysMapped)
+  }
+}
 
-  func replace(with bytes: Span<UInt8>) throws(GLError) { try memory.replace(with: bytes) }
+extension Frame {
+  /// Whether all rows begin at texels.
+  fileprivate var isInWords: Bool {
+    let unit = TexelBuffer.bytesPerTexel
+    return planes.allSatisfy { $0.offset % unit == 0 && $0.bytesPerRow % unit == 0 }
+  }
 }

@@ -55,6 +55,12 @@ public actor GLRenderer: Renderer {
 
   isolated deinit { state = nil }
 
+  /// Lends memory to `pool`, so that frames which a source makes there need not be copied to be drawn, where the device
+  /// can read them in place. Frames of the pool may outlive the renderer.
+  public func lendMemory(to pool: FramePool) {
+    if tuning.boxes == .words { state?.uploader.lender.serve(pool) }
+  }
+
   /// Gives the context and all that was made in it back; when it returns, nothing is left on the GPU.
   public func close() { state = nil }
 
@@ -97,7 +103,7 @@ public actor GLRenderer: Renderer {
 
 /// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
 private struct GLState: ~Copyable {
-  private let uploader: FrameUploader
+  let uploader: FrameUploader
   private let programs: ProgramCache
   private let tables = TapTextureCache()
   private let geometries = BoxGeometryCache()
@@ -122,6 +128,7 @@ private struct GLState: ~Copyable {
     tables.trim()
     geometries.trim()
     wordGeometries.trim()
+    uploader.lender.restock()
     let uploaded = uploader.upload(frame, stopwatch)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     let boxes = BoxPainter(

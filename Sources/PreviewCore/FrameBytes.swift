@@ -1,0 +1,63 @@
+// A frame's samples in memory: an array of its own, or memory that is lent and goes back.
+
+/// Memory that is lent to a frame, and can be lent again when nobody holds it any more.
+public protocol LentMemory: AnyObject, Sendable {
+  /// Its size.
+  var byteCount: Int { get }
+
+  /// Shows `body` all of it.
+  func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
+    -> Result
+}
+
+/// Bytes that do not change.
+public struct FrameBytes: Sendable {
+  private enum Storage {
+    case array([UInt8])
+    case lent(any LentMemory)
+  }
+
+  private let storage: Storage
+
+  /// Bytes of its own.
+  public init(_ array: [UInt8]) { storage = .array(array) }
+
+  /// Lent ones; `memory` must not be written any more.
+  public init(_ memory: some LentMemory) { storage = .lent(memory) }
+
+  /// How many there are.
+  public var count: Int {
+    switch storage {
+    case .array(let array): array.count
+    case .lent(let memory): memory.byteCount
+    }
+  }
+
+  /// The lender's memory; nil where the bytes are an array.
+  public var memory: (any LentMemory)? {
+    if case .lent(let memory) = storage { memory } else { nil }
+  }
+
+  /// Shows `body` all of them.
+  public func withSpan<Result, Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    switch storage {
+    case .array(let array): try body(array.span)
+    case .lent(let memory): try memory.withSpan(body)
+    }
+  }
+
+  /// All of them as an array: a copy where they are lent.
+  public var array: [UInt8] {
+    switch storage {
+    case .array(let array): array
+    case .lent(let memory):
+      memory.withSpan { span in
+        [UInt8](capacity: span.count) { copy in
+          for index in span.indices { copy.append(span[index]) }
+        }
+      }
+    }
+  }
+}
