@@ -15,7 +15,7 @@ public final class FramePool: Sendable {
   }
 
   /// What is idle beyond this many is let go, the longest unused first.
-  private static let capacity = 4
+  private static let capacity = 6
 
   /// An empty pool.
   public init() {}

@@ -1,4 +1,5 @@
 // JPEGs one after another: what webcams and multipart streams are when saved, and what pipes bring.
+internal import FoundationEssentials
 internal import PreviewCore
 
 /// The pictures of a run of JPEGs.
@@ -12,6 +13,11 @@ actor MJPEGSource: FrameSource {
   private var pictures: MJPEGReader
   private var waiting: [UInt8]?
   private var sequence = 0
+  /// Pictures that are decoded side by side, in the order in which they are given.
+  private var ahead: [Task<Frame, any Error>] = []
+
+  /// The most pictures that are decoded at the same time.
+  private static let width = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4)
 
   /// Goes on after `first`, a picture that was read already.
   init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {
@@ -24,29 +30,48 @@ actor MJPEGSource: FrameSource {
     self.pictures = pictures
   }
 
-  func nextFrame() throws -> Frame? {
-    let index = sequence
+  deinit { for task in ahead { task.cancel() } }
+
+  func nextFrame() async throws -> Frame? {
+    // Who wants one picture pays for one, and of a stream the next one may be long in coming.
+    let width = sequence == 0 || !pictures.isRegularFile ? 1 : Self.width
+    while ahead.count < width, let next = nextDecoding() { ahead.append(next) }
+    return ahead.isEmpty ? nil : try await ahead.removeFirst().value
+  }
+
+  func rewind() throws {
+    try pictures.rewind()
+    for task in ahead { task.cancel() }
+    ahead = []
+    waiting = nil
+    sequence = 0
+  }
+
+  /// Reads a picture and begins to decode it; what is wrong with it is thrown where its frame is asked for.
+  private func nextDecoding() -> Task<Frame, any Error>? {
+    let (index, path, rate, options, memory) = (sequence, name, rate, options, memory)
     do {
       guard let picture = try waiting ?? pictures.next() else { return nil }
       waiting = nil
       sequence += 1
       // A file is what it is; a stream goes on after a smeared frame.
-      let frame = try JPEGDecoder.decode(
-        picture, maximumPixels: options.maximumPixels,
-        damage: pictures.isRegularFile ? .isAnError : .isTolerated, decoding: options.decoding,
-        memory: memory)
-      return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
-    } catch let error as CodecError {
-      throw SourceError(.badData, path: name, reason: "frame \(index): \(error)")
+      let damage: JPEGDecoder.DamagePolicy = pictures.isRegularFile ? .isAnError : .isTolerated
+      return Task(executorPreference: DecodingQueue.shared) {
+        try Task.checkCancellation()
+        do throws(CodecError) {
+          let frame = try JPEGDecoder.decode(
+            picture, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding,
+            memory: memory)
+          return frame.with(sequence: index, timestamp: rate.time(of: index), color: options.color)
+        } catch {
+          throw SourceError(.badData, path: path, reason: "frame \(index): \(error)")
+        }
+      }
     } catch let error as MJPEGReader.Failure {
-      throw SourceError(.badData, path: name, reason: "frame \(index) \(error)")
+      return Task { throw SourceError(.badData, path: path, reason: "frame \(index) \(error)") }
+    } catch {
+      return Task { throw error }
     }
-  }
-
-  func rewind() throws {
-    try pictures.rewind()
-    waiting = nil
-    sequence = 0
   }
 }
 

@@ -13,8 +13,10 @@ final class FrameLender {
     let buffer: WordBuffer
   }
 
-  /// One that is written, one that waits, one that is drawn, and one to spare.
-  private static let count = 4
+  /// What is decoded side by side, one that waits, one that is drawn.
+  private static let mostBuffers = 6
+  /// Large frames get fewer.
+  private static let mostBytes = 128 << 20
 
   init() {}
 
@@ -32,7 +34,8 @@ final class FrameLender {
     lent = lent.filter { $0.value.memory != nil }
     let byteCount = pool.byteCount
     guard byteCount > 0, byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount else { return }
-    let missing = FrameLender.count - lent.values.count { $0.memory?.byteCount == byteCount }
+    let wanted = min(max(FrameLender.mostBytes / byteCount, 2), FrameLender.mostBuffers)
+    let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
     // Where the driver has no such memory, frames are copied as ever.
     for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }
   }
