@@ -8,6 +8,9 @@ uniform bvec2 flips;       // along the source's columns and rows
 
 #ifdef WRITES_PIXELS
 uniform highp usampler2D source;
+#ifdef READS_BY_TURNS
+uniform highp usampler2D secondSource;  // every other texel
+#endif
 layout(location = 0) out uvec4 copied;
 #define QUAD uvec4
 #else
@@ -16,13 +19,21 @@ layout(location = 0) out vec4 copied;
 #define QUAD vec4
 #endif
 
+QUAD fetched(int texel, int row) {
+#ifdef READS_BY_TURNS
+  return (texel & 1) == 0 ? texelFetch(source, ivec2(texel >> 1, row), 0) : texelFetch(secondSource, ivec2(texel >> 1, row), 0);
+#else
+  return texelFetch(source, ivec2(texel, row), 0);
+#endif
+}
+
 void main() {
   ivec2 place = ivec2(gl_FragCoord.xy);
   int column = flips.x ? sourceSize.x - 1 - place.y : place.y;
   QUAD quads;
   for (int index = 0; index < 4; ++index) {
     int row = min(place.x * 4 + index, sourceSize.y - 1);
-    quads[index] = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0)[column & 3];
+    quads[index] = fetched(column >> 2, flips.y ? sourceSize.y - 1 - row : row)[column & 3];
   }
   copied = quads;
 }

@@ -1,5 +1,5 @@
 #version 320 es
-// Shrinks planes by areas, sixteen neighbouring outputs of a plane, or four pixels, a fragment. Rows are read sixteen bytes
+// Shrinks planes by areas, sixteen neighbouring outputs of a plane, or eight pixels, a fragment. Rows are read sixteen bytes
 // at a time and summed up two bytes in a word, each in sixteen bits, before any of them becomes a float.
 precision highp float;
 precision highp int;
@@ -38,7 +38,9 @@ DEFINE_MEANS(meansOfCr, crBox, CHROMA_TEXELS, CHROMA_SAMPLES, CHROMA_STEP, CR_BY
 #endif
 
 layout(location = 0) out uvec4 first;
-#ifdef WRITES_TWO_PLANES
+#ifdef WRITES_PIXELS
+layout(location = 1) out uvec4 second;  // the four pixels after the first
+#elif defined(WRITES_TWO_PLANES)
 layout(location = 1) out uvec4 second;
 #ifdef WRITES_CODES
 layout(location = 2) out uvec4 firstCodes;
@@ -96,6 +98,7 @@ void main() {
 #endif
 #ifdef WRITES_PIXELS
   first = pixels(converted(firstOutput, 0), converted(secondOutput, 0), converted(thirdOutput, 0));
+  second = pixels(converted(firstOutput, 1), converted(secondOutput, 1), converted(thirdOutput, 1));
 #else
   first = convertedBytes(firstOutput);
 #ifdef WRITES_TWO_PLANES

@@ -125,8 +125,10 @@ public struct BoxVariant: Sendable, Hashable {
     return ProgramKey(.box, defines)
   }
 
-  /// The copy that turns planes, or pixels.
-  public static func turn(pixels: Bool) -> ProgramKey { ProgramKey(.turn, pixels ? ["WRITES_PIXELS 1"] : []) }
+  /// The copy that turns planes, or pixels, which may stand in two textures by turns.
+  public static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
+    ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
+  }
 
   /// A part of all variants that holds each shader text and each count of texels at least once.
   public static let samples: [BoxVariant] = counts.flatMap { texels in

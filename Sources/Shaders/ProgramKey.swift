@@ -17,5 +17,8 @@ public struct ProgramKey: Sendable, Hashable {
   public static let all: [ProgramKey] =
     ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
     + WordVariant.samples.map(\.program)
-    + [BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true), WordVariant.turn]
+    + [
+      BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true),
+      BoxVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
+    ]
 }

@@ -107,9 +107,9 @@ public struct WordVariant: Sendable, Hashable {
     let planes = Packing(
       texels: 2, shifts: 15, samples: 17, step: 1, firstBytes: [0, 0], columns: [8, 16], rows: [2, 2, 2])
     let pixelLuma = Packing(
-      texels: 2, shifts: 8, samples: 24, step: 1, firstBytes: [0], columns: [0, 96], rows: [6, 1, 6])
+      texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 96], rows: [6, 1, 6])
     let pixelChroma = Packing(
-      texels: 3, shifts: 8, samples: 13, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
+      texels: 4, shifts: 0, samples: 25, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
     return [false, true].flatMap { reachesOver in
       [
         WordVariant(

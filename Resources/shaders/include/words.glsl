@@ -131,8 +131,10 @@ const uint evenBytes = 0x00ff00ffu;
 
 // Not a loop: compilers unroll one only where the loops in it have bounds that they know.
 #ifdef WRITES_PIXELS
-#define QUADS 1
-#define ALL_QUADS(BOX) means[0] = QUAD(BOX, 0);
+#define QUADS 2
+#define ALL_QUADS(BOX) \
+  means[0] = QUAD(BOX, 0); \
+  means[1] = QUAD(BOX, 4);
 #else
 #define QUADS 4
 #define ALL_QUADS(BOX) \

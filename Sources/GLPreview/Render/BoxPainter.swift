@@ -2,16 +2,18 @@
 internal import PreviewCore
 internal import Shaders
 
-/// A plane on the GPU: one output of a target, or four of one whose rows take turns.
+/// A plane on the GPU: one output of a target, or several by turns.
 struct DrawnPlane {
   let target: PooledTarget
-  let rows: Rows
+  let layout: Layout
 
-  enum Rows {
+  enum Layout {
     /// All in this output.
-    case of(output: Int)
+    case whole(output: Int)
     /// Row y is row (y + skipped) / 4 of output (y + skipped) % 4.
-    case interleaved(skipped: Int)
+    case rowsByTurns(skipped: Int)
+    /// Texel x of a row is texel x / 2 of output x % 2.
+    case texelsByTurns
   }
 }
 
@@ -67,7 +69,11 @@ final class BoxPainter {
     let (drawing, output) = BoxDrawing.of(pass, box)
     let source = try draw(drawing)
     guard box.turn != .upright else {
-      return DrawnPlane(target: source.target, rows: .of(output: source.firstOutput + output))
+      let isByTurns = drawing.output == .pixels && source.target.description.outputs == 2
+      return DrawnPlane(
+        target: source.target,
+        layout: isByTurns ? .texelsByTurns : .whole(output: source.firstOutput + output)
+      )
     }
     return try turn(source, Turning(drawing: drawing, output: output, turn: box.turn))
   }
@@ -121,9 +127,11 @@ final class BoxPainter {
     let size = turning.drawing.size
     let target = try targets.take(
       TargetDescription(source.target.description.format, width: (size.height + 3) / 4, height: size.width))
-    try turn(
-      source, turning, BoxVariant.turn(pixels: turning.drawing.output == .pixels), size, into: target)
-    return DrawnPlane(target: target, rows: .of(output: 0))
+    let isPixels = turning.drawing.output == .pixels
+    let isByTurns = isPixels && source.target.description.outputs == 2
+    let key = BoxVariant.turn(pixels: isPixels, byTurns: isByTurns)
+    try turn(source, turning, key, size, into: target)
+    return DrawnPlane(target: target, layout: .whole(output: 0))
   }
 
   /// A fragment makes four rows, so that it needs each word of the source once.
@@ -135,7 +143,7 @@ final class BoxPainter {
     try turn(
       source, turning, WordVariant.turn, Size(width: wholeWidth / 4, height: size.height), into: target)
     return DrawnPlane(
-      target: target, rows: .interleaved(skipped: turning.turn.flipsX ? wholeWidth - size.width : 0))
+      target: target, layout: .rowsByTurns(skipped: turning.turn.flipsX ? wholeWidth - size.width : 0))
   }
 
   private func turn(
@@ -145,6 +153,9 @@ final class BoxPainter {
     program.shader.use()
     var units = UnitCounter()
     source.target.bind(source.firstOutput + turning.output, unit: units.next(for: "source", in: program))
+    if program.shader.has("secondSource") {
+      source.target.bind(1, unit: units.next(for: "secondSource", in: program))
+    }
     program.shader.set("sourceSize", SIMD2(Int32(sourceSize.width), Int32(sourceSize.height)))
     program.shader.set("flips", SIMD2<Int32>(turning.turn.flipsX ? 1 : 0, turning.turn.flipsY ? 1 : 0))
     target.target.begin()

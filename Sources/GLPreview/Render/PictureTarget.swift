@@ -20,7 +20,7 @@ struct PictureTarget {
         let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
         own.append(target)
         try passes.draw(pass, of: view, into: target)
-        planes.append(DrawnPlane(target: target, rows: .of(output: 0)))
+        planes.append(DrawnPlane(target: target, layout: .whole(output: 0)))
       }
     }
     self.view = view
@@ -34,8 +34,8 @@ struct PictureTarget {
     var count = 0
     for (plane, pass) in zip(planes, view.passes) {
       picturePlanes.append(
-        PicturePlane(size: pass.size, offset: count, bytesPerRow: plane.target.bytesPerRow))
-      count += plane.target.bytesPerRow * pass.size.height
+        PicturePlane(size: pass.size, offset: count, bytesPerRow: plane.bytesPerRow))
+      count += plane.bytesPerRow * pass.size.height
     }
     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
       for (plane, picturePlane) in zip(planes, picturePlanes) {
@@ -52,31 +52,48 @@ struct PictureTarget {
 }
 
 extension DrawnPlane {
+  /// Of what is read back.
+  fileprivate var bytesPerRow: Int {
+    if case .texelsByTurns = layout { 2 * target.bytesPerRow } else { target.bytesPerRow }
+  }
+
   /// Copies all rows to `memory`, which is the plane's.
   @unsafe fileprivate func read(
     into memory: UnsafeMutableRawBufferPointer, _ plane: PicturePlane
   ) throws(GLError) {
-    switch rows {
-    case .of(let output):
+    let (width, height) = (target.description.width, plane.size.height)
+    switch layout {
+    case .whole(let output):
       try unsafe target.target.read(
-        into: memory, bytesPerRow: plane.bytesPerRow,
-        TexelRegion(x: 0, y: 0, width: target.description.width, height: plane.size.height),
+        into: memory, bytesPerRow: plane.bytesPerRow, TexelRegion(x: 0, y: 0, width: width, height: height),
         attachment: output)
-    case .interleaved(let skipped):
-      for first in 0..<min(4, plane.size.height) {
-        let output = (first + skipped) % 4
+    case .rowsByTurns(let skipped):
+      for first in 0..<min(4, height) {
         let region = TexelRegion(
-          x: 0, y: (first + skipped) / 4, width: target.description.width,
-          height: (plane.size.height - first + 3) / 4)
+          x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4)
         try unsafe target.target.read(
           into: UnsafeMutableRawBufferPointer(rebasing: memory[(first * plane.bytesPerRow)...]),
-          bytesPerRow: plane.bytesPerRow * 4, region, attachment: output)
+          bytesPerRow: plane.bytesPerRow * 4, region, attachment: (first + skipped) % 4)
+      }
+    case .texelsByTurns:
+      let region = TexelRegion(x: 0, y: 0, width: width, height: height)
+      let count = width * height
+      try unsafe withUnsafeTemporaryAllocation(of: SIMD4<UInt32>.self, capacity: count) {
+        texels throws(GLError) in
+        for output in 0...1 {
+          try unsafe target.target.read(
+            into: UnsafeMutableRawBufferPointer(texels), bytesPerRow: width * 16, region, attachment: output)
+          for index in 0..<count {
+            let place = (2 * index + output) * MemoryLayout<SIMD4<UInt32>>.size
+            unsafe memory.storeBytes(of: texels[index], toByteOffset: place, as: SIMD4<UInt32>.self)
+          }
+        }
       }
     }
   }
 }
 
 extension PooledTarget {
-  /// Of what is read back.
+  /// Of one output.
   fileprivate var bytesPerRow: Int { description.width * target.bytesPerReadTexel }
 }

@@ -2,7 +2,7 @@
 internal import PreviewCore
 internal import Shaders
 
-/// Draws into targets that hold sixteen samples, or four pixels, in a texel.
+/// Draws into targets that hold sixteen samples in a texel, or four pixels, in two outputs by turns.
 struct WordBoxes {
   let frame: UploadedFrame
   let programs: ProgramCache
@@ -13,7 +13,7 @@ struct WordBoxes {
   /// the target has twice the outputs: then the same before its conversion.
   func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?, keepingCodes: Bool) throws -> PooledTarget? {
     guard base.map({ $0.target.description.format == .rgba32ui }) ?? true else { return nil }
-    let outputsPerGroup = drawing.output == .pixels ? 4 : 16
+    let outputsPerGroup = drawing.output == .pixels ? 8 : 16
     let read = base.map { [drawing.signal(shrinkingBy: $0.factors)] } ?? drawing.signals
     let signals = read.compactMap { geometries.geometry($0, outputsPerGroup: outputsPerGroup) }
     guard signals.count == read.count else { return nil }
@@ -21,7 +21,7 @@ struct WordBoxes {
       TargetDescription(
         .rgba32ui, width: (drawing.size.width + outputsPerGroup - 1) / outputsPerGroup,
         height: drawing.size.height,
-        outputs: (drawing.output == .twoPlanes ? 2 : 1) * (keepingCodes ? 2 : 1)))
+        outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior(rows: drawing.size.height)) }
     for (region, isInterior) in whole.parts(interior: interior) {
