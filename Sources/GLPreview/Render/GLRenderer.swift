@@ -125,6 +125,7 @@ private struct GLState: ~Copyable {
   borrowing func render(
     _ frame: Frame, _ plan: RenderPlan, _ stopwatch: RenderStopwatch?
   ) throws -> [Picture] {
+    programs.trim()
     tables.trim()
     geometries.trim()
     wordGeometries.trim()

@@ -18,18 +18,44 @@ final class Program {
   }
 }
 
-/// Every program that was asked for: there are only as many as the catalogue has.
+/// The programs that plans in use ask for again and again.
 final class ProgramCache {
   private var programs: [ProgramKey: Program] = [:]
+  /// The same by what they are specialised for: spelling that out for each draw takes longer than most draws wait.
+  private var ofWords: [WordVariant: Program] = [:]
+  private var ofTexels: [BoxVariant: Program] = [:]
   private let binaries: ProgramBinaryCache?
+
+  /// Beyond this many, all are dropped and made again: clients may ask for one size after another.
+  private static let capacity = 128
 
   /// `binaries` is where programs of earlier runs are; nil where none are kept.
   init(_ binaries: ProgramBinaryCache?) { self.binaries = binaries }
+
+  /// Between frames, when no pass holds a program.
+  func trim() {
+    guard programs.count > ProgramCache.capacity else { return }
+    (programs, ofWords, ofTexels) = ([:], [:], [:])
+  }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program {
     if let program = programs[key] { return program }
     let program = try Program(key, binaries)
     programs[key] = program
+    return program
+  }
+
+  func program(_ variant: WordVariant) throws(ShaderError) -> Program {
+    if let program = ofWords[variant] { return program }
+    let program = try program(variant.program)
+    ofWords[variant] = program
+    return program
+  }
+
+  func program(_ variant: BoxVariant) throws(ShaderError) -> Program {
+    if let program = ofTexels[variant] { return program }
+    let program = try program(variant.program)
+    ofTexels[variant] = program
     return program
   }
 }

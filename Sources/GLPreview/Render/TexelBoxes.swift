@@ -43,7 +43,7 @@ struct TexelBoxes {
       luma: luma?.packing(isInterior: isInterior), chroma: chroma?.packing(isInterior: isInterior),
       isChromaApart: chroma != nil && isApart,
       reachesOver: !isInterior, output: drawing.output)
-    let program = try programs.program(variant.program)
+    let program = try programs.program(variant)
     program.shader.use()
     var units = UnitCounter()
     for signal in signals { try bind(signal, from: base, isInterior: isInterior, program, &units) }

@@ -45,7 +45,7 @@ struct WordBoxes {
       isChromaApart: chroma != nil && isApart, readsPicture: base != nil,
       reversesColumns: drawing.flips.flipsX, reachesOver: !isInterior, output: drawing.output,
       writesCodes: keepingCodes)
-    let program = try programs.program(variant.program)
+    let program = try programs.program(variant)
     program.shader.use()
     var units = UnitCounter()
     for signal in signals { try bind(signal, from: base, program, &units) }
