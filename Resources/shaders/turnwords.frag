@@ -31,7 +31,8 @@ void main() {
     for (int index = 0; index < 4; ++index) {
       int row = min(place.x * 16 + quad * 4 + index, sourceSize.y - 1);
       uvec4 fetched = texelFetch(source, ivec2(column >> 2, flips.y ? sourceSize.y - 1 - row : row), 0);
-      words[index] = (column & 2) == 0 ? ((column & 1) == 0 ? fetched.x : fetched.y) : ((column & 1) == 0 ? fetched.z : fetched.w);
+      uvec2 pair = (column & 2) == 0 ? fetched.xy : fetched.zw;
+      words[index] = (column & 1) == 0 ? pair.x : pair.y;
     }
     uvec4 turned = four(words);
     if (flips.x) turned = turned.wzyx;

@@ -20,7 +20,7 @@
 
 const uint evenBytes = 0x00ff00ffu;
 
-// BODY(0), BODY(1), ... below COUNT, which is at most 17. Not a loop: what is large is not unrolled by compilers, and only what is
+// BODY(0), BODY(1), ... below COUNT, which is at most 17. Not a loop: compilers unroll none that is large, and only what is
 // unrolled stays out of memory.
 #define EACH(COUNT, BODY) \
   BODY(0) \
@@ -69,7 +69,8 @@ const uint evenBytes = 0x00ff00ffu;
     uvec4 oddSums[17]; \
     for (int i = 0; i < TEXELS; ++i) evenSums[i] = oddSums[i] = uvec4(0u); \
     int top = rows.x + place * rows.y; \
-    int row = int(floor((float(top) + 0.5) / float(unit))); \
+    /* Rounded down, below 0 too; no float holds all these numbers. */ \
+    int row = (top + unit * 65536) / unit - 65536; \
     EACH(min(ROWS, 17), ADD_ROW) \
     for (int j = 17; j < ROWS; ++j) ADD_ROW(j) \
     EACH(TEXELS, TAKE_APART) \
