@@ -12,6 +12,8 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case size(needed: Int, given: Int)
     /// A region that is not inside its texture, or rows that are shorter than it.
     case bounds(String)
+    /// The GPU was not done after so long.
+    case timeout(Duration)
   }
 
   /// What was being done, and with what: "a 640x360 rgba8 texture".
@@ -29,6 +31,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case .framebuffer(let status): "\(activity): \(Self.name(ofStatus: status))"
     case .size(let needed, let given): "\(activity): \(given) bytes where \(needed) are needed"
     case .bounds(let text): "\(activity): \(text)"
+    case .timeout(let limit): "\(activity): the GPU was not done after \(limit)"
     }
   }
 

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A lock and a dictionary: nothing beside a call of the driver.
 enum GLLedger {
   enum Kind: Sendable, CaseIterable {
-    case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, program
+    case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, query, program
   }
 
   /// What lives in the process; kinds of which there are none are left out.

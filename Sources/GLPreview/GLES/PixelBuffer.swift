@@ -1,21 +1,35 @@
-// Memory that the GPU fills with a picture while we do something else.
+// Memory that the GPU fills or empties while we do something else.
 internal import CGLES
 
-/// A pixel-pack buffer: `RenderTarget.read(into:)` starts a copy, a `Fence` tells that it is done, `withBytes` reads it.
+/// A buffer between memory and the GPU, for one way.
+///
+/// For readback, `RenderTarget.read(into:)` starts a copy, a `Fence` tells that it is done, `withBytes` reads it. For
+/// upload, `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells that it may be filled
+/// again.
 ///
 /// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
 struct PixelBuffer: ~Copyable {
+  /// Which way the bytes go.
+  enum Use: Sendable, Hashable {
+    /// A pixel-unpack buffer.
+    case upload
+    /// A pixel-pack buffer.
+    case readback
+  }
+
   let byteCount: Int
+  private let use: Use
   private let name: GLuint
 
-  init(byteCount: Int) throws(GLError) {
+  init(byteCount: Int, for use: Use = .readback) throws(GLError) {
     var name: GLuint = 0
     unsafe glGenBuffers(1, &name)
     self.name = name
+    self.use = use
     self.byteCount = byteCount
     GLLedger.add(.pixelBuffer)
     bind()
-    glBufferData(GLenum(GL_PIXEL_PACK_BUFFER), byteCount, nil, GLenum(GL_STREAM_READ))
+    glBufferData(use.target, byteCount, nil, use.hint)
     unbind()
     try GLError.check("a pixel buffer of \(byteCount) bytes")
   }
@@ -25,30 +39,81 @@ struct PixelBuffer: ~Copyable {
     GLLedger.remove(.pixelBuffer)
   }
 
-  borrowing func bind() { glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), name) }
-  borrowing func unbind() { glBindBuffer(GLenum(GL_PIXEL_PACK_BUFFER), 0) }
+  borrowing func bind() { glBindBuffer(use.target, name) }
+  borrowing func unbind() { glBindBuffer(use.target, 0) }
 
   /// Maps the first `count` bytes, or all, for as long as `body` runs. Waits if the copy into them is not done.
   borrowing func withBytes<Result>(
     first count: Int? = nil, _ body: (Span<UInt8>) -> Result
   ) throws(GLError) -> Result {
     let count = count ?? byteCount
+    return unsafe try mapped(first: count, GL_MAP_READ_BIT) { memory in
+      unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(memory)))
+    }
+  }
+
+  /// Takes new bytes: `rowCount` rows of `rowByteCount`, one behind another. In `rows` they are `bytesPerRow` apart; what a
+  /// row lacks there is zeros.
+  ///
+  /// Does not wait: whatever the GPU was told to read from it must be done.
+  borrowing func replace(
+    with rows: Span<UInt8>, bytesPerRow: Int, rowByteCount: Int, rowCount: Int
+  ) throws(GLError) {
+    let (count, overflow) = rowByteCount.multipliedReportingOverflow(by: rowCount)
+    precondition(!overflow && bytesPerRow >= 0, "rows of a frame")
+    // A fence has said that nobody reads it, so that the driver need not find out.
+    let access = GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_UNSYNCHRONIZED_BIT
+    try unsafe mapped(first: count, access) { memory in
+      unsafe rows.withUnsafeBytes { rows in
+        if bytesPerRow == rowByteCount, rows.count >= count {
+          unsafe memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: rows[..<count]))
+          return
+        }
+        for row in 0..<rowCount {
+          let (start, target) = (min(row * bytesPerRow, rows.count), row * rowByteCount)
+          let given = min(rowByteCount, bytesPerRow, rows.count - start)
+          unsafe UnsafeMutableRawBufferPointer(rebasing: memory[target..<target + given])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: rows[start..<start + given]))
+          for index in target + given..<target + rowByteCount { unsafe memory[index] = 0 }
+        }
+      }
+    }
+  }
+
+  @unsafe private borrowing func mapped<Result>(
+    first count: Int, _ access: Int32, _ body: (UnsafeMutableRawBufferPointer) -> Result
+  ) throws(GLError) -> Result {
     let activity = "mapping \(count) bytes of a pixel buffer"
     guard count > 0, count <= byteCount else {
       throw GLError(activity, .size(needed: count, given: byteCount))
     }
     bind()
     defer { unbind() }
-    let target = GLenum(GL_PIXEL_PACK_BUFFER)
-    let memory = unsafe glMapBufferRange(target, 0, count, GLbitfield(GL_MAP_READ_BIT))
+    let memory = unsafe glMapBufferRange(use.target, 0, count, GLbitfield(access))
     try GLError.check(activity)
     guard let memory = unsafe memory else { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
-    let result = unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(start: memory, count: count)))
-    // False if the memory was lost meanwhile (a change of mode, a reset): then what was read is not the picture.
-    guard glUnmapBuffer(target) == GLboolean(GL_TRUE) else {
+    let result = unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: count))
+    // False if the memory was lost meanwhile (a change of mode, a reset): then it does not hold the picture.
+    guard glUnmapBuffer(use.target) == GLboolean(GL_TRUE) else {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))
     }
     return result
+  }
+}
+
+extension PixelBuffer.Use {
+  fileprivate var target: GLenum {
+    switch self {
+    case .upload: GLenum(GL_PIXEL_UNPACK_BUFFER)
+    case .readback: GLenum(GL_PIXEL_PACK_BUFFER)
+    }
+  }
+
+  fileprivate var hint: GLenum {
+    switch self {
+    case .upload: GLenum(GL_STREAM_DRAW)
+    case .readback: GLenum(GL_STREAM_READ)
+    }
   }
 }
 

@@ -80,17 +80,20 @@ struct RenderTarget: ~Copyable {
     try GLError.check("reading back \(region)")
   }
 
-  /// Lets the GPU copy a region, or all of it, into a buffer, rows without padding, and does not wait for it.
+  /// Lets the GPU copy a region, or all of it, into a buffer, and does not wait for it. Rows are `bytesPerRow` apart, a
+  /// multiple of `bytesPerReadTexel`, or have no padding.
   borrowing func read(
-    into buffer: borrowing PixelBuffer, at offset: Int = 0, _ region: TexelRegion? = nil, attachment: Int = 0
+    into buffer: borrowing PixelBuffer, at offset: Int = 0, bytesPerRow: Int? = nil,
+    _ region: TexelRegion? = nil, attachment: Int = 0
   ) throws(GLError) {
     let region = region ?? texture.bounds
-    let tightRow = region.width &* bytesPerReadTexel
+    let bytesPerRow = bytesPerRow ?? region.width &* bytesPerReadTexel
     let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
-    try check(region, count: room, bytesPerRow: tightRow)
+    try check(region, count: room, bytesPerRow: bytesPerRow)
     buffer.bind()
     unsafe read(
-      to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: tightRow, region, attachment: attachment)
+      to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: bytesPerRow, region,
+      attachment: attachment)
     buffer.unbind()
     try GLError.check("reading back \(region) into a pixel buffer")
   }

@@ -98,6 +98,20 @@ struct Texture: ~Copyable {
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture")
   }
 
+  /// Lets the GPU copy new texels for a region, or for all of it, out of a buffer: rows that follow each other from its
+  /// first byte on. Does not wait for it.
+  borrowing func replace(
+    from buffer: borrowing PixelBuffer, in region: TexelRegion? = nil
+  ) throws(GLError) {
+    let region = region ?? bounds
+    try check(region, count: buffer.byteCount, bytesPerRow: region.width &* format.bytesPerTexel)
+    Texture.bindForChange(name)
+    buffer.bind()
+    unsafe upload(nil, region)
+    buffer.unbind()
+    try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture from a pixel buffer")
+  }
+
   private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
     let activity = "uploading \(region) of a \(width)x\(height) \(format) texture"
     guard region.isInside(width: width, height: height) else {
@@ -129,7 +143,8 @@ struct Texture: ~Copyable {
     }
   }
 
-  private borrowing func upload(_ rows: UnsafeRawPointer, _ region: TexelRegion) {
+  /// From memory, or from the first byte of the buffer that is bound.
+  private borrowing func upload(_ rows: UnsafeRawPointer?, _ region: TexelRegion) {
     unsafe glTexSubImage2D(
       GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLsizei(region.width),
       GLsizei(region.height),
