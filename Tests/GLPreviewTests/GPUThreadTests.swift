@@ -13,6 +13,18 @@ private actor Counter {
   init() throws { thread = try GPUThread(named: "a-name-of-more-than-15-bytes") }
 
   func add(_ number: Int) { numbers.append(number) }
+  func addWhenIdle(_ number: Int) async {
+    await thread.idle()
+    add(number)
+  }
+  /// Starts jobs in this order, from a job of its own, so that all are there before the first one runs.
+  func startAll() async {
+    let tasks = [
+      Task { await self.addWhenIdle(2) }, Task { self.add(0) }, Task { await self.addWhenIdle(3) },
+      Task { self.add(1) },
+    ]
+    for task in tasks { await task.value }
+  }
   func identity() -> Int { ThreadIdentity.current }
   func name() -> String { text(of: "/proc/thread-self/comm") }
 }
@@ -46,6 +58,16 @@ private func threadCount() -> Int {
       for number in 0..<5_000 { group.addTask { await counter.add(number) } }
     }
     #expect(await counter.numbers.sorted() == Array(0..<5_000))
+  }
+
+  @Test("who waits for a GPU thread to be idle comes behind all jobs, in the order of the waiting")
+  func idle() async throws {
+    let counter = try Counter()
+    await counter.startAll()
+    #expect(await counter.numbers == [0, 1, 2, 3])
+    // And at once where there is nothing to do.
+    await counter.addWhenIdle(4)
+    #expect(await counter.numbers == [0, 1, 2, 3, 4])
   }
 
   @Test("a GPU thread stays the same thread, and is none of Swift's")

@@ -20,6 +20,12 @@ final class GPUThread: SerialExecutor {
     jobs.append(JobQueue.Entry(job: UnownedJob(job), executor: self))
   }
 
+  /// Returns when the thread has nothing else to do: behind all jobs that are waiting, and those that come meanwhile. Of
+  /// several that wait so, each has its turn before the next one's.
+  func idle(isolation: isolated (any Actor)? = #isolation) async {
+    await withCheckedContinuation { jobs.append(idle: $0) }
+  }
+
   func checkIsolated() {
     precondition(jobs.isCurrentThread, "GL may only be called on its own thread")
   }
@@ -41,8 +47,15 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     let executor: GPUThread
   }
 
+  private enum Work {
+    case jobs([Entry])
+    case idle(CheckedContinuation<Void, Never>)
+  }
+
   private struct State {
     var waiting: [Entry] = []
+    /// What goes on when nothing is waiting. The actor's call that it belongs to holds the executor.
+    var idle: [CheckedContinuation<Void, Never>] = []
     var isStopped = false
     var thread: pthread_t = 0
   }
@@ -99,6 +112,11 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     unsafe pthread_cond_signal(changed)
   }
 
+  func append(idle continuation: CheckedContinuation<Void, Never>) {
+    locked { unsafe state.idle.append(continuation) }
+    unsafe pthread_cond_signal(changed)
+  }
+
   /// The executor is gone, so no job waits or runs, unless this is the end of the last one, on the thread itself.
   func stop() {
     let thread = locked {
@@ -116,20 +134,28 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   private func run() {
     threadIdentity.store(ThreadIdentity.current, ordering: .releasing)
     nameThread()
-    while let batch = nextBatch() {
-      for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
+    while let work = nextWork() {
+      switch work {
+      case .jobs(let batch):
+        for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
+      case .idle(let continuation):
+        // It becomes a job, and runs next.
+        continuation.resume()
+      }
     }
   }
 
-  /// Everything that waits, at once; nil when there is nothing and there never will be.
-  private func nextBatch() -> [Entry]? {
+  /// Everything that waits, at once; else the first that waits for just that; nil when there is nothing and there never
+  /// will be.
+  private func nextWork() -> Work? {
     locked {
       while unsafe state.waiting.isEmpty {
+        if unsafe !state.idle.isEmpty { return unsafe .idle(state.idle.removeFirst()) }
         if unsafe state.isStopped { return nil }
         unsafe pthread_cond_wait(changed, mutex)
       }
       defer { unsafe state.waiting = [] }
-      return unsafe state.waiting
+      return unsafe .jobs(state.waiting)
     }
   }
 
