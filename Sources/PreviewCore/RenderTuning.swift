@@ -9,12 +9,29 @@ public struct RenderTuning: Sendable, Hashable {
   public let maximumDirectTaps: Int
   /// How areas are summed up where that can be done several outputs at a time.
   public let boxes: BoxPacking
+  /// How samples come to the device and pictures from it.
+  public let transfer: FrameTransfer
+  /// Whether the device has a clock of its own that tells what passes cost.
+  public let timesPasses: Bool
 
   /// Limits as given.
-  public init(maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels) {
+  public init(
+    maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels,
+    transfer: FrameTransfer = .direct, timesPasses: Bool = false
+  ) {
     self.maximumTargetSide = maximumTargetSide
     self.maximumDirectTaps = maximumDirectTaps
     self.boxes = boxes
+    self.transfer = transfer
+    self.timesPasses = timesPasses
+  }
+
+  /// How many frames are worth drawing at the same time; at least 1.
+  public var framesInFlight: Int {
+    switch transfer {
+    case .direct: 1
+    case .buffered(let framesInFlight): max(1, framesInFlight)
+    }
   }
 
   /// No limits: the reference renderer's.
@@ -30,4 +47,14 @@ public enum BoxPacking: Sendable, Hashable {
   case texels
   /// Sixteen, from buffers of whole words where boxes repeat evenly; else four. For renderers that are software.
   case words
+}
+
+/// The way of a frame's samples to a device, and of its pictures back.
+public enum FrameTransfer: Sendable, Hashable {
+  /// Straight between memory and textures, and finished before the next frame begins: for renderers that are software,
+  /// to which a buffer in between is one more copy.
+  case direct
+  /// Through buffers that the device empties and fills while the CPU does something else. So many frames, at least one,
+  /// are on their way at the same time.
+  case buffered(framesInFlight: Int)
 }

@@ -13,4 +13,21 @@ public protocol Renderer: Sendable {
   /// - Returns: a picture for each view, in the plan's order.
   /// - Throws: `Failure`, where the frame can't be drawn.
   func render(_ frame: Frame, _ plan: RenderPlan) async throws(Failure) -> [Picture]
+
+  /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the device's own clock.
+  ///
+  /// - Returns: the pictures; no time where the renderer has no such clock, as by default, or where it was interrupted.
+  /// - Throws: `Failure`, where the frame can't be drawn.
+  func renderTimed(
+    _ frame: Frame, _ plan: RenderPlan
+  ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?)
+}
+
+extension Renderer {
+  /// The pictures without a time.
+  public func renderTimed(
+    _ frame: Frame, _ plan: RenderPlan
+  ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?) {
+    (try await render(frame, plan), nil)
+  }
 }

@@ -23,6 +23,28 @@ struct RendererConformanceTests {
     await renderer.close()
   }
 
+  /// What another device would be tuned to: the tests' own device draws it all the same. Of every group some cases, and
+  /// those by chance.
+  @Test(
+    "the GPU keeps the bound with boxes as texels and through buffers, as hardware draws",
+    arguments: groups.keys.sorted())
+  func asHardware(group: String) async throws {
+    let device = try await GPUDevice.choose()
+    let tuning = RenderTuning(
+      maximumTargetSide: device.tuning.maximumTargetSide, boxes: .texels,
+      transfer: .buffered(framesInFlight: 3), timesPasses: true)
+    let renderer = try await GLRenderer.open(on: device, tuning: tuning)
+    let run = ConformanceRun(renderer, tuning: tuning)
+    for (index, conformanceCase) in (RendererConformanceTests.groups[group] ?? []).enumerated()
+    where index % 3 == 0 {
+      let result = try await run.result(of: conformanceCase)
+      let sample = result.difference.worstSample.map { "\($0)" } ?? ""
+      #expect(
+        result.isWithinBound, "\(conformanceCase) is off by \(result.difference.worst): \(sample)")
+    }
+    await renderer.close()
+  }
+
   @Test("two renderers are compared, not one with itself")
   func twoRenderers() {
     #expect(ObjectIdentifier(GLRenderer.self) != ObjectIdentifier(ReferenceRenderer.self))

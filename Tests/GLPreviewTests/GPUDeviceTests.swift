@@ -27,6 +27,25 @@ import Testing
     #expect(try await GPUDevice.choose(.index(device.index)) == device)
   }
 
+  @Test(
+    "software is drawn on directly, hardware through buffers, and only hardware's clock is asked",
+    arguments: [("llvmpipe (LLVM 15.0.6, 256 bits)", GLVersion(3, 2)), ("V3D 7.1", GLVersion(3, 1))])
+  func tuning(renderer: String, version: GLVersion) {
+    let device = GPUDevice(
+      DeviceCandidate(index: 0, platform: .surfaceless, drmNode: nil, isMarkedSoftware: false),
+      .works(
+        GPUDevice.Driver(
+          name: "driver", vendor: "Vendor", renderer: renderer, version: version, versionText: "",
+          maximumTextureSize: 4096)))
+    let tuning = device.tuning
+    #expect(tuning.maximumTargetSide == 4096)
+    #expect(tuning.boxes == (device.isSoftware ? .words : .texels))
+    #expect(tuning.transfer == (device.isSoftware ? .direct : .buffered(framesInFlight: 3)))
+    #expect(tuning.framesInFlight == (device.isSoftware ? 1 : 3))
+    #expect(tuning.timesPasses != device.isSoftware)
+    #expect(device.isSoftware == renderer.hasPrefix("llvmpipe"))
+  }
+
   @Test("software is chosen where software is asked for")
   func chooseSoftware() async throws { #expect(try await GPUDevice.choose(.software).isSoftware) }
 

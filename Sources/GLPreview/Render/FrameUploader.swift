@@ -14,11 +14,13 @@ final class FrameUploader {
     words = FrameWords(lender)
   }
 
-  /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once.
-  /// `stopwatch` takes the time of it, where there is one.
-  func upload(_ frame: Frame, _ stopwatch: RenderStopwatch? = nil) -> UploadedFrame {
+  /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once, through
+  /// `buffers` where there are such. `observer` is told of it, where there is one.
+  func upload(
+    _ frame: Frame, through buffers: BufferedUpload? = nil, _ observer: (any UploadObserver)? = nil
+  ) -> UploadedFrame {
     let next = UploadedFrame(
-      frame, maximumSide: maximumSide, words: words, keeping: uploaded, stopwatch)
+      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, observer)
     uploaded = next
     return next
   }
@@ -31,7 +33,8 @@ final class UploadedFrame {
   let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
-  private let stopwatch: RenderStopwatch?
+  private var buffers: BufferedUpload?
+  private var observer: (any UploadObserver)?
   private var planes: [PlaneTexture?]
   private var packedPlanes: [PackedPlaneTexture?]
   private let frameWords: FrameWords
@@ -41,11 +44,12 @@ final class UploadedFrame {
 
   init(
     _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
-    _ stopwatch: RenderStopwatch?
+    _ buffers: BufferedUpload?, _ observer: (any UploadObserver)?
   ) {
     let descriptions = frame.format.pixelFormat.planes
     self.frame = frame
-    self.stopwatch = stopwatch
+    self.buffers = buffers
+    self.observer = observer
     self.format = frame.format
     self.maximumSide = maximumSide
     let isSame = kept?.format == frame.format
@@ -63,16 +67,19 @@ final class UploadedFrame {
     let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
     planes[index] = texture
     if freshPlanes.insert(index).inserted {
-      try timed(description) { try texture.replace(with: frame, frame.planes[index]) }
+      try timed(description) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
     }
     return texture
   }
 
+  /// Lets go of what belongs to the frame alone: no pass follows.
+  func finish() { (buffers, observer) = (nil, nil) }
+
   /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
-    if let stopwatch, !frameWords.isLent(frame) {
-      try stopwatch.upload(byteCount: frame.storage.count) { try frameWords.replace(with: frame) }
+    if let observer, !frameWords.isLent(frame) {
+      try observer.upload(byteCount: frame.storage.count) { try frameWords.replace(with: frame) }
     } else {
       try frameWords.replace(with: frame)
     }
@@ -86,15 +93,15 @@ final class UploadedFrame {
     let texture = try packedPlanes[index] ?? PackedPlaneTexture(description, of: format)
     packedPlanes[index] = texture
     if freshPackedPlanes.insert(index).inserted {
-      try timed(description) { try texture.replace(with: frame, frame.planes[index]) }
+      try timed(description) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
     }
     return texture
   }
 
-  private func timed(_ plane: PlaneDescription, _ copy: () throws -> Void) rethrows {
-    guard let stopwatch else { return try copy() }
+  private func timed(_ plane: PlaneDescription, _ copy: () throws -> Void) throws {
+    guard let observer else { return try copy() }
     let byteCount = plane.tightBytesPerRow(of: format.size) * plane.texels(of: format.size).height
-    try stopwatch.upload(byteCount: byteCount, copy)
+    try observer.upload(byteCount: byteCount, copy)
   }
 }
 
@@ -114,9 +121,16 @@ final class PackedPlaneTexture {
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
-  func replace(with frame: Frame, _ plane: FramePlane) throws {
+  func replace(with frame: Frame, _ plane: FramePlane, through buffers: BufferedUpload?) throws {
     let row = width * 4
     let rest = frame.storage.count - plane.offset
+    if let buffers {
+      try frame.storage.withSpan { bytes throws in
+        try buffers.replace(
+          texture, with: bytes.extracting(plane.offset..<bytes.count), bytesPerRow: plane.bytesPerRow)
+      }
+      return
+    }
     if plane.bytesPerRow >= row, rest >= plane.bytesPerRow * (height - 1) + row {
       let used = plane.offset..<plane.offset + plane.bytesPerRow * (height - 1) + row
       try frame.storage.withSpan { (bytes) throws(GLError) in
@@ -160,7 +174,7 @@ final class PlaneTexture {
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
-  func replace(with frame: Frame, _ plane: FramePlane) throws {
+  func replace(with frame: Frame, _ plane: FramePlane, through buffers: BufferedUpload?) throws {
     let texels = bands.plane
     let bytesPerTexel = description.texel.byteCount
     for band in bands.all {
@@ -169,9 +183,12 @@ final class PlaneTexture {
       precondition(band.source.isInside(texels), "bands are parts of their plane")
       let region = TexelRegion(
         x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height)
-      try frame.storage.withSpan { (bytes) throws(GLError) in
-        try texture.replace(
-          with: bytes.extracting(start..<start + length), bytesPerRow: plane.bytesPerRow, in: region)
+      try frame.storage.withSpan { bytes throws in
+        let rows = bytes.extracting(start..<start + length)
+        if let buffers {
+          try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+        } else {
+          try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: region)
       }
     }
   }

@@ -11,6 +11,9 @@ public actor GLRenderer: Renderer {
   private let thread: GPUThread
   /// Nil before the first line on the GPU thread and after `close()`.
   private var state: GLState?
+  /// How many more frames may be sent to the GPU, and who waits for that.
+  private var freeSlots: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// The renderer's own thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
@@ -49,6 +52,7 @@ public actor GLRenderer: Renderer {
     self.device = device
     self.tuning = tuning
     self.thread = thread
+    freeSlots = tuning.framesInFlight
     state = nil  // All properties are set: from the next line on, the init runs on the GPU thread.
     do { state = try GLState(device, tuning) } catch { throw RenderError("\(device.name): \(error)") }
   }
@@ -66,9 +70,23 @@ public actor GLRenderer: Renderer {
 
   /// Draws all views of `plan` from one frame, which is uploaded once.
   ///
-  /// - Throws: `RenderError` where the driver refuses, or after `close()`.
-  public func render(_ frame: Frame, _ plan: RenderPlan) throws(RenderError) -> [Picture] {
-    try render(frame, plan, nil)
+  /// Where `tuning.framesInFlight` is more than 1, so many calls at a time are on their way over the GPU; ask for a frame
+  /// while others are drawn. A call that is one too many waits for its turn. A task that is cancelled gets its pictures all
+  /// the same.
+  ///
+  /// - Throws: `RenderError` where the driver refuses or the GPU hangs, or after `close()`, also where that comes meanwhile.
+  public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
+    try await draw(frame, plan, isTimed: false).pictures
+  }
+
+  /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the GPU's own clock.
+  ///
+  /// - Returns: the pictures; no time where `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
+  /// - Throws: what `render(_:_:)` throws.
+  public func renderTimed(
+    _ frame: Frame, _ plan: RenderPlan
+  ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
+    try await draw(frame, plan, isTimed: true)
   }
 
   /// Draws like `render(_:_:)`, stage by stage, and tells what each cost. Slower than `render`: nothing overlaps.
@@ -77,27 +95,55 @@ public actor GLRenderer: Renderer {
   public func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement) {
-    let stopwatch = RenderStopwatch()
-    let pictures = try render(frame, plan, stopwatch)
-    return (pictures, stopwatch.finish(pictures))
+    try check(frame, plan)
+    return try onDevice { try state?.measure(frame, plan) }
   }
 
-  private func render(
-    _ frame: Frame, _ plan: RenderPlan, _ stopwatch: RenderStopwatch?
-  ) throws(RenderError) -> [Picture] {
+  private func draw(
+    _ frame: Frame, _ plan: RenderPlan, isTimed: Bool
+  ) async throws(RenderError) -> DrawnFrame {
+    try check(frame, plan)
+    let overlaps = tuning.framesInFlight > 1
+    if overlaps { await takeSlot() }
+    defer { if overlaps { giveSlot() } }
+    switch try onDevice({ try state?.begin(frame, plan, isTimed: isTimed) }) {
+    case .done(let drawn): return drawn
+    case .inFlight(let number):
+      // The thread waits for the GPU only when it has no frame to send it.
+      if overlaps { await thread.idle() }
+      return try onDevice { try state?.finish(number) }
+    }
+  }
+
+  private func check(_ frame: Frame, _ plan: RenderPlan) throws(RenderError) {
     guard frame.format == plan.source else {
       throw RenderError("the plan is for other frames than this one of \(frame.format.size)")
     }
-    do {
-      guard let pictures = try state?.render(frame, plan, stopwatch) else {
-        throw RenderError("the renderer is closed")
-      }
-      return pictures
-    } catch let error as RenderError {
-      throw error
-    } catch {
+  }
+
+  /// - Throws: a `RenderError` that names the device; where there is no result, that the renderer is closed.
+  private func onDevice<Result>(_ work: () throws -> Result?) throws(RenderError) -> Result {
+    let result: Result?
+    do { result = try work() } catch let error as RenderError { throw error } catch {
       throw RenderError("\(device.name): \(error)")
     }
+    guard let result else { throw RenderError("the renderer is closed") }
+    return result
+  }
+
+  // MARK: Slots
+
+  private func takeSlot() async {
+    if freeSlots > 0 {
+      freeSlots -= 1
+    } else {
+      await withCheckedContinuation { waiting.append($0) }
+    }
+  }
+
+  /// Whoever has waited longest gets it at once, so that nobody can come in between.
+  private func giveSlot() {
+    if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }
 }
 
@@ -109,6 +155,9 @@ private struct GLState: ~Copyable {
   private let geometries = BoxGeometryCache()
   private let wordGeometries = WordGeometryCache()
   private let targets = TargetPool()
+  private let clock: PassClock
+  /// Nil where frames are drawn and read one after another.
+  private let pipeline: FramePipeline?
   private let sumsWords: Bool
   private let context: GLContext
 
@@ -117,20 +166,65 @@ private struct GLState: ~Copyable {
     let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
     programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
+    clock = PassClock(isWanted: tuning.timesPasses)
+    pipeline =
+      tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
     self.context = context
   }
 
-  /// The picture's way over the GPU.
-  borrowing func render(
-    _ frame: Frame, _ plan: RenderPlan, _ stopwatch: RenderStopwatch?
-  ) throws -> [Picture] {
+  /// Where a frame is when its draws have been told.
+  enum Progress {
+    case done(DrawnFrame)
+    /// `finish` gives it, by this number.
+    case inFlight(Int)
+  }
+
+  /// Sends a frame on its way, which ends here where transfers are direct.
+  borrowing func begin(_ frame: Frame, _ plan: RenderPlan, isTimed: Bool) throws -> Progress {
+    let timer = isTimed ? try clock.timer() : nil
+    guard let pipeline else {
+      let pictures = try draw(frame, plan, through: nil, timer) { targets in
+        timer?.pause()
+        return try targets.map { try $0.read() }
+      }
+      return .done((pictures, clock.time(of: timer)))
+    }
+    let upload = pipeline.upload()
+    return try draw(frame, plan, through: upload, timer) { targets in
+      timer?.pause()
+      return .inFlight(try pipeline.submit(targets, upload, timer))
+    }
+  }
+
+  /// Waits for a frame; nil where none of this number is on its way.
+  borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
+
+  /// One stage after another.
+  borrowing func measure(
+    _ frame: Frame, _ plan: RenderPlan
+  ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
+    let stopwatch = try RenderStopwatch(clock)
+    let upload = pipeline?.upload()
+    let pictures = try draw(frame, plan, through: upload, stopwatch) { targets in
+      try stopwatch.enter(\.readback)
+      guard let pipeline, let upload else { return try targets.map { try $0.read() } }
+      return try pipeline.finish(pipeline.submit(targets, upload, nil))?.pictures ?? []
+    }
+    return (pictures, try stopwatch.finish(pictures))
+  }
+
+  /// The picture's way over the GPU, up to where `read` sees to its readback; then the targets are lent to others.
+  private borrowing func draw<Result>(
+    _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    read: ([PictureTarget]) throws -> Result
+  ) throws -> Result {
     programs.trim()
     tables.trim()
     geometries.trim()
     wordGeometries.trim()
     uploader.lender.restock()
-    let uploaded = uploader.upload(frame, stopwatch)
+    let uploaded = uploader.upload(frame, through: upload, observer)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     let boxes = BoxPainter(
       TexelBoxes(
@@ -143,10 +237,10 @@ private struct GLState: ~Copyable {
       for target in pictures.map(\.own).joined() { targets.giveBack(target) }
       passes.finish()
       boxes.finish()
+      uploaded.finish()
     }
     for view in plan.views { pictures.append(try PictureTarget(drawing: view, passes, boxes, targets)) }
-    stopwatch?.enter(\.readback)
-    return try pictures.map { try $0.read() }
+    return try read(pictures)
   }
 }
 

@@ -3,7 +3,8 @@ internal import PreviewCore
 
 /// One view's planes on the GPU.
 struct PictureTarget {
-  private let view: PlannedView
+  /// What comes back.
+  let layout: PictureLayout
   private let planes: [DrawnPlane]
   /// Targets that belong to this picture alone.
   let own: [PooledTarget]
@@ -23,71 +24,132 @@ struct PictureTarget {
         planes.append(DrawnPlane(target: target, layout: .whole(output: 0)))
       }
     }
-    self.view = view
+    layout = PictureLayout(
+      view, bytesPerRow: planes.map(\.bytesPerRow), isByTurns: planes.contains { $0.isByTurns })
     self.planes = planes
     self.own = own
   }
 
-  /// Waits for what was drawn and copies it out: rows of whole texels, so a little longer than their samples.
+  /// Waits for what was drawn and copies it out.
   func read() throws -> Picture {
-    var picturePlanes: [PicturePlane] = []
-    var count = 0
-    for (plane, pass) in zip(planes, view.passes) {
-      picturePlanes.append(
-        PicturePlane(size: pass.size, offset: count, bytesPerRow: plane.bytesPerRow))
-      count += plane.bytesPerRow * pass.size.height
+    let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: layout.byteCount) { memory, initialized in
+      try unsafe read(into: UnsafeMutableRawBufferPointer(memory))
+      initialized = layout.byteCount
     }
-    let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: count) { memory, initialized in
-      for (plane, picturePlane) in zip(planes, picturePlanes) {
-        let end = picturePlane.offset + picturePlane.bytesPerRow * picturePlane.size.height
-        try unsafe plane.read(
-          into: UnsafeMutableRawBufferPointer(
-            rebasing: UnsafeMutableRawBufferPointer(memory)[picturePlane.offset..<end]),
-          picturePlane)
+    return layout.isByTurns ? layout.picture(copying: bytes.span) : layout.picture(bytes)
+  }
+
+  @unsafe private func read(into memory: UnsafeMutableRawBufferPointer) throws(GLError) {
+    for (plane, picturePlane) in zip(planes, layout.planes) {
+      let end = picturePlane.offset + picturePlane.bytesPerRow * picturePlane.size.height
+      for part in plane.parts(picturePlane) {
+        try unsafe plane.target.target.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: memory[picturePlane.offset + part.offset..<end]),
+          bytesPerRow: part.bytesPerRow, part.region, attachment: part.output)
       }
-      initialized = count
     }
-    return Picture(size: view.size, format: view.format, planes: picturePlanes, bytes: bytes)
+  }
+
+  /// Lets the GPU copy what was drawn into a buffer, where the picture begins at `offset`, and does not wait for it.
+  func read(into buffer: borrowing PixelBuffer, at offset: Int) throws(GLError) {
+    for (plane, picturePlane) in zip(planes, layout.planes) {
+      for part in plane.parts(picturePlane) {
+        try plane.target.target.read(
+          into: buffer, at: offset + picturePlane.offset + part.offset, bytesPerRow: part.bytesPerRow,
+          part.region, attachment: part.output)
+      }
+    }
+  }
+}
+
+/// How a picture that is read back lies in memory: rows of whole texels, so a little longer than their samples.
+struct PictureLayout {
+  let size: Size
+  let format: PictureFormat
+  let planes: [PicturePlane]
+  let byteCount: Int
+  /// What is read back is two halves whose texels take turns in the picture.
+  let isByTurns: Bool
+
+  /// Planes one behind another, with so many bytes a row each.
+  init(_ view: PlannedView, bytesPerRow: [Int], isByTurns: Bool) {
+    self.isByTurns = isByTurns
+    var planes: [PicturePlane] = []
+    var count = 0
+    for (pass, bytesPerRow) in zip(view.passes, bytesPerRow) {
+      planes.append(PicturePlane(size: pass.size, offset: count, bytesPerRow: bytesPerRow))
+      count += bytesPerRow * pass.size.height
+    }
+    size = view.size
+    format = view.format
+    self.planes = planes
+    byteCount = count
+  }
+
+  /// The picture of these bytes, of which there are `byteCount`.
+  func picture(copying bytes: Span<UInt8>) -> Picture {
+    picture(
+      unsafe bytes.withUnsafeBytes { bytes in
+        unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { copy, count in
+          let copy = UnsafeMutableRawBufferPointer(copy)
+          if isByTurns { unsafe takeTurns(bytes, into: copy) } else { unsafe copy.copyMemory(from: bytes) }
+          count = byteCount
+        }
+      })
+  }
+
+  fileprivate func picture(_ bytes: [UInt8]) -> Picture {
+    Picture(size: size, format: format, planes: planes, bytes: bytes)
+  }
+
+  /// A texel of the first half, one of the second, and so on.
+  private func takeTurns(_ halves: UnsafeRawBufferPointer, into memory: UnsafeMutableRawBufferPointer) {
+    let size = MemoryLayout<SIMD4<UInt32>>.size
+    for start in stride(from: 0, to: byteCount / 2, by: size) {
+      let first = unsafe halves.loadUnaligned(fromByteOffset: start, as: SIMD4<UInt32>.self)
+      let second = unsafe halves.loadUnaligned(fromByteOffset: byteCount / 2 + start, as: SIMD4<UInt32>.self)
+      unsafe memory.storeBytes(of: first, toByteOffset: 2 * start, as: SIMD4<UInt32>.self)
+      unsafe memory.storeBytes(of: second, toByteOffset: 2 * start + size, as: SIMD4<UInt32>.self)
+    }
   }
 }
 
 extension DrawnPlane {
-  /// Of what is read back.
+  /// Rows of a plane that are read back in one go: from a region of an output, to `offset` in the plane's bytes.
+  fileprivate struct Part {
+    let region: TexelRegion
+    let output: Int
+    let offset: Int
+    let bytesPerRow: Int
+  }
+
+  /// Of the picture's plane.
   fileprivate var bytesPerRow: Int {
     if case .texelsByTurns = layout { 2 * target.bytesPerRow } else { target.bytesPerRow }
   }
 
-  /// Copies all rows to `memory`, which is the plane's.
-  @unsafe fileprivate func read(
-    into memory: UnsafeMutableRawBufferPointer, _ plane: PicturePlane
-  ) throws(GLError) {
+  fileprivate var isByTurns: Bool { if case .texelsByTurns = layout { true } else { false } }
+
+  /// All rows; where texels take turns, all of one output and then all of the other.
+  fileprivate func parts(_ plane: PicturePlane) -> [Part] {
     let (width, height) = (target.description.width, plane.size.height)
+    let whole = TexelRegion(x: 0, y: 0, width: width, height: height)
     switch layout {
     case .whole(let output):
-      try unsafe target.target.read(
-        into: memory, bytesPerRow: plane.bytesPerRow, TexelRegion(x: 0, y: 0, width: width, height: height),
-        attachment: output)
+      return [Part(region: whole, output: output, offset: 0, bytesPerRow: plane.bytesPerRow)]
     case .rowsByTurns(let skipped):
-      for first in 0..<min(4, height) {
-        let region = TexelRegion(
-          x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4)
-        try unsafe target.target.read(
-          into: UnsafeMutableRawBufferPointer(rebasing: memory[(first * plane.bytesPerRow)...]),
-          bytesPerRow: plane.bytesPerRow * 4, region, attachment: (first + skipped) % 4)
+      return (0..<min(4, height)).map { first in
+        Part(
+          region: TexelRegion(
+            x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
+          output: (first + skipped) % 4, offset: first * plane.bytesPerRow,
+          bytesPerRow: plane.bytesPerRow * 4)
       }
     case .texelsByTurns:
-      let region = TexelRegion(x: 0, y: 0, width: width, height: height)
-      let count = width * height
-      try unsafe withUnsafeTemporaryAllocation(of: SIMD4<UInt32>.self, capacity: count) {
-        texels throws(GLError) in
-        for output in 0...1 {
-          try unsafe target.target.read(
-            into: UnsafeMutableRawBufferPointer(texels), bytesPerRow: width * 16, region, attachment: output)
-          for index in 0..<count {
-            let place = (2 * index + output) * MemoryLayout<SIMD4<UInt32>>.size
-            unsafe memory.storeBytes(of: texels[index], toByteOffset: place, as: SIMD4<UInt32>.self)
-          }
-        }
+      return (0...1).map { output in
+        Part(
+          region: whole, output: output, offset: output * target.bytesPerRow * height,
+          bytesPerRow: target.bytesPerRow)
       }
     }
   }

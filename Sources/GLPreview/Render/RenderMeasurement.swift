@@ -16,6 +16,8 @@ public struct RenderMeasurement: Sendable {
     /// Bytes that were moved; of the passes the least that they must read and write: each byte of a plane and each
     /// byte of a picture once.
     public var byteCount = 0
+    /// By the GPU's own clock: of passes alone, and nil where it has none that can be trusted, or was interrupted.
+    public var gpu: Duration?
 
     /// Nothing yet.
     public init() {}
@@ -40,38 +42,45 @@ package enum ProcessorClock {
 }
 
 /// Keeps the stages of one frame apart.
-final class RenderStopwatch {
+final class RenderStopwatch: UploadObserver {
   private(set) var measurement = RenderMeasurement()
   private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
   private var start: (wall: ContinuousClock.Instant, cpu: Duration)
+  private let clock: PassClock
+  private let timer: PassTimer?
 
   /// Begins with the passes.
-  init() {
+  init(_ clock: PassClock) throws(GLError) {
     GLPipeline.finish()
+    self.clock = clock
+    timer = try clock.timer()
     start = (.now, ProcessorClock.now)
   }
 
   /// From now on it is another stage.
-  func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) {
+  func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) throws(GLError) {
+    if stage == \.passes { timer?.pause() }
     GLPipeline.finish()
     let end = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
     measurement[keyPath: stage].wall += end.wall - start.wall
     measurement[keyPath: stage].cpu += end.cpu - start.cpu
     stage = next
     start = (.now, ProcessorClock.now)
+    if stage == \.passes { try timer?.resume() }
   }
 
   /// A plane that goes up in the middle of the passes.
-  func upload(byteCount: Int, _ body: () throws -> Void) rethrows {
-    enter(\.upload)
+  func upload(byteCount: Int, _ body: () throws -> Void) throws {
+    try enter(\.upload)
     try body()
-    enter(\.passes)
+    try enter(\.passes)
     measurement.upload.byteCount += byteCount
   }
 
-  /// The end of the frame.
-  func finish(_ pictures: [Picture]) -> RenderMeasurement {
-    enter(\.passes)
+  /// The end of the frame, and of its readback.
+  func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
+    try enter(\.upload)
+    measurement.passes.gpu = clock.time(of: timer)
     measurement.readback.byteCount = pictures.reduce(0) { $0 + $1.bytes.count }
     measurement.passes.byteCount = measurement.upload.byteCount + measurement.readback.byteCount
     return measurement
