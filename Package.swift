@@ -61,7 +61,7 @@ let package = Package(
       dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer"], exclude: ["Golden"],
       swiftSettings: house),
     .testTarget(
-      name: "CommandTests", dependencies: ["glpreview-cli", "GLPreview"], swiftSettings: house),
+      name: "CommandTests", dependencies: ["GLPreview", "glpreview-cli"], swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x

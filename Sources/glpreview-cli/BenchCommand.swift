@@ -12,8 +12,8 @@ struct BenchCommand: AsyncParsableCommand {
 
       First each stage by itself, the GPU finished before the next begins: medians of wall and CPU time (of all \
       threads) a frame, the bytes it moves, and how near it comes to its limit, which is measured beside it: memcpy of the \
-      same bytes, or libjpeg-turbo alone with the same settings and memory that is kept. Then all stages overlapping, as \
-      `render` runs them.
+      same bytes, or libjpeg-turbo alone with the same settings and memory that is kept. A GPU with a clock also says \
+      what the passes take by it. Then all stages overlapping, as `render` runs them.
 
       Exit status 64 where a work is unknown, 69 where no device works.
       """)

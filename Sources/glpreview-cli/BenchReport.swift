@@ -9,6 +9,8 @@ struct BenchResult: Codable {
     /// Medians over the frames.
     let wallMilliseconds: Double
     let cpuMilliseconds: Double
+    /// Of passes, by the GPU's own clock; absent without one, and of software.
+    let gpuMilliseconds: Double?
     /// Moved for a frame.
     let bytes: Int
     let gigabytesPerSecond: Double
@@ -66,7 +68,8 @@ extension BenchResult.Stage {
     let (time, limit) = (times.times.median, times.limits.median)
     let wall = max(time.wall, 1e-6)
     self.init(
-      stage: stage.rawValue, wallMilliseconds: time.wall, cpuMilliseconds: time.cpu, bytes: times.byteCount,
+      stage: stage.rawValue, wallMilliseconds: time.wall, cpuMilliseconds: time.cpu,
+      gpuMilliseconds: times.gpuTimes.median?.milliseconds, bytes: times.byteCount,
       gigabytesPerSecond: Double(times.byteCount) / wall / 1e6,
       megapixelsPerSecond: Double(times.pixelCount) / wall / 1e3,
       limit: times.limit.map {
@@ -166,7 +169,9 @@ extension BenchResult: CustomStringConvertible {
       "\(whole.framesPerSecond.text(whole.framesPerSecond < 100 ? 1 : 0)) fps", "", "",
       "as render runs it, \(whole.frames) frame\(whole.frames == 1 ? "" : "s")",
     ])
-    return "\(work)  \(title)\n\n" + TextTable(rows.aligned(right: 1..<7)).description
+    let passes = stages.first { $0.gpuMilliseconds != nil }?.gpuMilliseconds
+    let gpu = passes.map { "\n\npasses by the GPU's clock: \($0.text(3)) ms" } ?? ""
+    return "\(work)  \(title)\n\n" + TextTable(rows.aligned(right: 1..<7)).description + gpu
   }
 }
 

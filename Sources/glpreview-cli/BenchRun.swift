@@ -109,7 +109,7 @@ struct BenchRun {
       WorkTime(cost.upload), byteCount: cost.upload.byteCount, pixelCount: frame.format.size.pixelCount,
       against: (.memcpy, uploading))
     stages[.passes, default: StageTimes()].add(
-      WorkTime(cost.passes), byteCount: cost.passes.byteCount, pixelCount: pixels)
+      WorkTime(cost.passes), byteCount: cost.passes.byteCount, pixelCount: pixels, gpu: cost.passes.gpu)
     stages[.readback, default: StageTimes()].add(
       WorkTime(cost.readback), byteCount: cost.readback.byteCount, pixelCount: pixels,
       against: (.memcpy, reading))

@@ -39,15 +39,18 @@ struct StageTimes {
   /// Of the same bytes by what the stage is held against, right after each frame.
   private(set) var limits: [WorkTime] = []
   private(set) var limit: BenchLimit?
+  /// By the GPU's own clock, of the frames for which it is known.
+  private(set) var gpuTimes: [Duration] = []
   /// Of a frame: bytes and pixels.
   private(set) var byteCount = 0
   private(set) var pixelCount = 0
 
   mutating func add(
-    _ time: WorkTime, byteCount: Int, pixelCount: Int,
+    _ time: WorkTime, byteCount: Int, pixelCount: Int, gpu: Duration? = nil,
     against limit: (kind: BenchLimit, time: WorkTime)? = nil
   ) {
     times.append(time)
+    if let gpu { gpuTimes.append(gpu) }
     self.byteCount = byteCount
     self.pixelCount = pixelCount
     guard let limit else { return }
@@ -61,9 +64,13 @@ extension [WorkTime] {
   var median: (wall: Double, cpu: Double) { (median(\.wall), median(\.cpu)) }
 
   private func median(_ time: KeyPath<WorkTime, Duration>) -> Double {
-    guard !isEmpty else { return 0 }
-    return map { $0[keyPath: time] }.sorted()[(count - 1) / 2].milliseconds
+    map { $0[keyPath: time] }.median?.milliseconds ?? 0
   }
+}
+
+extension [Duration] {
+  /// Of an even number the lower one of the two in the middle; nil where there is nothing.
+  var median: Duration? { isEmpty ? nil : sorted()[(count - 1) / 2] }
 }
 
 extension Duration {

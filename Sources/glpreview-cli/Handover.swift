@@ -1,6 +1,7 @@
 // The joint between two stages of a pipeline: one task makes, the next one takes.
 
-/// Hands elements from one task to another: in order, none lost, and never more than one on the way.
+/// Hands elements from one task to another: in order, none lost, and never more than one on the way, or as many more as
+/// are said.
 ///
 /// Who gives waits until what it gave is taken. So each stage holds one element, whatever their number, and a stage
 /// that is slow slows those before it, never those behind it.
@@ -22,12 +23,16 @@ struct Handover<Element: Sendable>: Sendable {
 
   /// Runs both ends at the same time.
   ///
+  /// `giver` waits for the receipt of the element before the last `ahead` ones that it gave; of its last one by default.
   /// What `giver` throws reaches `taker` behind all that was given. When `taker` is done, or has thrown, `giver` is
   /// cancelled and waited for.
   static func run(
-    from giver: @escaping @Sendable (Handover) async throws -> Void, to taker: (Handover) async throws -> Void
+    ahead: Int = 0, from giver: @escaping @Sendable (Handover) async throws -> Void,
+    to taker: (Handover) async throws -> Void
   ) async throws {
     let handover = Handover()
+    // A receipt in advance for each.
+    for _ in 0..<ahead { handover.receipts.input.yield() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         do {
@@ -42,7 +47,7 @@ struct Handover<Element: Sendable>: Sendable {
     }
   }
 
-  /// Gives `element`; returns when it is taken.
+  /// Gives `element`; returns when it is taken, or one before it where `run` says so.
   ///
   /// - Throws: `CancellationError` where nobody will take it any more.
   func give(_ element: Element) async throws {

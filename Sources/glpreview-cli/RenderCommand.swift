@@ -47,7 +47,10 @@ struct RenderCommand: AsyncParsableCommand {
   var renderer = RendererChoice.gpu
 
   @Flag(
-    help: "Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures.")
+    help: """
+      Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures; on a GPU with \
+      frameGPUMilliseconds, what drawing all views of its frame took by the GPU's clock.
+      """)
   var json = false
 
   @Flag(help: "No progress.")

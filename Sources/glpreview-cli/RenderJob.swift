@@ -3,6 +3,7 @@ import FoundationEssentials
 import GLPreview
 import Glibc
 import ReferenceRenderer
+import Synchronization
 
 /// One run.
 struct RenderJob {
@@ -72,7 +73,8 @@ struct RenderJob {
     views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) }
   }
 
-  /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered.
+  /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered. A device may
+  /// want several frames to draw at a time.
   func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
@@ -106,14 +108,15 @@ struct RenderJob {
     _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ planner: RenderPlanner,
     into queue: Handover<RenderedFrame>
   ) async throws {
-    var plan: RenderPlan?
-    while let (frame, number) = try await frames.take() {
-      let framePlan =
-        try plan.flatMap { $0.source == frame.format ? $0 : nil }
-        ?? planner.plan(frame.format, requests)
-      plan = framePlan
-      let pictures = try await renderer.render(frame, framePlan)
-      try await queue.give(RenderedFrame(pictures, of: frame, number))
+    let plans = FramePlans(planner, requests)
+    // The device's clock is asked only where somebody is told of it.
+    let isTimed = reportsPictures
+    try await OverlappedStage(width: planner.tuning.framesInFlight).run(from: frames, into: queue) {
+      frame, number in
+      let plan = try plans.plan(for: frame.format)
+      guard isTimed else { return RenderedFrame(try await renderer.render(frame, plan), of: frame, number) }
+      let (pictures, gpuTime) = try await renderer.renderTimed(frame, plan)
+      return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
     }
   }
 
@@ -169,7 +172,8 @@ struct RenderJob {
       PictureReport(
         view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1), width: size.width,
         height: size.height, file: file, format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
-        quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName))
+        quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
+        frameGPUMilliseconds: frame.gpuTime?.milliseconds))
   }
 
   /// Beside pictures on standard output, reports go to standard error.
@@ -190,12 +194,34 @@ private struct RenderedFrame: Sendable {
   let timestamp: Duration
   let iccProfile: [UInt8]?
   let decodedEighths: Int
+  /// What the passes took, where that is known.
+  let gpuTime: Duration?
 
-  init(_ pictures: [Picture], of frame: Frame, _ number: Int) {
+  init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
     self.pictures = pictures
     self.number = number
+    self.gpuTime = gpuTime
     timestamp = frame.timestamp
     iccProfile = frame.iccProfile
     decodedEighths = frame.format.eighths
+  }
+}
+
+/// The plan of the last format, which the next frame most likely has too.
+private final class FramePlans: Sendable {
+  private let planner: RenderPlanner
+  private let requests: [ViewRequest]
+  private let last = Mutex<RenderPlan?>(nil)
+
+  init(_ planner: RenderPlanner, _ requests: [ViewRequest]) {
+    self.planner = planner
+    self.requests = requests
+  }
+
+  func plan(for format: FrameFormat) throws(ViewError) -> RenderPlan {
+    if let plan = last.withLock({ $0 }), plan.source == format { return plan }
+    let plan = try planner.plan(format, requests)
+    last.withLock { $0 = plan }
+    return plan
   }
 }

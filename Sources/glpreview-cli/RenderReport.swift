@@ -18,6 +18,8 @@ struct PictureReport: Codable {
   /// Of the source's columns and rows that were decoded: 8 is all.
   let decodedEighths: Int
   let renderer: String
+  /// What the passes of all the frame's views took by the GPU's own clock; absent without one, and of software.
+  let frameGPUMilliseconds: Double?
 }
 
 extension Encodable {

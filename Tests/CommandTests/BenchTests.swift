@@ -28,6 +28,7 @@ struct BenchTests {
       let stage: String
       let wallMilliseconds: Double
       let cpuMilliseconds: Double
+      let gpuMilliseconds: Double?
       let bytes: Int
       let limit: Limit?
     }
@@ -83,6 +84,8 @@ struct BenchTests {
         #expect(stage.cpuMilliseconds >= 0)
         #expect(stage.bytes > 0)
         #expect((stage.limit == nil) == (stage.stage == "passes"))
+        // Software's own clock is not to be trusted.
+        #expect(stage.gpuMilliseconds == nil || !report.device.software && stage.stage == "passes")
         if let limit = stage.limit {
           #expect(limit.wallMilliseconds > 0)
           #expect(limit.share > 0)
@@ -112,6 +115,8 @@ struct BenchTests {
     ]
     for word in words { #expect(text.contains(word), "\(word)") }
     #expect(!text.contains("W1"))
+    let software = text.contains(", software")
+    #expect(!software || !text.contains("GPU's clock"))
   }
 
   @Test("a work that is not known is 64, and says which there are", arguments: ["W4", "", "W1,", "W1,fast"])

@@ -31,6 +31,7 @@ struct PictureReport: Decodable, Equatable {
   let quality: Int?
   let decodedEighths: Int
   let renderer: String
+  let frameGPUMilliseconds: Double?
 
   static func lines(of text: String) throws -> [PictureReport] {
     try text.split(separator: "\n").map { try JSONDecoder().decode(PictureReport.self, from: Data($0.utf8)) }

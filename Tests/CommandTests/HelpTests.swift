@@ -43,7 +43,7 @@ struct HelpTests {
       "bt709",
       "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
       "smpte",
-      "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast",
+      "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast", "frameGPUMilliseconds",
     ]
     for word in words { #expect(text.contains(word), "\(word)") }
   }

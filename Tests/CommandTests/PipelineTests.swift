@@ -104,6 +104,103 @@ struct PipelineTests {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
+  @Test(
+    "a stage that works on several at a time gives them on in order, and holds no more",
+    arguments: [1, 2, 3, 8])
+  func overlappedOrder(width: Int) async throws {
+    let census = Census()
+    var delivered: [Int] = []
+    try await Handover<Int>.run { input in
+      for number in 0..<500 { try await input.give(number) }
+    } to: { input in
+      try await Handover<Int>.run { output in
+        try await OverlappedStage(width: width).run(from: input, into: output) { number in
+          census.enter()
+          // The first of each few takes longest.
+          for _ in 0..<(number % 4 == 0 ? 20 : 1) { await Task.yield() }
+          census.leave()
+          return number
+        }
+      } to: { output in
+        while let number = try await output.take() { delivered.append(number) }
+      }
+    }
+    #expect(delivered == Array(0..<500))
+    #expect(census.most <= width)
+    #expect(width == 1 || census.most > 1, "nothing overlaps")
+  }
+
+  @Test(
+    "a stage gives on what is before an error, in the work or of the input, and then the error",
+    arguments: [1, 2, 3, 8], [true, false])
+  func overlappedFailure(width: Int, inWork: Bool) async throws {
+    var delivered: [Int] = []
+    await #expect(throws: Failure(number: 5)) {
+      try await Handover<Int>.run { input in
+        for number in 0..<(inWork ? 20 : 5) { try await input.give(number) }
+        throw Failure(number: inWork ? 20 : 5)
+      } to: { input in
+        try await Handover<Int>.run { output in
+          try await OverlappedStage(width: width).run(from: input, into: output) { number in
+            if inWork, number == 5 || number == 6 { throw Failure(number: number) }
+            for _ in 0..<10 { await Task.yield() }
+            try Task.checkCancellation()
+            return number
+          }
+        } to: { output in
+          while let number = try await output.take() { delivered.append(number) }
+        }
+      }
+    }
+    #expect(delivered == [0, 1, 2, 3, 4])
+  }
+
+  @Test(
+    "a result is given on as soon as it is there, though the next element does not come",
+    arguments: [1, 2, 3])
+  func overlappedLatency(width: Int) async throws {
+    // The input waits for what came of its first element.
+    let (results, result) = AsyncStream.makeStream(of: Int.self)
+    try await Handover<Int>.run { input in
+      try await input.give(7)
+      var results = results.makeAsyncIterator()
+      #expect(await results.next() == 8)
+    } to: { input in
+      try await Handover<Int>.run { output in
+        try await OverlappedStage(width: width).run(from: input, into: output) { $0 + 1 }
+      } to: { output in
+        while let number = try await output.take() { result.yield(number) }
+      }
+    }
+  }
+
+  @Test("a stage whose results nobody takes any more ends, and its work is waited for")
+  func overlappedTakerFails() async throws {
+    let present = Mutex(0)
+    await #expect(throws: Failure(number: 2)) {
+      try await Handover<Int>.run { input in
+        var number = 0
+        while true {
+          try await input.give(number)
+          number += 1
+        }
+      } to: { input in
+        try await Handover<Int>.run { output in
+          try await OverlappedStage(width: 4).run(from: input, into: output) { number in
+            present.withLock { $0 += 1 }
+            defer { present.withLock { $0 -= 1 } }
+            await Task.yield()
+            return number
+          }
+        } to: { output in
+          while let number = try await output.take(), number < 2 {}
+          throw Failure(number: 2)
+        }
+      }
+    }
+    #expect(present.withLock { $0 } == 0)
+  }
+
   @Test("results of parallel work come in order, whichever is ready first", arguments: [1, 2, 3, 16])
   func orderedWork(width: Int) async throws {
     let census = Census()

@@ -189,6 +189,7 @@ final class PlaneTexture {
           try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: region)
         } else {
           try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+        }
       }
     }
   }
