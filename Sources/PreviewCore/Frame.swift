@@ -114,7 +114,7 @@ public struct Frame: Sendable {
     self.iccProfile = iccProfile
   }
 
-  /// The samples as an array: a copy where the memory is lent.
+  /// The samples as an array: a copy where they are in memory of the GPU's.
   public var bytes: [UInt8] { storage.array }
 
   /// A frame whose planes follow one another with no padding, as raw files hold them.

@@ -5,6 +5,9 @@ public protocol LentMemory: AnyObject, Sendable {
   /// Its size.
   var byteCount: Int { get }
 
+  /// All of it as an array: a copy, unless it is one.
+  var array: [UInt8] { get }
+
   /// Shows `body` all of it.
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
@@ -48,16 +51,11 @@ public struct FrameBytes: Sendable {
     }
   }
 
-  /// All of them as an array: a copy where they are lent.
+  /// All of them as an array: a copy where they are lent and not an array there.
   public var array: [UInt8] {
     switch storage {
     case .array(let array): array
-    case .lent(let memory):
-      memory.withSpan { span in
-        [UInt8](capacity: span.count) { copy in
-          for index in span.indices { copy.append(span[index]) }
-        }
-      }
+    case .lent(let memory): memory.array
     }
   }
 }

@@ -155,12 +155,16 @@ extension BenchResult: CustomStringConvertible {
     var rows = [["", "wall ms", "CPU ms", "MB", "rate", "limit ms", "of limit", ""]]
     for stage in stages {
       let isCodec = stage.limit?.of == BenchLimit.libjpeg.rawValue
+      // Frames that are made in memory of the GPU's are not copied.
+      let isInPlace = stage.bytes == 0
+      let rate =
+        isCodec ? "\(stage.megapixelsPerSecond.text(0)) Mpx/s" : "\(stage.gigabytesPerSecond.text(1)) GB/s"
       rows.append([
         stage.stage, stage.wallMilliseconds.text(3), stage.cpuMilliseconds.text(3),
         (Double(stage.bytes) / 1e6).text(2),
-        isCodec ? "\(stage.megapixelsPerSecond.text(0)) Mpx/s" : "\(stage.gigabytesPerSecond.text(1)) GB/s",
-        stage.limit.map { $0.wallMilliseconds.text(3) } ?? "-",
-        stage.limit.map { "\(($0.share * 100).text(0))%" } ?? "-", stage.limit?.of ?? "",
+        isInPlace ? "-" : rate, stage.limit.map { $0.wallMilliseconds.text(3) } ?? "-",
+        stage.limit.map { "\(($0.share * 100).text(0))%" } ?? "-",
+        stage.limit?.of ?? (isInPlace ? "read in place" : ""),
       ])
     }
     rows.append(["sum", sumWallMilliseconds.text(3), sumCPUMilliseconds.text(3), "", "", "", "", ""])

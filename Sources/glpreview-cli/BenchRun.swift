@@ -32,6 +32,8 @@ struct BenchRun {
   let file: String
   let renderer: GLRenderer
   let length: BenchLength
+  /// What frames are made in.
+  private let memory = FramePool()
 
   /// Frames that are drawn before any is counted: programs are compiled, textures made.
   private static let warmUp = 2
@@ -90,7 +92,9 @@ struct BenchRun {
   private func decode(
     _ data: [UInt8], _ baseline: JPEGBaseline, _ stages: inout [BenchStage: StageTimes]
   ) async throws -> Frame {
-    let (frame, time) = try await WorkTime.of { try JPEGDecoder.decode(data, maximumPixels: .max) }
+    let (frame, time) = try await WorkTime.of {
+      try JPEGDecoder.decode(data, maximumPixels: .max, memory: memory)
+    }
     let limit = try await WorkTime.of { try baseline.decode(data) }.time
     stages[.decode, default: StageTimes()].add(
       time, byteCount: frame.bytes.count, pixelCount: frame.format.size.pixelCount, against: (.libjpeg, limit)
@@ -107,7 +111,7 @@ struct BenchRun {
     let pixels = pictures.reduce(0) { $0 + $1.size.pixelCount }
     stages[.upload, default: StageTimes()].add(
       WorkTime(cost.upload), byteCount: cost.upload.byteCount, pixelCount: frame.format.size.pixelCount,
-      against: (.memcpy, uploading))
+      against: cost.upload.byteCount > 0 ? (.memcpy, uploading) : nil)
     stages[.passes, default: StageTimes()].add(
       WorkTime(cost.passes), byteCount: cost.passes.byteCount, pixelCount: pixels, gpu: cost.passes.gpu)
     stages[.readback, default: StageTimes()].add(
@@ -132,7 +136,6 @@ struct BenchRun {
 
   private func openSource() async throws -> any FrameSource {
     var options = work.sourceOptions
-    let memory = FramePool()
     options.memory = memory
     await renderer.lendMemory(to: memory)
     return try await SourceLocator(file).open(options)

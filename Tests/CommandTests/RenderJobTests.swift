@@ -13,7 +13,7 @@ struct RenderJobTests {
   ) async throws -> [String: [UInt8]] {
     let folder = try TestFolder()
     let job = RenderJob(
-      source: name, sourceOptions: SourceOptions(),
+      source: name, sourceOptions: SourceOptions(), decode: .exact,
       views: [
         ViewConfiguration(name: "a", width: 20, height: 16),
         ViewConfiguration(name: "b", rotation: .clockwise90, filter: .nearest),
@@ -48,12 +48,12 @@ struct RenderJobTests {
     func line(_ time: Double?) throws -> String {
       try glpreview_cli.PictureReport(
         view: "a", frame: 3, timestamp: 0.5, width: 4, height: 2, file: nil, format: nil, bytes: nil,
-        quality: nil, renderer: "r", frameGPUMilliseconds: time
+        quality: nil, decodedEighths: 8, renderer: "r", frameGPUMilliseconds: time
       ).jsonLine()
     }
     #expect(
       try line(1.25)
-        == #"{"frame":3,"frameGPUMilliseconds":1.25,"height":2,"renderer":"r","timestamp":0.5,"view":"a","width":4}"#
+        == #"{"decodedEighths":8,"frame":3,"frameGPUMilliseconds":1.25,"height":2,"renderer":"r","timestamp":0.5,"view":"a","width":4}"#
     )
     #expect(try !line(nil).contains("GPU"))
   }

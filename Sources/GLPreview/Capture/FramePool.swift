@@ -71,6 +71,8 @@ final class FrameBuffer: LentMemory {
 
   var byteCount: Int { memory.byteCount }
 
+  var array: [UInt8] { memory.array }
+
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
   {
@@ -96,8 +98,18 @@ final class FrameMemory: Sendable {
   }
 
   /// Somebody else's bytes; who has them sees to it that they live, and the lock that one at a time is at them.
-  @safe private struct LentBytes: @unchecked Sendable {
-    let all: UnsafeMutableRawBufferPointer
+  private struct LentBytes {
+    private let address: UInt
+    private let count: Int
+
+    init(_ bytes: UnsafeMutableRawBufferPointer) {
+      address = UInt(bitPattern: bytes.baseAddress)
+      count = bytes.count
+    }
+
+    var all: UnsafeMutableRawBufferPointer {
+      unsafe UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(bitPattern: address), count: count)
+    }
   }
 
   /// Bytes of its own; what is in them is not defined.
@@ -110,7 +122,7 @@ final class FrameMemory: Sendable {
   /// Memory that lives until `detach()`.
   @unsafe init(lending memory: UnsafeMutableRawBufferPointer) {
     self.byteCount = memory.count
-    content = unsafe Mutex(.lent(LentBytes(all: memory)))
+    content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 
   /// Whether the bytes are somebody else's.
@@ -122,6 +134,15 @@ final class FrameMemory: Sendable {
   func detach() {
     content.withLock { content in
       if case .lent(let bytes) = content { content = unsafe .own([UInt8](bytes.all)) }
+    }
+  }
+
+  var array: [UInt8] {
+    content.withLock { content in
+      switch content {
+      case .own(let array): array
+      case .lent(let bytes): unsafe [UInt8](bytes.all)
+      }
     }
   }
 

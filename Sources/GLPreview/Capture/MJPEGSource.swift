@@ -1,5 +1,5 @@
 // JPEGs one after another: what webcams and multipart streams are when saved, and what pipes bring.
-internal import FoundationEssentials
+internal import Glibc
 internal import PreviewCore
 
 /// The pictures of a run of JPEGs.
@@ -17,7 +17,7 @@ actor MJPEGSource: FrameSource {
   private var ahead: [Task<Frame, any Error>] = []
 
   /// The most pictures that are decoded at the same time.
-  private static let width = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4)
+  private static let width = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
 
   /// Goes on after `first`, a picture that was read already.
   init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {

@@ -161,6 +161,16 @@ package struct JPEGDecoder {
           samples: (base + $0.offset).assumingMemoryBound(to: UInt8.self), bytes_per_row: $0.bytesPerRow)
       }
       status = unsafe glp_jpeg_decode(decoder, targets, scanLimit)
+      // What libjpeg does not write would be another frame's.
+      for (plane, (description, written)) in zip(planes, zip(format.pixelFormat.planes, rows)) {
+        for row in 0..<(written < plane.bytesPerRow ? description.texels(of: format.size).height : 0) {
+          let start = plane.offset + row * plane.bytesPerRow
+          let rest = unsafe bytes[start + written..<start + plane.bytesPerRow]
+          let last = unsafe bytes[start + written - 1]
+          unsafe UnsafeMutableRawBufferPointer(rebasing: rest).initializeMemory(
+            as: UInt8.self, repeating: last)
+        }
+      }
     }
     guard status != GLP_JPEG_FAILED else { throw error() }
     do {

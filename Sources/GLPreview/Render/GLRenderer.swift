@@ -211,7 +211,10 @@ private struct GLState: ~Copyable {
       guard let pipeline, let upload else { return try targets.map { try $0.read() } }
       return try pipeline.finish(pipeline.submit(targets, upload, nil))?.pictures ?? []
     }
-    return (pictures, try stopwatch.finish(pictures))
+    var measurement = try stopwatch.finish(pictures)
+    // What is not copied is read where it is.
+    if measurement.upload.byteCount == 0 { measurement.passes.byteCount += frame.storage.count }
+    return (pictures, measurement)
   }
 
   /// The picture's way over the GPU, up to where `read` sees to its readback; then the targets are lent to others.
