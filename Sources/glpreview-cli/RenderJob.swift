@@ -104,6 +104,9 @@ struct RenderJob {
     if isEmpty { throw SourceError(.badData, path: self.source, reason: "has no frames") }
   }
 
+  /// While one frame is handed on, the thread that draws has the next one already.
+  private static let fewestAsked = 2
+
   private func render(
     _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ planner: RenderPlanner,
     into queue: Handover<RenderedFrame>
@@ -111,7 +114,9 @@ struct RenderJob {
     let plans = FramePlans(planner, requests)
     // The device's clock is asked only where somebody is told of it.
     let isTimed = reportsPictures
-    try await OverlappedStage(width: planner.tuning.framesInFlight).run(from: frames, into: queue) {
+    try await OverlappedStage(width: max(Self.fewestAsked, planner.tuning.framesInFlight)).run(
+      from: frames, into: queue
+    ) {
       frame, number in
       let plan = try plans.plan(for: frame.format)
       guard isTimed else { return RenderedFrame(try await renderer.render(frame, plan), of: frame, number) }
