@@ -45,7 +45,7 @@ public enum BoxPacking: Sendable, Hashable {
   case none
   /// Four, from textures with four bytes a texel.
   case texels
-  /// Sixteen, from buffers of whole words where boxes repeat evenly; else four. For renderers that are software.
+  /// Sixteen, or eight pixels, from buffers of whole words where boxes repeat evenly; else four. For renderers that are software.
   case words
 }
 

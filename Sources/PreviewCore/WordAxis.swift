@@ -41,8 +41,9 @@ public struct WordColumns: Sendable, Equatable {
     groupCount = (outputs + outputsPerGroup - 1) / outputsPerGroup
     let (lowest, highest) = (map.source.samples.lowerBound * unit, (map.source.samples.upperBound + 1) * unit)
     let inside = (0..<groupCount).filter { group in
+      // All of the last group too, of which a part may be beyond the target: its samples are read like the others'.
       let first = group * outputsPerGroup
-      let last = min(first + outputsPerGroup, outputs) - 1
+      let last = first + outputsPerGroup - 1
       return boxStart(isReversed ? last : first) >= lowest
         && boxStart(isReversed ? first : last) + map.ratio <= highest
     }

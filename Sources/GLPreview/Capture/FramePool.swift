@@ -15,7 +15,7 @@ public final class FramePool: Sendable {
   }
 
   /// What is idle beyond this many is let go, the longest unused first.
-  private static let capacity = 6
+  private static let capacity = 7
 
   /// An empty pool.
   public init() {}
@@ -79,7 +79,7 @@ final class FrameBuffer: LentMemory {
     try memory.withSpan(body)
   }
 
-  /// Lets `body` write, quickly: a renderer that is closed waits for it.
+  /// Lets `body` write; a renderer that lent the memory and is closed waits for it.
   @unsafe func write<Result, Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -19,6 +19,9 @@ actor MJPEGSource: FrameSource {
   /// The most pictures that are decoded at the same time.
   private static let width = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
 
+  /// Frames of more bytes are decoded one at a time: a progressive picture takes several times as much meanwhile.
+  private static let largestSideBySide = 32 << 20
+
   /// Goes on after `first`, a picture that was read already.
   init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {
     name = pictures.path
@@ -34,7 +37,8 @@ actor MJPEGSource: FrameSource {
 
   func nextFrame() async throws -> Frame? {
     // Who wants one picture pays for one, and of a stream the next one may be long in coming.
-    let width = sequence == 0 || !pictures.isRegularFile ? 1 : Self.width
+    let isSmall = memory.byteCount <= Self.largestSideBySide
+    let width = sequence > 0 && pictures.isRegularFile && isSmall ? Self.width : 1
     while ahead.count < width, let next = nextDecoding() { ahead.append(next) }
     return ahead.isEmpty ? nil : try await ahead.removeFirst().value
   }

@@ -16,7 +16,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
   public var decoding: Decoding
 
-  /// Where memory for frames comes from; nil takes new memory for each.
+  /// Where memory for frames comes from; nil lets a source have a pool of its own. Stills and patterns take none.
   public var memory: FramePool?
 
   /// Nothing is overridden, and what is not told is found out.

@@ -7,14 +7,15 @@ internal import PreviewCore
 final class FrameLender {
   private var pool: FramePool?
   private var lent: [ObjectIdentifier: Lent] = [:]
+  private var lastByteCount = 0
 
   private struct Lent {
     weak var memory: FrameMemory?
     let buffer: WordBuffer
   }
 
-  /// What is decoded side by side, one that waits, one that is drawn.
-  private static let mostBuffers = 6
+  /// What is decoded side by side, one that waits, two to draw, and the one drawn last.
+  private static let mostBuffers = 7
   /// Large frames get fewer.
   private static let mostBytes = 128 << 20
 
@@ -28,12 +29,16 @@ final class FrameLender {
     self.pool = TexelBuffer.canStayMapped ? pool : nil
   }
 
-  /// Between frames: makes what the pool lacks, and ends what nobody holds any more.
-  func restock() {
+  /// Before `frame` is drawn: makes what the pool lacks, and ends what nobody holds any more. Frames of two sizes by turns,
+  /// and those that have to be aligned, are made elsewhere.
+  func restock(for frame: Frame) {
     guard let pool else { return }
     lent = lent.filter { $0.value.memory != nil }
     let byteCount = pool.byteCount
-    guard byteCount > 0, byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount else { return }
+    defer { lastByteCount = byteCount }
+    guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,
+      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount
+    else { return }
     let wanted = min(max(FrameLender.mostBytes / byteCount, 2), FrameLender.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
     // Where the driver has no such memory, frames are copied as ever.

@@ -14,8 +14,8 @@ final class FramePipeline {
   private let wait: Wait
   private var flights: [Int: Flight] = [:]
   private var nextNumber = 0
-  /// The last fence was not passed in time; those behind it will hardly be.
-  private var isStalled = false
+  /// Frames below this number were on their way when one was not done in time: they will hardly be.
+  private var stalledBefore = 0
 
   /// How a fence is waited for.
   typealias Wait = (_ fence: borrowing Fence, _ atMost: Duration) throws(GLError) -> Fence.State
@@ -40,6 +40,8 @@ final class FramePipeline {
 
   /// All of one frame that the GPU may still use.
   private final class Flight {
+    /// Shaders may read its memory in place.
+    let frame: Frame?
     let layouts: [PictureLayout]
     let readback: PooledPixelBuffer
     let upload: BufferedUpload
@@ -47,8 +49,10 @@ final class FramePipeline {
     let fence: Fence
 
     init(
-      _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload, _ timer: PassTimer?
+      _ frame: Frame?, _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload,
+      _ timer: PassTimer?
     ) throws(GLError) {
+      self.frame = frame
       self.layouts = layouts
       self.readback = readback
       self.upload = upload
@@ -63,7 +67,7 @@ final class FramePipeline {
   /// Lets the GPU copy what was drawn, behind the draws, and returns a number to ask for it. The targets may then be drawn
   /// into again: the GPU does one thing after another.
   func submit(
-    _ targets: [PictureTarget], _ upload: BufferedUpload, _ timer: PassTimer?
+    _ targets: [PictureTarget], of frame: Frame?, _ upload: BufferedUpload, _ timer: PassTimer?
   ) throws(GLError) -> Int {
     let layouts = targets.map(\.layout)
     let readback = try readbacks.take(layouts.byteCount)
@@ -73,7 +77,7 @@ final class FramePipeline {
       offset += layout.byteCount
     }
     defer { nextNumber += 1 }
-    flights[nextNumber] = try Flight(layouts, readback, upload, timer)
+    flights[nextNumber] = try Flight(frame, layouts, readback, upload, timer)
     return nextNumber
   }
 
@@ -82,9 +86,13 @@ final class FramePipeline {
   /// - Throws: where the GPU is not done in half a minute, or not at all. The frame's buffers are then not used again.
   func finish(_ number: Int) throws(GLError) -> DrawnFrame? {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
-    let limit = isStalled ? .zero : FramePipeline.patience
-    isStalled = try wait(flight.fence, limit) == .pending
-    if isStalled { throw GLError("drawing a frame", .timeout(FramePipeline.patience)) }
+    // Frames that were on their way with one that took too long have had that time too; later ones have their own.
+    let limit = number < stalledBefore ? .zero : FramePipeline.patience
+    guard try wait(flight.fence, limit) == .done else {
+      if limit > .zero { stalledBefore = nextNumber }
+      throw GLError("drawing a frame", .timeout(FramePipeline.patience))
+    }
+    stalledBefore = 0
     let time = clock.time(of: flight.timer)
     let pictures = try pictures(of: flight)
     flight.upload.finish()

@@ -75,6 +75,9 @@ final class UploadedFrame {
   /// Lets go of what belongs to the frame alone: no pass follows.
   func finish() { (buffers, observer) = (nil, nil) }
 
+  /// Whether all planes can be read as words.
+  var fitsWords: Bool { frameWords.canHold(format) }
+
   /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }

@@ -21,13 +21,28 @@ final class FrameWords {
 
   init(_ lender: FrameLender) { self.lender = lender }
 
+  /// Whether a buffer holds the frame, rows aligned, for samplers to read.
+  func canHold(_ format: FrameFormat) -> Bool {
+    let unit = TexelBuffer.bytesPerTexel
+    let aligned = format.pixelFormat.planes.reduce(0) { count, plane in
+      let row = (plane.tightBytesPerRow(of: format.size) + unit - 1) / unit * unit
+      return count + row * plane.texels(of: format.size).height
+    }
+    return aligned + FrameWords.slack <= maximumByteCount
+  }
+
+  /// The same of a frame whose rows may be longer than they need be.
+  private func fits(_ frame: Frame) -> Bool { frame.storage.count + FrameWords.slack <= maximumByteCount }
+
+  private lazy var maximumByteCount = TexelBuffer.maximumByteCount
+
   func bind(unit: Int) { current?.memory.bind(unit: unit) }
 
   /// Whether no copy is needed.
   func isLent(_ frame: Frame) -> Bool { frame.isInWords && lender.buffer(of: frame) != nil }
 
   func replace(with frame: Frame) throws(GLError) {
-    guard frame.isInWords else { return try replace(aligning: frame) }
+    guard frame.isInWords, fits(frame) else { return try replace(aligning: frame) }
     let unit = TexelBuffer.bytesPerTexel
     planes = frame.planes.map { Plane(firstTexel: $0.offset / unit, texelsPerRow: $0.bytesPerRow / unit) }
     if let lent = lender.buffer(of: frame) {
@@ -82,7 +97,7 @@ final class WordBuffer {
 
 extension Frame {
   /// Whether all rows begin at texels.
-  fileprivate var isInWords: Bool {
+  var isInWords: Bool {
     let unit = TexelBuffer.bytesPerTexel
     return planes.allSatisfy { $0.offset % unit == 0 && $0.bytesPerRow % unit == 0 }
   }

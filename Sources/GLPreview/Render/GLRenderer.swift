@@ -193,7 +193,7 @@ private struct GLState: ~Copyable {
     let upload = pipeline.upload()
     return try draw(frame, plan, through: upload, timer) { targets in
       timer?.pause()
-      return .inFlight(try pipeline.submit(targets, upload, timer))
+      return .inFlight(try pipeline.submit(targets, of: frame, upload, timer))
     }
   }
 
@@ -209,7 +209,7 @@ private struct GLState: ~Copyable {
     let pictures = try draw(frame, plan, through: upload, stopwatch) { targets in
       try stopwatch.enter(\.readback)
       guard let pipeline, let upload else { return try targets.map { try $0.read() } }
-      return try pipeline.finish(pipeline.submit(targets, upload, nil))?.pictures ?? []
+      return try pipeline.finish(pipeline.submit(targets, of: frame, upload, nil))?.pictures ?? []
     }
     var measurement = try stopwatch.finish(pictures)
     // What is not copied is read where it is.
@@ -226,7 +226,7 @@ private struct GLState: ~Copyable {
     tables.trim()
     geometries.trim()
     wordGeometries.trim()
-    uploader.lender.restock()
+    uploader.lender.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload, observer)
     let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
     let boxes = BoxPainter(

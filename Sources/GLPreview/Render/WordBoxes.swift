@@ -12,7 +12,7 @@ struct WordBoxes {
   /// A drawing, from the frame or from its first step; nil where boxes don't repeat as they must. With `keepingCodes`
   /// the target has twice the outputs: then the same before its conversion.
   func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?, keepingCodes: Bool) throws -> PooledTarget? {
-    guard base.map({ $0.target.description.format == .rgba32ui }) ?? true else { return nil }
+    guard base.map({ $0.target.description.format == .rgba32ui }) ?? frame.fitsWords else { return nil }
     let outputsPerGroup = drawing.output == .pixels ? 8 : 16
     let read = base.map { [drawing.signal(shrinkingBy: $0.factors)] } ?? drawing.signals
     let signals = read.compactMap { geometries.geometry($0, outputsPerGroup: outputsPerGroup) }
