@@ -21,7 +21,7 @@ final class Program {
 /// The programs that plans in use ask for again and again.
 final class ProgramCache {
   private var programs: [ProgramKey: Program] = [:]
-  /// The same by what they are specialised for: spelling that out for each draw takes longer than most draws wait.
+  /// The same by what they are specialised for: to spell that out for each draw would cost more than to look it up.
   private var ofWords: [WordVariant: Program] = [:]
   private var ofTexels: [BoxVariant: Program] = [:]
   private let binaries: ProgramBinaryCache?
