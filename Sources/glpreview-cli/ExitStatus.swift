@@ -34,6 +34,7 @@ enum ExitStatus {
       case .badRequest: usage
       case .notFound, .unreadable: noInput
       case .badData: badData
+      case .unavailable: unavailable
       }
     case is EncodingError, is PictureError: badData
     case is DeviceError, is RenderError: unavailable

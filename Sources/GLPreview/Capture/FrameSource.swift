@@ -17,6 +17,14 @@ public protocol FrameSource: Sendable {
   ///
   /// - Throws: `SourceError` where the source is a stream that has gone by.
   func rewind() async throws
+
+  /// Ends it: descriptors and threads are given back within a second, whatever it is doing. `nextFrame` then gives nil.
+  func close() async
+}
+
+extension FrameSource {
+  /// Files, stills and patterns hold nothing that does not go with them.
+  public func close() async {}
 }
 
 /// A source that can't be opened, or can't go on.
@@ -31,6 +39,8 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case badData
     /// What was asked of it makes no sense, or is not supported.
     case badRequest
+    /// It gives no pictures, or no more: busy, unplugged, refused, timed out.
+    case unavailable
   }
 
   /// What a caller can do about it.

@@ -27,11 +27,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     if let pattern = dropPrefix("pattern:") { return try TestPatternSource(pattern, options) }
-    for prefix in ["/dev/video", "/dev/v4l/", "rtsp:", "rtsps:", "http:", "https:", "exec:"] {
-      guard dropPrefix(prefix) == nil else {
-        throw badRequest("\(prefix) sources are not supported yet by this build")
-      }
-    }
+    if let kind = LiveKind(description) { return LiveSource(try device(kind, options), options) }
     return try await SourceOpener(path: description, options: options).open()
   }
 

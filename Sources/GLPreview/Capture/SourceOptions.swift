@@ -15,6 +15,14 @@ public struct SourceOptions: Sendable, Hashable {
   public var color: ColorOverride
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
   public var decoding: Decoding
+  /// Live sources: what becomes of pictures that nobody took, and how patient they are.
+  public var live = LiveOptions()
+  /// Live sources that can choose: what is wanted of them at least.
+  public var demand = CaptureDemand()
+  /// Cameras: controls and the values that they are set to when it opens, in this order.
+  public var controls: [CameraControlSetting] = []
+  /// HTTP: fields that requests carry beside ours.
+  public var headers: [HeaderField] = []
 
   /// Where memory for frames comes from; nil lets a source have a pool of its own. Stills and patterns take none.
   public var memory: FramePool?
@@ -31,5 +39,47 @@ public struct SourceOptions: Sendable, Hashable {
     self.maximumPixels = maximumPixels
     self.color = color
     self.decoding = decoding
+  }
+}
+
+/// What is wanted of a source that can choose: the cheapest that serves is taken.
+public struct CaptureDemand: Sendable, Hashable {
+  /// Pictures at least as large, as stored, where there are such; nil leaves it to the source.
+  public var minimumSize: Size?
+  /// At least as many pictures a second, where there are; nil leaves it to the source.
+  public var framesPerSecond: Double?
+
+  /// Nothing in particular.
+  public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil) {
+    self.minimumSize = minimumSize
+    self.framesPerSecond = framesPerSecond
+  }
+}
+
+/// A camera's control and what it is set to: `exposure_auto=1`.
+public struct CameraControlSetting: Sendable, Hashable {
+  /// As `glpreview devices` lists it.
+  public var name: String
+  /// A number, `true`, `false`, or a menu's words.
+  public var value: String
+
+  /// Checked when the camera opens.
+  public init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// A field of an HTTP request: `Authorization: Bearer ...`.
+public struct HeaderField: Sendable, Hashable {
+  /// Before the colon.
+  public var name: String
+  /// After it.
+  public var value: String
+
+  /// Checked when the source opens.
+  public init(name: String, value: String) {
+    self.name = name
+    self.value = value
   }
 }

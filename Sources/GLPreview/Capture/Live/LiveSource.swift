@@ -1,0 +1,251 @@
+// A camera, a server, a pipe: whatever its kind, it is connected, watched, lost, found again and closed here.
+public import PreviewCore
+internal import Synchronization
+
+/// A source whose frames come when they come. `nextFrame` gives the newest that nobody has had, and waits for one.
+///
+/// It connects when it is made, and again whenever the connection is lost, for as long as `LiveOptions` say. Frames are
+/// decoded, or copied out of the driver's memory, only when they are asked for.
+///
+/// ```swift
+/// let camera = try await SourceLocator("/dev/video0").open()
+/// for await status in (camera as? LiveSource)?.statuses ?? .finished { print(status.state) }
+/// ```
+public final class LiveSource: FrameSource {
+  /// What the user called it, without passwords.
+  public let name: String
+  private let core: LiveCore
+  private let task: Task<Void, Never>
+
+  /// Connects at once.
+  init(_ device: any CaptureDevice, _ options: SourceOptions) {
+    let core = LiveCore(device, options)
+    name = device.name
+    self.core = core
+    task = Task { await core.run() }
+  }
+
+  deinit {
+    task.cancel()
+    core.end()
+  }
+
+  /// How it is now.
+  public var status: SourceStatus { core.status }
+
+  /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
+  public var statuses: AsyncStream<SourceStatus> { core.watchers.stream(from: core.status) }
+
+  /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
+  /// also for a camera that is lost. Nil when it is closed, or at its end.
+  ///
+  /// Its `sequence` counts what the source made, so that a gap is frames that were dropped; its `timestamp` is
+  /// `CaptureClock`'s. What turns out to be damaged is counted and left out.
+  ///
+  /// - Throws: `SourceError` once it is given up; `CancellationError`.
+  public func nextFrame() async throws -> Frame? { try await core.nextFrame() }
+
+  /// What is live has gone by.
+  ///
+  /// - Throws: `SourceError`, always.
+  public func rewind() throws {
+    throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
+  }
+
+  /// Disconnects, within a second from whatever state; who waits for a frame gets nil.
+  public func close() async {
+    task.cancel()
+    core.end()
+    await core.ended(task, within: .milliseconds(900))
+  }
+}
+
+/// What works for a live source; it does not know its source, so that one that is dropped ends.
+private final class LiveCore: Sendable {
+  let watchers = StatusWatchers()
+  private let device: any CaptureDevice
+  private let options: SourceOptions
+  private let queue: CaptureQueue
+  private let monitor: Mutex<SourceMonitor>
+  /// Damaged JPEGs in a row; a camera that has no others is shown as it is.
+  private let damagedInARow = Mutex(0)
+
+  private static let damagedUntilTolerated = 10
+
+  init(_ device: any CaptureDevice, _ options: SourceOptions) {
+    self.device = device
+    self.options = options
+    queue = CaptureQueue(options.live.delivery)
+    monitor = Mutex(SourceMonitor(options.live, longestPause: device.longestPause, at: CaptureClock.now))
+  }
+
+  var status: SourceStatus { monitor.withLock { $0.status } }
+
+  /// Changes the state, and tells of it where it is another one.
+  private func change<Result>(_ body: (inout SourceMonitor) -> Result) -> Result {
+    let (result, news) = monitor.withLock { monitor -> (Result, SourceStatus?) in
+      let before = monitor.status
+      // Sendable by itself: what is returned does not hold the monitor.
+      let result = body(&monitor)
+      let after = monitor.status
+      return (result, before.state == after.state && before.mode == after.mode ? nil : after)
+    }
+    if let news { watchers.tell(news) }
+    return result
+  }
+
+  // MARK: Frames
+
+  func nextFrame() async throws -> Frame? {
+    while let element = try await queue.take() {
+      let capture = element.capture
+      let isTolerant = damagedInARow.withLock { $0 >= Self.damagedUntilTolerated }
+      let decoding = Task(executorPreference: DecodingQueue.shared) {
+        try capture.frame(damage: isTolerant ? .isTolerated : .isAnError)
+      }
+      do {
+        let frame = try await decoding.value
+        if !isTolerant { damagedInARow.withLock { $0 = 0 } }
+        return frame.with(sequence: element.sequence, timestamp: capture.timestamp, color: options.color)
+      } catch is CancellationError {
+        throw CancellationError()
+      } catch {
+        damagedInARow.withLock { $0 += 1 }
+        change { $0.foundDamaged() }
+      }
+    }
+    return nil
+  }
+
+  // MARK: The connection
+
+  /// Until the task is cancelled, the source is over or given up.
+  func run() async {
+    var generator = SystemRandomNumberGenerator()
+    var failure: SourceError?
+    while !Task.isCancelled {
+      do {
+        try await connectAndPump()
+        break
+      } catch {
+        guard !Task.isCancelled else { break }
+        let error = sourceError(error)
+        switch change({ $0.failed(error, at: CaptureClock.now, using: &generator) }) {
+        case .retry(let pause): try? await Task.sleep(for: pause)
+        case .giveUp:
+          failure = error
+        }
+        if failure != nil { break }
+      }
+    }
+    end(throwing: failure)
+  }
+
+  /// No more frames come.
+  func end(throwing error: SourceError? = nil) {
+    queue.finish(throwing: error)
+    if error == nil { change { $0.closed(at: CaptureClock.now) } }
+    watchers.finish()
+  }
+
+  /// Waits until `task` has given all back, but no longer than it must: a driver that hangs is left to itself.
+  func ended(_ task: Task<Void, Never>, within limit: Duration) async {
+    queue.removeAll()
+    await withCheckedContinuation { continuation in
+      let box = ResumedOnce(continuation)
+      Task {
+        await task.value
+        box.resume()
+      }
+      Task {
+        try? await Task.sleep(for: limit)
+        box.resume()
+      }
+    }
+  }
+
+  /// One connection from its beginning to its end; returns where the source is over for good.
+  private func connectAndPump() async throws {
+    let connection = try await connect()
+    let mode = await connection.mode
+    change { $0.connected(mode, at: CaptureClock.now) }
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await self.pump(connection) }
+        group.addTask { try await self.watch() }
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    } catch {
+      await connection.close()
+      throw error
+    }
+    await connection.close()
+  }
+
+  private func pump(_ connection: any CaptureConnection) async throws {
+    while true {
+      do {
+        guard let capture = try await connection.next() else { return }
+        let mode = await connection.mode
+        change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
+        let dropped = try await queue.put(capture)
+        if dropped > 0 { change { $0.dropped(dropped) } }
+      } catch let error as DamagedCapture {
+        change { $0.received(damaged: error.count) }
+      } catch is CodecError {
+        change { $0.foundDamaged() }
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Throws when the connection has been silent for too long.
+  private func watch() async throws {
+    while true {
+      switch change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
+      case .wait(let time): try await Task.sleep(for: max(time - CaptureClock.now, .milliseconds(1)))
+      case .reconnect(let reason): throw SourceError(.unavailable, path: device.name, reason: reason)
+      }
+    }
+  }
+
+  /// What connects in the last moment is used or closed, never forgotten.
+  private func connect() async throws -> any CaptureConnection {
+    let connecting = Task { [device] in try await device.connect() }
+    let limit = options.live.connectsWithin
+    let timer = Task {
+      try await Task.sleep(for: limit)
+      connecting.cancel()
+    }
+    defer { timer.cancel() }
+    do {
+      return try await withTaskCancellationHandler {
+        try await connecting.value
+      } onCancel: {
+        connecting.cancel()
+      }
+    } catch is CancellationError where !Task.isCancelled {
+      throw SourceError(
+        .unavailable, path: device.name, reason: "no connection within \(limit / .seconds(1)) s")
+    }
+  }
+
+  private func sourceError(_ error: any Error) -> SourceError {
+    error as? SourceError ?? SourceError(.unavailable, path: device.name, reason: "\(error)")
+  }
+}
+
+/// A continuation that is resumed by whoever comes first.
+private final class ResumedOnce: Sendable {
+  private let continuation: Mutex<CheckedContinuation<Void, Never>?>
+
+  init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = Mutex(continuation) }
+
+  func resume() {
+    continuation.withLock { continuation in
+      continuation?.resume()
+      continuation = nil
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// Which names lead to something live: a camera, a server, a command.
+internal import PreviewCore
+
+/// The kinds of live sources that are known by their names.
+enum LiveKind: Sendable, Hashable {
+  /// `/dev/videoN`, `/dev/v4l/by-id/...`
+  case camera
+  /// `http://`, `https://`
+  case http
+  /// What FFmpeg's libraries open: `rtsp://`, `rtsps://`, ...
+  case stream
+  /// `exec:COMMAND`
+  case command
+
+  private static let prefixes: [(String, LiveKind)] = [
+    ("/dev/video", .camera), ("/dev/v4l/", .camera), ("http:", .http), ("https:", .http), ("rtsp:", .stream),
+    ("rtsps:", .stream), ("exec:", .command),
+  ]
+
+  /// Nil for files, patterns and standard input.
+  init?(_ name: String) {
+    let folded = name.lowercased()
+    guard let kind = Self.prefixes.first(where: { folded.hasPrefix($0.0) })?.1 else { return nil }
+    self = kind
+  }
+}
+
+extension SourceLocator {
+  /// The way to a live source.
+  ///
+  /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
+  func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
+    switch kind {
+    case .camera: throw notYet("cameras")
+    case .http: throw notYet("http")
+    case .stream: throw notYet("streams")
+    case .command: throw notYet("commands")
+    }
+  }
+
+  private func notYet(_ what: String) -> SourceError {
+    SourceError(.badRequest, path: description, reason: "\(what): not supported yet by this build")
+  }
+}
