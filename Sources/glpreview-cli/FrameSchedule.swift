@@ -1,14 +1,47 @@
 // Which frames of a source are rendered.
+import ArgumentParser
 import GLPreview
 
-/// The words `--frames`, `--every` and `--loop`.
+/// The words `--frames`, `--every`, `--loop`, `--warmup`, `--interval` and `--duration`.
 struct FrameSchedule: Equatable {
   /// The most frames to render; nil is all.
-  let limit: Int?
+  var limit: Int?
   /// Render one frame in this many.
-  let every: Int
+  var every = 1
   /// How often a file is played.
-  let loops: Int
+  var loops = 1
+  /// What is passed over before the first frame.
+  var warmup = Warmup.none
+  /// From the time of a frame to that of the next one, at least; nil is every frame.
+  var interval: Duration?
+  /// Frames of this long are rendered; nil is all.
+  var duration: Duration?
+}
+
+/// What a camera needs until its exposure is right: `10` frames, or `0.5s`.
+enum Warmup: Equatable, ExpressibleByArgument {
+  case frames(Int)
+  case time(Duration)
+
+  static let none = Warmup.frames(0)
+
+  init?(argument: String) {
+    if argument.hasSuffix("s"), let time = Duration(argument.dropLast()) {
+      self = .time(time)
+    } else if let frames = Int(argument), frames >= 0 {
+      self = .frames(frames)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension Duration {
+  /// Seconds as they are typed: 0.5, 60; at most a hundred years.
+  init?(_ seconds: some StringProtocol) {
+    guard let seconds = Double(seconds), seconds >= 0, seconds <= 3e9 else { return nil }
+    self = .seconds(seconds)
+  }
 }
 
 /// A frame that is due, and its number among all frames of the source, loops and skipped ones counted.
@@ -21,6 +54,13 @@ struct ScheduledFrames {
   private var loop = 0
   private var given = 0
   private var position = 0
+  private var isWarm = false
+  /// What the next frame must be at least.
+  private var next = (number: 0, time: Duration.zero)
+  /// Of the first frame that was given.
+  private var start: Duration?
+  /// When a live source has been watched for long enough, though nothing may come from it.
+  private var deadline: ContinuousClock.Instant?
 
   init(_ source: any FrameSource, _ schedule: FrameSchedule) {
     self.source = source
@@ -29,19 +69,68 @@ struct ScheduledFrames {
 
   /// The next frame that is due; nil after the last.
   mutating func next() async throws -> ScheduledFrame? {
-    guard given < schedule.limit ?? .max else { return nil }
+    guard given < schedule.limit ?? .max, try await warmUp(), let due = try await frame() else { return nil }
+    let time = due.frame.timestamp
+    if start == nil {
+      start = time
+      deadline = schedule.duration.map { ContinuousClock.now + $0 }
+    }
+    let elapsed = time - (start ?? time)
+    if let duration = schedule.duration, elapsed >= duration { return nil }
+    next.number = due.number + schedule.every
+    // Counted from the start, so that an hour of intervals does not drift.
+    if let interval = schedule.interval, interval > .zero {
+      next.time = time - elapsed + interval * ((elapsed / interval).rounded(.down) + 1)
+    }
+    given += 1
+    return due
+  }
+
+  /// False where that was all that there is.
+  private mutating func warmUp() async throws -> Bool {
+    guard !isWarm else { return true }
+    isWarm = true
+    switch schedule.warmup {
+    case .frames(let count): next.number = count
+    case .time(let time) where time > .zero:
+      guard let first = try await frame() else { return false }
+      next = (first.number + 1, first.frame.timestamp + time)
+    case .time: break
+    }
+    return true
+  }
+
+  /// The first frame that is not before what is due.
+  private mutating func frame() async throws -> ScheduledFrame? {
     while true {
       try Task.checkCancellation()
+      if let live = source as? LiveSource {
+        return try await liveFrame(live).map { ($0, $0.sequence) }
+      }
       guard let frame = try await source.nextFrame() else {
         loop += 1
         guard loop < schedule.loops, position > 0 else { return nil }
         try await source.rewind()
+        // A file's time begins anew with it.
+        (next.time, start) = (.zero, nil)
         continue
       }
       defer { position += 1 }
-      guard position % schedule.every == 0 else { continue }
-      given += 1
-      return (frame, position)
+      if position >= next.number, frame.timestamp >= next.time { return (frame, position) }
+    }
+  }
+
+  private func liveFrame(_ live: LiveSource) async throws -> Frame? {
+    let due = next
+    guard let deadline else { return try await live.nextFrame(from: due.number, capturedAt: due.time) }
+    return try await withThrowingTaskGroup(of: Frame?.self) { group in
+      group.addTask { try await live.nextFrame(from: due.number, capturedAt: due.time) }
+      group.addTask {
+        try await Task.sleep(until: deadline, clock: .continuous)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
     }
   }
 }

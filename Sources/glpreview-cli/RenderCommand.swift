@@ -8,7 +8,9 @@ struct RenderCommand: AsyncParsableCommand {
     abstract: "Render views of a picture, a video or a test pattern.",
     discussion: """
       SOURCE is a file (JPEG, PNG, Y4M, concatenated JPEGs, or raw frames with --input-format), \
-      - for standard input, or pattern:NAME (smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30).
+      - for standard input, exec:COMMAND for a command's output, \
+      or pattern:NAME (smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30).
+      Pipes and commands are live: who is slow gets the newest frame.
 
       Order: EXIF orientation, crop, rotate, mirror, scale and place.
 
@@ -18,7 +20,7 @@ struct RenderCommand: AsyncParsableCommand {
         glpreview render camera.nv12 --input-format nv12 --input-size 1920x1080 -o 'frame-{frame:05}.jpg'
       """)
 
-  @Argument(help: ArgumentHelp("A file, -, or pattern:NAME.", valueName: "SOURCE"))
+  @Argument(help: ArgumentHelp("A file, -, exec:COMMAND or pattern:NAME.", valueName: "SOURCE"))
   var source: String
 
   @Option(
@@ -30,9 +32,13 @@ struct RenderCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "View options") var viewOptions: ViewOptions
   @OptionGroup(title: "Input options") var inputOptions: InputOptions
+  @OptionGroup(title: "Live sources") var liveOptions: LiveInputOptions
   @OptionGroup(title: "Encoding options") var encodingOptions: EncodingOptions
 
-  @Option(help: ArgumentHelp("Stop after this many frames (default: all; 1 of a pattern).", valueName: "N"))
+  @Option(
+    help: ArgumentHelp(
+      "Stop after this many frames (default: all; 1 of a pattern, and of a live source into one name).",
+      valueName: "N"))
   var frames: Int?
 
   @Option(help: ArgumentHelp("Render every Nth frame only.", valueName: "N"))
@@ -70,8 +76,11 @@ struct RenderCommand: AsyncParsableCommand {
       if case .standardOutput = output, StandardOutput.isTerminal {
         throw UsageError("-o -: standard output is a terminal; a picture would garble it")
       }
+      let schedule = schedule(output)
+      var sourceOptions = try inputOptions.sourceOptions(for: source)
+      try liveOptions.apply(to: &sourceOptions, schedule)
       let job = RenderJob(
-        source: source, sourceOptions: try inputOptions.sourceOptions(for: source),
+        source: source, sourceOptions: sourceOptions,
         decode: inputOptions.decode,
         views: views, output: output,
         encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
@@ -81,8 +90,14 @@ struct RenderCommand: AsyncParsableCommand {
     }
   }
 
-  private var schedule: FrameSchedule {
-    FrameSchedule(limit: frames ?? (source.hasPrefix("pattern:") ? 1 : nil), every: every, loops: loop)
+  private func schedule(_ output: RenderOutput) -> FrameSchedule {
+    let isOne =
+      source.hasPrefix("pattern:")
+      || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
+    return FrameSchedule(
+      limit: frames ?? (isOne ? 1 : nil), every: every, loops: loop, warmup: liveOptions.warmup,
+      interval: liveOptions.interval.map { .seconds($0) }, duration: liveOptions.duration.map { .seconds($0) }
+    )
   }
 }
 

@@ -46,6 +46,7 @@ struct RenderJob {
     var sourceOptions = sourceOptions
     sourceOptions.decoding = decode == .fast ? .fast(for: requests) : .exact
     sourceOptions.memory = memory
+    sourceOptions.demand = demand
     let source = try await SourceLocator(source).open(sourceOptions)
     // A stream can't be played again: better said before a picture is written than after.
     if schedule.loops > 1 { try await source.rewind() }
@@ -73,19 +74,44 @@ struct RenderJob {
     views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) }
   }
 
+  /// What is asked of a camera: as large as the largest view, where all have a size and see all of it.
+  private var demand: CaptureDemand {
+    var size = Size(width: 1, height: 1)
+    for view in views {
+      guard view.crop == nil, view.width != nil || view.height != nil else { return CaptureDemand() }
+      let seen = Size(width: view.width ?? 1, height: view.height ?? 1)
+      let stored =
+        [.clockwise90, .clockwise270].contains(view.rotation)
+        ? Size(width: seen.height, height: seen.width) : seen
+      size = Size(width: max(size.width, stored.width), height: max(size.height, stored.height))
+    }
+    return CaptureDemand(minimumSize: size)
+  }
+
   /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered. A device may
   /// want several frames to draw at a time.
   func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
-    try await Handover<ScheduledFrame>.run { frames in
-      try await read(source, into: frames)
-    } to: { frames in
-      try await Handover<RenderedFrame>.run { pictures in
-        try await render(frames, renderer, planner, into: pictures)
-      } to: { pictures in
-        try await deliver(pictures, rendererName)
+    let live = source as? LiveSource
+    do {
+      try await Handover<ScheduledFrame>.run { frames in
+        try await read(source, into: frames)
+      } to: { frames in
+        try await Handover<RenderedFrame>.run { pictures in
+          try await render(frames, renderer, planner, into: pictures)
+        } to: { pictures in
+          try await deliver(pictures, live, rendererName)
+        }
       }
+    } catch {
+      await source.close()
+      throw error
+    }
+    await source.close()
+    let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
+    if !isQuiet, let complaint = live?.status.counters.complaint(wantsAll: wantsAll) {
+      StandardError.print("glpreview: \(source.name): \(complaint)")
     }
   }
 
@@ -101,7 +127,10 @@ struct RenderJob {
       isEmpty = false
       try await queue.give(frame)
     }
-    if isEmpty { throw SourceError(.badData, path: self.source, reason: "has no frames") }
+    if isEmpty {
+      let damage = (source as? LiveSource)?.status.lastDamage
+      throw SourceError(.badData, path: source.name, reason: damage ?? "has no frames")
+    }
   }
 
   /// While one frame is handed on, the thread that draws has the next one already.
@@ -125,24 +154,26 @@ struct RenderJob {
     }
   }
 
-  private func deliver(_ frames: Handover<RenderedFrame>, _ rendererName: String) async throws {
+  private func deliver(
+    _ frames: Handover<RenderedFrame>, _ live: LiveSource?, _ rendererName: String
+  ) async throws {
     var progress = Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1)
     while let frame = try await frames.take() {
-      try await deliver(frame, rendererName)
+      try await deliver(frame, live, rendererName)
       progress.frameDone(of: schedule.limit)
     }
     progress.end(of: schedule.limit)
   }
 
   /// Views are encoded several at a time, and delivered in their order.
-  private func deliver(_ frame: RenderedFrame, _ rendererName: String) async throws {
+  private func deliver(_ frame: RenderedFrame, _ live: LiveSource?, _ rendererName: String) async throws {
     let work = OrderedWork(count: frame.pictures.count, width: Self.encoders)
     try await work.run { view in
       try Task.checkCancellation()
       return try encode(frame, view: view)
     } finish: { view, encoded in
       try Task.checkCancellation()
-      try deliver(encoded, of: frame, view: view, rendererName)
+      try deliver(encoded, of: frame, view: view, live, rendererName)
     }
   }
 
@@ -160,7 +191,8 @@ struct RenderJob {
   }
 
   private func deliver(
-    _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ rendererName: String
+    _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ live: LiveSource?,
+    _ rendererName: String
   ) throws {
     let (view, size) = (views[index].name, frame.pictures[index].size)
     let file = output.name(view: view, frame: frame.number)
@@ -175,8 +207,11 @@ struct RenderJob {
     guard reportsPictures else { return }
     try report(
       PictureReport(
-        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1), width: size.width,
-        height: size.height, file: file, format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
+        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
+        time: live.map { _ in CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) },
+        ageMilliseconds: live.map { _ in (CaptureClock.now - frame.timestamp).milliseconds },
+        transport: live?.status.mode?.transport, width: size.width, height: size.height, file: file,
+        format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
         quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
         frameGPUMilliseconds: frame.gpuTime?.milliseconds))
   }

@@ -66,11 +66,17 @@ enum RenderOutput: Equatable {
     if case .files(let pattern, _) = self { !pattern.hasFrame } else { false }
   }
 
-  /// `street` for `/somewhere/street.tar.jpg` is `street.tar`; standard input and patterns have names of their own.
+  /// `street.tar` for `/somewhere/street.tar.jpg`, `video0` for `/dev/video0,size=640x480`, `cam` for
+  /// `http://host/cam?user=me`; standard input, commands and patterns have names of their own.
   private static func stem(of source: String) -> String {
     if source == "-" { return "stdin" }
     if source.hasPrefix("pattern:") { return String(source.dropFirst(8).prefix { $0 != "," }) }
-    let name = source.split(separator: "/").last ?? "picture"
+    if source.hasPrefix("exec:") { return "exec" }
+    let address = source.hasPrefix("/dev/") ? source.prefix { $0 != "," } : source[...]
+    let path = source.contains("://") ? address.prefix { $0 != "?" && $0 != "#" } : address
+    // What stands before a host may be a password.
+    let name = path.split(separator: "/").last?.split(separator: "@").last ?? "picture"
+    guard !source.contains("://") || path.split(separator: "/").count > 2 else { return "stream" }
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return String(name) }
     return String(name[..<dot])
   }

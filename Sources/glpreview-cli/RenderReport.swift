@@ -6,8 +6,14 @@ import GLPreview
 struct PictureReport: Codable {
   let view: String
   let frame: Int
-  /// Seconds from the source's start.
+  /// Seconds from the source's start; of a live source, CLOCK_MONOTONIC's.
   let timestamp: Double
+  /// When it was captured, in seconds since 1970; of live sources alone.
+  let time: Double?
+  /// From capture to here; of live sources alone.
+  let ageMilliseconds: Double?
+  /// How frames come to us, of live sources alone: `mmap`, `dma-buf`, `http`, `pipe`.
+  let transport: String?
   let width: Int
   let height: Int
   /// Absent where pictures go nowhere.
@@ -63,5 +69,16 @@ struct Progress {
     let rate = elapsed > 0 ? Int(Double(frames) / elapsed) : 0
     let whole = total.map { " of \($0)" } ?? ""
     StandardError.show(progress: "frame \(frames)\(whole), \(rate) a second")
+  }
+}
+
+extension SourceCounters {
+  /// What a user should know who wanted every frame; nil where there is nothing to tell.
+  func complaint(wantsAll: Bool) -> String? {
+    var words: [String] = []
+    if damaged > 0 { words.append("\(damaged) damaged") }
+    if dropped + missed > 0, wantsAll { words.append("\(dropped + missed) dropped") }
+    guard !words.isEmpty else { return nil }
+    return "of \(received + missed) frames, \(words.joined(separator: " and "))"
   }
 }

@@ -23,6 +23,7 @@ struct PictureReport: Decodable, Equatable {
   let view: String
   let frame: Int
   let timestamp: Double
+  let transport: String?
   let width: Int
   let height: Int
   let file: String?

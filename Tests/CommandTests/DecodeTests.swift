@@ -105,7 +105,8 @@ struct DecodeTests {
       stream += try await folder.run("render", "pattern:smpte,size=\(size)", "-o", "-").output
     }
     let result = try await folder.run(
-      ["render", "-", "--size", "12x8", "--decode", "fast", "-o", "null:jpg", "--json"], input: stream)
+      ["render", "-", "--lossless", "--size", "12x8", "--decode", "fast", "-o", "null:jpg", "--json"],
+      input: stream)
     #expect(try result.reports.map(\.decodedEighths) == [1, 4, 8])
     #expect(try result.reports.map(\.width) == [12, 12, 12])
   }

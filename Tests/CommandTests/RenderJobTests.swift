@@ -47,7 +47,8 @@ struct RenderJobTests {
   func report() throws {
     func line(_ time: Double?) throws -> String {
       try glpreview_cli.PictureReport(
-        view: "a", frame: 3, timestamp: 0.5, width: 4, height: 2, file: nil, format: nil, bytes: nil,
+        view: "a", frame: 3, timestamp: 0.5, time: nil, ageMilliseconds: nil, transport: nil, width: 4,
+        height: 2, file: nil, format: nil, bytes: nil,
         quality: nil, decodedEighths: 8, renderer: "r", frameGPUMilliseconds: time
       ).jsonLine()
     }

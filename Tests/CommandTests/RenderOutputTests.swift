@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import glpreview_cli
+
 @Suite("Where pictures go")
 struct RenderOutputTests {
   private let folder: TestFolder
@@ -46,6 +48,18 @@ struct RenderOutputTests {
     let names = try folder.names
     #expect(names.count == 1)
     #expect(names.allSatisfy { $0.hasSuffix("-main.jpg") })
+  }
+
+  @Test(
+    "a live source's pictures are named after it, never after a password",
+    arguments: [
+      ("/dev/video0,size=640x480", "video0"), ("exec:cat a/b.y4m", "exec"),
+      ("rtsp://me:secret@camera", "stream"),
+      ("http://me:secret@camera/cgi/now.jpg?user=me&password=x", "now"), ("http://camera/", "stream"),
+    ])
+  func liveNames(source: String, stem: String) throws {
+    let output = try RenderOutput(nil, source: source, format: nil)
+    #expect(output.name(view: "main", frame: 0) == "\(stem)-main.jpg")
   }
 
   @Test(

@@ -94,14 +94,15 @@ struct RenderSourceTests {
   func loopStream() async throws {
     let result = try await folder.render(
       "-", "--loop", "2", "-o", "{frame}.png", input: SourceBytes.y4m(0..<3))
-    expectFailure(result, 64, naming: "stream")
+    expectFailure(result, 64, naming: "live")
     #expect(try folder.names == [])
   }
 
   @Test("standard input is known by its first bytes: Y4M")
   func y4mStream() async throws {
     #expect(
-      try await folder.render("-", "-o", "{frame}.png", input: SourceBytes.y4m(0..<3)).status == 0)
+      try await folder.render("-", "--lossless", "-o", "{frame}.png", input: SourceBytes.y4m(0..<3)).status
+        == 0)
     try await expectPictures([0, 1, 2])
   }
 
@@ -116,7 +117,8 @@ struct RenderSourceTests {
   func jpegStream() async throws {
     let jpeg = try await folder.render("-", "-o", "-", "--quality", "100", input: SourceBytes.y4m(3..<4))
       .output
-    #expect(try await folder.render("-", "-o", "{frame}.png", input: jpeg + jpeg + jpeg).status == 0)
+    #expect(
+      try await folder.render("-", "--lossless", "-o", "{frame}.png", input: jpeg + jpeg + jpeg).status == 0)
     #expect(try folder.names == ["0.png", "1.png", "2.png"])
     #expect(try await folder.render("-", "-o", "single.png", input: jpeg).status == 0)
     #expect(try folder.bytes(of: "2.png") == folder.bytes(of: "single.png"))
@@ -124,7 +126,7 @@ struct RenderSourceTests {
 
   @Test("standard input can be raw frames")
   func rawStream() async throws {
-    let options = ["-o", "{frame}.png", "--renderer", "reference"]
+    let options = ["--lossless", "-o", "{frame}.png", "--renderer", "reference"]
     let result = try await folder.run(["render", "-"] + raw + options, input: SourceBytes.nv12(0..<3))
     #expect(result.status == 0)
     try await expectPictures([0, 1, 2])
@@ -149,7 +151,7 @@ struct RenderSourceTests {
       try? file.write(contentsOf: Data(SourceBytes.y4m(0..<2)))
       try? file.close()
     }
-    #expect(try await folder.render("pipe", "-o", "{frame}.png").status == 0)
+    #expect(try await folder.render("pipe", "--lossless", "-o", "{frame}.png").status == 0)
     try await expectPictures([0, 1])
   }
 
@@ -196,7 +198,7 @@ struct RenderSourceTests {
 
   @Test("of raw frames from a pipe that are cut short, those before the cut are kept")
   func cutRaw() async throws {
-    let options = ["-o", "{frame}.png", "--renderer", "reference"]
+    let options = ["--lossless", "-o", "{frame}.png", "--renderer", "reference"]
     let result = try await folder.run(
       ["render", "-"] + raw + options, input: SourceBytes.nv12(0..<3).dropLast(1))
     expectFailure(result, 65, naming: "frame 2", "cut short")

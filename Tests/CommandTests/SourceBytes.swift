@@ -5,8 +5,8 @@ enum SourceBytes {
   /// 16x8 frames, each of one grey: 16, 36, 56...
   static let videoSize = (width: 16, height: 8)
 
-  /// The luma of a frame of `y4m` or `nv12`.
-  static func luma(_ frame: Int) -> UInt8 { UInt8(16 + 20 * frame) }
+  /// The luma of a frame of `y4m` or `nv12`; the twelfth is as the first.
+  static func luma(_ frame: Int) -> UInt8 { UInt8(16 + 20 * (frame % 11)) }
 
   static func y4m(_ frames: Range<Int>, header: String = "YUV4MPEG2 W16 H8 F25:1 Ip C420jpeg") -> [UInt8] {
     Array("\(header)\n".utf8) + frames.flatMap { Array("FRAME\n".utf8) + i420(luma($0)) }

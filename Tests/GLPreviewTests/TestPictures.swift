@@ -128,11 +128,19 @@ func withFIFO<Result>(_ bytes: [UInt8], _ body: (String) async throws -> Result)
   try await withFile([]) { path in
     let fifo = path + ".fifo"
     try #require(unsafe mkfifo(fifo, 0o600) == 0)
-    // A reader that has enough closes its end, and what is still unwritten is lost.
-    let writer = Task.detached { try? Data(bytes).write(to: URL(filePath: fifo)) }
-    let result = try await body(fifo)
-    _ = await writer.value
-    return result
+    // Opening waits for the reader, on a thread that nobody else needs. A reader that has enough closes its end, and what
+    // is still unwritten is lost.
+    Thread.detachNewThread { try? Data(bytes).write(to: URL(filePath: fifo)) }
+    return try await body(fifo)
+  }
+}
+
+extension SourceOptions {
+  /// Options by which a stream loses nothing.
+  static func lossless(_ options: SourceOptions = SourceOptions()) -> SourceOptions {
+    var options = options
+    options.live.delivery = .every(maximumBytes: 1 << 20)
+    return options
   }
 }
 

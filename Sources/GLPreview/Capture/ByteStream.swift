@@ -35,6 +35,11 @@ struct ByteStream: ~Copyable {
     try ByteStream(path: "-", descriptor: STDIN_FILENO, ownsDescriptor: false)
   }
 
+  /// What can be read from `descriptor`, which is closed at the end.
+  init(owning descriptor: CInt, path: String) throws(SourceError) {
+    try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
+  }
+
   private init(path: String, descriptor: CInt, ownsDescriptor: Bool) throws(SourceError) {
     var status = stat()
     let result = unsafe fstat(descriptor, &status)

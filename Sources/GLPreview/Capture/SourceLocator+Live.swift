@@ -34,7 +34,7 @@ extension SourceLocator {
     case .camera: throw notYet("cameras")
     case .http: throw notYet("http")
     case .stream: throw notYet("streams")
-    case .command: throw notYet("commands")
+    case .command: try CommandDevice(description, options)
     }
   }
 

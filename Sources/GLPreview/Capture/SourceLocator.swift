@@ -1,7 +1,7 @@
 // From what the user typed to a source. Files are told apart by their first bytes: names lie.
 internal import PreviewCore
 
-/// A source's name as it is typed: a path, `-` for standard input, `pattern:NAME[,size=WxH][,fps=N]`.
+/// A source's name as it is typed: a path, `-` for standard input, `exec:COMMAND`, `pattern:NAME[,size=WxH][,fps=N]`.
 ///
 /// ```swift
 /// let source = try await SourceLocator("street.jpg").open()
@@ -14,11 +14,16 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   /// Looks at nothing yet.
   public init(_ text: String) { description = text }
 
+  /// Whether it leads to a camera, a server, a command or a pipe: to frames that come when they come.
+  public var isLive: Bool { LiveKind(description) != nil || PipeDevice.isStream(at: description) }
+
   /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
   ///
   /// JPEG, PNG and Y4M are known by their first bytes. A file of JPEG bytes that is called `.jpg` or
   /// `.jpeg` is one picture; elsewhere JPEGs are frames one after another, unless the first says that it is a
   /// still of several parts. With `inputFormat` all of it is raw frames.
+  ///
+  /// What is live is a `LiveSource`, which connects after this returns; pipes are, unless all of their frames are wanted.
   ///
   /// - Throws: `SourceError`; `CancellationError` where the task is cancelled while waiting for a stream.
   public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {
@@ -28,7 +33,11 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     if let pattern = dropPrefix("pattern:") { return try TestPatternSource(pattern, options) }
     if let kind = LiveKind(description) { return LiveSource(try device(kind, options), options) }
-    return try await SourceOpener(path: description, options: options).open()
+    if options.live.delivery == .newest, PipeDevice.isStream(at: description) {
+      return LiveSource(PipeDevice(description, options), options)
+    }
+    let stream = description == "-" ? try ByteStream.standardInput() : try ByteStream(opening: description)
+    return try await SourceOpener(stream, options).open()
   }
 
   private func dropPrefix(_ prefix: String) -> Substring? {
@@ -40,21 +49,25 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Opens one file; an actor, so that waiting for a pipe's writer happens on a thread of its own.
-private actor SourceOpener {
+/// Opens what comes through one descriptor; an actor, so that waiting for a pipe's writer happens on a thread of its own.
+actor SourceOpener {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let path: String
   private let options: SourceOptions
+  /// Until it is opened.
+  private var stream: ByteStream?
 
-  init(path: String, options: SourceOptions) {
-    queue = ReadingQueue(named: path)
-    self.path = path
+  init(_ stream: consuming ByteStream, _ options: SourceOptions) {
+    path = stream.path
+    queue = ReadingQueue(named: stream.path)
     self.options = options
+    self.stream = consume stream
   }
 
+  /// The source that the first bytes tell; waits for them. Once.
   func open() throws -> any FrameSource {
-    var stream = path == "-" ? try ByteStream.standardInput() : try ByteStream(opening: path)
+    guard var stream = stream.take() else { throw CancellationError() }
     guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
     if let format = options.inputFormat { return try openRaw(stream, format) }
 

@@ -43,6 +43,19 @@ actor MJPEGSource: FrameSource {
     return ahead.isEmpty ? nil : try await ahead.removeFirst().value
   }
 
+  /// The next picture as it is, for who may not want its frame; not to be mixed with `nextFrame`.
+  func nextCapture() throws -> Capture? {
+    let index = sequence
+    do {
+      guard let picture = try waiting ?? pictures.next() else { return nil }
+      waiting = nil
+      sequence += 1
+      return Capture(jpeg: picture, timestamp: CaptureClock.now, options, memory: memory)
+    } catch let error as MJPEGReader.Failure {
+      throw SourceError(.badData, path: name, reason: "frame \(index) \(error)")
+    }
+  }
+
   func rewind() throws {
     try pictures.rewind()
     for task in ahead { task.cancel() }

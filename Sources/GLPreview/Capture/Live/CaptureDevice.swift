@@ -10,6 +10,9 @@ protocol CaptureDevice: Sendable {
   /// The longest pause between two attempts to connect: short where trying costs nothing.
   var longestPause: Duration { get }
 
+  /// Whether a connection that has been silent for long is made anew; false where only the other side can help.
+  var reconnectsWhenSilent: Bool { get }
+
   /// Connects, as far as what will be delivered is known; pictures need not be there yet.
   ///
   /// Never blocks a thread of Swift's pool. Ends within half a second once the task is cancelled, and leaves nothing
@@ -21,6 +24,7 @@ protocol CaptureDevice: Sendable {
 
 extension CaptureDevice {
   var longestPause: Duration { .seconds(10) }
+  var reconnectsWhenSilent: Bool { true }
 }
 
 /// One connection. Asked for one picture at a time.

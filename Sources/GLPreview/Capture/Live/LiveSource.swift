@@ -43,7 +43,12 @@ public final class LiveSource: FrameSource {
   /// `CaptureClock`'s. What turns out to be damaged is counted and left out.
   ///
   /// - Throws: `SourceError` once it is given up; `CancellationError`.
-  public func nextFrame() async throws -> Frame? { try await core.nextFrame() }
+  public func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .zero) }
+
+  /// The same, but of frame `sequence` or later, captured at `time` or later: those before are passed over undecoded.
+  public func nextFrame(from sequence: Int, capturedAt time: Duration = .zero) async throws -> Frame? {
+    try await core.nextFrame(sequence, time)
+  }
 
   /// What is live has gone by.
   ///
@@ -76,7 +81,10 @@ private final class LiveCore: Sendable {
     self.device = device
     self.options = options
     queue = CaptureQueue(options.live.delivery)
-    monitor = Mutex(SourceMonitor(options.live, longestPause: device.longestPause, at: CaptureClock.now))
+    monitor = Mutex(
+      SourceMonitor(
+        options.live, longestPause: device.longestPause,
+        reconnectsWhenSilent: device.reconnectsWhenSilent, at: CaptureClock.now))
   }
 
   var status: SourceStatus { monitor.withLock { $0.status } }
@@ -96,9 +104,10 @@ private final class LiveCore: Sendable {
 
   // MARK: Frames
 
-  func nextFrame() async throws -> Frame? {
+  func nextFrame(_ sequence: Int, _ time: Duration) async throws -> Frame? {
     while let element = try await queue.take() {
       let capture = element.capture
+      guard element.sequence >= sequence, capture.timestamp >= time else { continue }
       let isTolerant = damagedInARow.withLock { $0 >= Self.damagedUntilTolerated }
       let decoding = Task(executorPreference: DecodingQueue.shared) {
         try capture.frame(damage: isTolerant ? .isTolerated : .isAnError)
@@ -111,7 +120,7 @@ private final class LiveCore: Sendable {
         throw CancellationError()
       } catch {
         damagedInARow.withLock { $0 += 1 }
-        change { $0.foundDamaged() }
+        change { $0.foundDamaged("\(error)") }
       }
     }
     return nil
@@ -192,9 +201,9 @@ private final class LiveCore: Sendable {
         let dropped = try await queue.put(capture)
         if dropped > 0 { change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
-        change { $0.received(damaged: error.count) }
-      } catch is CodecError {
-        change { $0.foundDamaged() }
+        change { $0.received(damaged: error.count, error.description) }
+      } catch let error as CodecError {
+        change { $0.foundDamaged(error.description) }
       }
       try Task.checkCancellation()
     }

@@ -6,6 +6,7 @@ internal import PreviewCore
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
+  private let reconnectsWhenSilent: Bool
   private var backoff: Backoff
   /// When the connection in use was made; nil where there is none.
   private var connectedAt: Duration?
@@ -34,8 +35,9 @@ struct SourceMonitor: Sendable {
     case reconnect(reason: String)
   }
 
-  init(_ options: LiveOptions, longestPause: Duration, at now: Duration) {
+  init(_ options: LiveOptions, longestPause: Duration, reconnectsWhenSilent: Bool = true, at now: Duration) {
     self.options = options
+    self.reconnectsWhenSilent = reconnectsWhenSilent
     backoff = Backoff(longest: longestPause)
     start = now
     status = SourceStatus(.opening, since: now)
@@ -53,20 +55,24 @@ struct SourceMonitor: Sendable {
   mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: Duration) {
     lastPicture = now
     status.counters.received += 1
-    status.counters.dropped += skipped
+    status.counters.missed += skipped
     if let mode { status.mode = mode }
     if let connectedAt, now - connectedAt >= Self.provenAfter { backoff.reset() }
     change(to: .live, nil, at: now)
   }
 
   /// Pictures came that were broken. That is no sign of life: a camera whose pictures are all broken is stalled.
-  mutating func received(damaged count: Int) {
+  mutating func received(damaged count: Int, _ reason: String) {
     status.counters.received += count
     status.counters.damaged += count
+    status.lastDamage = reason
   }
 
   /// A picture that had come turned out to be broken.
-  mutating func foundDamaged() { status.counters.damaged += 1 }
+  mutating func foundDamaged(_ reason: String) {
+    status.counters.damaged += 1
+    status.lastDamage = reason
+  }
 
   /// A picture was replaced by a newer one.
   mutating func dropped(_ count: Int = 1) { status.counters.dropped += count }
@@ -80,7 +86,7 @@ struct SourceMonitor: Sendable {
     }
     let last = max(lastPicture ?? connectedAt, connectedAt)
     let silence = now - last
-    if silence >= options.reconnectsAfter {
+    if silence >= options.reconnectsAfter, reconnectsWhenSilent {
       return .reconnect(reason: "no picture for \(Self.seconds(options.reconnectsAfter)) s")
     }
     guard silence >= options.stallsAfter else { return .wait(until: last + options.stallsAfter) }
@@ -88,7 +94,7 @@ struct SourceMonitor: Sendable {
     if status.state == .live || status.state == .opening {
       change(to: .stalled, "no picture for \(Self.seconds(options.stallsAfter)) s", at: now)
     }
-    return .wait(until: last + options.reconnectsAfter)
+    return .wait(until: max(last + options.reconnectsAfter, now + options.stallsAfter))
   }
 
   /// The connection ended, or could not be made.

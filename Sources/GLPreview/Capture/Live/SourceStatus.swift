@@ -18,8 +18,10 @@ public enum SourceState: String, Sendable, Hashable, CaseIterable, Codable {
 public struct SourceCounters: Sendable, Hashable, Codable {
   /// Pictures that arrived, damaged ones among them.
   public var received = 0
-  /// Pictures that were not given to anybody: replaced by a newer one, or lost on their way to us, where the source tells.
+  /// Pictures that arrived, but were given to nobody: a newer one came before they were asked for.
   public var dropped = 0
+  /// Pictures that were made and never reached us, where the source tells.
+  public var missed = 0
   /// Pictures that arrived broken.
   public var damaged = 0
   /// Connections beyond the first.
@@ -37,6 +39,8 @@ public struct SourceStatus: Sendable, Hashable {
   public var since: Duration
   /// Why it is stalled or lost, in one line.
   public var reason: String?
+  /// What was wrong with the last damaged picture, in one line.
+  public var lastDamage: String?
   /// What is delivered; nil before the first connection.
   public var mode: CaptureMode?
   /// What was counted.

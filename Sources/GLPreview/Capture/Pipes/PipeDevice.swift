@@ -1,0 +1,106 @@
+// Pipes as live sources: standard input, a FIFO, a command's output. What comes through is what a file could hold; but it
+// comes when it comes, and who is slow gets the newest.
+internal import Glibc
+internal import PreviewCore
+
+/// Standard input (`-`), or a FIFO or device at a path.
+struct PipeDevice: CaptureDevice {
+  let name: String
+  private let options: SourceOptions
+
+  init(_ path: String, _ options: SourceOptions) {
+    name = path
+    self.options = options
+  }
+
+  /// A writer may take its time, and opening anew would not hurry it.
+  var reconnectsWhenSilent: Bool { false }
+
+  var longestPause: Duration { .seconds(1) }
+
+  func connect() throws -> any CaptureConnection {
+    let stream = name == "-" ? try ByteStream.standardInput() : try ByteStream(opening: name)
+    // The next writer of a FIFO is waited for by who has patience.
+    let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
+    return PipeConnection(stream, options, isOverAtEnd: isOverAtEnd)
+  }
+
+  /// Whether what is at `path` is a stream, not a file.
+  static func isStream(at path: String) -> Bool {
+    var status = stat()
+    guard unsafe path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0 else {
+      return false
+    }
+    return [S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.st_mode & S_IFMT)
+  }
+}
+
+/// What comes through one pipe, until its writer closes it.
+actor PipeConnection: CaptureConnection {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let name: String
+  private let isOverAtEnd: Bool
+  private let command: ChildCommand?
+  /// Until the first bytes have told what it is.
+  private var opener: SourceOpener?
+  private var source: (any FrameSource)?
+  private(set) var mode = CaptureMode(format: "unknown", transport: "pipe")
+
+  /// Looks at nothing yet. `command` is who writes, where that is a child of ours.
+  init(
+    _ stream: consuming ByteStream, _ options: SourceOptions, isOverAtEnd: Bool, command: ChildCommand? = nil
+  ) {
+    name = stream.path
+    queue = ReadingQueue(named: stream.path)
+    self.isOverAtEnd = isOverAtEnd
+    self.command = command
+    opener = SourceOpener(stream, options)
+  }
+
+  func next() async throws -> Capture? {
+    let source = try await openSource()
+    do {
+      if let capture = try await nextCapture(source) { return capture }
+    } catch let error as SourceError where error.kind == .badData {
+      throw DamagedCapture(error.reason)
+    }
+    if let command, let failure = await command.failure() {
+      throw SourceError(.unavailable, path: name, reason: failure)
+    }
+    guard isOverAtEnd else {
+      throw SourceError(.unavailable, path: name, reason: "was closed by who writes it")
+    }
+    return nil
+  }
+
+  func close() async {
+    (opener, source) = (nil, nil)
+    await command?.end()
+  }
+
+  private func openSource() async throws -> any FrameSource {
+    if let source { return source }
+    guard let opener else { throw CancellationError() }
+    let source = try await opener.open()
+    (self.opener, self.source) = (nil, source)
+    mode.format = Self.format(of: source)
+    return source
+  }
+
+  private func nextCapture(_ source: any FrameSource) async throws -> Capture? {
+    if let pictures = source as? MJPEGSource { return try await pictures.nextCapture() }
+    guard let frame = try await source.nextFrame() else { return nil }
+    mode.size = frame.format.size
+    return Capture(frame.with(timestamp: CaptureClock.now))
+  }
+
+  private static func format(of source: any FrameSource) -> String {
+    switch source {
+    case is MJPEGSource: "MJPEG"
+    case is Y4MSource: "Y4M"
+    case is RawVideoSource: "raw"
+    default: "picture"
+    }
+  }
+}
