@@ -51,3 +51,23 @@ public struct ViewConfiguration: Sendable, Hashable {
     self.light = light
   }
 }
+
+extension ViewConfiguration {
+  /// The same view of a source that changed its size from `reference`, in whose pixels the crop was said: what it showed it
+  /// shows still, its edges rounded to whole pixels, halves up. Sizes are in pixels upright, both sides positive.
+  public func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
+    guard let crop, size != reference else { return self }
+    func edge(_ position: Int, _ old: Int, _ new: Int) -> Int { (2 * position * new + old) / (2 * old) }
+    func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {
+      let (first, end) = (edge(start, old, new), edge(start + length, old, new))
+      // At least a pixel, within the picture.
+      let start = min(first, new - 1)
+      return (start, max(end, start + 1) - start)
+    }
+    let (x, width) = span(crop.x, crop.width, reference.width, size.width)
+    let (y, height) = span(crop.y, crop.height, reference.height, size.height)
+    var view = self
+    view.crop = Rectangle(x: x, y: y, width: width, height: height)
+    return view
+  }
+}

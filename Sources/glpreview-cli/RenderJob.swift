@@ -94,12 +94,13 @@ struct RenderJob {
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
     let live = source as? LiveSource
+    let plans = FramePlans(planner, requests)
     do {
       try await Handover<ScheduledFrame>.run { frames in
-        try await read(source, into: frames)
+        try await read(source, plans, into: frames)
       } to: { frames in
         try await Handover<RenderedFrame>.run { pictures in
-          try await render(frames, renderer, planner, into: pictures)
+          try await render(frames, renderer, plans, planner.tuning, into: pictures)
         } to: { pictures in
           try await deliver(pictures, live, rendererName)
         }
@@ -115,7 +116,9 @@ struct RenderJob {
     }
   }
 
-  private func read(_ source: any FrameSource, into queue: Handover<ScheduledFrame>) async throws {
+  private func read(
+    _ source: any FrameSource, _ plans: FramePlans, into queue: Handover<ScheduledFrame>
+  ) async throws {
     var frames = ScheduledFrames(source, schedule)
     var isEmpty = true
     while let frame = try await frames.next() {
@@ -124,6 +127,7 @@ struct RenderJob {
         throw UsageError(
           "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
       }
+      if isEmpty { plans.begin(with: frame.frame.format) }
       isEmpty = false
       try await queue.give(frame)
     }
@@ -137,13 +141,13 @@ struct RenderJob {
   private static let fewestAsked = 2
 
   private func render(
-    _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ planner: RenderPlanner,
+    _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ plans: FramePlans,
+    _ tuning: RenderTuning,
     into queue: Handover<RenderedFrame>
   ) async throws {
-    let plans = FramePlans(planner, requests)
     // The device's clock is asked only where somebody is told of it.
     let isTimed = reportsPictures
-    try await OverlappedStage(width: max(Self.fewestAsked, planner.tuning.framesInFlight)).run(
+    try await OverlappedStage(width: max(Self.fewestAsked, tuning.framesInFlight)).run(
       from: frames, into: queue
     ) {
       frame, number in
@@ -247,21 +251,33 @@ private struct RenderedFrame: Sendable {
   }
 }
 
-/// The plan of the last format, which the next frame most likely has too.
+/// The plan of the last format, which the next frame most likely has too. Crops are in the pixels of the first frame.
 private final class FramePlans: Sendable {
   private let planner: RenderPlanner
   private let requests: [ViewRequest]
-  private let last = Mutex<RenderPlan?>(nil)
+  private let state = Mutex((reference: Size?.none, last: RenderPlan?.none))
 
   init(_ planner: RenderPlanner, _ requests: [ViewRequest]) {
     self.planner = planner
     self.requests = requests
   }
 
+  /// The first frame's size, before any plan is made.
+  func begin(with format: FrameFormat) { state.withLock { $0.reference = format.uprightSize } }
+
   func plan(for format: FrameFormat) throws(ViewError) -> RenderPlan {
-    if let plan = last.withLock({ $0 }), plan.source == format { return plan }
-    let plan = try planner.plan(format, requests)
-    last.withLock { $0 = plan }
+    let (reference, last) = state.withLock { $0 }
+    if let last, last.source == format { return last }
+    let plan = try planner.plan(format, requests.map { $0.rescaled(reference, to: format.uprightSize) })
+    state.withLock { $0.last = plan }
     return plan
+  }
+}
+
+extension ViewRequest {
+  /// What cannot be rescaled is said to be wrong, as it was said.
+  fileprivate func rescaled(_ reference: Size?, to size: Size) -> ViewRequest {
+    guard let reference, reference != size, view.crop?.isInside(reference) == true else { return self }
+    return ViewRequest(view.rescaled(from: reference, to: size), as: format)
   }
 }

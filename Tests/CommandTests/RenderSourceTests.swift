@@ -98,6 +98,19 @@ struct RenderSourceTests {
     #expect(try folder.names == [])
   }
 
+  @Test("a crop shows the same where the source changes its size")
+  func changingSize() async throws {
+    var stream: [UInt8] = []
+    for size in ["640x480", "320x240", "1280x960"] {
+      stream += try await folder.run("render", "pattern:gradient,size=\(size)", "-o", "-").output
+    }
+    try folder.write(stream, to: "a.mjpeg")
+    let crop = ["--crop", "320x240+160+120", "-o", "null:", "--json"]
+    let sizes = try await folder.run(["render", "a.mjpeg", "--renderer", "reference"] + crop).reports
+    #expect(sizes.map(\.width) == [320, 160, 640])
+    #expect(sizes.map(\.height) == [240, 120, 480])
+  }
+
   @Test("standard input is known by its first bytes: Y4M")
   func y4mStream() async throws {
     #expect(

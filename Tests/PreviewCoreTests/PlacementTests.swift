@@ -166,3 +166,32 @@ func longSides(mode: ContentMode) {
 private func pairs(upTo side: Int) -> [(Int, Int)] {
   (1...side).flatMap { first in (1...side).map { (first, $0) } }
 }
+
+@Suite("Sources that change their size")
+struct RescalingTests {
+  @Test(
+    "a crop shows what it showed, in whole pixels and within the picture",
+    arguments: [
+      (Rectangle(x: 100, y: 50, width: 200, height: 100), Size(width: 320, height: 240), "50,25 100x50"),
+      (Rectangle(x: 101, y: 51, width: 201, height: 101), Size(width: 320, height: 240), "51,26 100x50"),
+      (Rectangle(x: 0, y: 0, width: 640, height: 480), Size(width: 3, height: 7), "0,0 3x7"),
+      (Rectangle(x: 639, y: 479, width: 1, height: 1), Size(width: 10, height: 10), "9,9 1x1"),
+      (Rectangle(x: 10, y: 10, width: 1, height: 1), Size(width: 1, height: 1), "0,0 1x1"),
+      (Rectangle(x: 1, y: 2, width: 3, height: 4), Size(width: 1280, height: 480), "2,2 6x4"),
+    ])
+  func crops(crop: Rectangle, size: Size, expected: String) throws {
+    let view = ViewConfiguration(crop: crop).rescaled(from: Size(width: 640, height: 480), to: size)
+    let result = try #require(view.crop)
+    #expect("\(result.x),\(result.y) \(result.size)" == expected)
+    #expect(result.isInside(size))
+  }
+
+  @Test("without a crop, or at the same size, nothing changes")
+  func unchanged() {
+    let size = Size(width: 640, height: 480)
+    let crop = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4))
+    #expect(crop.rescaled(from: size, to: size) == crop)
+    let whole = ViewConfiguration(width: 10)
+    #expect(whole.rescaled(from: size, to: Size(width: 1, height: 1)) == whole)
+  }
+}
