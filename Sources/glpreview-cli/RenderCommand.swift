@@ -26,7 +26,7 @@ struct RenderCommand: AsyncParsableCommand {
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "A name ending in .jpg or .png, with {view}, {frame} or {frame:05} replaced; - for standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg, here).",
+      "A name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba, with {view}, {frame} or {frame:05} replaced; - for standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg, here).",
       valueName: "OUTPUT"))
   var output: String?
 
@@ -73,7 +73,7 @@ struct RenderCommand: AsyncParsableCommand {
       let views = try viewOptions.views()
       let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
       try output.check(views)
-      if case .standardOutput = output, StandardOutput.isTerminal {
+      if output.takesStandardOutput, StandardOutput.isTerminal {
         throw UsageError("-o -: standard output is a terminal; a picture would garble it")
       }
       let schedule = schedule(output)
@@ -82,7 +82,7 @@ struct RenderCommand: AsyncParsableCommand {
       let job = RenderJob(
         source: source, sourceOptions: sourceOptions,
         decode: inputOptions.decode,
-        views: views, output: output,
+        views: views, output: output, subsampling: encodingOptions.subsampling,
         encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
         maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
       let (renderer, choice) = (renderer, deviceOptions.gpu)
@@ -196,8 +196,11 @@ struct EncodingOptions: ParsableArguments {
       "The most bytes of a picture: the best JPEG quality that fits is taken.", valueName: "N"))
   var maxBytes: Int?
 
-  @Option(help: ArgumentHelp("jpeg or png, where the output's name does not tell.", valueName: "FORMAT"))
-  var format: EncodedFormat?
+  @Option(
+    help: ArgumentHelp(
+      "jpeg or png, or y4m, yuv, rgba (uncompressed, all frames one after another), where the output's name does not tell.",
+      valueName: "FORMAT"))
+  var format: OutputFormat?
 
   func validate() throws {
     guard (1...100).contains(quality) else {

@@ -12,6 +12,8 @@ struct RenderJob {
   let decode: DecodeChoice
   let views: [ViewConfiguration]
   let output: RenderOutput
+  /// Of videos.
+  var subsampling = ChromaSubsampling.yuv420
   /// Nil where pictures are not encoded.
   let encoder: PictureEncoder?
   let schedule: FrameSchedule
@@ -71,7 +73,8 @@ struct RenderJob {
 
   /// The views, as what is encoded wants them.
   private var requests: [ViewRequest] {
-    views.map { ViewRequest($0, as: encoder?.pictureFormat ?? .rgba) }
+    let format = output.pictureFormat(encoder, subsampling)
+    return views.map { ViewRequest($0, as: format) }
   }
 
   /// What is asked of a camera: as large as the largest view, where all have a size and see all of it.
@@ -95,6 +98,9 @@ struct RenderJob {
   ) async throws {
     let live = source as? LiveSource
     let plans = FramePlans(planner, requests)
+    let delivery = PictureDelivery(
+      views: views.map(\.name), output: output, encoder: encoder, reportsPictures: reportsPictures,
+      rendererName: rendererName, source: source, schedule: schedule)
     do {
       try await Handover<ScheduledFrame>.run { frames in
         try await read(source, plans, into: frames)
@@ -102,7 +108,7 @@ struct RenderJob {
         try await Handover<RenderedFrame>.run { pictures in
           try await render(frames, renderer, plans, planner.tuning, into: pictures)
         } to: { pictures in
-          try await deliver(pictures, live, rendererName)
+          try await deliver(pictures, delivery)
         }
       }
     } catch {
@@ -158,96 +164,13 @@ struct RenderJob {
     }
   }
 
-  private func deliver(
-    _ frames: Handover<RenderedFrame>, _ live: LiveSource?, _ rendererName: String
-  ) async throws {
+  private func deliver(_ frames: Handover<RenderedFrame>, _ delivery: PictureDelivery) async throws {
     var progress = Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1)
     while let frame = try await frames.take() {
-      try await deliver(frame, live, rendererName)
+      try await delivery.deliver(frame)
       progress.frameDone(of: schedule.limit)
     }
     progress.end(of: schedule.limit)
-  }
-
-  /// Views are encoded several at a time, and delivered in their order.
-  private func deliver(_ frame: RenderedFrame, _ live: LiveSource?, _ rendererName: String) async throws {
-    let work = OrderedWork(count: frame.pictures.count, width: Self.encoders)
-    try await work.run { view in
-      try Task.checkCancellation()
-      return try encode(frame, view: view)
-    } finish: { view, encoded in
-      try Task.checkCancellation()
-      try deliver(encoded, of: frame, view: view, live, rendererName)
-    }
-  }
-
-  /// One thread of Swift's pool, which has one a core, stays free for handing frames from stage to stage.
-  private static let encoders = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
-
-  private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
-    do throws(EncodingError) {
-      return try encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
-    } catch {
-      let view = views[index].name
-      throw PictureError(
-        description: "\(output.name(view: view, frame: frame.number) ?? "view '\(view)'"): \(error)")
-    }
-  }
-
-  private func deliver(
-    _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ live: LiveSource?,
-    _ rendererName: String
-  ) throws {
-    let (view, size) = (views[index].name, frame.pictures[index].size)
-    let file = output.name(view: view, frame: frame.number)
-    if let encoded {
-      switch output {
-      case .files: if let file { try PictureFile.write(encoded.bytes, to: file) }
-      case .standardOutput:
-        try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output")
-      case .nowhere: break
-      }
-    }
-    guard reportsPictures else { return }
-    try report(
-      PictureReport(
-        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
-        time: live.map { _ in CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) },
-        ageMilliseconds: live.map { _ in (CaptureClock.now - frame.timestamp).milliseconds },
-        transport: live?.status.mode?.transport, width: size.width, height: size.height, file: file,
-        format: encoder?.format.rawValue, bytes: encoded?.bytes.count,
-        quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
-        frameGPUMilliseconds: frame.gpuTime?.milliseconds))
-  }
-
-  /// Beside pictures on standard output, reports go to standard error.
-  private func report(_ picture: PictureReport) throws {
-    let line = try picture.jsonLine()
-    if case .standardOutput = output {
-      StandardError.print(line)
-    } else {
-      try StandardOutput.print(line)
-    }
-  }
-}
-
-/// What is left of a frame when it is drawn: its samples are let go.
-private struct RenderedFrame: Sendable {
-  let pictures: [Picture]
-  let number: Int
-  let timestamp: Duration
-  let iccProfile: [UInt8]?
-  let decodedEighths: Int
-  /// What the passes took, where that is known.
-  let gpuTime: Duration?
-
-  init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
-    self.pictures = pictures
-    self.number = number
-    self.gpuTime = gpuTime
-    timestamp = frame.timestamp
-    iccProfile = frame.iccProfile
-    decodedEighths = frame.format.eighths
   }
 }
 

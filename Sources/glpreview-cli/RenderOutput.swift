@@ -5,16 +5,24 @@ import GLPreview
 enum RenderOutput: Equatable {
   case files(FileNamePattern, EncodedFormat)
   case standardOutput(EncodedFormat)
+  /// A file for each view, to which pictures are appended; nil is standard output.
+  case video(FileNamePattern?, VideoFormat)
   /// Rendered and read back, encoded where a format is named, and then dropped.
   case nowhere(EncodedFormat?)
 
   /// Reads `-o`; nil is the source's name with the view's.
-  init(_ text: String?, source: String, format: EncodedFormat?) throws {
+  init(_ text: String?, source: String, format: OutputFormat?) throws {
     switch text {
     case nil:
-      let format = format ?? .jpeg
+      guard case .picture(let format) = format ?? .picture(.jpeg) else {
+        throw UsageError("a video needs a name: -o NAME, or -o - for standard output")
+      }
       self = .files(FileNamePattern(stem: RenderOutput.stem(of: source), format), format)
-    case "-": self = .standardOutput(format ?? .jpeg)
+    case "-":
+      switch format ?? .picture(.jpeg) {
+      case .picture(let format): self = .standardOutput(format)
+      case .video(let format): self = .video(nil, format)
+      }
     case "null:": self = .nowhere(nil)
     case "null:jpg", "null:jpeg": self = .nowhere(.jpeg)
     case "null:png": self = .nowhere(.png)
@@ -23,13 +31,22 @@ enum RenderOutput: Equatable {
         throw UsageError("-o \(text) is none of null:, null:jpg, null:png")
       }
       guard !text.isEmpty else { throw UsageError("-o '' names no file") }
-      if let format, let named = EncodedFormat(fileName: text), named != format {
-        throw UsageError("-o \(text) says \(named.rawValue), --format says \(format.rawValue)")
+      let named = OutputFormat(fileName: text)
+      if let format, let named, named != format {
+        throw UsageError("-o \(text) says \(named), --format says \(format)")
       }
-      guard let format = EncodedFormat(fileName: text) ?? format else {
-        throw UsageError("-o \(text): the name ends in none of .jpg, .jpeg, .png (or say --format)")
+      switch named ?? format {
+      case .picture(let format): self = .files(try FileNamePattern(text), format)
+      case .video(let format):
+        let pattern = try FileNamePattern(text)
+        guard !pattern.hasFrame else {
+          throw UsageError("-o \(text): a video is one file; {frame} has no place in its name")
+        }
+        self = .video(pattern, format)
+      case nil:
+        throw UsageError(
+          "-o \(text): the name ends in none of .jpg, .jpeg, .png, .y4m, .yuv, .rgba (or say --format)")
       }
-      self = .files(try FileNamePattern(text), format)
     }
   }
 
@@ -38,14 +55,27 @@ enum RenderOutput: Equatable {
     switch self {
     case .files(_, let format), .standardOutput(let format): format
     case .nowhere(let format): format
+    case .video: nil
     }
+  }
+
+  /// For reports; nil where pictures are not encoded.
+  var formatName: String? {
+    if case .video(_, let format) = self { format.rawValue } else { format?.rawValue }
+  }
+
+  /// How a renderer must hand pictures over.
+  func pictureFormat(_ encoder: PictureEncoder?, _ subsampling: ChromaSubsampling) -> PictureFormat {
+    if case .video(_, let format) = self { return format.pictureFormat(subsampling) }
+    return encoder?.pictureFormat ?? .rgba
   }
 
   /// What a picture is called; nil where pictures go nowhere.
   func name(view: String, frame: Int) -> String? {
     switch self {
     case .files(let pattern, _): pattern.name(view: view, frame: frame)
-    case .standardOutput: "-"
+    case .video(let pattern?, _): pattern.name(view: view, frame: frame)
+    case .standardOutput, .video(nil, _): "-"
     case .nowhere: nil
     }
   }
@@ -54,10 +84,19 @@ enum RenderOutput: Equatable {
   func check(_ views: [ViewConfiguration]) throws {
     guard views.count > 1 else { return }
     switch self {
-    case .files(let pattern, _) where !pattern.hasView:
+    case .files(let pattern, _) where !pattern.hasView, .video(let pattern?, _) where !pattern.hasView:
       throw UsageError("\(views.count) views would go into one file; put {view} into its name")
-    case .standardOutput: throw UsageError("standard output takes one view, not \(views.count)")
+    case .standardOutput, .video(nil, _):
+      throw UsageError("standard output takes one view, not \(views.count)")
     default: break
+    }
+  }
+
+  /// Whether pictures go to standard output, so that nothing else may.
+  var takesStandardOutput: Bool {
+    switch self {
+    case .standardOutput, .video(nil, _): true
+    default: false
     }
   }
 

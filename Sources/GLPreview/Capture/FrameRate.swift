@@ -22,6 +22,9 @@ struct FrameRate: Sendable, Hashable {
     self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
   }
 
+  /// Rounded.
+  var framesPerSecond: Double { Double(numerator) / Double(denominator) }
+
   /// What is taken where nothing is said.
   static let usual = FrameRate(numerator: 30)
 

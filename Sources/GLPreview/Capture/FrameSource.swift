@@ -6,6 +6,9 @@ public protocol FrameSource: Sendable {
   /// What the user called it, for messages: a path, `-`, `pattern:smpte`.
   var name: String { get }
 
+  /// Frames in a second, where the source says.
+  var framesPerSecond: Double? { get async }
+
   /// The next frame, or nil when there is none left.
   ///
   /// - Throws: `SourceError` where the frame can't be had; the next call gives the one after it, or nil where
@@ -25,6 +28,9 @@ public protocol FrameSource: Sendable {
 extension FrameSource {
   /// Files, stills and patterns hold nothing that does not go with them.
   public func close() async {}
+
+  /// Most say nothing.
+  public var framesPerSecond: Double? { nil }
 }
 
 /// A source that can't be opened, or can't go on.

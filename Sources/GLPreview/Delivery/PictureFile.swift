@@ -108,9 +108,11 @@ public struct WriteError: Error, Hashable, CustomStringConvertible {
   /// What the system says.
   public let reason: String
 
-  init(_ path: String, _ code: CInt) {
+  init(_ path: String, _ code: CInt) { self.init(path, unsafe String(cString: strerror(code))) }
+
+  init(_ path: String, _ reason: String) {
     self.path = path
-    self.reason = unsafe String(cString: strerror(code))
+    self.reason = reason
   }
 
   /// `PATH: REASON`.

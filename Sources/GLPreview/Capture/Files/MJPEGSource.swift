@@ -56,6 +56,8 @@ actor MJPEGSource: FrameSource {
     }
   }
 
+  var framesPerSecond: Double? { rate.framesPerSecond }
+
   func rewind() throws {
     try pictures.rewind()
     for task in ahead { task.cancel() }

@@ -61,6 +61,8 @@ actor RawVideoSource: FrameSource {
     return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
   }
 
+  var framesPerSecond: Double? { rate.framesPerSecond }
+
   func rewind() throws {
     try stream.rewind()
     sequence = 0

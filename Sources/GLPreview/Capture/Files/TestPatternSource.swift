@@ -57,6 +57,8 @@ actor TestPatternSource: FrameSource {
       timestamp: rate.time(of: sequence))
   }
 
+  var framesPerSecond: Double? { rate.framesPerSecond }
+
   func rewind() { sequence = 0 }
 
   private static func size(_ text: Substring) -> Size? {

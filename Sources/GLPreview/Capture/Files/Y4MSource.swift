@@ -157,6 +157,8 @@ actor Y4MSource: FrameSource {
       tight: header.format, storage: bytes, sequence: sequence, timestamp: header.rate.time(of: sequence))
   }
 
+  var framesPerSecond: Double? { header.rate.framesPerSecond }
+
   func rewind() throws {
     try stream.rewind()
     _ = try stream.readLine(limit: Y4MHeader.lineLimit)

@@ -33,6 +33,9 @@ public final class LiveSource: FrameSource {
   /// How it is now.
   public var status: SourceStatus { core.status }
 
+  /// As the connection says; nil before the first.
+  public var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
+
   /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
   public var statuses: AsyncStream<SourceStatus> { core.watchers.stream(from: core.status) }
 

@@ -85,6 +85,7 @@ actor PipeConnection: CaptureConnection {
     let source = try await opener.open()
     (self.opener, self.source) = (nil, source)
     mode.format = Self.format(of: source)
+    mode.framesPerSecond = await source.framesPerSecond
     return source
   }
 

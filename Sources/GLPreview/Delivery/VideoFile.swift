@@ -1,0 +1,106 @@
+// Pictures one after another, uncompressed, for programs that take them from there: encoders, analysers, pipes.
+internal import Glibc
+public import PreviewCore
+internal import Synchronization
+
+/// What a run of pictures is written as.
+public enum VideoFormat: String, Sendable, Hashable, CaseIterable {
+  /// YUV4MPEG2: a line of facts, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
+  case y4m
+  /// The same planes with nothing around them.
+  case yuv
+  /// R, G, B, A bytes with nothing around them.
+  case rgba
+
+  /// By a file name's ending, in any case; nil for all else.
+  public init?(fileName: String) {
+    let name = fileName.lowercased()
+    guard let format = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }
+    self = format
+  }
+
+  /// How a renderer must hand pictures over.
+  public func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
+    self == .rgba ? .rgba : .ycbcr(subsampling)
+  }
+}
+
+/// A file, a FIFO or standard output that pictures of one size are appended to as they come.
+public final class VideoFile: Sendable {
+  private let path: String
+  private let format: VideoFormat
+  private let framesPerSecond: Double
+  private let file: CInt
+  private let size = Mutex<Size?>(nil)
+
+  /// Opens what is at `path` (`-` is standard output), and empties it.
+  ///
+  /// Y4M says `framesPerSecond`: it goes at one pace, whenever pictures really come.
+  ///
+  /// - Throws: `WriteError`.
+  public init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
+    self.path = path
+    self.format = format
+    self.framesPerSecond = framesPerSecond
+    file =
+      path == "-"
+      ? STDOUT_FILENO : unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
+    guard file >= 0 else { throw WriteError(path, errno) }
+  }
+
+  /// Whether two paths lead to one file: what would be read and emptied at the same time.
+  public static func isSameFile(_ path: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return unsafe stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+      && first.st_ino == second.st_ino && first.st_mode & S_IFMT == S_IFREG
+  }
+
+  deinit { if path != "-" { close(file) } }
+
+  /// Appends `picture`, of the format's `pictureFormat`.
+  ///
+  /// - Returns: the bytes that it took.
+  /// - Throws: `WriteError`, also where the picture has another size than the first one.
+  public func write(_ picture: Picture) throws(WriteError) -> Int {
+    let first = size.withLock { size in
+      defer { if size == nil { size = picture.size } }
+      return size
+    }
+    if let first, first != picture.size {
+      throw WriteError(
+        path, "a \(picture.size) picture does not go with \(first) ones; give the view a size")
+    }
+    let name = path == "-" ? "standard output" : path
+    var bytes: [UInt8] = []
+    if format == .y4m { bytes = Array(((first == nil ? header(picture) : "") + "FRAME\n").utf8) }
+    for plane in picture.planes {
+      let row = plane.size.width * picture.format.bytesPerSample
+      for y in 0..<plane.size.height {
+        bytes += picture.bytes[(plane.offset + y * plane.bytesPerRow)...].prefix(row)
+      }
+    }
+    try PictureFile.write(bytes, to: file, named: name)
+    return bytes.count
+  }
+
+  private func header(_ picture: Picture) -> String {
+    let chroma =
+      switch picture.format {
+      case .ycbcr(.yuv444): "444"
+      case .ycbcr(.yuv422): "422"
+      default: "420jpeg"
+      }
+    return
+      "YUV4MPEG2 W\(picture.size.width) H\(picture.size.height) F\(rate) Ip A1:1 C\(chroma) XCOLORRANGE=FULL\n"
+  }
+
+  /// As a fraction: 30000:1001 and its like as they are meant.
+  private var rate: String {
+    let whole = (framesPerSecond * 1.001).rounded()
+    if abs(framesPerSecond.rounded() - framesPerSecond) > 1e-6, abs(whole / 1.001 - framesPerSecond) < 5e-3 {
+      return "\(Int(whole) * 1000):1001"
+    }
+    let thousandths = Int((framesPerSecond * 1000).rounded())
+    return thousandths % 1000 == 0 ? "\(thousandths / 1000):1" : "\(max(thousandths, 1)):1000"
+  }
+}

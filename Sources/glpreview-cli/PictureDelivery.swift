@@ -1,0 +1,135 @@
+// The end of a picture's way through `glpreview render`: encoded, written, told of.
+import FoundationEssentials
+import GLPreview
+import Glibc
+import Synchronization
+
+/// Takes the pictures of one frame after another to where they go.
+final class PictureDelivery: Sendable {
+  private let views: [String]
+  private let output: RenderOutput
+  /// Nil where pictures are not encoded.
+  private let encoder: PictureEncoder?
+  private let reportsPictures: Bool
+  private let rendererName: String
+  private let source: any FrameSource
+  private let schedule: FrameSchedule
+  /// Of each view, once its first picture is there.
+  private let videos = Mutex<[String: VideoFile]>([:])
+
+  init(
+    views: [String], output: RenderOutput, encoder: PictureEncoder?, reportsPictures: Bool,
+    rendererName: String, source: any FrameSource, schedule: FrameSchedule
+  ) {
+    self.views = views
+    self.output = output
+    self.encoder = encoder
+    self.reportsPictures = reportsPictures
+    self.rendererName = rendererName
+    self.source = source
+    self.schedule = schedule
+  }
+
+  /// Views are encoded several at a time, and delivered in their order.
+  func deliver(_ frame: RenderedFrame) async throws {
+    let rate = await framesPerSecond
+    let work = OrderedWork(count: frame.pictures.count, width: Self.encoders)
+    try await work.run { view in
+      try Task.checkCancellation()
+      return try self.encode(frame, view: view)
+    } finish: { view, encoded in
+      try Task.checkCancellation()
+      try self.deliver(encoded, of: frame, view: view, rate)
+    }
+  }
+
+  /// One thread of Swift's pool, which has one a core, stays free for handing frames from stage to stage.
+  private static let encoders = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
+
+  private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
+    do throws(EncodingError) {
+      return try encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
+    } catch {
+      let view = views[index]
+      throw PictureError(
+        description: "\(output.name(view: view, frame: frame.number) ?? "view '\(view)'"): \(error)")
+    }
+  }
+
+  private func deliver(
+    _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ framesPerSecond: Double
+  ) throws {
+    let (view, size) = (views[index], frame.pictures[index].size)
+    let live = source as? LiveSource
+    var byteCount = encoded?.bytes.count
+    let file = output.name(view: view, frame: frame.number)
+    switch output {
+    case .files: if let encoded, let file { try PictureFile.write(encoded.bytes, to: file) }
+    case .standardOutput:
+      if let encoded { try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output") }
+    case .video(_, let format):
+      let video = try video(file ?? "-", format, framesPerSecond)
+      byteCount = try video.write(frame.pictures[index])
+    case .nowhere: break
+    }
+    guard reportsPictures else { return }
+    try report(
+      PictureReport(
+        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
+        time: live.map { _ in CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) },
+        ageMilliseconds: live.map { _ in (CaptureClock.now - frame.timestamp).milliseconds },
+        transport: live?.status.mode?.transport, width: size.width, height: size.height, file: file,
+        format: output.formatName, bytes: byteCount,
+        quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
+        frameGPUMilliseconds: frame.gpuTime?.milliseconds))
+  }
+
+  /// Beside pictures on standard output, reports go to standard error.
+  private func report(_ picture: PictureReport) throws {
+    let line = try picture.jsonLine()
+    if output.takesStandardOutput {
+      StandardError.print(line)
+    } else {
+      try StandardOutput.print(line)
+    }
+  }
+
+  private func video(_ path: String, _ format: VideoFormat, _ framesPerSecond: Double) throws -> VideoFile {
+    if let video = videos.withLock({ $0[path] }) { return video }
+    guard !VideoFile.isSameFile(path, source.name) else {
+      throw UsageError("-o \(path) is the source itself")
+    }
+    let video = try VideoFile(path, format, framesPerSecond: framesPerSecond)
+    videos.withLock { $0[path] = video }
+    return video
+  }
+
+  /// Of what is delivered: the source's, as far as it is known, less what is passed over.
+  private var framesPerSecond: Double {
+    get async {
+      let rate = (await source.framesPerSecond ?? 30) / Double(schedule.every)
+      guard let interval = schedule.interval, interval > .zero else { return rate }
+      return min(rate, .seconds(1) / interval)
+    }
+  }
+}
+
+/// What is left of a frame when it is drawn: its samples are let go.
+struct RenderedFrame: Sendable {
+  let pictures: [Picture]
+  let number: Int
+  let timestamp: Duration
+  let iccProfile: [UInt8]?
+  let decodedEighths: Int
+  /// What the passes took, where that is known.
+  let gpuTime: Duration?
+
+  init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
+    self.pictures = pictures
+    self.number = number
+    self.gpuTime = gpuTime
+    timestamp = frame.timestamp
+    iccProfile = frame.iccProfile
+    decodedEighths = frame.format.eighths
+  }
+}
