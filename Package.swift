@@ -27,6 +27,7 @@ let package = Package(
     .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
     .target(name: "CTurboJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CV4L2", linkerSettings: [.linkedLibrary("v4l2")]),
     .target(name: "CShaders"),
 
     // The house, in the order in which its rooms stand on one another.
@@ -35,7 +36,7 @@ let package = Package(
     .target(name: "ReferenceRenderer", dependencies: ["PreviewCore"], swiftSettings: house),
     .target(
       name: "GLPreview",
-      dependencies: ["CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "PreviewCore", "Shaders"],
+      dependencies: ["CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "PreviewCore", "Shaders"],
       swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],

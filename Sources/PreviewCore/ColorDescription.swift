@@ -9,13 +9,16 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
   case bt709
   /// BT.2020, non-constant luminance: ultra high definition.
   case bt2020
+  /// SMPTE 240M: high definition before BT.709.
+  case smpte240m
 
-  /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4).
+  /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4; H.273 table 4).
   public var redWeight: Double {
     switch self {
     case .bt601: 0.299
     case .bt709: 0.2126
     case .bt2020: 0.2627
+    case .smpte240m: 0.212
     }
   }
 
@@ -25,6 +28,7 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
     case .bt601: 0.114
     case .bt709: 0.0722
     case .bt2020: 0.0593
+    case .smpte240m: 0.087
     }
   }
 }

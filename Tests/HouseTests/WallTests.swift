@@ -34,6 +34,7 @@ struct WallTests {
       ("CGLES", ["Sources/GLPreview/GLES/"]), ("CEGL", ["Sources/GLPreview/Device/"]),
       ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
+      ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
     ])
   func libraries(module: String, rooms: [String]) throws {
     for (path, lines) in try WallTests.sources() where WallTests.imports(lines).contains(Substring(module)) {
@@ -50,7 +51,8 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "Glibc", "Dispatch",
+          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "Glibc",
+          "Dispatch",
           "Synchronization",
         ]
       ),

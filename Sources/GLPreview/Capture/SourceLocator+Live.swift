@@ -31,7 +31,7 @@ extension SourceLocator {
   /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
   func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
-    case .camera: throw notYet("cameras")
+    case .camera: try V4L2Device(description, options)
     case .http: throw notYet("http")
     case .stream: throw notYet("streams")
     case .command: try CommandDevice(description, options)

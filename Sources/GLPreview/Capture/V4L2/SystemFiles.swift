@@ -1,0 +1,40 @@
+// The kernel's small files: what /sys and /proc tell, and what a path leads to.
+internal import Glibc
+
+enum SystemFiles {
+  /// A file's first line, nil where it can't be read.
+  static func line(_ path: String) -> String? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe read(file, &bytes, bytes.count)
+    guard count >= 0 else { return nil }
+    return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
+  }
+
+  /// Names in a folder but `.` and `..`, sorted; none where it can't be read.
+  static func names(in folder: String) -> [String] {
+    guard let stream = unsafe opendir(folder) else { return [] }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe String(tuple: entry.pointee.d_name)
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// Where a path leads, without links; nil where nothing is there.
+  static func resolved(_ path: String) -> String? {
+    guard let result = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(result) }
+    return unsafe String(cString: result)
+  }
+
+  /// What is known of a file; nil where nothing is there, or it can't be looked at.
+  static func status(_ path: String) -> stat? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? status : nil
+  }
+}

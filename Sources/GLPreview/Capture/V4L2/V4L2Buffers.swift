@@ -1,0 +1,193 @@
+// The driver's buffers: mapped, filled by it, lent to captures, and given back by whoever lets the last one go.
+internal import CV4L2
+internal import Glibc
+internal import Synchronization
+
+/// The buffers of one stream, from its start to its stop. Leases may outlive both.
+final class V4L2Buffers: Sendable {
+  let count: Int
+  private let isMultiplanar: Bool
+  private let planeCount: UInt32
+  private let mappings: [V4L2Mapping]
+  private let state: Mutex<State>
+
+  private struct State {
+    /// Nil once the stream is stopped: then nothing goes back to it.
+    var node: V4L2Node?
+    var lent = 0
+  }
+
+  /// What the driver keeps, so that it never waits for us.
+  private static let leastQueued = 2
+  private static let wanted: UInt32 = 6
+  /// Of large pictures fewer.
+  private static let wantedLarge: UInt32 = 4
+  private static let large = 16 << 20
+
+  /// Maps buffers for what is set, and gives all to the driver.
+  init(_ node: V4L2Node, _ format: glp_v4l2_format) throws(V4L2Error) {
+    let byteCount = (0..<Int(format.plane_count)).reduce(0) { $0 + Int(format.plane($1).size_image) }
+    var count = byteCount >= Self.large ? Self.wantedLarge : Self.wanted
+    try V4L2Error.check(
+      unsafe glp_v4l2_request_buffers(node.descriptor, node.isMultiplanar, &count), "asking for buffers")
+    isMultiplanar = node.isMultiplanar
+    planeCount = format.plane_count
+    var mappings: [V4L2Mapping] = []
+    for index in 0..<count {
+      mappings.append(try V4L2Mapping(node, planeCount: planeCount, index: index))
+    }
+    guard !mappings.isEmpty else { throw V4L2Error(activity: "asking for buffers", code: ENOMEM) }
+    self.mappings = mappings
+    self.count = mappings.count
+    state = Mutex(State(node: node))
+    for index in 0..<count {
+      try V4L2Error.check(
+        glp_v4l2_queue(node.descriptor, isMultiplanar, planeCount, index), "giving it a buffer")
+    }
+    try V4L2Error.check(glp_v4l2_start(node.descriptor, isMultiplanar), "starting to stream")
+  }
+
+  /// Takes all back from the driver; leases stay readable.
+  func stop() {
+    guard
+      let node = state.withLock({ state -> V4L2Node? in
+        defer { state.node = nil }
+        return state.node
+      })
+    else { return }
+    _ = glp_v4l2_stop(node.descriptor, isMultiplanar)
+  }
+
+  /// The next filled buffer; nil where there is none now.
+  func dequeue() throws(V4L2Error) -> glp_v4l2_buffer? {
+    guard let node = state.withLock({ $0.node }) else { throw V4L2Error(activity: "streaming", code: EBADF) }
+    var buffer = glp_v4l2_buffer()
+    switch unsafe glp_v4l2_dequeue(node.descriptor, isMultiplanar, planeCount, &buffer) {
+    case 0: return Int(buffer.index) < count ? buffer : nil
+    case EAGAIN: return nil
+    case let code: throw V4L2Error(activity: "taking a picture", code: code)
+    }
+  }
+
+  /// Gives a buffer back, as long as there is anybody to take it.
+  func queue(_ index: UInt32) {
+    state.withLock { state in
+      guard let node = state.node else { return }
+      // Where the driver refuses, the stream has failed, and its reader is about to learn that.
+      _ = glp_v4l2_queue(node.descriptor, isMultiplanar, planeCount, index)
+    }
+  }
+
+  /// Lends a filled buffer until the lease is let go; nil where the driver would have too few left.
+  func lend(_ buffer: glp_v4l2_buffer) -> V4L2Lease? {
+    let isLent = state.withLock { state in
+      guard count - state.lent - 1 >= Self.leastQueued else { return false }
+      state.lent += 1
+      return true
+    }
+    return isLent ? V4L2Lease(self, buffer) : nil
+  }
+
+  fileprivate func giveBack(_ index: UInt32) {
+    state.withLock { $0.lent -= 1 }
+    queue(index)
+  }
+
+  /// Shows `body` the picture's bytes in each memory plane.
+  func withBytes<Result>(_ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result)
+    rethrows
+    -> Result
+  {
+    try unsafe mappings[Int(buffer.index)].withBytes(buffer, body)
+  }
+}
+
+/// A buffer that is lent; goes back to the driver with its last holder.
+final class V4L2Lease: Sendable {
+  private let buffers: V4L2Buffers
+  private let buffer: glp_v4l2_buffer
+
+  fileprivate init(_ buffers: V4L2Buffers, _ buffer: glp_v4l2_buffer) {
+    self.buffers = buffers
+    self.buffer = buffer
+  }
+
+  deinit { buffers.giveBack(buffer.index) }
+
+  func withBytes<Result>(_ body: ([UnsafeRawBufferPointer]) throws -> Result) rethrows -> Result {
+    try unsafe buffers.withBytes(buffer, body)
+  }
+}
+
+/// One buffer's memory in this process. It stays what it is when the stream stops and the device is closed or unplugged:
+/// the kernel keeps what is mapped. Where a picture is to be lent to the GPU without a copy (VIDIOC_EXPBUF), its dma-buf
+/// belongs here.
+private final class V4L2Mapping: Sendable {
+  /// Address and length; addresses are numbers because pointers are not `Sendable`.
+  private let planes: [(address: UInt, length: UInt32)]
+
+  init(_ node: V4L2Node, planeCount: UInt32, index: UInt32) throws(V4L2Error) {
+    var buffer = glp_v4l2_buffer()
+    try V4L2Error.check(
+      unsafe glp_v4l2_query_buffer(node.descriptor, node.isMultiplanar, planeCount, index, &buffer),
+      "asking for a buffer")
+    var planes: [(address: UInt, length: UInt32)] = []
+    for plane in 0..<Int(buffer.plane_count) {
+      let plane = buffer.plane(plane)
+      var memory: UnsafeMutableRawPointer?
+      let code = unsafe glp_v4l2_map(node.descriptor, plane.offset, plane.length, &memory)
+      guard code == 0 else {
+        for plane in planes {
+          unsafe glp_v4l2_unmap(UnsafeMutableRawPointer(bitPattern: plane.address), plane.length)
+        }
+        throw V4L2Error(activity: "mapping a buffer", code: code)
+      }
+      planes.append((UInt(bitPattern: memory), plane.length))
+    }
+    self.planes = planes
+  }
+
+  deinit {
+    for plane in planes {
+      unsafe glp_v4l2_unmap(UnsafeMutableRawPointer(bitPattern: plane.address), plane.length)
+    }
+  }
+
+  func withBytes<Result>(_ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result)
+    rethrows
+    -> Result
+  {
+    let all = unsafe planes.indices.map { index in
+      let (plane, told) = (planes[index], buffer.plane(index))
+      let bytes = unsafe UnsafeRawBufferPointer(
+        start: UnsafeRawPointer(bitPattern: plane.address), count: Int(plane.length))
+      let end = min(Int(told.bytes_used), bytes.count)
+      return unsafe UnsafeRawBufferPointer(rebasing: bytes[min(Int(told.data_offset), end)..<end])
+    }
+    return try unsafe body(all)
+  }
+}
+
+extension glp_v4l2_format {
+  /// A memory plane's part, 0...3.
+  func plane(_ index: Int) -> glp_v4l2_plane_format {
+    switch index {
+    case 0: planes.0
+    case 1: planes.1
+    case 2: planes.2
+    default: planes.3
+    }
+  }
+}
+
+extension glp_v4l2_buffer {
+  /// A memory plane's part, 0...3.
+  func plane(_ index: Int) -> glp_v4l2_buffer_plane {
+    switch index {
+    case 0: planes.0
+    case 1: planes.1
+    case 2: planes.2
+    default: planes.3
+    }
+  }
+}

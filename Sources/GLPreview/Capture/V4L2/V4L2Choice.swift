@@ -1,0 +1,273 @@
+// Which format, size and rate a camera is set to: the cheapest that serves. Decides on what the camera says of itself,
+// and touches nothing.
+internal import PreviewCore
+
+/// What a camera is to be set to.
+struct V4L2Choice: Sendable, Hashable {
+  let fourCC: FourCC
+  let isEmulated: Bool
+  let size: Size
+  /// Nil leaves it to the camera.
+  let interval: CameraFrameIntervals.Interval?
+
+  /// What is wanted where nobody says: the largest size up to this, at so many pictures a second at least.
+  static let usualSize = Size(width: 1920, height: 1080)
+  static let usualRate = 15.0
+  /// More pictures a second than this are not asked for unless they are wanted.
+  private static let usualMostRate = 30.0
+
+  /// Colour first: a camera's grey format gives away what it has.
+  private enum Tier: Int { case samples, jpeg, grey, emulated }
+
+  private struct Candidate {
+    let choice: V4L2Choice
+    let tier: Tier
+    let bytes: Int
+    let hasAlpha: Bool
+    var rate: Double? { choice.interval?.framesPerSecond }
+  }
+
+  /// The cheapest of `formats` that serves `demand`, or is what `wishes` say.
+  ///
+  /// Formats are ranked: samples that the GPU reads as they are, JPEGs, grey, what libv4lconvert makes. A dearer kind is
+  /// taken only where a cheaper one does not come as large, or as often, as is wanted. Then the smallest size that is
+  /// large enough, then the fewest bytes, then the camera's order. Without a wanted size it is the largest up to
+  /// 1920x1080 that comes 15 times a second (or as often as is wanted).
+  ///
+  /// - Throws: `V4L2Refusal` that names what there is.
+  init(_ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand) throws(V4L2Refusal) {
+    let formats = try Self.formats(formats, named: wishes.format)
+    let wantedRate = wishes.framesPerSecond ?? demand.framesPerSecond
+    let wantedSize = wishes.size ?? demand.minimumSize
+    var candidates: [Candidate] = []
+    for format in formats {
+      for sizes in format.sizes {
+        for size in Self.sizes(sizes, wanted: wantedSize) where wishes.size == nil || size == wishes.size {
+          candidates.append(Self.candidate(format, size, sizes.intervals, rate: wantedRate))
+        }
+      }
+    }
+    if candidates.isEmpty, let size = wishes.size { throw V4L2Refusal.size(size, formats) }
+    if let rate = wishes.framesPerSecond {
+      let exact = candidates.filter { $0.rate.map { abs($0 - rate) <= rate / 100 } ?? true }
+      guard !exact.isEmpty else { throw V4L2Refusal.rate(rate, formats, size: wishes.size) }
+      candidates = exact
+    }
+    guard let best = Self.best(candidates, size: wantedSize, rate: wantedRate) else {
+      throw V4L2Refusal("says of no format how large its pictures are")
+    }
+    self = best.choice
+  }
+
+  private init(
+    _ fourCC: FourCC, isEmulated: Bool, size: Size, interval: CameraFrameIntervals.Interval?
+  ) {
+    self.fourCC = fourCC
+    self.isEmulated = isEmulated
+    self.size = size
+    self.interval = interval
+  }
+
+  // MARK: What there is
+
+  private static func formats(_ formats: [CameraFormat], named name: String?) throws(V4L2Refusal)
+    -> [CameraFormat]
+  {
+    let readable = formats.filter(\.isReadable)
+    guard let name else {
+      guard !readable.isEmpty else { throw V4L2Refusal.unreadable(formats) }
+      return readable
+    }
+    let folded = name.lowercased()
+    let named = formats.filter { format in
+      format.fourCC.lowercased() == folded || format.reading?.isCalled(folded) == true
+    }
+    guard !named.isEmpty else { throw V4L2Refusal.format(name, readable) }
+    let usable = named.filter(\.isReadable)
+    guard !usable.isEmpty else { throw V4L2Refusal.unreadable(name, readable) }
+    return usable
+  }
+
+  /// Those of a range that come into question: there may be thousands.
+  private static func sizes(_ sizes: CameraFrameSizes, wanted: Size?) -> [Size] {
+    guard sizes.minimum != sizes.maximum else { return [sizes.minimum] }
+    func side(_ wanted: Int, _ minimum: Int, _ maximum: Int, _ step: Int, roundsUp: Bool) -> Int {
+      let step = max(step, 1)
+      let wanted = min(max(wanted, minimum), maximum)
+      let steps = (wanted - minimum + (roundsUp ? step - 1 : 0)) / step
+      let side = minimum + steps * step
+      return side <= maximum ? side : maximum
+    }
+    func size(_ wanted: Size, roundsUp: Bool) -> Size {
+      Size(
+        width: side(
+          wanted.width, sizes.minimum.width, sizes.maximum.width, sizes.step.width, roundsUp: roundsUp),
+        height: side(
+          wanted.height, sizes.minimum.height, sizes.maximum.height, sizes.step.height, roundsUp: roundsUp))
+    }
+    return [wanted.map { size($0, roundsUp: true) } ?? size(usualSize, roundsUp: false)]
+  }
+
+  private static func candidate(
+    _ format: CameraFormat, _ size: Size, _ intervals: [CameraFrameIntervals], rate: Double?
+  ) -> Candidate {
+    var tier = Tier.jpeg
+    var bytes = size.pixelCount / 4
+    var hasAlpha = false
+    if case .samples(let samples) = format.reading {
+      tier = samples.format == .grey ? .grey : .samples
+      bytes = size.pixelCount * (format.reading?.bytesPerThousandPixels ?? 0)
+      if case .rgb(_, _, _, .some) = samples.format.model { hasAlpha = !samples.isOpaque }
+    }
+    if format.isEmulated { tier = .emulated }
+    return Candidate(
+      choice: V4L2Choice(
+        format.code, isEmulated: format.isEmulated, size: size, interval: interval(intervals, rate: rate)),
+      tier: tier, bytes: bytes, hasAlpha: hasAlpha)
+  }
+
+  /// The slowest that is fast enough, else the fastest there is.
+  static func interval(_ intervals: [CameraFrameIntervals], rate: Double?)
+    -> CameraFrameIntervals.Interval?
+  {
+    let wanted = rate ?? usualMostRate
+    let choices = intervals.map { range in
+      guard range.shortest != range.longest, range.shortest.framesPerSecond > wanted else {
+        return range.shortest
+      }
+      guard range.longest.framesPerSecond < wanted else { return range.longest }
+      return CameraFrameIntervals.Interval(numerator: 1000, denominator: Int((wanted * 1000).rounded()))
+    }.filter { $0.numerator > 0 && $0.denominator > 0 }.sorted { $0.framesPerSecond < $1.framesPerSecond }
+    // A little below is as good: 29.97 for 30.
+    let enough = choices.first { $0.framesPerSecond >= wanted * 0.99 }
+    guard rate == nil else { return enough ?? choices.last }
+    return choices.last { $0.framesPerSecond <= wanted * 1.01 } ?? choices.first
+  }
+
+  // MARK: Which
+
+  private static func best(_ candidates: [Candidate], size: Size?, rate: Double?) -> Candidate? {
+    let rate = rate ?? usualRate
+    func isFast(_ candidate: Candidate) -> Bool { candidate.rate.map { $0 >= rate * 0.99 } ?? true }
+    let isLarge: (Candidate) -> Bool =
+      if let size {
+        { $0.choice.size.width >= size.width && $0.choice.size.height >= size.height }
+      } else {
+        { $0.choice.size.width <= usualSize.width && $0.choice.size.height <= usualSize.height }
+      }
+    let fit = candidates.filter(isLarge)
+    let both = fit.filter(isFast)
+    if !both.isEmpty {
+      return size == nil ? cheapest(largest(both)) : cheapestKind(both)
+    }
+    // Size before rate: pictures that are too small show too little, however often they come.
+    if !fit.isEmpty { return cheapest(fastest(size == nil ? fit : smallest(fit))) }
+    return cheapest(size == nil ? smallest(candidates) : fastest(largest(candidates)))
+  }
+
+  private static func largest(_ candidates: [Candidate]) -> [Candidate] {
+    let most = candidates.map(\.choice.size.pixelCount).max()
+    return candidates.filter { $0.choice.size.pixelCount == most }
+  }
+
+  private static func smallest(_ candidates: [Candidate]) -> [Candidate] {
+    let least = candidates.map(\.choice.size.pixelCount).min()
+    return candidates.filter { $0.choice.size.pixelCount == least }
+  }
+
+  private static func fastest(_ candidates: [Candidate]) -> [Candidate] {
+    let most = candidates.compactMap(\.rate).max()
+    return candidates.filter { $0.rate == nil || $0.rate == most }
+  }
+
+  /// Among those of one size.
+  private static func cheapest(_ candidates: [Candidate]) -> Candidate? {
+    candidates.min { cost($0) < cost($1) }
+  }
+
+  /// The cheapest kind that there is, in its smallest size.
+  private static func cheapestKind(_ candidates: [Candidate]) -> Candidate? {
+    let kind = candidates.map(\.tier.rawValue).min()
+    return cheapest(smallest(candidates.filter { $0.tier.rawValue == kind }))
+  }
+
+  /// `min` takes the first of equals: the camera's order.
+  private static func cost(_ candidate: Candidate) -> (Int, Int, Int) {
+    (candidate.tier.rawValue, candidate.hasAlpha ? 1 : 0, candidate.bytes)
+  }
+}
+
+/// What a camera can't do, and what it can instead.
+struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+
+  static func format(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
+    V4L2Refusal("has no format '\(name)': there are \(list(formats.map(\.fourCC)))")
+  }
+
+  static func unreadable(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
+    V4L2Refusal(
+      "format '\(name)' is not read" + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
+  }
+
+  static func unreadable(_ formats: [CameraFormat]) -> V4L2Refusal {
+    guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or its signal there?") }
+    return V4L2Refusal(
+      "none of its formats is read, nor made readable by libv4lconvert: \(list(formats.map(\.fourCC)))")
+  }
+
+  static func size(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
+    let sizes = formats.flatMap(\.sizes).map(\.description)
+    return V4L2Refusal("gives no \(size)\(named(formats)): there are \(list(sizes))")
+  }
+
+  static func rate(_ rate: Double, _ formats: [CameraFormat], size: Size?) -> V4L2Refusal {
+    let intervals = formats.flatMap(\.sizes).filter { size == nil || $0.contains(size) }
+      .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
+    let rate = CameraFrameIntervals.number(rate)
+    return V4L2Refusal(
+      "gives no \(rate) frames a second\(size.map { " at \($0)" } ?? "")\(named(formats)): there are "
+        + list(intervals.map(\.description)))
+  }
+
+  private static func named(_ formats: [CameraFormat]) -> String {
+    formats.count == 1 ? " in \(formats[0].fourCC)" : ""
+  }
+
+  /// Each once, in order.
+  private static func list(_ words: [String]) -> String {
+    var seen: Set<String> = []
+    return words.filter { seen.insert($0).inserted }.joined(separator: ", ")
+  }
+}
+
+extension CameraFrameSizes: CustomStringConvertible {
+  /// `640x480`, or `32x32...1920x1080 in steps of 16x2`.
+  public var description: String {
+    guard minimum != maximum else { return "\(minimum)" }
+    let steps = step.width > 1 || step.height > 1 ? " in steps of \(step)" : ""
+    return "\(minimum)...\(maximum)\(steps)"
+  }
+
+  fileprivate func contains(_ size: Size?) -> Bool {
+    guard let size else { return true }
+    return (minimum.width...max(maximum.width, minimum.width)).contains(size.width)
+      && (minimum.height...max(maximum.height, minimum.height)).contains(size.height)
+  }
+}
+
+extension CameraFrameIntervals: CustomStringConvertible {
+  /// Pictures a second: `30`, `12.5`, `1...60`.
+  public var description: String {
+    let most = Self.number(shortest.framesPerSecond)
+    return shortest == longest ? most : "\(Self.number(longest.framesPerSecond))...\(most)"
+  }
+
+  /// To a hundredth.
+  static func number(_ value: Double) -> String {
+    let rounded = (value * 100).rounded() / 100
+    return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
+  }
+}

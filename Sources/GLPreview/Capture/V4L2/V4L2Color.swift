@@ -1,0 +1,57 @@
+// What a driver says of its colours, in our terms: V4L2's defaults as its headers map them (videodev2.h, V4L2_MAP_*).
+internal import PreviewCore
+
+/// A driver's colour description, in V4L2's numbers; 0 is the default everywhere.
+struct V4L2Color: Sendable, Hashable {
+  /// `enum v4l2_colorspace`
+  var colorspace: UInt32 = 0
+  /// `enum v4l2_ycbcr_encoding`
+  var encoding: UInt32 = 0
+  /// `enum v4l2_quantization`
+  var quantization: UInt32 = 0
+
+  // enum v4l2_colorspace
+  private static let smpte240M: UInt32 = 2
+  private static let rec709: UInt32 = 3
+  private static let jpeg: UInt32 = 7
+  private static let bt2020: UInt32 = 10
+  private static let dciP3: UInt32 = 12
+
+  /// What pictures of `size` mean; `isRGB` says that they are R'G'B'.
+  ///
+  /// Primaries and transfer function are taken as they are: pictures are not mapped from one to another. Of
+  /// constant-luminance BT.2020 the matrix is taken as if luminance were not constant. Chroma sits left.
+  func description(_ size: Size, isRGB: Bool) -> ColorDescription {
+    ColorDescription(
+      guessedFor: size, matrix: matrix, range: isFullRange(isRGB: isRGB) ? .full : .limited, siting: .left)
+  }
+
+  /// Whether black and white are 0 and 255.
+  func isFullRange(isRGB: Bool) -> Bool {
+    // xvYCC has one meaning of its codes only (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
+    if !isRGB, encoding == 3 || encoding == 4 { return false }
+    return switch quantization {
+    case 1: true
+    case 2: false
+    default: isRGB || colorspace == Self.jpeg
+    }
+  }
+
+  /// Nil where the driver says nothing at all.
+  private var matrix: ColorMatrix? {
+    switch encoding {
+    case 1, 3, 5: .bt601
+    case 2, 4: .bt709
+    case 6, 7: .bt2020
+    case 8: .smpte240m
+    default:
+      switch colorspace {
+      case 0: nil
+      case Self.rec709, Self.dciP3: .bt709
+      case Self.bt2020: .bt2020
+      case Self.smpte240M: .smpte240m
+      default: .bt601
+      }
+    }
+  }
+}

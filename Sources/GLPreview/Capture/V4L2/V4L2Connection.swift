@@ -1,0 +1,228 @@
+// One connection to a camera: opened, set up, streaming, until it is closed or the camera is gone.
+internal import CV4L2
+internal import Glibc
+internal import PreviewCore
+
+/// A camera that streams. On a thread of its own: drivers block.
+actor V4L2Connection: CaptureConnection {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let name: String
+  private let wishes: V4L2Wishes
+  private let options: SourceOptions
+  private let memory: FramePool
+
+  private var node: V4L2Node?
+  private var stream: V4L2Stream?
+  /// The driver's number of the next picture; nil before the first.
+  private var nextSequence: UInt32?
+  /// Pictures that are missing before the next.
+  private var skipped = 0
+
+  private(set) var mode = CaptureMode(format: "", transport: "mmap")
+
+  init(name: String, _ wishes: V4L2Wishes, _ options: SourceOptions, _ memory: FramePool) {
+    queue = ReadingQueue(named: name)
+    self.name = name
+    self.wishes = wishes
+    self.options = options
+    self.memory = memory
+  }
+
+  // MARK: Opening
+
+  /// Opens what is at `path`, or the camera that is known from before wherever it is now, and starts it; which it is,
+  /// where /sys tells.
+  func open(_ path: String, knownAs identity: V4L2Identity?) throws -> V4L2Identity? {
+    var path = path
+    if let identity {
+      guard let found = V4L2Nodes.find(identity, at: path) else {
+        throw SourceError(.unavailable, path: name, reason: "was unplugged")
+      }
+      path = found
+    }
+    do {
+      try start(path)
+    } catch {
+      stop()
+      node = nil
+      throw explained(error, path, wasOpen: identity != nil)
+    }
+    return V4L2Identity(of: path)
+  }
+
+  private func start(_ path: String) throws {
+    let node = try openNode(path)
+    self.node = node
+    try node.set(options.controls)
+    _ = glp_v4l2_subscribe(node.descriptor)
+    try startStream(node)
+  }
+
+  /// The device as it is, or through libv4lconvert where nothing else gives readable pictures, or the user says so.
+  private func openNode(_ path: String) throws -> V4L2Node {
+    let node = try V4L2Node(opening: path)
+    try Task.checkCancellation()
+    guard node.capability.captures else {
+      throw V4L2Refusal("is no camera: \(node.capability.otherwise); \(V4L2Obstacle.others())")
+    }
+    guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
+    let formats = node.formats { _ in false }
+    let readable = formats.filter(\.isReadable)
+    let isWished = wishes.format.map { wish in
+      readable.contains {
+        $0.fourCC.lowercased() == wish.lowercased() || $0.reading?.isCalled(wish.lowercased()) == true
+      }
+    }
+    guard isWished ?? !readable.isEmpty else {
+      // Where that fails too, the device's own formats are what to tell of.
+      if !formats.isEmpty, let converting = try? V4L2Node(opening: path, converts: true),
+        converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
+      {
+        return converting
+      }
+      return node
+    }
+    return node
+  }
+
+  private func startStream(_ node: V4L2Node) throws {
+    try signal(node)
+    let formats = node.formats { V4L2Reading($0) != nil }
+    try Task.checkCancellation()
+    let choice = try V4L2Choice(formats, wishes, options.demand)
+    let format = try node.set(choice)
+    try Task.checkCancellation()
+    let interval = try choice.interval.map { try node.set($0) } ?? node.interval()
+    let stream = try V4L2Stream(
+      node, format, isEmulated: choice.isEmulated, maximumPixels: options.maximumPixels)
+    self.stream = stream
+    mode = CaptureMode(
+      format: stream.fourCC.description, size: stream.size, framesPerSecond: interval?.framesPerSecond,
+      transport: choice.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
+    nextSequence = nil
+  }
+
+  /// Where a cable brings the picture, its timings are those of the signal.
+  private func signal(_ node: V4L2Node) throws {
+    switch glp_v4l2_follow_signal(node.descriptor) {
+    case 0: break
+    case ENOLINK: throw SourceError(.unavailable, path: name, reason: "has no signal")
+    case ENOLCK, ERANGE:
+      throw SourceError(.unavailable, path: name, reason: "has a signal that it can't lock to")
+    case let code: throw V4L2Error(activity: "looking for a signal", code: code)
+    }
+  }
+
+  // MARK: Pictures
+
+  func next() async throws -> Capture? {
+    guard let node else { throw SourceError(.unavailable, path: name, reason: "is closed") }
+    while true {
+      try Task.checkCancellation()
+      do {
+        switch try waitForDevice(node) {
+        case .nothing: continue
+        case .ended: return nil
+        case .changed: try restart(node)
+        case .ready(let isFaulty):
+          if let capture = try take(node, isFaulty: isFaulty) { return capture }
+        }
+      } catch let error as DamagedCapture {
+        throw error
+      } catch {
+        throw explained(error, node.path, wasOpen: true)
+      }
+    }
+  }
+
+  private enum Readiness {
+    case nothing
+    case changed
+    case ended
+    case ready(isFaulty: Bool)
+  }
+
+  /// A tenth of a second at most.
+  private func waitForDevice(_ node: V4L2Node) throws -> Readiness {
+    var waiting = pollfd(fd: node.descriptor, events: Int16(POLLIN | POLLPRI), revents: 0)
+    let count = unsafe poll(&waiting, 1, 100)
+    guard count > 0 else {
+      if count < 0, errno != EINTR { throw V4L2Error(activity: "waiting for a picture", code: errno) }
+      return .nothing
+    }
+    if Int32(waiting.revents) & POLLPRI != 0 {
+      var (hasChanged, hasEnded) = (false, false)
+      try V4L2Error.check(
+        unsafe glp_v4l2_take_events(node.descriptor, &hasChanged, &hasEnded), "taking an event")
+      if hasChanged { return .changed }
+      if hasEnded { return .ended }
+    }
+    let isFaulty = Int32(waiting.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+    return isFaulty || Int32(waiting.revents) & POLLIN != 0 ? .ready(isFaulty: isFaulty) : .nothing
+  }
+
+  /// The source is another now: the stream is made anew for it.
+  private func restart(_ node: V4L2Node) throws {
+    stop()
+    node.releaseBuffers()
+    try startStream(node)
+  }
+
+  /// Takes a picture where there is one.
+  private func take(_ node: V4L2Node, isFaulty: Bool) throws -> Capture? {
+    guard let stream else { return nil }
+    let buffer: glp_v4l2_buffer?
+    do throws(V4L2Error) {
+      buffer = try stream.buffers.dequeue()
+    } catch {
+      // The last buffer before a change has gone by (V4L2 documentation, "Dynamic Resolution Change").
+      guard error.code == EPIPE else { throw error }
+      try restart(node)
+      return nil
+    }
+    guard let buffer else {
+      // Unplugged devices answer polls, and nothing else.
+      if isFaulty {
+        _ = try V4L2Capability(of: node.descriptor)
+        throw V4L2Error(activity: "streaming", code: EIO)
+      }
+      return nil
+    }
+    count(buffer.sequence)
+    let capture = try stream.capture(buffer, skipped: skipped, options, memory)
+    skipped = 0
+    return capture
+  }
+
+  /// Counts what is missing before picture `sequence`.
+  private func count(_ sequence: UInt32) {
+    if let nextSequence {
+      let gap = sequence &- nextSequence
+      // Drivers that start again, or never count, have lost nothing that anybody could tell.
+      if gap < 10_000 { skipped += Int(gap) }
+    }
+    nextSequence = sequence &+ 1
+  }
+
+  // MARK: Closing
+
+  func close() {
+    stop()
+    node = nil
+  }
+
+  private func stop() {
+    stream?.buffers.stop()
+    // Before the node: libv4l2 wants its own buffers unmapped first.
+    stream = nil
+  }
+
+  private func explained(_ error: any Error, _ path: String, wasOpen: Bool) -> any Error {
+    switch error {
+    case let error as V4L2Error: V4L2Obstacle.explain(error, path: path, name: name, wasOpen: wasOpen)
+    case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
+    default: error
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// Which camera a node is, whatever its number: what the kernel says of it in /sys, without opening it.
+internal import Glibc
+
+/// What tells a camera from others, and stays when it is unplugged and plugged again.
+struct V4L2Identity: Sendable, Hashable {
+  /// What the driver calls the node: `HD Pro Webcam C920`, `vivid-000-vid-cap`.
+  let name: String
+  /// Which of the nodes of its device it is: cameras have others for metadata.
+  let index: String
+  /// The device in /sys: its place on its bus.
+  let place: String
+  /// Vendor, product and serial number of a USB device; empty where there is none.
+  let product: String
+  let serial: String
+
+  /// Nil where /sys does not know the node.
+  init?(of node: String) {
+    guard let path = SystemFiles.resolved(node), let name = path.split(separator: "/").last else {
+      return nil
+    }
+    let folder = "/sys/class/video4linux/\(name)"
+    guard let title = SystemFiles.line("\(folder)/name"), let place = SystemFiles.resolved("\(folder)/device")
+    else { return nil }
+    self.name = title
+    self.place = place
+    index = SystemFiles.line("\(folder)/index") ?? ""
+    // A USB camera's node belongs to an interface; what it belongs to has the numbers.
+    let device = place + "/.."
+    let numbers = ["idVendor", "idProduct"].compactMap { SystemFiles.line("\(device)/\($0)") }
+    product = numbers.count == 2 ? numbers.joined(separator: ":") : ""
+    serial = numbers.count == 2 ? SystemFiles.line("\(device)/serial") ?? "" : ""
+  }
+
+  /// For tests.
+  init(name: String, index: String, place: String, product: String = "", serial: String = "") {
+    self.name = name
+    self.index = index
+    self.place = place
+    self.product = product
+    self.serial = serial
+  }
+
+  /// How sure it is that `other` is the same camera; 0 where it is another.
+  ///
+  /// The same place may hold another camera by now, and a camera may come back at another place: there only a serial
+  /// number proves it, or that there is no other of its kind (which the search sees to).
+  func likeness(to other: V4L2Identity) -> Int {
+    guard index == other.index, product == other.product, serial == other.serial else { return 0 }
+    if place == other.place { return name == other.name || !product.isEmpty ? 3 : 0 }
+    if !product.isEmpty { return serial.isEmpty ? 1 : 2 }
+    return 0
+  }
+}
+
+/// The nodes that there are.
+enum V4L2Nodes {
+  /// `/dev/video0`, `/dev/video1`, ...: by their numbers.
+  static func all() -> [String] {
+    SystemFiles.names(in: "/dev").compactMap { name in
+      name.hasPrefix("video") ? Int(name.dropFirst("video".count)) : nil
+    }.sorted().map { "/dev/video\($0)" }
+  }
+
+  /// The node that `identity` has now: `path` where it still is that camera.
+  static func find(_ identity: V4L2Identity, at path: String) -> String? {
+    if let there = V4L2Identity(of: path), there.likeness(to: identity) == 3 { return path }
+    let others = all().compactMap { node in
+      V4L2Identity(of: node).map { (node: node, likeness: $0.likeness(to: identity)) }
+    }
+    return choose(others)
+  }
+
+  /// The likest; of those that are alike by their kind alone there must be only one.
+  static func choose(_ nodes: [(node: String, likeness: Int)]) -> String? {
+    guard let most = nodes.map(\.likeness).max(), most > 0 else { return nil }
+    let likest = nodes.filter { $0.likeness == most }
+    return most == 1 && likest.count > 1 ? nil : likest.first?.node
+  }
+
+  /// The link by which udev knows a node whatever its number: by its name, else by its place.
+  static func stablePath(of node: String) -> String? {
+    guard let path = SystemFiles.resolved(node) else { return nil }
+    for folder in ["/dev/v4l/by-id", "/dev/v4l/by-path"] {
+      for name in SystemFiles.names(in: folder) where SystemFiles.resolved("\(folder)/\(name)") == path {
+        return "\(folder)/\(name)"
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,55 @@
+// A camera's name as it is typed: a path, and what is wanted of it.
+internal import PreviewCore
+
+/// `/dev/video0[,format=YUYV][,size=1280x720][,fps=30]`, `/dev/v4l/by-id/...`
+struct V4L2Locator: Sendable, Hashable {
+  /// The device's file.
+  let path: String
+  let wishes: V4L2Wishes
+
+  /// Touches nothing.
+  init(_ text: String) throws(SourceError) {
+    // Links of udev's may have commas in their names: keys begin behind the last part that is none.
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    let first = parts.dropFirst().firstIndex { $0.contains("=") || $0.isEmpty } ?? parts.count
+    path = parts[..<first].joined(separator: ",")
+    var wishes = V4L2Wishes()
+    func bad(_ reason: String) -> SourceError { SourceError(.badRequest, path: text, reason: reason) }
+    for part in parts[first...] {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard pair.count == 2 else { throw bad("'\(part)' is not KEY=VALUE: format, size or fps") }
+      let (key, value) = (pair[0].lowercased(), String(pair[1]))
+      switch key {
+      case "format":
+        guard !value.isEmpty else { throw bad("format= needs a name: YUYV, NV12, MJPG, ...") }
+        wishes.format = value
+      case "size":
+        guard let size = Self.size(value) else { throw bad("size=\(value) is not WIDTHxHEIGHT") }
+        wishes.size = size
+      case "fps":
+        guard let rate = Double(value), FrameRate(rate) != nil else {
+          throw bad("fps=\(value) is not a number within 0.001...1000")
+        }
+        wishes.framesPerSecond = rate
+      default: throw bad("a camera has no '\(pair[0])': there are format, size and fps")
+      }
+    }
+    self.wishes = wishes
+  }
+
+  private static func size(_ text: String) -> Size? {
+    let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    guard sides.count == 2, let width = sides[0], let height = sides[1], (1...65535).contains(width),
+      (1...65535).contains(height)
+    else { return nil }
+    return Size(width: width, height: height)
+  }
+}
+
+/// What the user wants and nothing else; nil leaves it open.
+struct V4L2Wishes: Sendable, Hashable {
+  /// A FourCC, or one of our names.
+  var format: String?
+  var size: Size?
+  var framesPerSecond: Double?
+}

@@ -1,0 +1,197 @@
+// An open device file, and what it says of itself.
+internal import CV4L2
+internal import Glibc
+internal import PreviewCore
+
+/// A device's node while it is open. Its calls may block for as long as a driver likes: not for Swift's pool.
+final class V4L2Node: Sendable {
+  let path: String
+  let descriptor: CInt
+  let capability: V4L2Capability
+  /// The multi-planar API is spoken to it.
+  let isMultiplanar: Bool
+
+  /// Opens `path` and attaches it to libv4l2. Where `converts` is asked for, in the single-planar API: libv4l2 has it of
+  /// every camera that is worth it.
+  init(opening path: String, converts: Bool = false) throws(V4L2Error) {
+    let descriptor = unsafe glp_v4l2_open(path)
+    guard descriptor >= 0 else { throw V4L2Error(activity: "opening it", code: -descriptor) }
+    do throws(V4L2Error) {
+      capability = try V4L2Capability(of: descriptor)
+    } catch {
+      glp_v4l2_close(descriptor)
+      throw error
+    }
+    self.path = path
+    self.descriptor = descriptor
+    isMultiplanar = capability.isMultiplanar && !converts
+    // Beyond libv4l2's sixteen devices, and of what it does not like, calls go to the kernel as they are.
+    if capability.captures { _ = glp_v4l2_attach(descriptor, converts) }
+  }
+
+  deinit { glp_v4l2_close(descriptor) }
+
+  /// Lets the driver forget its buffers, so that another format can be set; who has them mapped keeps them.
+  func releaseBuffers() {
+    var none: UInt32 = 0
+    _ = unsafe glp_v4l2_request_buffers(descriptor, isMultiplanar, &none)
+  }
+
+  // MARK: Formats
+
+  /// What it offers, with sizes and rates.
+  ///
+  /// - Parameter wanted: says of a format whether its sizes matter: asking takes a call for each size and rate.
+  func formats(where wanted: (FourCC) -> Bool = { _ in true }) -> [CameraFormat] {
+    var formats: [CameraFormat] = []
+    var offer = glp_v4l2_offer()
+    // A bound for drivers that never end.
+    for index in 0..<UInt32(256) {
+      guard unsafe glp_v4l2_offer_at(descriptor, isMultiplanar, index, &offer) == 0 else { break }
+      let code = FourCC(code: offer.fourcc)
+      formats.append(
+        CameraFormat(
+          code, description: String(tuple: offer.description), isEmulated: offer.is_emulated,
+          sizes: wanted(code) ? sizes(code) : []))
+    }
+    return formats
+  }
+
+  private func sizes(_ code: FourCC) -> [CameraFrameSizes] {
+    var all: [CameraFrameSizes] = []
+    var sizes = glp_v4l2_sizes()
+    for index in 0..<UInt32(256) {
+      guard unsafe glp_v4l2_sizes_at(descriptor, code.code, index, &sizes) == 0 else { break }
+      let maximum = Size(width: Int(sizes.greatest_width), height: Int(sizes.greatest_height))
+      guard maximum.width > 0, maximum.height > 0, maximum.width <= 65535, maximum.height <= 65535 else {
+        continue
+      }
+      all.append(
+        CameraFrameSizes(
+          minimum: Size(width: Int(sizes.least_width), height: Int(sizes.least_height)), maximum: maximum,
+          step: Size(width: Int(sizes.width_step), height: Int(sizes.height_step)),
+          intervals: intervals(code, maximum)))
+    }
+    // Drivers of signals (HDMI, TV) have one size and list none.
+    if all.isEmpty, let format = try? format(), format.width > 0, format.height > 0 {
+      var rate: [CameraFrameIntervals] = []
+      if let interval = interval() { rate = [CameraFrameIntervals(shortest: interval, longest: interval)] }
+      all = [
+        CameraFrameSizes(Size(width: Int(format.width), height: Int(format.height)), intervals: rate)
+      ]
+    }
+    return all
+  }
+
+  private func intervals(_ code: FourCC, _ size: Size) -> [CameraFrameIntervals] {
+    var all: [CameraFrameIntervals] = []
+    var intervals = glp_v4l2_intervals()
+    for index in 0..<UInt32(256) {
+      let status = unsafe glp_v4l2_intervals_at(
+        descriptor, code.code, UInt32(size.width), UInt32(size.height), index, &intervals)
+      guard status == 0 else { break }
+      guard intervals.shortest_denominator > 0, intervals.longest_denominator > 0 else { continue }
+      all.append(
+        CameraFrameIntervals(
+          shortest: .init(
+            numerator: Int(intervals.shortest_numerator), denominator: Int(intervals.shortest_denominator)),
+          longest: .init(
+            numerator: Int(intervals.longest_numerator), denominator: Int(intervals.longest_denominator))))
+    }
+    return all.sorted { $0.shortest.framesPerSecond > $1.shortest.framesPerSecond }
+  }
+
+  /// What is set.
+  func format() throws(V4L2Error) -> glp_v4l2_format {
+    var format = glp_v4l2_format()
+    try V4L2Error.check(
+      unsafe glp_v4l2_get_format(descriptor, isMultiplanar, &format), "asking for the format")
+    return format
+  }
+
+  /// Sets format and size; the driver's answer may be another.
+  func set(_ choice: V4L2Choice) throws(V4L2Error) -> glp_v4l2_format {
+    var format = glp_v4l2_format()
+    // Whole frames; drivers that have fields alone say so in their answer.
+    for field in [V4L2Field.none, V4L2Field.interlaced] {
+      format.width = UInt32(choice.size.width)
+      format.height = UInt32(choice.size.height)
+      format.fourcc = choice.fourCC.code
+      format.field = field
+      try V4L2Error.check(
+        unsafe glp_v4l2_set_format(descriptor, isMultiplanar, &format), "setting the format")
+      if V4L2Field.isWhole(format.field) { break }
+    }
+    return format
+  }
+
+  /// Seconds from picture to picture as set; nil where the driver does not say.
+  func interval() -> CameraFrameIntervals.Interval? {
+    var (numerator, denominator): (UInt32, UInt32) = (0, 0)
+    guard
+      unsafe glp_v4l2_get_interval(descriptor, isMultiplanar, &numerator, &denominator) == 0,
+      numerator > 0, denominator > 0
+    else { return nil }
+    return .init(numerator: Int(numerator), denominator: Int(denominator))
+  }
+
+  /// Sets it where the driver can; what it is then.
+  func set(_ interval: CameraFrameIntervals.Interval) throws(V4L2Error) -> CameraFrameIntervals.Interval? {
+    var numerator = UInt32(clamping: interval.numerator)
+    var denominator = UInt32(clamping: interval.denominator)
+    switch unsafe glp_v4l2_set_interval(descriptor, isMultiplanar, &numerator, &denominator) {
+    case 0: break
+    case ENOTTY, EINVAL: return self.interval()
+    case let code: throw V4L2Error(activity: "setting the rate", code: code)
+    }
+    guard numerator > 0, denominator > 0 else { return nil }
+    return .init(numerator: Int(numerator), denominator: Int(denominator))
+  }
+}
+
+/// `enum v4l2_field`, as far as it matters here.
+enum V4L2Field {
+  static let none: UInt32 = 1
+  static let interlaced: UInt32 = 4
+
+  /// Whether a buffer holds rows in their order: all (1, 4, 8, 9), or those of one field as a picture (2, 3).
+  static func isWhole(_ field: UInt32) -> Bool { [0, 1, 2, 3, 4, 8, 9].contains(field) }
+}
+
+/// What a device says of itself.
+struct V4L2Capability: Sendable, Hashable {
+  let driver: String
+  let card: String
+  let bus: String
+  let captures: Bool
+  let isMultiplanar: Bool
+  let streams: Bool
+  /// What it is where it is no camera.
+  let otherwise: String
+
+  init(of descriptor: CInt) throws(V4L2Error) {
+    var answer = glp_v4l2_capability()
+    try V4L2Error.check(unsafe glp_v4l2_query(descriptor, &answer), "asking what it is")
+    driver = String(tuple: answer.driver)
+    card = String(tuple: answer.card)
+    bus = String(tuple: answer.bus_info)
+    captures = answer.captures && !answer.is_memory_to_memory
+    isMultiplanar = answer.is_multiplanar
+    streams = answer.streams
+    otherwise =
+      answer.is_memory_to_memory
+      ? "it converts pictures, and has none of its own"
+      : answer.captures_metadata
+        ? "it gives a camera's metadata, not its pictures"
+        : answer.outputs ? "it shows pictures" : "it gives no pictures"
+  }
+}
+
+extension String {
+  /// A C array of characters, up to its end or to a zero.
+  init<Characters>(tuple characters: Characters) {
+    self = unsafe withUnsafeBytes(of: characters) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// Why a camera can't be had, as far as this machine tells: who has it, whose it is, and what else there is.
+internal import Glibc
+
+enum V4L2Obstacle {
+  /// What `error` at `path` comes to for the user. `wasOpen` says that pictures came from there before.
+  static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
+    switch error.code {
+    case ENOENT, ENOTDIR:
+      wasOpen
+        ? SourceError(.unavailable, path: name, reason: "was unplugged")
+        : SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
+    case ENODEV, ENXIO:
+      // A node without its device may be left over, or hidden from a container.
+      wasOpen
+        ? SourceError(.unavailable, path: name, reason: "was unplugged")
+        : SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
+    case EACCES, EPERM: SourceError(.unreadable, path: name, reason: permission(path, code: error.code))
+    case EBUSY: SourceError(.unavailable, path: name, reason: "is in use by \(holders(of: path))")
+    case _ where error.activity == "asking what it is":
+      SourceError(.badRequest, path: name, reason: "is no camera; " + others())
+    default: SourceError(.unavailable, path: name, reason: error.description)
+    }
+  }
+
+  /// `there are /dev/video0 (HD Webcam) and ...`
+  static func others() -> String {
+    let cameras = V4L2Nodes.all().compactMap { node in
+      V4L2Identity(of: node).map { identity in "\(node) (\(identity.name))" } ?? node
+    }
+    return cameras.isEmpty ? "this machine has none" : "there are \(cameras.joined(separator: ", "))"
+  }
+
+  /// Whose the node is, and what lets a user at it.
+  private static func permission(_ path: String, code: CInt) -> String {
+    guard code == EACCES, let status = SystemFiles.status(path) else {
+      return "may not be opened here: a container needs --device \(path)"
+    }
+    // Where udev has not given it to a group, it is the one that udev would give it to.
+    let group = status.st_gid == 0 ? nil : name(ofGroup: status.st_gid)
+    return "no permission to open it: your user must be in the group '\(group ?? "video")'"
+  }
+
+  private static func name(ofGroup id: gid_t) -> String? {
+    var buffer = [CChar](repeating: 0, count: 16384)
+    var entry = unsafe group()
+    var result: UnsafeMutablePointer<group>?
+    guard unsafe getgrgid_r(id, &entry, &buffer, buffer.count, &result) == 0, unsafe result != nil else {
+      return nil
+    }
+    return unsafe String(cString: entry.gr_name)
+  }
+
+  /// `'ustreamer' (process 123)`: those that have the device open, as far as /proc shows them.
+  static func holders(of path: String) -> String {
+    let found = processes(holding: path)
+    let others = found.filter { $0 != getpid() }
+    guard !others.isEmpty else { return found.isEmpty ? "another process" : "this process itself" }
+    return others.map { process in
+      "'\(SystemFiles.line("/proc/\(process)/comm") ?? "?")' (process \(process))"
+    }.joined(separator: ", ")
+  }
+
+  private static func processes(holding path: String) -> [pid_t] {
+    guard let device = SystemFiles.status(path)?.st_rdev else { return [] }
+    return SystemFiles.names(in: "/proc").compactMap { pid_t($0) }.filter { process in
+      let folder = "/proc/\(process)/fd"
+      return SystemFiles.names(in: folder).contains { name in
+        guard let status = SystemFiles.status("\(folder)/\(name)") else { return false }
+        return status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == device
+      }
+    }.sorted()
+  }
+}

@@ -1,0 +1,107 @@
+// What a camera is set to, and how its buffers become captures.
+internal import CV4L2
+internal import PreviewCore
+
+/// A stream of pictures of one format and size.
+struct V4L2Stream: Sendable {
+  let fourCC: FourCC
+  let size: Size
+  let buffers: V4L2Buffers
+  private let content: Content
+  /// Whether buffers must not be lent: those that libv4l2 makes go with the device.
+  private let isEmulated: Bool
+
+  private enum Content: Sendable {
+    case samples(V4L2Layout, FrameFormat, expands: Bool)
+    case jpeg
+  }
+
+  /// Starts what is set: `format` is the driver's answer.
+  init(_ node: V4L2Node, _ format: glp_v4l2_format, isEmulated: Bool, maximumPixels: Int) throws {
+    fourCC = FourCC(code: format.fourcc)
+    size = Size(width: Int(format.width), height: Int(format.height))
+    self.isEmulated = isEmulated
+    guard let reading = V4L2Reading(fourCC) else {
+      throw V4L2Refusal("insists on \(fourCC), which is not read")
+    }
+    guard V4L2Field.isWhole(format.field) else {
+      throw V4L2Refusal("gives its two fields one behind the other, which is not read")
+    }
+    if let refusal = size.refusal(maximumPixels: maximumPixels) { throw V4L2Refusal(refusal) }
+    switch reading {
+    case .jpeg: content = .jpeg
+    case .samples(let samples):
+      let strides = (0..<Int(format.plane_count)).map { Int(format.plane($0).bytes_per_line) }
+      guard let layout = V4L2Layout(samples, size, bytesPerLine: strides) else {
+        throw V4L2Refusal("gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not read")
+      }
+      let color = V4L2Color(
+        colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)
+      let isRGB = samples.format.isRGB
+      content = .samples(
+        layout, FrameFormat(samples.format, size, color: color.description(size, isRGB: isRGB)),
+        expands: isRGB && !color.isFullRange(isRGB: true))
+    }
+    buffers = try V4L2Buffers(node, format)
+  }
+
+  /// A filled buffer as a capture; gives it back at once, or when the capture is let go.
+  ///
+  /// - Throws: `DamagedCapture`.
+  func capture(_ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool) throws
+    -> Capture
+  {
+    var isLent = false
+    defer { if !isLent { buffers.queue(buffer.index) } }
+    if buffer.has_error { throw DamagedCapture("the driver says that the picture is damaged") }
+    let time = buffer.time
+    switch content {
+    case .jpeg:
+      let bytes = unsafe buffers.withBytes(buffer) { unsafe Array($0[0]) }
+      guard bytes.starts(with: [0xFF, 0xD8]) else {
+        throw DamagedCapture("a buffer of \(bytes.count) bytes does not begin as a JPEG does")
+      }
+      return Capture(jpeg: bytes, timestamp: time, skipped: skipped, options, memory: memory)
+    case .samples(let layout, let format, let expands):
+      let counts = unsafe buffers.withBytes(buffer) { unsafe $0.map(\.count) }
+      guard zip(counts, layout.neededByteCounts).allSatisfy({ $0 >= $1 }) else {
+        throw DamagedCapture(
+          "a buffer of \(counts.reduce(0, +)) bytes where \(layout.neededByteCounts.reduce(0, +)) make a picture"
+        )
+      }
+      guard !isEmulated, let lease = buffers.lend(buffer) else {
+        let frame = try unsafe buffers.withBytes(buffer) { sources in
+          try unsafe layout.frame(format, sources, expands: expands, memory)
+        }
+        return Capture(frame.with(timestamp: time), skipped: skipped)
+      }
+      isLent = true
+      return Capture(timestamp: time, skipped: skipped, byteCount: layout.byteCount, isBorrowed: true) { _ in
+        try unsafe lease.withBytes { sources in
+          try unsafe layout.frame(format, sources, expands: expands, memory)
+        }
+      }
+    }
+  }
+}
+
+extension V4L2Layout {
+  /// A frame with the samples of `sources`.
+  func frame(
+    _ format: FrameFormat, _ sources: [UnsafeRawBufferPointer], expands: Bool, _ memory: FramePool
+  ) throws -> Frame {
+    let target = memory.take(byteCount)
+    unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
+    return try Frame(tight: format, storage: FrameBytes(target))
+  }
+}
+
+extension glp_v4l2_buffer {
+  /// By `CaptureClock`: the driver's, where it keeps that clock.
+  fileprivate var time: Duration {
+    let now = CaptureClock.now
+    let told = Duration.seconds(seconds) + .microseconds(microseconds)
+    // Some drivers say so and mean another clock, or nothing.
+    return has_monotonic_time && told > .zero && told <= now ? told : now
+  }
+}
