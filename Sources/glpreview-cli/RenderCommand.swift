@@ -125,7 +125,7 @@ struct InputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "bt601, bt709 or bt2020 (default: what the source says, else bt709 from 1280 columns or above 576 lines, bt601 below).",
+      "bt601, bt709, bt2020 or smpte240m (default: what the source says, else bt709 from 1280 columns or above 576 lines, bt601 below).",
       valueName: "MATRIX"))
   var matrix: String?
 

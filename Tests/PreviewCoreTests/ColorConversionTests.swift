@@ -64,6 +64,7 @@ private func differences(_ matrix: ColorMatrix, _ rgb: SIMD3<Double>) -> SIMD3<D
     case .bt601: ([0.299, 0.587, 0.114], 1.772, 1.402)
     case .bt709: ([0.2126, 0.7152, 0.0722], 1.8556, 1.5748)
     case .bt2020: ([0.2627, 0.6780, 0.0593], 1.8814, 1.4746)
+    case .smpte240m: ([0.212, 0.701, 0.087], 1.826, 1.576)
     }
   let luma = (weights * rgb).sum()
   return [luma, (rgb.z - luma) / blue, (rgb.x - luma) / red]
@@ -105,6 +106,8 @@ func inverse(matrix: ColorMatrix) {
     (.bt709, .limited, [1.792741, -0.213249, -0.532909, 2.112402]),
     (.bt2020, .full, [1.4746, -0.164553, -0.571353, 1.8814]),
     (.bt2020, .limited, [1.678674, -0.187326, -0.650424, 2.141772]),
+    (.smpte240m, .full, [1.576, -0.226622, -0.476622, 1.826]),
+    (.smpte240m, .limited, [1.794107, -0.257985, -0.542583, 2.078705]),
   ])
 func coefficients(matrix: ColorMatrix, range: QuantizationRange, expected: [Double]) {
   let columns = conversion(matrix, range).columns

@@ -39,9 +39,8 @@ final class V4L2Node: Sendable {
 
   // MARK: Formats
 
-  /// What it offers, with sizes and rates.
-  ///
-  /// - Parameter wanted: says of a format whether its sizes matter: asking takes a call for each size and rate.
+  /// What it offers, with sizes and rates of the formats of which `wanted` says that those matter: asking takes a call
+  /// for each.
   func formats(where wanted: (FourCC) -> Bool = { _ in true }) -> [CameraFormat] {
     var formats: [CameraFormat] = []
     var offer = glp_v4l2_offer()
