@@ -1,36 +1,47 @@
-// `glpreview devices`: what there is to draw on, and what would be picked.
+// `glpreview devices`: what there is to draw on, what would be picked, and which cameras there are.
 import ArgumentParser
 import GLPreview
 
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "List the devices that can draw, and which one would be picked.",
-    discussion: "Each is tried: it draws a pixel and reads it back. Exit status 69 where none works.")
+    abstract: "List the devices that can draw, which one would be picked, and the cameras.",
+    discussion: """
+      Each device is tried: it draws a pixel and reads it back. Exit status 69 where none works.
+      Cameras are listed with the formats that are read, their sizes and rates in frames a second.
+      """)
 
   @OptionGroup var deviceOptions: DeviceOptions
 
-  @Flag(help: "One JSON object for all devices.")
+  @Flag(help: "List also what can be set of each camera, by which names and to what.")
+  var controls = false
+
+  @Flag(help: "One JSON object for all devices and cameras, with what can be set of these.")
   var json = false
 
   func run() async throws {
     try await ExitStatus.of {
       let devices = await GPUDevice.list()
+      let cameras = await V4L2Camera.all()
       let picked: Int
       do throws(DeviceError) {
         picked = try await GPUDevice.choose(deviceOptions.gpu).index
       } catch {
-        try show(devices, picked: nil)
+        try show(devices, picked: nil, cameras)
         throw error
       }
-      try show(devices, picked: picked)
+      try show(devices, picked: picked, cameras)
     }
   }
 
-  private func show(_ devices: [GPUDevice], picked: Int?) throws {
-    guard json else { return try StandardOutput.print(DeviceTable(devices, picked: picked).description) }
+  private func show(_ devices: [GPUDevice], picked: Int?, _ cameras: [CameraDescription]) throws {
+    guard json else {
+      let table = DeviceTable(devices, picked: picked)
+      return try StandardOutput.print("\(table)\n\n\(CameraList(cameras, controls: controls))")
+    }
     let report = DevicesReport(
-      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) }, picked: picked)
+      devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) }, picked: picked,
+      cameras: cameras.map(CameraReport.init))
     try StandardOutput.print(report.jsonLine())
   }
 }
@@ -39,6 +50,7 @@ private struct DevicesReport: Codable {
   let devices: [DeviceReport]
   /// The number of the device that would be picked.
   let picked: Int?
+  let cameras: [CameraReport]
 }
 
 /// One device, as `--json` tells it.

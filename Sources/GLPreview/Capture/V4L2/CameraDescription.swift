@@ -17,6 +17,8 @@ public struct CameraDescription: Sendable, Hashable {
   public let formats: [CameraFormat]
   /// What can be set, in its order.
   public let controls: [CameraControl]
+  /// Why it can't be opened: no permission, most often; nil where it can. Then little else is known of it.
+  public let obstacle: String?
 }
 
 /// A format that a camera delivers.

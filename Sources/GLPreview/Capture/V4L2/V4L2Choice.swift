@@ -82,7 +82,9 @@ struct V4L2Choice: Sendable, Hashable {
     let named = formats.filter { format in
       format.fourCC.lowercased() == folded || format.reading?.isCalled(folded) == true
     }
-    guard !named.isEmpty else { throw V4L2Refusal.format(name, readable) }
+    guard !named.isEmpty else {
+      throw readable.isEmpty ? V4L2Refusal.unreadable(formats) : V4L2Refusal.format(name, readable)
+    }
     let usable = named.filter(\.isReadable)
     guard !usable.isEmpty else { throw V4L2Refusal.unreadable(name, readable) }
     return usable

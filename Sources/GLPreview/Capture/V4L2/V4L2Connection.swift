@@ -76,7 +76,7 @@ actor V4L2Connection: CaptureConnection {
     }
     guard isWished ?? !readable.isEmpty else {
       // Where that fails too, the device's own formats are what to tell of.
-      if !formats.isEmpty, let converting = try? V4L2Node(opening: path, converts: true),
+      if !formats.isEmpty, !node.isMultiplanar, let converting = try? V4L2Node(opening: path, converts: true),
         converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
       {
         return converting

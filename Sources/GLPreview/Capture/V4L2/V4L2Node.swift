@@ -11,8 +11,7 @@ final class V4L2Node: Sendable {
   /// The multi-planar API is spoken to it.
   let isMultiplanar: Bool
 
-  /// Opens `path` and attaches it to libv4l2. Where `converts` is asked for, in the single-planar API: libv4l2 has it of
-  /// every camera that is worth it.
+  /// Opens `path` and attaches it to libv4l2.
   init(opening path: String, converts: Bool = false) throws(V4L2Error) {
     let descriptor = unsafe glp_v4l2_open(path)
     guard descriptor >= 0 else { throw V4L2Error(activity: "opening it", code: -descriptor) }
@@ -24,9 +23,10 @@ final class V4L2Node: Sendable {
     }
     self.path = path
     self.descriptor = descriptor
-    isMultiplanar = capability.isMultiplanar && !converts
-    // Beyond libv4l2's sixteen devices, and of what it does not like, calls go to the kernel as they are.
-    if capability.captures { _ = glp_v4l2_attach(descriptor, converts) }
+    isMultiplanar = capability.isMultiplanar
+    // Beyond libv4l2's sixteen devices, and of what it does not like, calls go to the kernel as they are. So do those to
+    // multi-planar devices: its plugin for them hides their formats, and writes to standard output (1.22).
+    if capability.captures, !isMultiplanar { _ = glp_v4l2_attach(descriptor, converts) }
   }
 
   deinit { glp_v4l2_close(descriptor) }

@@ -1,0 +1,55 @@
+// Which cameras there are.
+
+/// The cameras of this machine.
+public enum V4L2Camera {
+  /// All of them, by their numbers: what they can deliver, and what can be set.
+  ///
+  /// Each is opened for a moment; one that streams elsewhere goes on. Nodes that give no pictures are left out.
+  ///
+  /// ```swift
+  /// for camera in await V4L2Camera.all() { print(camera.node, camera.name) }
+  /// ```
+  public static func all() async -> [CameraDescription] {
+    await V4L2Lister().all()
+  }
+}
+
+/// Asks cameras on a thread of its own: drivers may take their time.
+private actor V4L2Lister {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue = ReadingQueue(named: "cameras")
+
+  func all() -> [CameraDescription] { V4L2Nodes.all().compactMap(camera) }
+
+  private func camera(_ path: String) -> CameraDescription? {
+    let node: V4L2Node
+    do throws(V4L2Error) {
+      node = try V4L2Node(opening: path)
+    } catch {
+      return unopened(path, error)
+    }
+    guard node.capability.captures else { return nil }
+    var formats = node.formats()
+    if !formats.contains(where: \.isReadable), !node.isMultiplanar,
+      let converting = try? V4L2Node(opening: path, converts: true)
+    {
+      formats += converting.formats { V4L2Reading($0) != nil }.filter { $0.isEmulated && $0.isReadable }
+    }
+    return CameraDescription(
+      node: path, stablePath: V4L2Nodes.stablePath(of: path), name: node.capability.card,
+      bus: node.capability.bus, driver: node.capability.driver, formats: formats, controls: node.controls(),
+      obstacle: nil)
+  }
+
+  /// What /sys knows of it. Only a device's first node: the others are metadata, mostly.
+  private func unopened(_ path: String, _ error: V4L2Error) -> CameraDescription? {
+    guard let identity = V4L2Identity(of: path), identity.index == "0" || identity.index.isEmpty else {
+      return nil
+    }
+    let obstacle = V4L2Obstacle.explain(error, path: path, name: path, wasOpen: false)
+    return CameraDescription(
+      node: path, stablePath: V4L2Nodes.stablePath(of: path), name: identity.name, bus: "", driver: "",
+      formats: [],
+      controls: [], obstacle: obstacle.reason)
+  }
+}

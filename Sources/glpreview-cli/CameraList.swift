@@ -1,0 +1,148 @@
+// The cameras for a person: what each gives, formats that come in the same sizes on one line, and what can be set.
+import GLPreview
+
+/// Cameras, one below the other.
+struct CameraList: CustomStringConvertible {
+  let description: String
+
+  /// With `controls` also what can be set.
+  init(_ cameras: [CameraDescription], controls: Bool) {
+    let blocks = cameras.map { camera in
+      ([Self.heading(camera)] + Self.formats(camera) + (controls ? Self.controls(camera) : []))
+        .joined(separator: "\n")
+    }
+    description = blocks.isEmpty ? "no cameras" : blocks.joined(separator: "\n\n")
+  }
+
+  private static func heading(_ camera: CameraDescription) -> String {
+    let place = [camera.driver, camera.bus].filter { !$0.isEmpty }.joined(separator: ", ")
+    let first = "\(camera.node)  \(camera.name)" + (place.isEmpty ? "" : " (\(place))")
+    return [first, camera.stablePath.map { "  \($0)" }, camera.obstacle.map { "  \($0)" }].compactMap(\.self)
+      .joined(separator: "\n")
+  }
+
+  private static func formats(_ camera: CameraDescription) -> [String] {
+    var groups: [(names: [String], sizes: [CameraFrameSizes])] = []
+    for format in camera.formats where format.isReadable {
+      let name = format.fourCC + (format.isEmulated ? " (by libv4lconvert)" : "")
+      if let index = groups.firstIndex(where: { $0.sizes == format.sizes }) {
+        groups[index].names.append(name)
+      } else {
+        groups.append(([name], format.sizes))
+      }
+    }
+    let lines = groups.flatMap { group in
+      ["  " + group.names.joined(separator: " ")]
+        + group.sizes.map { sizes in
+          let rates = sizes.intervals.reversed().map(\.description).joined(separator: ", ")
+          return "    \(sizes)" + (rates.isEmpty ? "" : " at \(rates) fps")
+        }
+    }
+    let others = camera.formats.filter { !$0.isReadable }.map(\.fourCC)
+    return lines + (others.isEmpty ? [] : ["  not read: \(others.joined(separator: " "))"])
+  }
+
+  private static func controls(_ camera: CameraDescription) -> [String] {
+    let rows = camera.controls.filter { $0.kind != .other }.map { control -> [String] in
+      let range =
+        switch control.kind {
+        case .menu, .integerMenu: control.items.map { "\($0.value) (\($0.name))" }.joined(separator: ", ")
+        case .boolean: "false, true"
+        case .button: "-"
+        default: "\(control.minimum)...\(control.maximum)" + (control.step > 1 ? " by \(control.step)" : "")
+        }
+      return [
+        "  " + control.name, control.kind.rawValue, control.value.map { "\($0)" } ?? "-",
+        control.kind == .button ? "-" : "\(control.defaultValue)", range,
+        control.flags.joined(separator: ", "),
+      ]
+    }
+    guard !rows.isEmpty else { return [] }
+    return [TextTable([["  CONTROL", "KIND", "NOW", "DEFAULT", "FLAGS", "VALUES"]] + rows).description]
+  }
+}
+
+/// One camera, as `--json` tells it.
+struct CameraReport: Codable {
+  struct Format: Codable {
+    let format: String
+    let description: String
+    let readable: Bool
+    let emulated: Bool
+    let sizes: [Sizes]
+  }
+
+  /// A size, or with steps all from the least to the greatest.
+  struct Sizes: Codable {
+    let minimumWidth: Int
+    let minimumHeight: Int
+    let maximumWidth: Int
+    let maximumHeight: Int
+    let stepWidth: Int
+    let stepHeight: Int
+    let rates: [Rates]
+  }
+
+  /// Pictures a second: one number, or all between two.
+  struct Rates: Codable {
+    let minimum: Double
+    let maximum: Double
+  }
+
+  struct Control: Codable {
+    let name: String
+    let title: String
+    let kind: CameraControl.Kind
+    let minimum: Int
+    let maximum: Int
+    let step: Int
+    let `default`: Int
+    let value: Int?
+    let items: [CameraControl.MenuItem]
+    let flags: [String]
+  }
+
+  let node: String
+  let stablePath: String?
+  let name: String
+  let driver: String
+  let bus: String
+  let reason: String?
+  let formats: [Format]
+  let controls: [Control]
+
+  init(_ camera: CameraDescription) {
+    node = camera.node
+    stablePath = camera.stablePath
+    name = camera.name
+    driver = camera.driver
+    bus = camera.bus
+    reason = camera.obstacle
+    formats = camera.formats.map { format in
+      Format(
+        format: format.fourCC, description: format.description, readable: format.isReadable,
+        emulated: format.isEmulated, sizes: format.sizes.map(Sizes.init))
+    }
+    controls = camera.controls.map { control in
+      Control(
+        name: control.name, title: control.title, kind: control.kind, minimum: control.minimum,
+        maximum: control.maximum, step: control.step, default: control.defaultValue, value: control.value,
+        items: control.items, flags: control.flags)
+    }
+  }
+}
+
+extension CameraReport.Sizes {
+  fileprivate init(_ sizes: CameraFrameSizes) {
+    minimumWidth = sizes.minimum.width
+    minimumHeight = sizes.minimum.height
+    maximumWidth = sizes.maximum.width
+    maximumHeight = sizes.maximum.height
+    stepWidth = sizes.step.width
+    stepHeight = sizes.step.height
+    rates = sizes.intervals.map { intervals in
+      CameraReport.Rates(
+        minimum: intervals.longest.framesPerSecond, maximum: intervals.shortest.framesPerSecond)
+    }
+  }
+}
