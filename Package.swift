@@ -17,6 +17,12 @@ let package = Package(
     .library(name: "GLPreview", targets: ["GLPreview"]),
     .executable(name: "glpreview", targets: ["glpreview-cli"]),
   ],
+  traits: [
+    .default(enabledTraits: ["FFmpeg"]),
+    .trait(
+      name: "FFmpeg",
+      description: "Video files, RTSP and other streams, by FFmpeg's libraries, loaded on first use."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
@@ -28,6 +34,8 @@ let package = Package(
     .target(name: "CTurboJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CV4L2", linkerSettings: [.linkedLibrary("v4l2")]),
+    // Needs FFmpeg's headers only with the trait, and its libraries only when a video is opened.
+    .target(name: "CAV", cSettings: [.define("GLP_FFMPEG", .when(traits: ["FFmpeg"]))]),
     .target(name: "CShaders"),
 
     // The house, in the order in which its rooms stand on one another.
@@ -36,7 +44,10 @@ let package = Package(
     .target(name: "ReferenceRenderer", dependencies: ["PreviewCore"], swiftSettings: house),
     .target(
       name: "GLPreview",
-      dependencies: ["CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "PreviewCore", "Shaders"],
+      dependencies: [
+        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "PreviewCore", "Shaders",
+        .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
+      ],
       swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],

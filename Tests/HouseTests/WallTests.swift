@@ -35,6 +35,7 @@ struct WallTests {
       ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
+      ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]),
     ])
   func libraries(module: String, rooms: [String]) throws {
     for (path, lines) in try WallTests.sources() where WallTests.imports(lines).contains(Substring(module)) {
@@ -51,7 +52,7 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "Glibc",
+          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "CAV", "Glibc",
           "Dispatch",
           "Synchronization",
         ]

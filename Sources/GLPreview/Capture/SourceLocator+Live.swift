@@ -7,14 +7,15 @@ enum LiveKind: Sendable, Hashable {
   case camera
   /// `http://`, `https://`
   case http
-  /// What FFmpeg's libraries open: `rtsp://`, `rtsps://`, ...
+  /// What FFmpeg's libraries open: `rtsp://`, `rtsps://`, `rtmp://`, `rtmps://`, `srt://`, `udp://`
   case stream
   /// `exec:COMMAND`
   case command
 
   private static let prefixes: [(String, LiveKind)] = [
     ("/dev/video", .camera), ("/dev/v4l/", .camera), ("http:", .http), ("https:", .http), ("rtsp:", .stream),
-    ("rtsps:", .stream), ("exec:", .command),
+    ("rtsps:", .stream), ("rtmp:", .stream), ("rtmps:", .stream), ("srt:", .stream), ("udp:", .stream),
+    ("exec:", .command),
   ]
 
   /// Nil for files, patterns and standard input.
@@ -31,10 +32,16 @@ extension SourceLocator {
   /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
   func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
-    case .camera: try V4L2Device(description, options)
+    case .camera: return try V4L2Device(description, options)
     case .http: throw notYet("http")
-    case .stream: throw notYet("streams")
-    case .command: try CommandDevice(description, options)
+    case .stream:
+      #if FFmpeg
+        return try StreamDevice(description, options)
+      #else
+        throw SourceError(
+          .badRequest, path: description, reason: "this build has no streams: it was made without FFmpeg")
+      #endif
+    case .command: return try CommandDevice(description, options)
     }
   }
 

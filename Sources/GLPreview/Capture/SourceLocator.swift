@@ -19,7 +19,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
   ///
-  /// JPEG, PNG and Y4M are known by their first bytes. A file of JPEG bytes that is called `.jpg` or
+  /// JPEG, PNG and Y4M are known by their first bytes; what is none of them, and a file, is tried as a video. A file of JPEG bytes that is called `.jpg` or
   /// `.jpeg` is one picture; elsewhere JPEGs are frames one after another, unless the first says that it is a
   /// still of several parts. With `inputFormat` all of it is raw frames.
   ///
@@ -78,13 +78,35 @@ actor SourceOpener {
     if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
       return MJPEGSource(MJPEGReader(stream, maximumPixels: options.maximumPixels), options)
     }
-    guard isPicture else {
-      throw SourceError(
-        .badData, path: path,
-        reason: "is not a JPEG, PNG or Y4M; raw frames need --input-format and --input-size")
-    }
+    guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
     if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
+  }
+
+  /// What no signature was found for: a video, or nothing that is known.
+  private func openVideo(isFile: Bool) throws -> any FrameSource {
+    let raw = "raw frames need --input-format and --input-size"
+    #if FFmpeg
+      guard isFile else {
+        throw SourceError(.badData, path: path, reason: "is not a JPEG, PNG or Y4M; \(raw)")
+      }
+      do {
+        return try VideoFileSource(path, options)
+      } catch {
+        let reason =
+          switch error.kind {
+          case .unknownFormat: "is not a JPEG, PNG, Y4M or video; \(raw)"
+          case .noLibraries: "is not a JPEG, PNG or Y4M; \(raw); and for videos \(error.description)"
+          case .ended: "is cut short"
+          default: error.description
+          }
+        throw SourceError(.badData, path: path, reason: reason)
+      }
+    #else
+      throw SourceError(
+        .badData, path: path,
+        reason: "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg")
+    #endif
   }
 
   private func openRaw(_ stream: consuming ByteStream, _ format: PixelFormat) throws -> any FrameSource {

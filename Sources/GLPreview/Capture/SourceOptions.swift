@@ -21,6 +21,8 @@ public struct SourceOptions: Sendable, Hashable {
   public var demand = CaptureDemand()
   /// Cameras: controls and the values that they are set to when it opens, in this order.
   public var controls: [CameraControlSetting] = []
+  /// RTSP: what pictures travel by. `#transport=udp` at the end of an address wins.
+  public var streamTransport = StreamTransport.automatic
   /// HTTP: fields that requests carry beside ours.
   public var headers: [HeaderField] = []
 
@@ -68,6 +70,16 @@ public struct CameraControlSetting: Sendable, Hashable {
     self.name = name
     self.value = value
   }
+}
+
+/// What an RTSP server is asked to send its pictures by.
+public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
+  /// TCP, and where the server refuses that, UDP.
+  case automatic
+  /// Within the connection: nothing is lost, and what is late delays what follows.
+  case tcp
+  /// Beside it: what is late is lost, with all that rests on it.
+  case udp
 }
 
 /// A field of an HTTP request: `Authorization: Bearer ...`.

@@ -1,0 +1,116 @@
+// Loads FFmpeg's libraries on first use: they bring more than a hundred others with them, which whoever renders a JPEG
+// shall not wait for. They are the very versions that the headers are of, by their sonames.
+#ifdef GLP_FFMPEG
+#include "Libraries.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+glp_av_functions glp_av;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_loaded;
+static char reason[200];
+
+static _Thread_local char heard[200];
+static _Thread_local unsigned losses;
+
+/// What FFmpeg says when packets or reference pictures are missing; it gives the pictures all the same, unmarked.
+static const char *const words_of_loss[] = {
+    "RTP: missed", "Frame num gap", "reference picture missing", "Could not find ref with POC",
+    "mmco: unref short failure",
+};
+
+/// Nothing goes to standard error. The first error of a call is mostly the root of those that follow.
+static void listen_to(void *context, int level, const char *format, va_list arguments) {
+  (void)context;
+  if (level > AV_LOG_WARNING) return;
+  for (size_t i = 0; i < sizeof words_of_loss / sizeof *words_of_loss; i++) {
+    if (strstr(format, words_of_loss[i])) losses++;
+  }
+  if (level > AV_LOG_ERROR || heard[0]) return;
+  vsnprintf(heard, sizeof heard, format, arguments);
+  size_t length = strlen(heard);
+  while (length > 0 && (unsigned char)heard[length - 1] <= ' ') heard[--length] = 0;
+}
+
+void glp_av_listen(void) {
+  heard[0] = 0;
+  losses = 0;
+}
+
+const char *glp_av_heard(void) { return heard; }
+unsigned glp_av_losses_heard(void) { return losses; }
+
+#define LIBRARY(name, major) "lib" name ".so." AV_STRINGIFY(major)
+#define PACKAGE(name, major) "lib" name AV_STRINGIFY(major)
+
+static void *open_library(const char *name) {
+  void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  if (!library) {
+    snprintf(
+        reason, sizeof reason, "FFmpeg's libraries are not installed (%s): apt-get install %s %s", name,
+        PACKAGE("avformat", LIBAVFORMAT_VERSION_MAJOR), PACKAGE("avcodec", LIBAVCODEC_VERSION_MAJOR));
+  }
+  return library;
+}
+
+/// Never unloaded: FFmpeg's own threads and the libraries below it don't expect that.
+static void load(void) {
+  void *library;
+#define TAKE(name) \
+  if (!(glp_av.name = (__typeof__(&name))dlsym(library, #name))) { \
+    snprintf(reason, sizeof reason, "FFmpeg's libraries are not those that this was built for: no %s", #name); \
+    return; \
+  }
+  if (!(library = open_library(LIBRARY("avutil", LIBAVUTIL_VERSION_MAJOR)))) return;
+  GLP_AV_UTIL(TAKE)
+  if (!(library = open_library(LIBRARY("avcodec", LIBAVCODEC_VERSION_MAJOR)))) return;
+  GLP_AV_CODEC(TAKE)
+  if (!(library = open_library(LIBRARY("avformat", LIBAVFORMAT_VERSION_MAJOR)))) return;
+  GLP_AV_FORMAT(TAKE)
+  glp_av.av_log_set_callback(listen_to);
+  glp_av.avformat_network_init();
+  is_loaded = true;
+}
+
+bool glp_av_load(glp_av_error *error) {
+  pthread_once(&once, load);
+  if (!is_loaded) {
+    *error = (glp_av_error){.status = GLP_AV_NO_LIBRARIES};
+    snprintf(error->text, sizeof error->text, "%s", reason);
+  }
+  return is_loaded;
+}
+
+void *glp_av_fail(glp_av_error *error, int code) {
+  *error = (glp_av_error){.status = GLP_AV_FAILED};
+  switch (code) {
+    case AVERROR_EXIT: error->status = GLP_AV_INTERRUPTED; break;
+    case AVERROR(ENOMEM): error->status = GLP_AV_NO_MEMORY; break;
+    case AVERROR(ECONNREFUSED): error->status = GLP_AV_REFUSED; break;
+    case AVERROR_HTTP_UNAUTHORIZED: error->status = GLP_AV_UNAUTHORIZED; break;
+    case AVERROR_HTTP_FORBIDDEN: error->status = GLP_AV_FORBIDDEN; break;
+    case AVERROR_HTTP_NOT_FOUND: error->status = GLP_AV_NOT_FOUND; break;
+    case AVERROR(ETIMEDOUT): error->status = GLP_AV_TIMED_OUT; break;
+    case AVERROR(EPROTONOSUPPORT): error->status = GLP_AV_NO_TRANSPORT; break;
+    case AVERROR_EOF: error->status = GLP_AV_ENDED; break;
+    case AVERROR_INVALIDDATA: error->status = GLP_AV_INVALID; break;
+    case AVERROR_STREAM_NOT_FOUND: error->status = GLP_AV_NO_VIDEO; break;
+    case AVERROR_DECODER_NOT_FOUND: error->status = GLP_AV_NO_DECODER; break;
+    default: break;
+  }
+  if (strstr(heard, "Failed to resolve hostname")) error->status = GLP_AV_HOST_UNKNOWN;
+  // What quotes an address may quote the password in it.
+  const bool is_quotable = heard[0] && !strstr(heard, "://") && !strchr(heard, '@');
+  if (is_quotable) {
+    snprintf(error->text, sizeof error->text, "%s", heard);
+  } else if (glp_av.av_strerror(code, error->text, sizeof error->text) < 0) {
+    snprintf(error->text, sizeof error->text, "error %d", code);
+  }
+  return NULL;
+}
+#endif

@@ -1,0 +1,54 @@
+// FFmpeg's functions as far as they are used, each behind a pointer.
+#ifndef GLP_AV_LIBRARIES_H
+#define GLP_AV_LIBRARIES_H
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/display.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+
+#include "CAV.h"
+
+#define GLP_AV_UTIL(F) \
+  F(av_strerror) F(av_dict_set) F(av_dict_set_int) F(av_dict_free) F(av_frame_alloc) F(av_frame_free) \
+  F(av_frame_move_ref) F(av_frame_get_side_data) F(av_get_pix_fmt_name) F(av_log_set_callback) F(av_malloc) \
+  F(av_free) F(av_rescale_q)
+
+#define GLP_AV_CODEC(F) \
+  F(avcodec_alloc_context3) F(avcodec_free_context) F(avcodec_open2) F(avcodec_parameters_to_context) \
+  F(avcodec_send_packet) F(avcodec_receive_frame) F(avcodec_get_name) F(avcodec_find_decoder) F(av_packet_alloc) \
+  F(av_packet_free) F(av_packet_unref)
+
+#define GLP_AV_FORMAT(F) \
+  F(avformat_alloc_context) F(avformat_free_context) F(avformat_open_input) F(avformat_close_input) F(av_read_frame) \
+  F(av_find_best_stream) F(av_read_play) F(av_find_input_format) F(avio_alloc_context) F(avio_context_free) \
+  F(av_probe_input_buffer2) F(avformat_network_init) F(av_guess_frame_rate) \
+  GLP_AV_STREAM_SIDE_DATA(F)
+
+// Since FFmpeg 6.1 side data are the codec parameters'.
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
+#define GLP_AV_STREAM_SIDE_DATA(F)
+#else
+#define GLP_AV_STREAM_SIDE_DATA(F) F(av_stream_get_side_data)
+#endif
+
+#define GLP_AV_MEMBER(name) __typeof__(&name) name;
+typedef struct {
+  GLP_AV_UTIL(GLP_AV_MEMBER)
+  GLP_AV_CODEC(GLP_AV_MEMBER)
+  GLP_AV_FORMAT(GLP_AV_MEMBER)
+} glp_av_functions;
+
+/// All of them; filled by glp_av_load.
+extern glp_av_functions glp_av;
+
+/// What FFmpeg has said on this thread since glp_av_listen: its first error, and how often it spoke of what is missing.
+void glp_av_listen(void);
+const char *glp_av_heard(void);
+unsigned glp_av_losses_heard(void);
+
+/// Sets what an FFmpeg call ended with. Returns NULL.
+void *glp_av_fail(glp_av_error *error, int code);
+
+#endif

@@ -1,0 +1,144 @@
+// Video out of files and streams by FFmpeg's libraries: open, next picture, its samples. Nothing of FFmpeg's own headers is
+// seen from outside, and its libraries are loaded when the first of these functions wants them (Libraries.c).
+#ifndef GLP_CAV_H
+#define GLP_CAV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// What went wrong.
+typedef enum {
+  GLP_AV_OK,
+  /// FFmpeg's libraries are not installed; the text says how to get them.
+  GLP_AV_NO_LIBRARIES,
+  GLP_AV_INTERRUPTED,
+  GLP_AV_NO_MEMORY,
+  /// Not a video of any format that is read.
+  GLP_AV_UNKNOWN_FORMAT,
+  /// Of a known format, but broken; or nothing that could be made sense of was answered.
+  GLP_AV_INVALID,
+  GLP_AV_NO_VIDEO,
+  /// There is video, but no decoder; the text is the codec's name.
+  GLP_AV_NO_DECODER,
+  /// Width and height are set.
+  GLP_AV_TOO_LARGE,
+  GLP_AV_REFUSED,
+  GLP_AV_UNAUTHORIZED,
+  GLP_AV_FORBIDDEN,
+  GLP_AV_NOT_FOUND,
+  GLP_AV_TIMED_OUT,
+  GLP_AV_HOST_UNKNOWN,
+  /// The server has no stream over the transport that was asked for.
+  GLP_AV_NO_TRANSPORT,
+  /// A picture could not be decoded, or not all of it; the next may be asked for.
+  GLP_AV_DAMAGED,
+  /// The last packet is not all there; no picture follows.
+  GLP_AV_CUT_SHORT,
+  GLP_AV_ENDED,
+  /// Anything else: the text says it.
+  GLP_AV_FAILED,
+} glp_av_status;
+
+/// Why, in FFmpeg's words where it has some; may name hosts, never the user's password.
+typedef struct {
+  glp_av_status status;
+  char text[200];
+  int width;
+  int height;
+} glp_av_error;
+
+/// Loads FFmpeg's libraries unless they are loaded; any thread may. All else below does so by itself.
+bool glp_av_load(glp_av_error *error);
+
+/// Stops what waits for the network, from any thread: within a fifth of a second.
+typedef struct glp_av_stop glp_av_stop;
+glp_av_stop *glp_av_stop_create(void);
+void glp_av_stop_set(glp_av_stop *stop);
+void glp_av_stop_destroy(glp_av_stop *stop);
+
+/// One file or connection; used by one thread at a time.
+typedef struct glp_av_reader glp_av_reader;
+
+/// A decoded picture. Any thread may read it.
+typedef struct glp_av_frame glp_av_frame;
+
+/// What is known of the video before its first picture.
+typedef struct {
+  /// FFmpeg's name.
+  char codec[32];
+  /// 0 where it is not known yet.
+  int width;
+  int height;
+  /// Pictures a second as a fraction; 0 where it is not known.
+  int rate_numerator;
+  int rate_denominator;
+} glp_av_facts;
+
+/// A file. Read through a descriptor of our own: nothing that the file says can open another one.
+glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int threads, glp_av_error *error);
+
+/// A stream. `transport` is "tcp" or "udp" for RTSP, else NULL. `stop` must live as long as the reader.
+glp_av_reader *glp_av_open_stream(
+    const char *url, const char *transport, int64_t max_pixels, int threads, glp_av_stop *stop,
+    glp_av_error *error);
+
+void glp_av_close(glp_av_reader *reader);
+
+glp_av_facts glp_av_reader_facts(const glp_av_reader *reader);
+
+/// A file begins again. False where it can't, and nothing can be read any more.
+bool glp_av_rewind(glp_av_reader *reader, glp_av_error *error);
+
+/// Waits for the next picture. NULL where there is none: `error` says why, GLP_AV_ENDED at a file's end in good order.
+glp_av_frame *glp_av_next(glp_av_reader *reader, glp_av_error *error);
+
+/// The last packet that came: when (CLOCK_MONOTONIC), and the time that it says of itself, both in nanoseconds. False
+/// where it says none.
+bool glp_av_last_packet(const glp_av_reader *reader, int64_t *arrived, int64_t *says);
+
+/// What the samples of a picture are. Numbers are those of ITU-T H.273, and FFmpeg's where it has none.
+typedef struct {
+  /// FFmpeg's name of the pixel format; empty where it has none.
+  char format[32];
+  int width;
+  int height;
+  /// MatrixCoefficients; 2 is unspecified.
+  int matrix;
+  /// 0 unspecified, 1 limited, 2 full.
+  int range;
+  /// 0 unspecified, 1 left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom.
+  int chroma_location;
+  bool is_key;
+  /// Parts of it are made up, or it rests on pictures that are missing.
+  bool is_damaged;
+  /// Whether `time` is known: nanoseconds by the file's or the stream's own clock.
+  bool has_time;
+  int64_t time;
+  bool has_display_matrix;
+  int32_t display_matrix[9];
+  /// Bytes of all its buffers.
+  size_t byte_count;
+} glp_av_picture;
+
+glp_av_picture glp_av_describe(const glp_av_frame *frame);
+void glp_av_frame_destroy(glp_av_frame *frame);
+
+/// Copies `rows` rows of `row_bytes` bytes. False where the plane has no such rows.
+bool glp_av_copy(
+    const glp_av_frame *frame, int plane, uint8_t *target, size_t target_stride, size_t row_bytes, int rows);
+
+/// Samples of 16 bits to codes of 8: ((sample >> shift & mask) * scale + offset) >> 16, held within 0...255.
+typedef struct {
+  uint16_t shift;
+  uint16_t mask;
+  int32_t scale;
+  int32_t offset;
+} glp_av_narrowing;
+
+/// The same for `row_samples` samples a row.
+bool glp_av_narrow(
+    const glp_av_frame *frame, int plane, uint8_t *target, size_t target_stride, size_t row_samples, int rows,
+    glp_av_narrowing narrowing);
+
+#endif

@@ -1,0 +1,188 @@
+// A camera or a server that sends video over the network: RTSP first of all. Everything is decoded, since pictures rest on
+// one another; only what somebody wants is copied out of the decoder's memory.
+#if FFmpeg
+  internal import PreviewCore
+
+  /// The way to a stream.
+  struct StreamDevice: CaptureDevice {
+    private let url: StreamURL
+    private let options: SourceOptions
+    private let memory: FramePool
+
+    /// - Throws: `SourceError`, `.badRequest`.
+    init(_ text: String, _ options: SourceOptions) throws(SourceError) {
+      url = try StreamURL(text)
+      memory = options.memory ?? FramePool()
+      self.options = options
+    }
+
+    var name: String { url.name }
+
+    /// Looking a host's name up can't be interrupted: its thread is then left to end by itself.
+    func connect() async throws -> any CaptureConnection {
+      let connection = StreamConnection(url, options, memory)
+      let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+      Task {
+        do {
+          continuation.yield(.success(try await connection.open()))
+        } catch {
+          continuation.yield(.failure(error))
+        }
+        continuation.finish()
+      }
+      // Not this task, whose end would end the waiting at once.
+      let waiting = Task { await results.first { _ in true } }
+      let result = await withTaskCancellationHandler {
+        await waiting.value
+      } onCancel: {
+        connection.interrupt()
+        Task {
+          try? await Task.sleep(for: Self.patience)
+          continuation.finish()
+        }
+      }
+      if result == nil || Task.isCancelled {
+        // Behind its opening, if that is still under way.
+        Task { await connection.close() }
+        throw CancellationError()
+      }
+      try result?.get()
+      return connection
+    }
+
+    /// How long an interrupted attempt is waited for: it looks up every tenth of a second.
+    private static let patience = Duration.milliseconds(400)
+  }
+
+  /// One connection. Once a task that waited for a picture was cancelled, it can only be closed.
+  actor StreamConnection: CaptureConnection {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+    private let queue: ReadingQueue
+    private let stop = VideoStop()
+    private let url: StreamURL
+    private let options: SourceOptions
+    private let memory: FramePool
+    private var reader: VideoReader?
+    private var isClosed = false
+    private var clock = StreamClock()
+    private var gate = PictureGate()
+    private(set) var mode: CaptureMode
+
+    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool) {
+      queue = ReadingQueue(named: url.name)
+      self.url = url
+      self.options = options
+      self.memory = memory
+      mode = CaptureMode(format: "", transport: url.scheme)
+    }
+
+    /// Makes what waits for the network give up.
+    nonisolated func interrupt() { stop.set() }
+
+    func open() throws {
+      guard !isClosed else { throw CancellationError() }
+      let isRTSP = url.scheme.hasPrefix("rtsp")
+      let asked = url.transport ?? options.streamTransport
+      do throws(VideoFailure) {
+        try open(over: asked == .udp ? .udp : .tcp, isRTSP)
+      } catch  where error.kind == .noTransport && asked == .automatic {
+        do throws(VideoFailure) { try open(over: .udp, isRTSP) } catch { throw failure(error) }
+      } catch {
+        throw failure(error)
+      }
+    }
+
+    private func open(over transport: StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
+      let reader = try VideoReader(
+        stream: url.address, over: transport, maximumPixels: options.maximumPixels, stop: stop)
+      self.reader = reader
+      mode.format = reader.codec
+      mode.framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }
+    }
+
+    func next() async throws -> Capture? {
+      try await withTaskCancellationHandler {
+        try nextCapture()
+      } onCancel: {
+        stop.set()
+      }
+    }
+
+    private func nextCapture() throws -> Capture {
+      guard let reader else { throw CancellationError() }
+      let picture: VideoPicture
+      do {
+        picture = try reader.next()
+      } catch {
+        guard error.kind == .damaged else { throw failure(error) }
+        gate.lost(at: CaptureClock.now)
+        throw DamagedCapture(error.description)
+      }
+      let now = CaptureClock.now
+      if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
+      let time = clock.time(of: picture.time, now: now)
+      guard gate.admits(picture, at: now) else {
+        throw DamagedCapture("a picture is damaged, or rests on one that is")
+      }
+      try describe(picture, reader)
+      let (maximumPixels, memory) = (options.maximumPixels, memory)
+      return Capture(timestamp: time, byteCount: picture.byteCount) { _ in
+        try picture.frame(maximumPixels: maximumPixels, memory: memory)
+      }
+    }
+
+    /// What is delivered now; a picture that can't be drawn is told here, not when its frame is asked for.
+    private func describe(_ picture: VideoPicture, _ reader: VideoReader) throws {
+      do {
+        let layout = try VideoLayout.named(picture.formatName)
+        _ = try picture.signal.color(of: layout, picture.size)
+        mode.size = picture.size
+        mode.format = layout.bits == 8 ? reader.codec : "\(reader.codec), \(layout.bits) bits taken as 8"
+      } catch {
+        throw failure(error)
+      }
+    }
+
+    func close() {
+      isClosed = true
+      reader = nil
+    }
+
+    private func failure(_ failure: VideoFailure) -> any Error {
+      switch failure.kind {
+      case .interrupted: CancellationError()
+      // Nobody installs them while we wait.
+      case .noLibraries: SourceError(.badRequest, path: url.name, reason: failure.description)
+      default: SourceError(.unavailable, path: url.name, reason: failure.description)
+      }
+    }
+  }
+
+  /// Which pictures are shown after a loss: those that do not rest on what is lost.
+  struct PictureGate: Sendable {
+    /// A stream that renews its pictures bit by bit, without key pictures, is shown again after that long.
+    static let longest = Duration.seconds(5)
+
+    private var lostAt: Duration?
+
+    /// A picture is missing.
+    mutating func lost(at now: Duration) { lostAt = lostAt ?? now }
+
+    /// Whether a picture of these properties, that is next, is shown.
+    mutating func admits(isKey: Bool, isDamaged: Bool, at now: Duration) -> Bool {
+      if isDamaged {
+        lost(at: now)
+      } else if isKey {
+        lostAt = nil
+      } else if let lostAt, now - lostAt >= Self.longest {
+        self.lostAt = nil
+      }
+      return lostAt == nil
+    }
+
+    mutating func admits(_ picture: VideoPicture, at now: Duration) -> Bool {
+      admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now)
+    }
+  }
+#endif

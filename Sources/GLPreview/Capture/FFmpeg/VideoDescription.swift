@@ -1,0 +1,122 @@
+// What FFmpeg's names and numbers mean here: pixel formats, colours, and how a picture lies.
+#if FFmpeg
+  internal import PreviewCore
+
+  /// How the samples of a decoded picture become those of a frame.
+  struct VideoLayout: Sendable, Hashable {
+    /// Of the frame.
+    let pixelFormat: PixelFormat
+    /// Of a decoded sample; more than 8 become 8.
+    let bits: Int
+    /// Whether more than 8 bits stand in the upper end of 16, as in P010.
+    let isHighAligned: Bool
+    /// Whether the name says full range, as FFmpeg's older `yuvj420p` does.
+    let isFullRange: Bool
+
+    private init(
+      _ pixelFormat: PixelFormat, bits: Int = 8, isHighAligned: Bool = false, isFullRange: Bool = false
+    ) {
+      self.pixelFormat = pixelFormat
+      self.bits = bits
+      self.isHighAligned = isHighAligned
+      self.isFullRange = isFullRange
+    }
+
+    private static let planar: [String: PixelFormat] = [
+      "yuv420p": .i420, "yuv422p": .yuv422p, "yuv444p": .yuv444p, "yuv440p": .yuv440p, "yuv411p": .yuv411p,
+      "gray": .grey,
+    ]
+    private static let others: [String: PixelFormat] = [
+      "nv12": .nv12, "nv21": .nv21, "nv16": .nv16, "yuyv422": .yuyv, "uyvy422": .uyvy, "yvyu422": .yvyu,
+      "rgb24": .rgb24, "bgr24": .bgr24, "rgba": .rgba, "bgra": .bgra,
+    ]
+    private static let highAligned: [String: VideoLayout] = [
+      "p010le": VideoLayout(.nv12, bits: 10, isHighAligned: true),
+      "p012le": VideoLayout(.nv12, bits: 12, isHighAligned: true),
+      "p016le": VideoLayout(.nv12, bits: 16, isHighAligned: true),
+      "p210le": VideoLayout(.nv16, bits: 10, isHighAligned: true),
+      "p216le": VideoLayout(.nv16, bits: 16, isHighAligned: true),
+    ]
+
+    /// The layout of FFmpeg's pixel format `name`.
+    ///
+    /// - Throws: `VideoFailure`, `.failed`.
+    static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
+      if let format = planar[name] ?? others[name] { return VideoLayout(format) }
+      if let layout = highAligned[name] { return layout }
+      if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
+        return VideoLayout(format, isFullRange: true)
+      }
+      // yuv420p10le, gray12le: little-endian samples of 16 bits, of which the lower ones count.
+      for bits in [9, 10, 12, 14, 16] where name.hasSuffix("\(bits)le") {
+        let stem = String(name.dropLast("\(bits)le".count))
+        if let format = planar[stem] { return VideoLayout(format, bits: bits) }
+      }
+      throw VideoFailure(.failed, "pictures of \(name) are not supported")
+    }
+  }
+
+  /// What a video says of its colours, in H.273's numbers and, where that has none, FFmpeg's.
+  struct VideoSignal: Sendable, Hashable {
+    /// MatrixCoefficients.
+    let matrix: Int
+    /// 1 limited, 2 full; else nothing is said.
+    let range: Int
+    /// 1 left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom; else nothing is said.
+    let chromaLocation: Int
+
+    /// What the samples of a picture mean. What is not said is guessed as of any source; grey that says nothing is full
+    /// range, as FFmpeg has it.
+    ///
+    /// - Throws: `VideoFailure`, `.failed`, for what is neither Y'CbCr nor R'G'B'.
+    func color(of layout: VideoLayout, _ size: Size) throws(VideoFailure) -> ColorDescription {
+      let isGrey = layout.pixelFormat == .grey
+      return ColorDescription(
+        guessedFor: size, matrix: try colorMatrix(layout.pixelFormat),
+        range: quantizationRange ?? (layout.isFullRange || isGrey ? .full : nil), siting: siting)
+    }
+
+    /// H.273, table 4. Nil where nothing is said, or the format has none.
+    private func colorMatrix(_ format: PixelFormat) throws(VideoFailure) -> ColorMatrix? {
+      guard case .ycbcr = format.model else { return nil }
+      return switch matrix {
+      case 1: .bt709
+      // BT.470 System B/G and SMPTE 170M are BT.601's; FCC's differ from them in the third decimal.
+      case 4, 5, 6: .bt601
+      // SMPTE 240M: 0.212 and 0.087; the nearest.
+      case 7: .bt709
+      // Constant luminance is drawn as the other: the nearest.
+      case 9, 10: .bt2020
+      case 0: throw VideoFailure(.failed, "R'G'B' in planes of Y'CbCr is not supported")
+      case 8: throw VideoFailure(.failed, "YCgCo is not supported")
+      case 14: throw VideoFailure(.failed, "ICtCp is not supported")
+      default: nil
+      }
+    }
+
+    private var quantizationRange: QuantizationRange? {
+      switch range {
+      case 1: .limited
+      case 2: .full
+      default: nil
+      }
+    }
+
+    /// Along rows; that chroma sits on the upper row, or the lower one, is let go.
+    private var siting: ChromaSiting {
+      switch chromaLocation {
+      case 2, 4, 6: .centred
+      default: .left
+      }
+    }
+  }
+
+  extension Orientation {
+    /// From a display matrix (ISO/IEC 14496-12, 8.2.2.1), of which the upper left quarter counts: stored (x, y) is seen at
+    /// (ax + cy, bx + dy). What is not a quarter turn or a reflection is taken for the nearest.
+    init(displayMatrix a: Int32, _ b: Int32, _ c: Int32, _ d: Int32) {
+      let isTurned = Int(b).magnitude + Int(c).magnitude > Int(a).magnitude + Int(d).magnitude
+      self.init(swapsAxes: isTurned, flipsX: (isTurned ? b : a) < 0, flipsY: (isTurned ? c : d) < 0)
+    }
+  }
+#endif
