@@ -95,6 +95,37 @@ private let desktop = Machine(
     #expect(machine.search().list().map(\.index) == [0, 1, 2])
   }
 
+  @Test("what EGL's list draws on in software is not tried by its file too")
+  func softwareNode() throws {
+    var tried: [Int] = []
+    let machine = Machine(
+      candidates: [
+        candidate(0, .device(0)), candidate(1, .device(1), software: true),
+        candidate(2, .gbm(node: "/dev/dri/renderD128")), candidate(3, .surfaceless),
+      ],
+      renderers: [0: "llvmpipe", 1: "llvmpipe", 2: "llvmpipe", 3: "llvmpipe"])
+    let search = machine.search()
+    let counting = DeviceSearch(candidates: search.candidates, host: search.host) {
+      tried.append($0.index)
+      return search.probe($0)
+    }
+    #expect(try counting.choose(.node("/dev/dri/renderD128")).index == 0)
+    #expect(tried == [0])
+    tried = []
+    #expect(try counting.choose(.automatic).index == 1)
+    #expect(tried == [0, 3, 1])
+  }
+
+  @Test("where a file is no GPU, those that are one are named")
+  func otherNode() throws {
+    var machine = desktop
+    machine.host = facts(nodes: [HostFacts.RenderNode(path: "/dev/dri/renderD129", status: 0)])
+    let error = try #require(throws: DeviceError.self) {
+      try machine.search().choose(.node("/dev/dri/renderD130"))
+    }
+    #expect(error.hints == ["this machine has /dev/dri/renderD129"])
+  }
+
   @Test("software is not replaced by hardware where software is asked for")
   func noSoftware() throws {
     var machine = desktop

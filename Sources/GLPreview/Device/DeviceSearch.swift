@@ -55,17 +55,19 @@ struct DeviceSearch {
           problem: "no GPU \(index)", attempts: [],
           hints: ["the devices of this machine are \(numbers.isEmpty ? "none" : numbers)"])
       }
-      return try certain(candidates.filter { $0.index == index }, or: "GPU \(index) does not work")
+      return try certain(
+        candidates.filter { $0.index == index }, or: "GPU \(index) does not work", hints: host.deviceHints)
     case .node(let path):
-      return try certain(candidates(at: path), or: "no usable GPU at \(path)")
+      return try certain(
+        candidates(at: path), or: "no usable GPU at \(path)", hints: host.hints(insteadOf: path))
     }
   }
 
   private func certain(
-    _ candidates: [DeviceCandidate], or problem: String
+    _ candidates: [DeviceCandidate], or problem: String, hints: [String]
   ) throws(DeviceError) -> GPUDevice {
     let (device, attempts) = first(of: candidates) { !$0.isSoftware }
-    guard let device else { throw DeviceError(problem: problem, attempts: attempts, hints: host.deviceHints) }
+    guard let device else { throw DeviceError(problem: problem, attempts: attempts, hints: hints) }
     return device
   }
 
@@ -95,18 +97,23 @@ struct DeviceSearch {
   }
 
   /// Stops at the first that works and is wanted, or that EGL calls software, after which nothing better comes;
-  /// else gives the first that works. `failed` are those that did not.
+  /// else gives the first that works. `failed` are those that did not. What is drawn on in software by EGL's list, as the
+  /// nodes of kernel drivers without one of Mesa's are, is not tried by its file too: libgbm would print that it knows none.
   private func first(
     of candidates: [DeviceCandidate], wanted: (GPUDevice) -> Bool
   ) -> (device: GPUDevice?, failed: [DeviceError.Attempt]) {
     var secondBest: GPUDevice?
     var failed: [DeviceError.Attempt] = []
+    var software: Set<String?> = []
     for candidate in candidates {
+      if candidate.kind == .gbm, software.contains(candidate.drmNode) { continue }
       let device = probe(candidate)
       switch device.status {
       case .fails(let reason): failed.append(DeviceError.Attempt(place: device.place, reason: reason))
       case .works where wanted(device) || candidate.isMarkedSoftware: return (device, failed)
-      case .works: secondBest = secondBest ?? device
+      case .works:
+        secondBest = secondBest ?? device
+        software.insert(device.drmNode)
       }
     }
     return (secondBest, failed)

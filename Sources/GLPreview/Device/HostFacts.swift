@@ -45,6 +45,12 @@ struct HostFacts: Sendable, Equatable {
   /// What to change where a certain device does not work, the likeliest first.
   var deviceHints: [String] { variableHints + driverHints + nodeHints }
 
+  /// What to change, or to name, where the file at `path` does not work.
+  func hints(insteadOf path: String) -> [String] {
+    let others = renderNodes.map(\.path).filter { $0 != path }
+    return deviceHints + (others.isEmpty ? [] : ["this machine has \(others.joined(separator: ", "))"])
+  }
+
   /// What to change where nothing works.
   var hints: [String] { deviceHints + ["software rendering needs libegl-mesa0 and libgl1-mesa-dri"] }
 
