@@ -7,11 +7,12 @@ BUILD_FLAGS ?= --static-swift-stdlib
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
 
-.PHONY: help setup build render test verify bench gpu-kit format lint golden install clean
+.PHONY: help setup build render test test-camera verify bench gpu-kit format lint golden install clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
+	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
@@ -42,6 +43,12 @@ test: setup
 	$(SWIFT) build --build-tests
 	@mkdir -p .build/attachments
 	$(SWIFT) test --skip-build --attachments-path .build/attachments
+
+test-camera:
+	@scripts/setup camera
+	$(SWIFT) build --build-tests
+	@mkdir -p .build/camera-attachments
+	@Tests/CameraVM/test --attachments .build/camera-attachments
 
 verify: build
 	$(GLPREVIEW) verify

@@ -74,6 +74,9 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["GLPreview", "glpreview-cli"], swiftSettings: house),
+    .testTarget(
+      name: "CameraTests", dependencies: ["Conformance", "GLPreview", "PreviewCore", "glpreview-cli"],
+      swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x
