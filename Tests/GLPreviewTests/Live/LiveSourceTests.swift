@@ -86,7 +86,9 @@ struct LiveSourceTests {
       .success([.picture(1), .lost("was unplugged")]), .failure(lost), .failure(lost),
       .success([.picture(2)]),
     ])
-    let source = LiveSource(device, LiveOptions(delivery: everything))
+    // Never stalled, however slow this machine is.
+    let source = LiveSource(
+      device, LiveOptions(delivery: everything, stallsAfter: .seconds(3600), reconnectsAfter: .seconds(3600)))
     let states = source.statuses
     #expect(try await source.nextFrame()?.code == 1)
     let second = try #require(try await source.nextFrame())
