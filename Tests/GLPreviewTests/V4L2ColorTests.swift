@@ -10,7 +10,7 @@ private func color(_ colorspace: UInt32, _ encoding: UInt32 = 0, _ quantization:
   -> ColorDescription
 {
   V4L2Color(colorspace: colorspace, encoding: encoding, quantization: quantization)
-    .description(size, isRGB: false)
+    .description(size, .yuyv)
 }
 
 @Test(
@@ -50,15 +50,39 @@ func extendedGamut() {
 @Test("of a driver that says nothing the size decides, as of raw files")
 func nothing() {
   let silent = V4L2Color()
-  #expect(silent.description(size, isRGB: false).matrix == .bt601)
-  #expect(silent.description(Size(width: 1280, height: 720), isRGB: false).matrix == .bt709)
+  #expect(silent.description(size, .yuyv).matrix == .bt601)
+  #expect(silent.description(Size(width: 1280, height: 720), .nv12).matrix == .bt709)
 }
 
-@Test("R'G'B' is of full range unless it is said to be limited")
-func rgb() {
-  #expect(V4L2Color(colorspace: 8).isFullRange(isRGB: true))
-  #expect(V4L2Color(colorspace: 8, quantization: 1).isFullRange(isRGB: true))
-  #expect(!V4L2Color(colorspace: 8, quantization: 2).isFullRange(isRGB: true))
+@Test(
+  "R'G'B' and grey are of full range unless they are said to be limited",
+  arguments: [PixelFormat.rgb24, .bgra, .grey])
+func rgb(format: PixelFormat) {
+  #expect(V4L2Color(colorspace: 8).range(of: format) == .full)
+  #expect(V4L2Color(colorspace: 8, quantization: 1).range(of: format) == .full)
+  #expect(V4L2Color(colorspace: 8, quantization: 2).range(of: format) == .limited)
   // The encoding has no meaning there.
-  #expect(V4L2Color(colorspace: 8, encoding: 3).isFullRange(isRGB: true))
+  #expect(V4L2Color(colorspace: 8, encoding: 3).range(of: format) == .full)
+  #expect(!V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
+}
+
+@Test(
+  "constant luminance is undone as BT.2020 says, whatever the format",
+  arguments: [PixelFormat.yuyv, .nv12, .yv12])
+func constantLuminance(format: PixelFormat) {
+  #expect(V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
+  // 75 % yellow, worked out by hand: Y'c = E(0.9407 * L(0.75)) = 0.72645, C'bc = -Y'c / 1.9404, C'rc = 0.02355 / 0.9936.
+  let (y, cb, cr): (UInt8, UInt8, UInt8) = (175, 44, 133)
+  let codes: [UInt8] =
+    switch format {
+    case .yuyv: [y, cb, y, cr, y, cb, y, cr]
+    case .nv12: [y, y, y, y, cb, cr]
+    default: [y, y, y, y, cr, cb]
+    }
+  let pixels = V4L2ConstantLuminance(.limited).rgb(codes, format, Size(width: 2, height: 2))
+  #expect(pixels.count == 12)
+  for (index, code) in pixels.enumerated() {
+    let expected = index % 3 == 2 ? 0 : 191
+    #expect(abs(Int(code) - expected) <= 2, "\(pixels)")
+  }
 }

@@ -17,23 +17,28 @@ struct V4L2Color: Sendable, Hashable {
   private static let bt2020: UInt32 = 10
   private static let dciP3: UInt32 = 12
 
-  /// What pictures of `size` mean; `isRGB` says that they are R'G'B'.
+  /// What pictures of `size` mean.
   ///
-  /// Primaries and transfer function are taken as they are: pictures are not mapped from one to another. Of
-  /// constant-luminance BT.2020 the matrix is taken as if luminance were not constant. Chroma sits left.
-  func description(_ size: Size, isRGB: Bool) -> ColorDescription {
-    ColorDescription(
-      guessedFor: size, matrix: matrix, range: isFullRange(isRGB: isRGB) ? .full : .limited, siting: .left)
+  /// Primaries and transfer function are taken as they are: pictures are not mapped from one to another. Chroma sits left.
+  func description(_ size: Size, _ format: PixelFormat) -> ColorDescription {
+    ColorDescription(guessedFor: size, matrix: matrix, range: range(of: format), siting: .left)
   }
 
-  /// Whether black and white are 0 and 255.
-  func isFullRange(isRGB: Bool) -> Bool {
+  /// Whether luminance is a sum of light, which no matrix undoes (BT.2020's Y'cC'bcC'rc).
+  func isConstantLuminance(_ format: PixelFormat) -> Bool {
+    if case .ycbcr = format.model { encoding == 7 } else { false }
+  }
+
+  /// Which codes of `format` stand for black and white.
+  func range(of format: PixelFormat) -> QuantizationRange {
+    let isYCbCr = if case .ycbcr = format.model { true } else { false }
     // xvYCC has one meaning of its codes only (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
-    if !isRGB, encoding == 3 || encoding == 4 { return false }
+    if isYCbCr, encoding == 3 || encoding == 4 { return .limited }
     return switch quantization {
-    case 1: true
-    case 2: false
-    default: isRGB || colorspace == Self.jpeg
+    case 1: .full
+    case 2: .limited
+    // Grey without a word is of full range, as everywhere in this house; V4L2's drivers mean it so too.
+    default: !isYCbCr || colorspace == Self.jpeg ? .full : .limited
     }
   }
 

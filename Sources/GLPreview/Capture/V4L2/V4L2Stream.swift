@@ -12,7 +12,7 @@ struct V4L2Stream: Sendable {
   private let isEmulated: Bool
 
   private enum Content: Sendable {
-    case samples(V4L2Layout, FrameFormat, expands: Bool)
+    case samples(V4L2Conversion)
     case jpeg
   }
 
@@ -37,10 +37,7 @@ struct V4L2Stream: Sendable {
       }
       let color = V4L2Color(
         colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)
-      let isRGB = samples.format.isRGB
-      content = .samples(
-        layout, FrameFormat(samples.format, size, color: color.description(size, isRGB: isRGB)),
-        expands: isRGB && !color.isFullRange(isRGB: true))
+      content = .samples(V4L2Conversion(layout, color))
     }
     buffers = try V4L2Buffers(node, format)
   }
@@ -62,37 +59,23 @@ struct V4L2Stream: Sendable {
         throw DamagedCapture("a buffer of \(bytes.count) bytes does not begin as a JPEG does")
       }
       return Capture(jpeg: bytes, timestamp: time, skipped: skipped, options, memory: memory)
-    case .samples(let layout, let format, let expands):
+    case .samples(let conversion):
       let counts = unsafe buffers.withBytes(buffer) { unsafe $0.map(\.count) }
-      guard zip(counts, layout.neededByteCounts).allSatisfy({ $0 >= $1 }) else {
+      let needed = conversion.layout.neededByteCounts
+      guard zip(counts, needed).allSatisfy({ $0 >= $1 }) else {
         throw DamagedCapture(
-          "a buffer of \(counts.reduce(0, +)) bytes where \(layout.neededByteCounts.reduce(0, +)) make a picture"
-        )
+          "a buffer of \(counts.reduce(0, +)) bytes where \(needed.reduce(0, +)) make a picture")
       }
       guard !isEmulated, let lease = buffers.lend(buffer) else {
-        let frame = try unsafe buffers.withBytes(buffer) { sources in
-          try unsafe layout.frame(format, sources, expands: expands, memory)
-        }
+        let frame = try unsafe buffers.withBytes(buffer) { try unsafe conversion.frame($0, memory) }
         return Capture(frame.with(timestamp: time), skipped: skipped)
       }
       isLent = true
-      return Capture(timestamp: time, skipped: skipped, byteCount: layout.byteCount, isBorrowed: true) { _ in
-        try unsafe lease.withBytes { sources in
-          try unsafe layout.frame(format, sources, expands: expands, memory)
-        }
+      let byteCount = conversion.layout.byteCount
+      return Capture(timestamp: time, skipped: skipped, byteCount: byteCount, isBorrowed: true) { _ in
+        try unsafe lease.withBytes { try unsafe conversion.frame($0, memory) }
       }
     }
-  }
-}
-
-extension V4L2Layout {
-  /// A frame with the samples of `sources`.
-  func frame(
-    _ format: FrameFormat, _ sources: [UnsafeRawBufferPointer], expands: Bool, _ memory: FramePool
-  ) throws -> Frame {
-    let target = memory.take(byteCount)
-    unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
-    return try Frame(tight: format, storage: FrameBytes(target))
   }
 }
 
