@@ -27,7 +27,7 @@ if "--check" in sys.argv:
     sys.exit(", ".join(missing) if missing else 0)
 
 SIZE = "video/x-raw,format=I420,width={},height={},framerate=25/1,colorimetry=bt601"
-H264 = "x264enc tune=zerolatency speed-preset=ultrafast bitrate=4000 key-int-max=10 ! rtph264pay name=pay0 pt=96 config-interval=-1"
+H264 = "x264enc tune=zerolatency speed-preset=ultrafast bitrate=4000 key-int-max=10 ! rtph264pay name=pay0 pt=96"
 BARS = "videotestsrc is-live=true pattern=smpte{} ! " + SIZE.format(320, 240)
 
 
@@ -63,7 +63,7 @@ server.set_service("0")
 mounts = server.get_mount_points()
 mounts.add_factory("/bars", factory(BARS.format("") + " ! " + H264))
 mounts.add_factory("/tcp", factory(BARS.format("") + " ! " + H264, transports=GstRtsp.RTSPLowerTrans.TCP))
-mounts.add_factory("/udp", factory(BARS.format("") + " ! " + H264, transports=GstRtsp.RTSPLowerTrans.UDP))
+mounts.add_factory("/udp", factory(BARS.format("") + " ! " + H264, shared=False, transports=GstRtsp.RTSPLowerTrans.UDP))
 mounts.add_factory("/jpeg", factory(BARS.format("") + " ! jpegenc quality=95 ! rtpjpegpay name=pay0 pt=26"))
 mounts.add_factory("/short", factory(BARS.format(" num-buffers=30") + " ! " + H264, shared=False))
 mounts.add_factory("/sound", factory("audiotestsrc is-live=true ! alawenc ! rtppcmapay name=pay0 pt=8"))

@@ -2,12 +2,14 @@
 // one another; only what somebody wants is copied out of the decoder's memory.
 #if FFmpeg
   internal import PreviewCore
+  internal import Synchronization
 
   /// The way to a stream.
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
+    private let transports = StreamTransports()
 
     /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String, _ options: SourceOptions) throws(SourceError) {
@@ -20,7 +22,7 @@
 
     /// Looking a host's name up can't be interrupted: its thread is then left to end by itself.
     func connect() async throws -> any CaptureConnection {
-      let connection = StreamConnection(url, options, memory)
+      let connection = StreamConnection(url, options, memory, transports)
       let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
       Task {
         do {
@@ -54,6 +56,16 @@
     private static let patience = Duration.milliseconds(400)
   }
 
+  /// What was found out about a server, from one connection to the next.
+  final class StreamTransports: Sendable {
+    private let isWithoutTCP = Mutex(false)
+
+    /// The server does not send over TCP.
+    func refusedTCP() { isWithoutTCP.withLock { $0 = true } }
+
+    var refusesTCP: Bool { isWithoutTCP.withLock { $0 } }
+  }
+
   /// One connection. Once a task that waited for a picture was cancelled, it can only be closed.
   actor StreamConnection: CaptureConnection {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -62,17 +74,19 @@
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
+    private let transports: StreamTransports
     private var reader: VideoReader?
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
     private(set) var mode: CaptureMode
 
-    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool) {
+    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ transports: StreamTransports) {
       queue = ReadingQueue(named: url.name)
       self.url = url
       self.options = options
       self.memory = memory
+      self.transports = transports
       mode = CaptureMode(format: "", transport: url.scheme)
     }
 
@@ -84,8 +98,10 @@
       let isRTSP = url.scheme.hasPrefix("rtsp")
       let asked = url.transport ?? options.streamTransport
       do throws(VideoFailure) {
-        try open(over: asked == .udp ? .udp : .tcp, isRTSP)
+        let isUDP = asked == .udp || (asked == .automatic && transports.refusesTCP)
+        try open(over: isUDP ? .udp : .tcp, isRTSP)
       } catch  where error.kind == .noTransport && asked == .automatic {
+        transports.refusedTCP()
         do throws(VideoFailure) { try open(over: .udp, isRTSP) } catch { throw failure(error) }
       } catch {
         throw failure(error)
