@@ -39,7 +39,8 @@ extension SourceLocator {
         return try StreamDevice(description, options)
       #else
         throw SourceError(
-          .badRequest, path: description, reason: "this build has no streams: it was made without FFmpeg")
+          .badRequest, path: String(description.prefix { $0 != ":" }),
+          reason: "this build has no streams: it was made without FFmpeg")
       #endif
     case .command: return try CommandDevice(description, options)
     }
