@@ -6,6 +6,8 @@ SWIFT ?= swift
 BUILD_FLAGS ?= --static-swift-stdlib
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
+# So many tests at a time: all at once, those that wait for something would wait for all others too.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
 .PHONY: help setup build render test test-camera verify bench gpu-kit format lint golden install clean
 

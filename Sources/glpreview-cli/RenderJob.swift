@@ -131,7 +131,7 @@ struct RenderJob {
       // Before anything is written it must be clear that nothing will be written over it.
       if isEmpty, output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
         throw UsageError(
-          "\(self.source) has several frames for one name; put {frame} into it, or say --frames 1")
+          "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
       }
       if isEmpty { plans.begin(with: frame.frame.format) }
       isEmpty = false
