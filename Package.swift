@@ -11,6 +11,17 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What speaks HTTP, and its TLS.
+let http: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["HTTP"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
+]
+
 let package = Package(
   name: "GLPreview",
   products: [
@@ -18,13 +29,18 @@ let package = Package(
     .executable(name: "glpreview", targets: ["glpreview-cli"]),
   ],
   traits: [
-    .default(enabledTraits: ["FFmpeg"]),
+    .default(enabledTraits: ["FFmpeg", "HTTP"]),
     .trait(
       name: "FFmpeg",
       description: "Video files, RTSP and other streams, by FFmpeg's libraries, loaded on first use."),
+    .trait(name: "HTTP", description: "Cameras that speak HTTP; brings async-http-client and SwiftNIO."),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
   ],
   targets: [
     // C libraries, each behind a wall of its own.
@@ -47,7 +63,7 @@ let package = Package(
       dependencies: [
         "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "PreviewCore", "Shaders",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
-      ],
+      ] + http,
       swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
@@ -66,7 +82,8 @@ let package = Package(
     ),
     .testTarget(name: "ShadersTests", dependencies: ["Shaders"], swiftSettings: house),
     .testTarget(
-      name: "GLPreviewTests", dependencies: ["GLPreview", "PreviewCore", "Shaders"], exclude: ["Fixtures"],
+      name: "GLPreviewTests", dependencies: ["GLPreview", "PreviewCore", "Shaders"] + http,
+      exclude: ["Fixtures"],
       swiftSettings: house),
     .testTarget(
       name: "ConformanceTests",

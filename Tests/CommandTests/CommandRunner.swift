@@ -224,7 +224,7 @@ private final class Watchdog: Sendable {
 }
 
 /// Reads a pipe on a thread of its own, so that the process never waits for us.
-private actor StreamReader {
+actor StreamReader {
   private let chunks: AsyncStream<[UInt8]>
   private var waiting: [UInt8] = []
 

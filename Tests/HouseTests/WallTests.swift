@@ -4,6 +4,8 @@ import Testing
 
 @Suite("Walls")
 struct WallTests {
+  private static let http = ["Sources/GLPreview/Capture/HTTP/"]
+
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
@@ -36,6 +38,8 @@ struct WallTests {
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]),
+      ("AsyncHTTPClient", http), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
+      ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {
     for (path, lines) in try WallTests.sources() where WallTests.imports(lines).contains(Substring(module)) {
@@ -54,7 +58,8 @@ struct WallTests {
         [
           "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "CAV", "Glibc",
           "Dispatch",
-          "Synchronization",
+          "Synchronization", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+          "NIOSSL", "NIOTLS",
         ]
       ),
     ])

@@ -33,7 +33,14 @@ extension SourceLocator {
   func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
     case .camera: return try V4L2Device(description, options)
-    case .http: throw notYet("http")
+    case .http:
+      #if HTTP
+        return try HTTPDevice(description, options)
+      #else
+        throw SourceError(
+          .badRequest, path: HTTPAddress.withoutSecrets(description),
+          reason: "this build has no HTTP (the package's trait HTTP is off)")
+      #endif
     case .stream:
       #if FFmpeg
         return try StreamDevice(description, options)
@@ -44,9 +51,5 @@ extension SourceLocator {
       #endif
     case .command: return try CommandDevice(description, options)
     }
-  }
-
-  private func notYet(_ what: String) -> SourceError {
-    SourceError(.badRequest, path: description, reason: "\(what): not supported yet by this build")
   }
 }

@@ -1,0 +1,227 @@
+// Where a server's pictures are: a URL in its parts. Its password is in here, and in nothing that is shown.
+
+/// An `http` or `https` URL.
+struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
+  enum Scheme: String, Sendable, Hashable {
+    case http
+    case https
+  }
+
+  /// Where a URL makes no sense; why, in one line and without its password.
+  struct Malformed: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A user and a password.
+  struct Credentials: Sendable, Hashable {
+    let user: String
+    let password: String
+  }
+
+  let scheme: Scheme
+  /// In lower case, without the brackets of an IPv6 address.
+  let host: String
+  let port: Int
+  /// Path and query as they are sent; begins with a slash.
+  let target: String
+  /// From `USER:PASSWORD@`, percent-decoded.
+  let credentials: Credentials?
+
+  /// Whom requests are sent to: others do not get to see what is meant for this one.
+  struct Server: Sendable, Hashable {
+    let scheme: Scheme
+    let host: String
+    let port: Int
+  }
+
+  var server: Server { Server(scheme: scheme, host: host, port: port) }
+
+  /// The URL without credentials.
+  var url: String { "\(scheme.rawValue)://\(hostField)\(target)" }
+
+  /// The field `Host` of requests: the port is left out where it is the usual one.
+  var hostField: String { port == Self.usualPort(scheme) ? hostText : "\(hostText):\(port)" }
+
+  /// The URL as if there were no TLS, for a client that is not to know of it.
+  var plainURL: String { "http://\(hostText):\(port)\(target)" }
+
+  /// The same for people: what looks like a password in its query is left out as well.
+  var description: String { Self.withoutSecrets(url) }
+
+  private var hostText: String { host.contains(":") ? "[\(host)]" : host }
+
+  private static func usualPort(_ scheme: Scheme) -> Int { scheme == .http ? 80 : 443 }
+
+  init(_ text: String) throws(Malformed) {
+    guard let colon = text.firstIndex(of: ":"), let scheme = Scheme(rawValue: text[..<colon].lowercased())
+    else {
+      throw Malformed(description: "is no http or https URL")
+    }
+    let rest = text[text.index(after: colon)...]
+    guard rest.hasPrefix("//") else { throw Malformed(description: "lacks the // after \(scheme.rawValue):") }
+    let end = rest.dropFirst(2).firstIndex { "/?#".contains($0) } ?? rest.endIndex
+    let authority = rest[..<end].dropFirst(2)
+    let place = authority.lastIndex(of: "@")
+    let (host, port) = try Self.hostAndPort(
+      place.map { authority[authority.index(after: $0)...] } ?? authority)
+    self.scheme = scheme
+    self.host = host
+    self.port = port ?? Self.usualPort(scheme)
+    credentials = try place.map { (place) throws(Malformed) in try Self.credentials(authority[..<place]) }
+    target = Self.target(rest[end...])
+  }
+
+  private init(_ scheme: Scheme, _ server: Server, _ target: String, _ credentials: Credentials?) {
+    self.scheme = scheme
+    host = server.host
+    port = server.port
+    self.target = target
+    self.credentials = credentials
+  }
+
+  /// Where a redirection leads; the credentials go along to the same server only.
+  func following(_ location: String) throws(Malformed) -> HTTPAddress {
+    let location = location.trimmed
+    if location.hasPrefix("//") { return try following("\(scheme.rawValue):\(location)") }
+    if let colon = location.firstIndex(of: ":"), !location[..<colon].contains(where: { "/?#".contains($0) }) {
+      let there = try HTTPAddress(location)
+      return HTTPAddress(
+        there.scheme, there.server, there.target, isTrusted(there.server) ? credentials : nil)
+    }
+    let path = target.prefix { $0 != "?" }
+    let merged: String =
+      switch location.first {
+      case "/": location
+      case "?": String(path) + location
+      case nil, "#": target
+      default: String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) + location
+      }
+    return HTTPAddress(scheme, server, Self.target(Self.withoutDots(merged)[...]), credentials)
+  }
+
+  /// Whether `other` may see what is meant for this server: the same one, or the same host by TLS.
+  func isTrusted(_ other: Server) -> Bool {
+    other == server
+      || (other.host == host && scheme == .http && other.scheme == .https && port == 80 && other.port == 443)
+  }
+
+  // MARK: Parts
+
+  private static func hostAndPort(_ text: Substring) throws(Malformed) -> (String, Int?) {
+    var host = text
+    var port: Substring?
+    if text.hasPrefix("[") {
+      guard let bracket = text.firstIndex(of: "]") else { throw Malformed(description: "lacks a ]") }
+      host = text[..<bracket].dropFirst()
+      let rest = text[text.index(after: bracket)...]
+      guard rest.isEmpty || rest.hasPrefix(":") else {
+        throw Malformed(description: "has no port after the ]")
+      }
+      port = rest.isEmpty ? nil : rest.dropFirst()
+      guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+        throw Malformed(description: "has no IPv6 address in its brackets")
+      }
+    } else if let colon = text.lastIndex(of: ":") {
+      host = text[..<colon]
+      port = text[text.index(after: colon)...]
+    }
+    guard !host.isEmpty else { throw Malformed(description: "names no host") }
+    let isPlain = host.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
+        UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    guard isPlain, text.hasPrefix("[") || !host.contains(":") else {
+      throw Malformed(description: "has no host name: letters, digits, '-' and '.', others as xn--")
+    }
+    guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
+    guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
+      (1...65535).contains(number)
+    else { throw Malformed(description: "has a port that is none (a '/' in a password is written %2F)") }
+    return (host.lowercased(), number)
+  }
+
+  private static func credentials(_ text: Substring) throws(Malformed) -> Credentials {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let user = decoded(parts[0]), let password = decoded(parts.count > 1 ? parts[1] : "") else {
+      throw Malformed(description: "has a user or a password that can't be decoded ('%' is written %25)")
+    }
+    return Credentials(user: user, password: password)
+  }
+
+  /// Percent-decoded; nil where that can't be done.
+  private static func decoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    // No header and no challenge has control characters.
+    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// Path and query without the fragment; what may not stand there is percent-encoded.
+  private static func target(_ text: Substring) -> String {
+    let text = text.prefix { $0 != "#" }
+    var result = text.hasPrefix("/") ? "" : "/"
+    for byte in text.utf8 {
+      if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}[]".utf8.contains(byte) {
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let digits = String(byte, radix: 16, uppercase: true)
+        result += "%" + (digits.count < 2 ? "0" : "") + digits
+      }
+    }
+    return result
+  }
+
+  /// A path without `.` and `..` (RFC 3986, 5.2.4); its query stays.
+  private static func withoutDots(_ target: String) -> String {
+    let path = target.prefix { $0 != "?" }
+    var parts: [Substring] = []
+    let all = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    for part in all {
+      if part == ".." { _ = parts.popLast() } else if part != "." { parts.append(part) }
+    }
+    if all.last == "." || all.last == ".." { parts.append("") }
+    return "/" + parts.joined(separator: "/") + target.dropFirst(path.count)
+  }
+
+  // MARK: What is shown
+
+  /// A URL, whether it makes sense or not, without a password in it.
+  static func withoutSecrets(_ text: String) -> String {
+    var text = text
+    let end = (try? HTTPAddress(text)) == nil ? text.endIndex : authorityEnd(text)
+    if let at = text[..<end].lastIndex(of: "@"), let colon = text.firstIndex(of: ":"), colon < at {
+      let slashes = text[text.index(after: colon)...].prefix { $0 == "/" }.endIndex
+      text.removeSubrange(slashes...at)
+    }
+    guard let question = text.firstIndex(of: "?") else { return text }
+    let fields = text[text.index(after: question)...].split(separator: "&", omittingEmptySubsequences: false)
+    return text[...question]
+      + fields.map { field in
+        guard let equals = field.firstIndex(of: "=") else { return String(field) }
+        let name = field[..<equals].lowercased()
+        return Self.secrets.contains { name.contains($0) } ? field[...equals] + "***" : String(field)
+      }.joined(separator: "&")
+  }
+
+  private static let secrets = ["pass", "pwd", "psw", "token", "secret", "auth", "key", "sig"]
+
+  private static func authorityEnd(_ text: String) -> String.Index {
+    guard let colon = text.firstIndex(of: ":") else { return text.endIndex }
+    let rest = text[colon...].dropFirst(3)
+    return rest.firstIndex { "/?#".contains($0) } ?? text.endIndex
+  }
+}

@@ -1,0 +1,236 @@
+// A connection to a camera that speaks HTTP, and the pictures that come by it.
+#if HTTP
+  internal import AsyncHTTPClient
+  internal import NIOCore
+  internal import NIOHTTP1
+  internal import PreviewCore
+
+  /// Pictures of a stream, or one that is asked for again and again.
+  ///
+  /// A server that is asked and has no newer picture than before says so (304), or sends the same bytes again. That is a
+  /// sign of life and no new picture: once a second, or twice within the time after which a source is stalled, the old one
+  /// is given again, since it still is what the server shows; else it costs nothing. A camera that has frozen behind a
+  /// server that lives is not told from one that has nothing new to show.
+  actor HTTPConnection: CaptureConnection {
+    private(set) var mode: CaptureMode
+    private let server: HTTPServer
+    private let address: HTTPAddress
+    private let name: String
+    private let options: SourceOptions
+    private let memory: FramePool
+    private var way: Way
+
+    private enum Way {
+      case stream(any PictureStream, HTTPServer.Reply, waiting: [PictureEvent], pictureCount: Int)
+      case polling(PicturePoll)
+    }
+
+    /// Takes over `server`, which has answered.
+    ///
+    /// - Throws: `SourceError` where the answer brings no pictures; `server` is then still the caller's.
+    init(
+      _ reply: HTTPServer.Reply, _ server: HTTPServer, _ address: HTTPAddress, name: String,
+      _ options: SourceOptions
+    ) async throws {
+      guard reply.head.status == .ok else {
+        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+      }
+      let limit = pictureLimit(maximumPixels: options.maximumPixels)
+      var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
+      var start: [UInt8] = []
+      var began: Duration?
+      while content == .unknown {
+        let chunk = try await reply.answer.next()
+        start += chunk?.bytes ?? []
+        began = began ?? chunk?.time
+        content = HTTPContent.sniff(start, isEnd: chunk == nil) ?? .unknown
+      }
+      var stream: any PictureStream
+      switch content {
+      case .multipart(let boundary): stream = MultipartParser(boundary: boundary, pictureLimit: limit)
+      case .pictures, .unknown: stream = JPEGRun(pictureLimit: limit)
+      case .picture:
+        way = .polling(PicturePoll(first: reply))
+        mode = CaptureMode(format: "JPEG", transport: address.scheme.rawValue)
+        (self.server, self.address, self.name, self.options) = (server, address, name, options)
+        memory = options.memory ?? FramePool()
+        return
+      case .other(let what):
+        throw SourceError(.unavailable, path: name, reason: "sends \(what), no JPEG")
+      }
+      let events = stream.take(start[...], at: began ?? CaptureClock.now)
+      way = .stream(stream, reply, waiting: events, pictureCount: 0)
+      mode = CaptureMode(format: "MJPEG", transport: address.scheme.rawValue)
+      (self.server, self.address, self.name, self.options) = (server, address, name, options)
+      memory = options.memory ?? FramePool()
+    }
+
+    func close() async { await server.end() }
+
+    func next() async throws -> Capture? {
+      do {
+        while true {
+          if case .polling = way { return capture(try await poll()) }
+          switch try await nextEvent() {
+          case .picture(let picture): return capture(picture)
+          case .damaged(let reason): throw DamagedCapture(reason)
+          case .hopeless(let reason): throw SourceError(.unavailable, path: name, reason: reason)
+          case .ended: throw SourceError(.unavailable, path: name, reason: "ended the stream")
+          case nil: if case .stream = way { return nil }
+          }
+        }
+      } catch let error as DamagedCapture {
+        throw error
+      } catch {
+        try Task.checkCancellation()
+        throw SourceError.http(error, name: name)
+      }
+    }
+
+    private func capture(_ picture: ReceivedPicture) -> Capture {
+      if let header = try? JPEGDecoder.header(of: picture.jpeg) { mode.size = header.size }
+      let time = ServerTime.captureTime(
+        picture.serverTime, received: picture.time,
+        receivedSince1970: CaptureClock.timeSince1970(picture.time))
+      return Capture(jpeg: picture.jpeg, timestamp: time, options, memory: memory)
+    }
+
+    // MARK: Streams
+
+    /// Nil where the stream is over for good, or was no stream.
+    private func nextEvent() async throws -> PictureEvent? {
+      guard case .stream(var stream, let reply, var waiting, var count) = way else { return nil }
+      while waiting.isEmpty {
+        guard let chunk = try await reply.answer.next() else { return try endOfStream(stream, reply, count) }
+        waiting = stream.take(chunk.bytes[...], at: chunk.time)
+      }
+      let event = waiting.removeFirst()
+      if case .picture = event { count += 1 }
+      way = .stream(stream, reply, waiting: waiting, pictureCount: count)
+      return event
+    }
+
+    /// What an end in good order means: a file that was as long as it said is over; one picture is asked for again.
+    private func endOfStream(_ stream: any PictureStream, _ reply: HTTPServer.Reply, _ count: Int) throws
+      -> PictureEvent?
+    {
+      var stream = stream
+      let left = stream.finish()
+      guard left.isEmpty else {
+        way = .stream(stream, reply, waiting: Array(left.dropFirst()), pictureCount: count)
+        return left.first
+      }
+      if stream is JPEGRun, count == 1 {
+        way = .polling(PicturePoll(after: reply.time))
+        mode.format = "JPEG"
+        return nil
+      }
+      if reply.head.headers.contains(name: "content-length") { return nil }
+      throw SourceError(.unavailable, path: name, reason: "ended the stream")
+    }
+
+    // MARK: One picture again and again
+
+    /// Waits for a picture that is new, or still shown after a while.
+    private func poll() async throws -> ReceivedPicture {
+      while case .polling(var poll) = way {
+        let reply: HTTPServer.Reply
+        if let first = poll.first {
+          reply = first
+          poll.first = nil
+        } else {
+          let due = poll.lastRequest + interval
+          let now = CaptureClock.now
+          if due > now { try await Task.sleep(for: due - now) }
+          poll.lastRequest = CaptureClock.now
+          reply = try await server.get(address, poll.conditions)
+        }
+        let picture = try await picture(reply, &poll)
+        let isDue = poll.last == nil || reply.time - poll.lastGiven >= repeatInterval
+        let isNew = picture != nil && picture?.jpeg != poll.last
+        if let picture { poll.last = picture.jpeg }
+        if isNew || isDue { poll.lastGiven = reply.time }
+        way = .polling(poll)
+        if let last = poll.last, isNew || isDue {
+          return picture ?? ReceivedPicture(jpeg: last, time: reply.time)
+        }
+      }
+      throw SourceError(.unavailable, path: name, reason: "ended the stream")
+    }
+
+    /// What an answer brings; nil where the picture is the one from before.
+    private func picture(_ reply: HTTPServer.Reply, _ poll: inout PicturePoll) async throws
+      -> ReceivedPicture?
+    {
+      if reply.head.status == .notModified, poll.last != nil {
+        _ = try await reply.answer.body(limit: 0)
+        return nil
+      }
+      guard reply.head.status == .ok else {
+        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+      }
+      let limit = pictureLimit(maximumPixels: options.maximumPixels)
+      var bytes: [UInt8] = []
+      var began: Duration?
+      while let chunk = try await reply.answer.next() {
+        began = began ?? chunk.time
+        bytes += chunk.bytes
+        guard bytes.count <= limit else {
+          throw SourceError(
+            .unavailable, path: name, reason: "sends a picture larger than \(limit >> 20) MiB")
+        }
+      }
+      guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else {
+        let type = reply.head.headers.first(name: "content-type") ?? "data of an unknown kind"
+        throw SourceError(
+          .unavailable, path: name,
+          reason: "sends \(bytes.isEmpty ? "nothing" : String(type.prefix(60))), no JPEG")
+      }
+      poll.validate(reply.head.headers)
+      let serverTime = reply.head.headers.first(name: "x-timestamp").flatMap { Double($0) }
+      return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
+    }
+
+    /// Between two requests: as often as is wanted.
+    private var interval: Duration {
+      let rate = options.demand.framesPerSecond ?? PicturePoll.usualRate
+      return .seconds(1 / min(max(rate, 0.001), PicturePoll.highestRate))
+    }
+
+    private var repeatInterval: Duration { min(.seconds(1), options.live.stallsAfter / 2) }
+  }
+
+  /// A picture that is asked for again and again.
+  private struct PicturePoll {
+    /// Requests a second, where nothing is asked for.
+    static let usualRate = 10.0
+    static let highestRate = 60.0
+
+    /// The answer that is there already.
+    var first: HTTPServer.Reply?
+    var lastRequest: Duration
+    /// The newest picture, and when it was given.
+    var last: [UInt8]?
+    var lastGiven = Duration.zero
+    /// How the server is asked for a newer one only.
+    var conditions: [HeaderField] = []
+
+    init(first: HTTPServer.Reply) {
+      self.first = first
+      lastRequest = first.time
+    }
+
+    init(after time: Duration) { lastRequest = time }
+
+    /// Keeps what the server tells its pictures apart by.
+    mutating func validate(_ headers: HTTPHeaders) {
+      conditions = []
+      if let tag = headers.first(name: "etag") {
+        conditions.append(HeaderField(name: "If-None-Match", value: tag))
+      } else if let date = headers.first(name: "last-modified"), date != headers.first(name: "date") {
+        // What was changed in this very second may be changed again in it (RFC 9110, 8.8.2.2).
+        conditions.append(HeaderField(name: "If-Modified-Since", value: date))
+      }
+    }
+  }
+#endif

@@ -1,0 +1,64 @@
+// What a server sends, by what it says of it and by its first bytes.
+
+/// What a body is.
+enum HTTPContent: Sendable, Hashable {
+  /// Pictures in parts; nil where the boundary is not told.
+  case multipart(boundary: String?)
+  /// One JPEG.
+  case picture
+  /// JPEGs one after another, or one alone.
+  case pictures
+  /// Its first bytes must tell.
+  case unknown
+  /// No picture that is read here; what it is instead.
+  case other(String)
+
+  /// By the field `Content-Type`.
+  init(contentType: String?) {
+    let fields = Self.split(contentType ?? "")
+    let type = fields.first?.trimmed.lowercased() ?? ""
+    switch type {
+    case let type where type.hasPrefix("multipart/"):
+      self = .multipart(boundary: Self.boundary(fields.dropFirst()))
+    case "image/jpeg", "image/jpg", "image/pjpeg", "image/x-jpeg": self = .picture
+    case "", "application/octet-stream", "binary/octet-stream", "text/plain": self = .unknown
+    case let type where type.contains("jpeg") || type.contains("jpg"): self = .unknown
+    default: self = .other(String(type.prefix(60)))
+    }
+  }
+
+  /// By the first bytes of a body; nil where more are needed.
+  static func sniff(_ bytes: some Collection<UInt8>, isEnd: Bool) -> HTTPContent? {
+    let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.prefix(3)
+    if start.count == 3 || isEnd {
+      if start.elementsEqual([0xFF, 0xD8, 0xFF]) { return .pictures }
+      if start.starts(with: "--".utf8) { return .multipart(boundary: nil) }
+      return .other(
+        start.isEmpty ? "nothing" : start.first == UInt8(ascii: "<") ? "a page" : "data of an unknown kind")
+    }
+    return nil
+  }
+
+  /// At semicolons that are not within quotes.
+  private static func split(_ text: String) -> [String] {
+    var items = [""]
+    var isQuoted = false
+    for character in text {
+      if character == "\"" { isQuoted.toggle() }
+      if character == ";", !isQuoted { items.append("") } else { items[items.count - 1].append(character) }
+    }
+    return items
+  }
+
+  private static func boundary(_ fields: ArraySlice<String>) -> String? {
+    for field in fields {
+      guard let equals = field.firstIndex(of: "="), field[..<equals].trimmed.lowercased() == "boundary" else {
+        continue
+      }
+      let value = field[field.index(after: equals)...].trimmed
+      let bare = value.hasPrefix("\"") ? value.dropFirst().prefix { $0 != "\"" } : value[...]
+      return bare.isEmpty ? nil : String(bare)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,101 @@
+// Cameras that speak HTTP: a stream of JPEGs in parts, or one JPEG that is asked for again and again.
+#if HTTP
+  internal import AsyncHTTPClient
+  internal import NIOCore
+  internal import NIOHTTP1
+  internal import NIOSSL
+  internal import PreviewCore
+
+  /// A way to a camera that speaks HTTP.
+  struct HTTPDevice: CaptureDevice {
+    let name: String
+    private let address: HTTPAddress
+    private let options: SourceOptions
+    private let trustRoots: NIOSSLTrustRoots
+
+    /// Redirections that are followed.
+    private static let redirectionLimit = 5
+
+    /// Connects to nothing yet.
+    ///
+    /// - Throws: `SourceError`, `.badRequest` alone.
+    init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
+      throws(SourceError)
+    {
+      do throws(HTTPAddress.Malformed) {
+        address = try HTTPAddress(text)
+      } catch {
+        throw SourceError(.badRequest, path: HTTPAddress.withoutSecrets(text), reason: error.description)
+      }
+      name = address.description
+      self.options = options
+      self.trustRoots = trustRoots
+      for field in options.headers where !field.isSendable {
+        throw SourceError(
+          .badRequest, path: name, reason: "a header can't be sent: \(field.name.prefix(40)): ...")
+      }
+    }
+
+    func connect() async throws -> any CaptureConnection {
+      var target = address
+      var server = HTTPServer(target.server, requestOptions(for: target))
+      do {
+        for _ in 0...Self.redirectionLimit {
+          let reply = try await server.get(target)
+          guard let location = redirection(reply) else {
+            return try await HTTPConnection(reply, server, target, name: name, options)
+          }
+          let next = try follow(location, from: target)
+          if next.server == target.server {
+            try await server.discard(reply)
+          } else {
+            await server.end()
+            server = HTTPServer(next.server, requestOptions(for: next))
+          }
+          target = next
+        }
+        throw SourceError(
+          .unavailable, path: name, reason: "redirects more than \(Self.redirectionLimit) times")
+      } catch {
+        await server.end()
+        try Task.checkCancellation()
+        throw SourceError.http(error, name: name)
+      }
+    }
+
+    private func redirection(_ reply: HTTPServer.Reply) -> String? {
+      switch reply.head.status.code {
+      case 301, 302, 303, 307, 308: reply.head.headers.first(name: "location")
+      default: nil
+      }
+    }
+
+    private func follow(_ location: String, from target: HTTPAddress) throws -> HTTPAddress {
+      do throws(HTTPAddress.Malformed) {
+        return try target.following(location)
+      } catch {
+        throw SourceError(
+          .unavailable, path: name,
+          reason: "redirects to what \(error): \(HTTPAddress.withoutSecrets(location))")
+      }
+    }
+
+    /// What is meant for the camera that the user named, no other server is told.
+    private func requestOptions(for target: HTTPAddress) -> HTTPRequestOptions {
+      HTTPRequestOptions(
+        credentials: target.credentials, headers: address.isTrusted(target.server) ? options.headers : [],
+        trustRoots: trustRoots, connectsWithin: options.live.connectsWithin)
+    }
+  }
+
+  extension HeaderField {
+    /// Whether it can stand in a request (RFC 9110, 5.1 and 5.5).
+    fileprivate var isSendable: Bool {
+      let others = "!#$%&'*+-.^_`|~".utf8
+      let isName = name.utf8.allSatisfy { byte in
+        others.contains(byte) || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
+      }
+      return !name.isEmpty && isName && value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+    }
+  }
+#endif

@@ -1,0 +1,85 @@
+// What a server does instead of sending pictures, in words.
+#if HTTP
+  internal import AsyncHTTPClient
+  internal import Glibc
+  internal import NIOCore
+  internal import NIOHTTP1
+  internal import NIOHTTPCompression
+  internal import NIOSSL
+  internal import PreviewCore
+
+  extension SourceError {
+    /// For an answer whose status is not one that brings a picture.
+    static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String, hadCredentials: Bool)
+      -> SourceError
+    {
+      let reason =
+        switch head.status.code {
+        case 401, 407:
+          hadCredentials
+            ? "does not accept this user and password"
+            : "wants a user and a password: \(address.scheme.rawValue)://USER:PASSWORD@..."
+        case 403: "is forbidden (403)" + (hadCredentials ? " to this user" : "")
+        case 404, 410: "is not there (\(head.status.code))"
+        case 300..<400: "redirects without saying where to (\(head.status.code))"
+        default:
+          "answers \(head.status.code) \(head.status.reasonPhrase)"
+            + (head.headers.first(name: "retry-after").map {
+              ", asks to be tried again after \($0.prefix(40))"
+            }
+              ?? "")
+        }
+      return SourceError(.unavailable, path: name, reason: reason)
+    }
+
+    /// For what went wrong with a connection.
+    static func http(_ error: any Error, name: String) -> SourceError {
+      (error as? SourceError) ?? SourceError(.unavailable, path: name, reason: words(error))
+    }
+
+    private static func words(_ error: any Error) -> String {
+      switch error {
+      case let error as HTTPClientError: words(error)
+      case let error as IOError: system(error.errnoCode)
+      case let error as ChannelError:
+        if case .connectTimeout = error { "does not answer" } else { "the connection broke: \(error)" }
+      case let error as NIOSSLError: words(error)
+      case let error as BoringSSLError: "TLS fails: \(error)"
+      case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
+      case is HTTPParserError: "does not speak HTTP: \(error)"
+      case is NIOHTTPDecompression.DecompressionError: "sends what can't be decompressed: \(error)"
+      default: "the connection broke: \(error)"
+      }
+    }
+
+    private static func words(_ error: HTTPClientError) -> String {
+      switch error {
+      case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: "does not answer"
+      case .remoteConnectionClosed: "closed the connection"
+      default: "the request failed: \(error)"
+      }
+    }
+
+    private static func words(_ error: NIOSSLError) -> String {
+      guard case .handshakeFailed(let cause) = error else { return "TLS fails: \(error)" }
+      let text = "\(cause)"
+      if text.contains("CERTIFICATE_VERIFY_FAILED") {
+        return "TLS fails: the server's certificate is not one that this machine trusts"
+      }
+      if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
+        return "TLS fails: the server does not speak it here (http://?)"
+      }
+      return "TLS fails: \(text)"
+    }
+
+    private static func system(_ code: CInt) -> String {
+      switch code {
+      case ECONNREFUSED: "refuses the connection"
+      case ETIMEDOUT: "does not answer"
+      case ECONNRESET, EPIPE: "closed the connection"
+      case EHOSTUNREACH, ENETUNREACH: "can't be reached from here"
+      default: unsafe "the connection broke: \(String(cString: strerror(code)))"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,66 @@
+// From a host's name to the addresses that it may be reached at, on a thread that may wait for that.
+internal import Dispatch
+internal import Glibc
+internal import PreviewCore
+
+/// Looks up hosts by the system's resolver.
+enum HostLookup {
+  /// Why there is no address, in a few words.
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private static let queue = DispatchQueue(label: "glpreview.lookup", attributes: .concurrent)
+
+  /// The addresses of `host` in the order in which they are to be tried; itself where it is one.
+  ///
+  /// Who is cancelled goes at once; the resolver can't be stopped and ends in its own time, after some seconds at most.
+  static func addresses(of host: String) async throws -> [String] {
+    if isAddress(host) { return [host] }
+    let (answers, continuation) = AsyncStream.makeStream(of: Result<[String], Failure>.self)
+    queue.async {
+      continuation.yield(Result { () throws(Failure) in try lookUp(host) })
+      continuation.finish()
+    }
+    for await answer in answers { return try answer.get() }
+    throw CancellationError()
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    var v4 = in_addr()
+    var v6 = in6_addr()
+    return unsafe inet_pton(AF_INET, text, &v4) == 1 || inet_pton(AF_INET6, text, &v6) == 1
+  }
+
+  private static func lookUp(_ host: String) throws(Failure) -> [String] {
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = unsafe getaddrinfo(host, nil, &hints, &list)
+    guard code == 0 else {
+      switch code {
+      case EAI_NONAME, EAI_NODATA: throw Failure(description: "no such host")
+      case EAI_AGAIN: throw Failure(description: "the host's name can't be looked up now")
+      default:
+        throw Failure(
+          description: "the host's name can't be looked up: \(unsafe String(cString: gai_strerror(code)))")
+      }
+    }
+    defer { unsafe freeaddrinfo(list) }
+    var addresses: [String] = []
+    var next = unsafe list
+    while let entry = unsafe next {
+      unsafe next = entry.pointee.ai_next
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      let result = unsafe getnameinfo(
+        entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      // Addresses of one link alone (`fe80::1%eth0`) can't be told to the client.
+      if result == 0, !address.contains("%"), !addresses.contains(address) { addresses.append(address) }
+    }
+    guard !addresses.isEmpty else { throw Failure(description: "the host has no address that can be used") }
+    return addresses
+  }
+}
+
+private let EAI_NODATA: Int32 = -5

@@ -1,0 +1,301 @@
+// multipart/x-mixed-replace as servers send it, which is not always as they say: boundaries with dashes too many or
+// another name, lengths that lie or are missing, no newline where one should be. A part ends at its length if a JPEG ends
+// there, else at the JPEG's own end, and at the next boundary in any case.
+
+/// Cuts a multipart stream into pictures.
+struct MultipartParser: PictureStream {
+  /// Bytes of one part's header that are read at most.
+  static let headerLimit = 16 << 10
+  /// Bytes before the first boundary after which there will be none.
+  static let preambleLimit = 1 << 20
+
+  private enum State {
+    /// Before the first boundary.
+    case preamble
+    case header
+    /// In what may be a picture.
+    case body
+    /// After a picture, or in what is none.
+    case skipping
+    case ended
+  }
+
+  private let pictureLimit: Int
+  private var boundary: MultipartBoundary
+  private var state = State.preamble
+  /// What is not dealt with yet: of a body all, of the rest a line or less.
+  private var buffer: [UInt8] = []
+  /// `buffer[position...]` is what is not dealt with; counts of bytes are from there.
+  private var position = 0
+  /// Bytes in which there is no boundary.
+  private var scanned = 0
+  private var preambleCount = 0
+  private var header = PartHeader()
+  /// When the part's first byte came.
+  private var began: Duration?
+  /// Finds a picture's own end, where its length can't be had.
+  private var walk: JPEGWalk?
+  /// Whether the part began without a boundary.
+  private var isImplicit = false
+  /// Lengths are believed until one lies.
+  private var trustsLength = true
+
+  /// `boundary` is what the header says; nil where it does not say.
+  init(boundary: String?, pictureLimit: Int) {
+    self.boundary = MultipartBoundary(boundary)
+    self.pictureLimit = pictureLimit
+  }
+
+  mutating func take(_ bytes: ArraySlice<UInt8>, at time: Duration) -> [PictureEvent] {
+    guard state != .ended else { return [] }
+    buffer += bytes
+    var events: [PictureEvent] = []
+    while position < buffer.count, advance(at: time, &events) {}
+    if state == .ended {
+      position = buffer.count
+      if case .hopeless = events.last {} else { events.append(.ended) }
+    }
+    if position > 0 {
+      buffer.removeFirst(position)
+      position = 0
+    }
+    return events
+  }
+
+  mutating func finish() -> [PictureEvent] {
+    defer { state = .ended }
+    return state == .body && began != nil ? [.damaged("the last picture is cut short")] : []
+  }
+
+  /// Bytes that wait for more.
+  var waitingByteCount: Int { buffer.count }
+
+  private var rest: ArraySlice<UInt8> { buffer[position...] }
+
+  /// One step; false where more bytes are needed for the next.
+  private mutating func advance(at time: Duration, _ events: inout [PictureEvent]) -> Bool {
+    switch state {
+    case .preamble: readPreamble(&events)
+    case .header: readHeader(&events)
+    case .body: readBody(at: time, &events)
+    case .skipping: skip()
+    case .ended: false
+    }
+  }
+
+  // MARK: Between pictures
+
+  private mutating func readPreamble(_ events: inout [PictureEvent]) -> Bool {
+    guard let isPicture = startsPicture else {
+      return false
+    }
+    if isPicture { return beginBody(isImplicit: true) }
+    guard let line = nextLine(limit: Self.headerLimit) else {
+      guard rest.count >= Self.headerLimit else { return false }
+      drop(Self.headerLimit, &events)
+      return state != .ended
+    }
+    if let found = boundary.match(line.text) {
+      begin(after: line.count, isEnd: found == .end)
+    } else if boundary.adopt(line.text) {
+      // The stream's own word is taken where it is not what was announced.
+      begin(after: line.count, isEnd: false)
+    } else {
+      drop(line.count, &events)
+    }
+    return state != .ended
+  }
+
+  private mutating func drop(_ count: Int, _ events: inout [PictureEvent]) {
+    position += count
+    preambleCount += count
+    guard preambleCount > Self.preambleLimit else { return }
+    events.append(.hopeless("sends \(preambleCount >> 20) MiB without a boundary or a picture"))
+    state = .ended
+  }
+
+  private mutating func begin(after count: Int, isEnd: Bool) {
+    position += count
+    scanned = 0
+    header = PartHeader()
+    began = nil
+    walk = nil
+    state = isEnd ? .ended : .header
+  }
+
+  private mutating func readHeader(_ events: inout [PictureEvent]) -> Bool {
+    // The empty line is missing.
+    guard let isPicture = startsPicture else {
+      return false
+    }
+    if isPicture { return beginBody(isImplicit: false) }
+    let room = Self.headerLimit - header.byteCount
+    guard let line = nextLine(limit: room) else {
+      guard rest.count >= room else { return false }
+      events.append(.damaged("a part's header is larger than \(Self.headerLimit >> 10) KiB"))
+      state = .skipping
+      return true
+    }
+    if line.text.isEmpty {
+      position += line.count
+      return beginBody(isImplicit: false)
+    }
+    if let found = boundary.match(line.text) {
+      begin(after: line.count, isEnd: found == .end)
+    } else {
+      header.add(line.text, byteCount: line.count)
+      position += line.count
+    }
+    return state != .ended
+  }
+
+  private mutating func beginBody(isImplicit: Bool) -> Bool {
+    state = .body
+    scanned = 0
+    began = nil
+    self.isImplicit = isImplicit
+    if isImplicit { header = PartHeader() }
+    walk = header.contentLength == nil || !trustsLength ? JPEGWalk() : nil
+    return true
+  }
+
+  /// Lets go of all up to the next boundary.
+  private mutating func skip() -> Bool {
+    switch boundary.find(in: rest, from: scanned) {
+    case .found(_, let end, let isEnd):
+      begin(after: end, isEnd: isEnd)
+      return state != .ended
+    case .none(let searched):
+      // What stands before a boundary is looked at as well.
+      let gone = max(searched - MultipartBoundary.lookback, 0)
+      position += gone
+      scanned = searched - gone
+      return false
+    }
+  }
+
+  /// Whether a JPEG begins here; nil where that can't be said yet.
+  private var startsPicture: Bool? {
+    let start: [UInt8] = [0xFF, 0xD8, 0xFF]
+    if rest.count < start.count, start.starts(with: rest) { return nil }
+    return rest.starts(with: start)
+  }
+
+  private func nextLine(limit: Int) -> (text: ArraySlice<UInt8>, count: Int)? {
+    guard let end = rest.prefix(limit).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    let line = buffer[position..<end]
+    return (line.last == UInt8(ascii: "\r") ? line.dropLast() : line, end + 1 - position)
+  }
+
+  // MARK: Pictures
+
+  private mutating func readBody(at time: Duration, _ events: inout [PictureEvent]) -> Bool {
+    if began == nil {
+      switch beginPicture(at: time, &events) {
+      case .some(true): break
+      case .some(false): return true
+      case .none: return false
+      }
+    }
+    let found = boundary.find(in: rest, from: scanned)
+    let limit: Int
+    switch found {
+    case .found(let start, _, _): limit = start
+    case .none(let searched):
+      limit = rest.count
+      scanned = searched
+    }
+
+    if let end = pictureEnd(limit) {
+      give(end, &events)
+      position += end
+      scanned = 0
+      state = isImplicit || boundary.isUnknown ? .preamble : .skipping
+      return true
+    }
+    if case .found(let start, let end, let isEnd) = found {
+      // A length that goes beyond the boundary is wrong, or the picture before it is cut short.
+      if walk == nil { trustsLength = false }
+      var walk = walk ?? JPEGWalk()
+      give(walk.end(in: rest.prefix(start)) ?? withoutNewline(start), &events)
+      begin(after: end, isEnd: isEnd)
+      return state != .ended
+    }
+    guard rest.count > pictureLimit else { return false }
+    giveTooLarge(&events)
+    state = isImplicit || boundary.isUnknown ? .preamble : .skipping
+    if state == .preamble { position = buffer.count }
+    return true
+  }
+
+  /// Waits for the first bytes of a body. True where a picture begins; nil where more bytes are needed.
+  private mutating func beginPicture(at time: Duration, _ events: inout [PictureEvent]) -> Bool? {
+    while let byte = rest.first, byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") { position += 1 }
+    guard let first = rest.first else { return nil }
+    if first == UInt8(ascii: "-") {
+      guard let line = nextLine(limit: MultipartBoundary.longestLine) else {
+        guard rest.count >= MultipartBoundary.longestLine else { return nil }
+        skipPart(&events)
+        return false
+      }
+      if let found = boundary.match(line.text) {
+        begin(after: line.count, isEnd: found == .end)
+      } else {
+        skipPart(&events)
+      }
+      return false
+    }
+    guard let isPicture = startsPicture else { return nil }
+    guard isPicture else {
+      skipPart(&events)
+      return false
+    }
+    began = time
+    return true
+  }
+
+  private mutating func skipPart(_ events: inout [PictureEvent]) {
+    events.append(.damaged("a part of type \(header.contentType ?? "unknown") is no JPEG"))
+    state = boundary.isUnknown ? .preamble : .skipping
+  }
+
+  /// Where the picture ends, if that is within `limit` bytes: at its length if a JPEG ends there, else at its own end.
+  private mutating func pictureEnd(_ limit: Int) -> Int? {
+    if walk == nil, let length = header.contentLength {
+      guard length <= limit else { return nil }
+      if endsAsPicture(rest.prefix(length)) { return length }
+      trustsLength = false
+      walk = JPEGWalk()
+    }
+    let bytes = rest.prefix(limit)
+    return walk?.end(in: bytes)
+  }
+
+  private func endsAsPicture(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let padding: Set<UInt8> = [0, UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    var end = bytes.endIndex
+    while end > bytes.startIndex, padding.contains(bytes[end - 1]) { end -= 1 }
+    return bytes[..<end].suffix(2).elementsEqual([0xFF, 0xD9])
+  }
+
+  private func withoutNewline(_ count: Int) -> Int {
+    let bytes = rest.prefix(count)
+    guard bytes.last == UInt8(ascii: "\n") else { return count }
+    return bytes.dropLast().last == UInt8(ascii: "\r") ? count - 2 : count - 1
+  }
+
+  private mutating func give(_ count: Int, _ events: inout [PictureEvent]) {
+    guard count <= pictureLimit else { return giveTooLarge(&events) }
+    guard count > 0, let began else { return }
+    events.append(
+      .picture(
+        ReceivedPicture(jpeg: Array(rest.prefix(count)), time: began, serverTime: header.timestamp)))
+    self.began = nil
+    preambleCount = 0
+  }
+
+  private mutating func giveTooLarge(_ events: inout [PictureEvent]) {
+    events.append(.damaged("a picture is larger than \(pictureLimit >> 20) MiB"))
+    began = nil
+  }
+}
