@@ -93,7 +93,8 @@ let package = Package(
       name: "CommandTests", dependencies: ["GLPreview", "glpreview-cli"], exclude: ["rtsp_server.py"],
       swiftSettings: house),
     .testTarget(
-      name: "CameraTests", dependencies: ["Conformance", "GLPreview", "PreviewCore", "glpreview-cli"],
+      name: "CameraTests",
+      dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "glpreview-cli"],
       swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],

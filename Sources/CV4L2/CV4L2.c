@@ -119,8 +119,9 @@ int glp_v4l2_intervals_at(
 
 // MARK: What is set
 
-int glp_v4l2_follow_signal(int fd) {
+int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height) {
   int number = 0;
+  *width = *height = 0;
   if (control_device(fd, VIDIOC_G_INPUT, &number)) return 0;
   struct v4l2_input input = {.index = (uint32_t)number};
   if (control_device(fd, VIDIOC_ENUMINPUT, &input)) return 0;
@@ -129,6 +130,8 @@ int glp_v4l2_follow_signal(int fd) {
     int error = control_device(fd, VIDIOC_QUERY_DV_TIMINGS, &found);
     // A device that can't look keeps what it has.
     if (error) return error == ENOTTY || error == ENODATA ? 0 : error;
+    *width = found.bt.width;
+    *height = found.bt.height;
     if (!control_device(fd, VIDIOC_G_DV_TIMINGS, &present) && present.type == found.type &&
         !memcmp(&present.bt, &found.bt, sizeof found.bt))
       return 0;

@@ -132,6 +132,19 @@ func stepwiseSizes() {
       == "gives no 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
 }
 
+@Test("a signal that could be scaled is taken as it is, unless another size is wanted")
+func scaledSignals() throws {
+  let range = CameraFrameSizes(
+    minimum: Size(width: 16, height: 16), maximum: Size(width: 4096, height: 2160),
+    step: Size(width: 2, height: 2),
+    intervals: rates([60]))
+  let formats = [CameraFormat(FourCC("YUYV"), sizes: [range])]
+  let asItIs = try V4L2Choice(formats, V4L2Wishes(), CaptureDemand(), signal: Size(width: 720, height: 576))
+  #expect(asItIs.size == Size(width: 720, height: 576))
+  let scaled = try V4L2Choice(formats, V4L2Wishes(), CaptureDemand(minimumSize: vga), signal: fullHD)
+  #expect(scaled.size == vga)
+}
+
 @Test("rates in a range are taken as wanted; unknown rates are no hindrance")
 func ranges() {
   let range = CameraFrameIntervals(

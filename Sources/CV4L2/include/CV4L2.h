@@ -99,8 +99,9 @@ int glp_v4l2_sizes_at(int fd, uint32_t fourcc, uint32_t index, glp_v4l2_sizes *s
 int glp_v4l2_intervals_at(
     int fd, uint32_t fourcc, uint32_t width, uint32_t height, uint32_t index, glp_v4l2_intervals *intervals);
 
-/// Sets the input to the signal that is there, where it has to be told: timings or a standard.
-int glp_v4l2_follow_signal(int fd);
+/// Sets the input to the signal that is there, where it has to be told: timings or a standard. Of timings `width` and
+/// `height` are the picture's; else 0.
+int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height);
 int glp_v4l2_get_format(int fd, bool is_multiplanar, glp_v4l2_format *format);
 /// Sets size, fourcc and field; the driver's answer is in `format`.
 int glp_v4l2_set_format(int fd, bool is_multiplanar, glp_v4l2_format *format);

@@ -33,7 +33,7 @@ private actor V4L2Lister {
     if !formats.contains(where: \.isReadable), !node.isMultiplanar,
       let converting = try? V4L2Node(opening: path, converts: true)
     {
-      formats += converting.formats { V4L2Reading($0) != nil }.filter { $0.isEmulated && $0.isReadable }
+      formats += converting.formats { $0.isReadable }.filter { $0.isEmulated && $0.isReadable }
     }
     return CameraDescription(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: node.capability.card,

@@ -32,17 +32,20 @@ struct V4L2Choice: Sendable, Hashable {
   /// Formats are ranked: samples that the GPU reads as they are, JPEGs, grey, what libv4lconvert makes. A dearer kind is
   /// taken only where a cheaper one does not come as large, or as often, as is wanted. Then the smallest size that is
   /// large enough, then the fewest bytes, then the camera's order. Without a wanted size it is the largest up to
-  /// 1920x1080 that comes 15 times a second (or as often as is wanted).
+  /// 1920x1080 that comes 15 times a second (or as often as is wanted); of a camera that scales a signal, the `signal`'s.
   ///
   /// - Throws: `V4L2Refusal` that names what there is.
-  init(_ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand) throws(V4L2Refusal) {
-    let formats = try Self.formats(formats, named: wishes.format)
+  init(
+    _ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand, signal: Size? = nil
+  ) throws(V4L2Refusal) {
+    let formats = try Self.formats(formats, wishes)
     let wantedRate = wishes.framesPerSecond ?? demand.framesPerSecond
     let wantedSize = wishes.size ?? demand.minimumSize
     var candidates: [Candidate] = []
     for format in formats {
       for sizes in format.sizes {
-        for size in Self.sizes(sizes, wanted: wantedSize) where wishes.size == nil || size == wishes.size {
+        for size in Self.sizes(sizes, wanted: wantedSize, signal: signal)
+        where wishes.size == nil || size == wishes.size {
           candidates.append(Self.candidate(format, size, sizes.intervals, rate: wantedRate))
         }
       }
@@ -70,18 +73,15 @@ struct V4L2Choice: Sendable, Hashable {
 
   // MARK: What there is
 
-  private static func formats(_ formats: [CameraFormat], named name: String?) throws(V4L2Refusal)
+  private static func formats(_ formats: [CameraFormat], _ wishes: V4L2Wishes) throws(V4L2Refusal)
     -> [CameraFormat]
   {
     let readable = formats.filter(\.isReadable)
-    guard let name else {
+    guard let name = wishes.format else {
       guard !readable.isEmpty else { throw V4L2Refusal.unreadable(formats) }
       return readable
     }
-    let folded = name.lowercased()
-    let named = formats.filter { format in
-      format.fourCC.lowercased() == folded || format.reading?.isCalled(folded) == true
-    }
+    let named = formats.filter(wishes.allow)
     guard !named.isEmpty else {
       throw readable.isEmpty ? V4L2Refusal.unreadable(formats) : V4L2Refusal.format(name, readable)
     }
@@ -91,7 +91,7 @@ struct V4L2Choice: Sendable, Hashable {
   }
 
   /// Those of a range that come into question: there may be thousands.
-  private static func sizes(_ sizes: CameraFrameSizes, wanted: Size?) -> [Size] {
+  private static func sizes(_ sizes: CameraFrameSizes, wanted: Size?, signal: Size?) -> [Size] {
     guard sizes.minimum != sizes.maximum else { return [sizes.minimum] }
     func side(_ wanted: Int, _ minimum: Int, _ maximum: Int, _ step: Int, roundsUp: Bool) -> Int {
       let step = max(step, 1)
@@ -107,7 +107,7 @@ struct V4L2Choice: Sendable, Hashable {
         height: side(
           wanted.height, sizes.minimum.height, sizes.maximum.height, sizes.step.height, roundsUp: roundsUp))
     }
-    return [wanted.map { size($0, roundsUp: true) } ?? size(usualSize, roundsUp: false)]
+    return [wanted.map { size($0, roundsUp: true) } ?? size(signal ?? usualSize, roundsUp: false)]
   }
 
   private static func candidate(

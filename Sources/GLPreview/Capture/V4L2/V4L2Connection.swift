@@ -68,29 +68,20 @@ actor V4L2Connection: CaptureConnection {
     }
     guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
     let formats = node.formats { _ in false }
-    let readable = formats.filter(\.isReadable)
-    let isWished = wishes.format.map { wish in
-      readable.contains {
-        $0.fourCC.lowercased() == wish.lowercased() || $0.reading?.isCalled(wish.lowercased()) == true
-      }
-    }
-    guard isWished ?? !readable.isEmpty else {
-      // Where that fails too, the device's own formats are what to tell of.
-      if !formats.isEmpty, !node.isMultiplanar, let converting = try? V4L2Node(opening: path, converts: true),
-        converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
-      {
-        return converting
-      }
-      return node
-    }
-    return node
+    let isServed = formats.contains { $0.isReadable && wishes.allow($0) }
+    // Where that fails too, the device's own formats are what to tell of.
+    guard !isServed, !formats.isEmpty, !node.isMultiplanar,
+      let converting = try? V4L2Node(opening: path, converts: true),
+      converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
+    else { return node }
+    return converting
   }
 
   private func startStream(_ node: V4L2Node) throws {
-    try signal(node)
-    let formats = node.formats { V4L2Reading($0) != nil }
+    let signal = try followSignal(node)
+    let formats = node.formats { [wishes] in $0.isReadable && wishes.allow($0) }
     try Task.checkCancellation()
-    let choice = try V4L2Choice(formats, wishes, options.demand)
+    let choice = try V4L2Choice(formats, wishes, options.demand, signal: signal)
     let format = try node.set(choice)
     try Task.checkCancellation()
     let interval = try choice.interval.map { try node.set($0) } ?? node.interval()
@@ -103,10 +94,11 @@ actor V4L2Connection: CaptureConnection {
     nextSequence = nil
   }
 
-  /// Where a cable brings the picture, its timings are those of the signal.
-  private func signal(_ node: V4L2Node) throws {
-    switch glp_v4l2_follow_signal(node.descriptor) {
-    case 0: break
+  /// Where a cable brings the picture, its timings are those of the signal: whose size it is.
+  private func followSignal(_ node: V4L2Node) throws -> Size? {
+    var (width, height): (UInt32, UInt32) = (0, 0)
+    switch unsafe glp_v4l2_follow_signal(node.descriptor, &width, &height) {
+    case 0: return width > 0 && height > 0 ? Size(width: Int(width), height: Int(height)) : nil
     case ENOLINK: throw SourceError(.unavailable, path: name, reason: "has no signal")
     case ENOLCK, ERANGE:
       throw SourceError(.unavailable, path: name, reason: "has a signal that it can't lock to")

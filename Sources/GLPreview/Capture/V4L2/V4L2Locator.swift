@@ -52,4 +52,10 @@ struct V4L2Wishes: Sendable, Hashable {
   var format: String?
   var size: Size?
   var framesPerSecond: Double?
+
+  /// Whether a format is the wanted one, or none is wanted.
+  func allow(_ format: CameraFormat) -> Bool {
+    guard let name = self.format?.lowercased() else { return true }
+    return format.fourCC.lowercased() == name || format.reading?.isCalled(name) == true
+  }
 }

@@ -41,17 +41,18 @@ final class V4L2Node: Sendable {
 
   /// What it offers, with sizes and rates of the formats of which `wanted` says that those matter: asking takes a call
   /// for each.
-  func formats(where wanted: (FourCC) -> Bool = { _ in true }) -> [CameraFormat] {
+  func formats(where wanted: (CameraFormat) -> Bool = { _ in true }) -> [CameraFormat] {
     var formats: [CameraFormat] = []
     var offer = glp_v4l2_offer()
     // A bound for drivers that never end.
     for index in 0..<UInt32(256) {
       guard unsafe glp_v4l2_offer_at(descriptor, isMultiplanar, index, &offer) == 0 else { break }
       let code = FourCC(code: offer.fourcc)
-      formats.append(
+      func format(_ sizes: [CameraFrameSizes]) -> CameraFormat {
         CameraFormat(
-          code, description: String(tuple: offer.description), isEmulated: offer.is_emulated,
-          sizes: wanted(code) ? sizes(code) : []))
+          code, description: String(tuple: offer.description), isEmulated: offer.is_emulated, sizes: sizes)
+      }
+      formats.append(format(wanted(format([])) ? sizes(code) : []))
     }
     return formats
   }
