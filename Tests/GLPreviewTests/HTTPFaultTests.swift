@@ -261,6 +261,8 @@
         #expect(try await failure("http://127.0.0.1:\(port)/").kind == .unavailable)
       }
       let plain = try HTTPTestServer { peer in
+        // As servers do, it speaks when it has been spoken to.
+        _ = peer.isThere(after: 10_000)
         peer.send(answer)
         peer.waitForEnd()
       }
