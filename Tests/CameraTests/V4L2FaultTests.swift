@@ -261,6 +261,7 @@ extension CameraMachine {
       _ = try await source.frame()
       var memory: [Int] = []
       var descriptors: [Int] = []
+      var threads: [Int] = []
       for _ in 0..<Self.rounds {
         try Vivid.unplug()
         let lost = try await source.reaches(.lost)
@@ -268,6 +269,7 @@ extension CameraMachine {
         _ = try await source.frame { $0.timestamp > lost.since }
         memory.append(try Holdings.memory)
         descriptors.append(try Holdings.descriptors)
+        threads.append(try Holdings.threads)
         #expect(try Holdings.cameras == 1)
       }
       #expect(source.status.counters.reconnections == Self.rounds)
@@ -278,6 +280,8 @@ extension CameraMachine {
       let growth = try #require(memory.last) - memory[warm]
       #expect(growth < 1024 + 10 * (Self.rounds - warm), "\(memory)")
       #expect(Set(descriptors.dropFirst(warm)).count == 1, "\(descriptors)")
+      // Dispatch keeps some at hand, now more, now fewer; a leak would be one a round.
+      #expect(try #require(threads.last) - threads[warm] < Self.rounds - warm - 1, "\(threads)")
     }
   }
 }

@@ -70,6 +70,20 @@ extension CameraMachine {
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
     }
 
+    @Test("asked for by name, libv4lconvert's formats are had, and said to be its")
+    func emulated() async throws {
+      let source = try await LiveSource.camera(
+        try await camera.waitForNode() + ",format=RGB3", delivery: .every(maximumBytes: 64 << 20))
+      for expected in [40, 200, 120] {
+        let frame = try await source.frame()
+        #expect(frame.format.pixelFormat == .rgb24)
+        #expect(abs(brightness(frame) - expected) < 3)
+      }
+      #expect(source.status.mode?.transport == "mmap, made by libv4lconvert")
+      await source.close()
+      #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+    }
+
     @Test("a JPEG that is cut short is damaged, and the next one is not")
     func short() async throws {
       let source = try await LiveSource.camera(

@@ -121,7 +121,13 @@ struct V4L2Choice: Sendable, Hashable {
       bytes = size.pixelCount * (format.reading?.bytesPerThousandPixels ?? 0)
       if case .rgb(_, _, _, .some) = samples.format.model { hasAlpha = !samples.isOpaque }
     }
-    if format.isEmulated { tier = .emulated }
+    if format.isEmulated {
+      tier = .emulated
+      // Whether libv4lconvert's Y'CbCr is of full or limited range depends on what it makes it of, and nothing says so.
+      if case .samples(let samples) = format.reading, !samples.format.isRGB {
+        bytes += size.pixelCount * 4000
+      }
+    }
     return Candidate(
       choice: V4L2Choice(
         format.code, isEmulated: format.isEmulated, size: size, interval: interval(intervals, rate: rate)),
