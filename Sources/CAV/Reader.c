@@ -326,6 +326,7 @@ bool glp_av_rewind(glp_av_reader *self, glp_av_error *error) {
   close_format(self);
   self->has_packet = self->is_draining = self->has_lost = self->has_given = false;
   self->end = self->partial_count = 0;
+  self->arrived = 0;
   if (lseek(self->descriptor, 0, SEEK_SET) != 0) return glp_av_fail(error, AVERROR(errno));
   return open_file_format(self, error) && begin(self, error);
 }

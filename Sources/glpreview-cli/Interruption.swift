@@ -14,6 +14,7 @@ enum Interruption {
   /// Ends the process without waiting for anything; no unfinished file stays.
   private static func end(_ signal: Int32) -> Never {
     PictureFile.removeUnfinished()
+    LiveSource.killCommands()
     _exit(128 + signal)
   }
 

@@ -29,7 +29,8 @@ struct LiveInputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Give a connection up that takes longer to make, or gives no picture for so long.", valueName: "SECONDS"
+      "Give a connection up that takes longer to make, or gives no picture for so long; pipes are waited for.",
+      valueName: "SECONDS"
     ))
   var timeout = 10.0
 

@@ -5,22 +5,29 @@ import GLPreview
 struct RenderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "render",
-    abstract: "Render views of a picture, a video or a test pattern.",
+    abstract: "Render views of a picture, a video, a camera or a test pattern.",
     discussion: """
-      SOURCE is a file (JPEG, PNG, Y4M, concatenated JPEGs, or raw frames with --input-format), \
-      - for standard input, exec:COMMAND for a command's output, \
-      or pattern:NAME (smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30).
-      Pipes and commands are live: who is slow gets the newest frame.
+      SOURCE is one of:
+        FILE             JPEG, PNG, Y4M, concatenated JPEGs, MP4 and other videos, or raw frames with --input-format
+        -                standard input: Y4M, JPEG, PNG, or raw frames
+        /dev/video0      a camera; /dev/video0,format=YUYV,size=1280x720,fps=30; `glpreview devices` lists them
+        http[s]://...    a server that sends MJPEG or JPEG
+        rtsp[s]://...    a stream, of H.264 for example
+        exec:COMMAND     what a command writes
+        pattern:NAME     smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30
+
+      Cameras, servers, commands and pipes are live: who is slow gets the newest frame, unless --lossless is said.
 
       Order: EXIF orientation, crop, rotate, mirror, scale and place.
 
       Examples:
         glpreview render photo.jpg --size 320x -o thumbnail.jpg
         glpreview render photo.jpg -o '{view}.png' --view face:crop=200x200+340+80 --view small:size=160x90,mode=fit
+        glpreview render /dev/video0 --warmup 10 --size 640x -o now.jpg
         glpreview render camera.nv12 --input-format nv12 --input-size 1920x1080 -o 'frame-{frame:05}.jpg'
       """)
 
-  @Argument(help: ArgumentHelp("A file, -, exec:COMMAND or pattern:NAME.", valueName: "SOURCE"))
+  @Argument(help: ArgumentHelp("A file, camera, address, command or pattern.", valueName: "SOURCE"))
   var source: String
 
   @Option(

@@ -51,7 +51,12 @@ struct RenderJob {
     sourceOptions.demand = demand
     let source = try await SourceLocator(source).open(sourceOptions)
     // A stream can't be played again: better said before a picture is written than after.
-    if schedule.loops > 1 { try await source.rewind() }
+    do {
+      if schedule.loops > 1 { try await source.rewind() }
+    } catch {
+      await source.close()
+      throw error
+    }
     return source
   }
 
@@ -59,7 +64,13 @@ struct RenderJob {
   private func open(_ gpu: GPUChoice) async throws -> (any FrameSource, GLRenderer) {
     // No driver is loaded for a name that leads nowhere.
     guard FileManager.default.isReadableFile(atPath: source) else {
-      return (try await openSource(), try await GLRenderer.open(gpu))
+      let source = try await openSource()
+      do {
+        return (source, try await GLRenderer.open(gpu))
+      } catch {
+        await source.close()
+        throw error
+      }
     }
     GPUDevice.prepareEnvironment()
     let opening = Task { try await GLRenderer.open(gpu) }
@@ -79,16 +90,21 @@ struct RenderJob {
 
   /// What is asked of a camera: as large as the largest view, where all have a size and see all of it.
   private var demand: CaptureDemand {
+    // Who wants a picture a minute need not ask a server ten times a second.
+    let isAsked = source.lowercased().hasPrefix("http")
+    let rate = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
     var size = Size(width: 1, height: 1)
     for view in views {
-      guard view.crop == nil, view.width != nil || view.height != nil else { return CaptureDemand() }
+      guard view.crop == nil, view.width != nil || view.height != nil else {
+        return CaptureDemand(framesPerSecond: rate)
+      }
       let seen = Size(width: view.width ?? 1, height: view.height ?? 1)
       let stored =
         [.clockwise90, .clockwise270].contains(view.rotation)
         ? Size(width: seen.height, height: seen.width) : seen
       size = Size(width: max(size.width, stored.width), height: max(size.height, stored.height))
     }
-    return CaptureDemand(minimumSize: size)
+    return CaptureDemand(minimumSize: size, framesPerSecond: rate)
   }
 
   /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered. A device may

@@ -12,7 +12,7 @@ struct PictureReport: Codable {
   let time: Double?
   /// From capture to here; of live sources alone.
   let ageMilliseconds: Double?
-  /// How frames come to us, of live sources alone: `mmap`, `dma-buf`, `http`, `pipe`.
+  /// How frames come to us, of live sources alone: `mmap`, `http`, `pipe`.
   let transport: String?
   let width: Int
   let height: Int

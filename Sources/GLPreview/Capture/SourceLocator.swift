@@ -91,7 +91,7 @@ actor SourceOpener {
         throw SourceError(.badData, path: path, reason: "is not a JPEG, PNG or Y4M; \(raw)")
       }
       do {
-        return try VideoFileSource(path, options)
+        return try VideoFileSource(path == "-" ? "/dev/stdin" : path, options, name: path)
       } catch {
         let reason =
           switch error.kind {

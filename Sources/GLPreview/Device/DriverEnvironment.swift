@@ -1,23 +1,25 @@
 // What drivers read from the environment, said before the first display is opened, unless the user has said it.
+internal import CEGL
 internal import Glibc
 
 enum DriverEnvironment {
   static let prepare: Void = {
-    shareCacheBase()
+    var words = sharedCacheBase()
     // Measured on Mesa 22.3, 1920x1080 NV12 to 640x360: raster threads of llvmpipe save no wall time beside a thread that
     // decodes and one that encodes, and cost half as much CPU again.
-    unsafe setenv("LP_NUM_THREADS", "0", 0)
+    words.append(("LP_NUM_THREADS", "0"))
     // What libEGL would print beside our own words; it comes with the error.
-    unsafe setenv("EGL_LOG_LEVEL", "fatal", 0)
+    words.append(("EGL_LOG_LEVEL", "fatal"))
+    for (name, value) in words { unsafe glp_environment_add(name, value) }
   }()
 
   /// Mesa asks the list of users for the home, not HOME: where that has none, as for a service of systemd's with
   /// DynamicUser=, it keeps nothing, and llvmpipe makes its machine code anew in each run (150 ms for a view of a JPEG).
   /// In the folder that it gets from us it makes its own, `mesa_shader_cache`, as it would do in `~/.cache`.
-  private static func shareCacheBase() {
-    guard unsafe getenv("MESA_GLSL_CACHE_DIR") == nil, let base = CacheBase.ofThisProcess else { return }
+  private static func sharedCacheBase() -> [(name: String, value: String)] {
+    guard unsafe getenv("MESA_GLSL_CACHE_DIR") == nil, let base = CacheBase.ofThisProcess else { return [] }
     base.make()
     // Mesa trusts what it finds.
-    if base.isOurs { unsafe setenv("MESA_SHADER_CACHE_DIR", base.path, 0) }
+    return base.isOurs ? [("MESA_SHADER_CACHE_DIR", base.path)] : []
   }
 }

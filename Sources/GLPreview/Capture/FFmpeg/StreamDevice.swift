@@ -43,9 +43,13 @@
           continuation.finish()
         }
       }
-      if result == nil || Task.isCancelled {
-        // Behind its opening, if that is still under way.
+      if result == nil {
+        // Behind its opening, which is still under way.
         Task { await connection.close() }
+        throw CancellationError()
+      }
+      if Task.isCancelled {
+        await connection.close()
         throw CancellationError()
       }
       try result?.get()

@@ -13,6 +13,8 @@
     private let options: SourceOptions
     private let memory: FramePool
     private let reader: VideoReader
+    /// As the file says.
+    nonisolated let framesPerSecond: Double?
     private var sequence = 0
     /// The first picture's, by the file's clock.
     private var start: Duration?
@@ -23,10 +25,11 @@
     /// Opens the file, as far as its first packets.
     ///
     /// - Throws: `VideoFailure`: `.unknownFormat` where it is no video.
-    init(_ path: String, _ options: SourceOptions) throws(VideoFailure) {
+    init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
       let reader = try VideoReader(file: path, maximumPixels: options.maximumPixels)
-      name = path
-      queue = ReadingQueue(named: path)
+      self.name = name
+      framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      queue = ReadingQueue(named: name)
       memory = options.memory ?? FramePool()
       self.options = options
       self.reader = reader

@@ -103,7 +103,7 @@ public struct CaptureMode: Sendable, Hashable {
   public var size: Size?
   /// Nil where the source does not say.
   public var framesPerSecond: Double?
-  /// How pictures come to us: `mmap`, `dma-buf`, `http`, `rtsp over tcp`, `pipe`.
+  /// How pictures come to us: `mmap`, `http`, `rtsp over tcp`, `pipe`.
   public var transport: String
 
   init(format: String, size: Size? = nil, framesPerSecond: Double? = nil, transport: String) {

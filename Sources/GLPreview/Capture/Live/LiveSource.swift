@@ -37,7 +37,7 @@ public final class LiveSource: FrameSource {
   public var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
 
   /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
-  public var statuses: AsyncStream<SourceStatus> { core.watchers.stream(from: core.status) }
+  public var statuses: AsyncStream<SourceStatus> { core.watchers.stream() }
 
   /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
   /// also for a camera that is lost. Nil when it is closed, or at its end.
@@ -60,6 +60,9 @@ public final class LiveSource: FrameSource {
     throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
   }
 
+  /// Ends what commands (`exec:`) are running, for who ends the process without closing its sources.
+  public static func killCommands() { ChildCommand.killAll() }
+
   /// Disconnects, within a second from whatever state; who waits for a frame gets nil.
   public func close() async {
     task.cancel()
@@ -70,39 +73,32 @@ public final class LiveSource: FrameSource {
 
 /// What works for a live source; it does not know its source, so that one that is dropped ends.
 private final class LiveCore: Sendable {
-  let watchers = StatusWatchers()
+  let watchers: StatusWatchers
   private let device: any CaptureDevice
   private let options: SourceOptions
   private let queue: CaptureQueue
-  private let monitor: Mutex<SourceMonitor>
-  /// Damaged JPEGs in a row; a camera that has no others is shown as it is.
-  private let damagedInARow = Mutex(0)
+  /// Pictures in a row that were damaged, and that could not be made a frame even so.
+  private let failures = Mutex((damaged: 0, hopeless: 0))
 
+  /// A camera that has no whole pictures is shown as it is.
   private static let damagedUntilTolerated = 10
+  /// One that gives nothing that can be shown gives nothing.
+  private static let mostHopeless = 10
 
   init(_ device: any CaptureDevice, _ options: SourceOptions) {
     self.device = device
     self.options = options
     queue = CaptureQueue(options.live.delivery)
-    monitor = Mutex(
+    watchers = StatusWatchers(
       SourceMonitor(
         options.live, longestPause: device.longestPause,
         reconnectsWhenSilent: device.reconnectsWhenSilent, at: CaptureClock.now))
   }
 
-  var status: SourceStatus { monitor.withLock { $0.status } }
+  var status: SourceStatus { watchers.status }
 
-  /// Changes the state, and tells of it where it is another one.
-  private func change<Result>(_ body: (inout SourceMonitor) -> Result) -> Result {
-    let (result, news) = monitor.withLock { monitor -> (Result, SourceStatus?) in
-      let before = monitor.status
-      // Sendable by itself: what is returned does not hold the monitor.
-      let result = body(&monitor)
-      let after = monitor.status
-      return (result, before.state == after.state && before.mode == after.mode ? nil : after)
-    }
-    if let news { watchers.tell(news) }
-    return result
+  private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
+    watchers.change(body)
   }
 
   // MARK: Frames
@@ -111,22 +107,44 @@ private final class LiveCore: Sendable {
     while let element = try await queue.take() {
       let capture = element.capture
       guard element.sequence >= sequence, capture.timestamp >= time else { continue }
-      let isTolerant = damagedInARow.withLock { $0 >= Self.damagedUntilTolerated }
-      let decoding = Task(executorPreference: DecodingQueue.shared) {
-        try capture.frame(damage: isTolerant ? .isTolerated : .isAnError)
-      }
       do {
-        let frame = try await decoding.value
-        if !isTolerant { damagedInARow.withLock { $0 = 0 } }
+        let frame = try await frame(of: capture)
         return frame.with(sequence: element.sequence, timestamp: capture.timestamp, color: options.color)
       } catch is CancellationError {
         throw CancellationError()
       } catch {
-        damagedInARow.withLock { $0 += 1 }
-        change { $0.foundDamaged("\(error)") }
+        let isHopeless = failures.withLock { failures in
+          failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
+          return failures.hopeless >= Self.mostHopeless
+        }
+        // Who has patience may wait for a camera that is set right.
+        guard isHopeless, options.live.givesUpAfter != nil else { continue }
+        throw SourceError(.badData, path: device.name, reason: "\(error)")
       }
     }
     return nil
+  }
+
+  /// Its frame; a damaged one only of a camera that has had no others for a while.
+  private func frame(of capture: Capture) async throws -> Frame {
+    do {
+      let frame = try await Self.decode(capture, .isAnError)
+      failures.withLock { $0 = (0, 0) }
+      return frame
+    } catch {
+      guard !(error is CancellationError) else { throw error }
+      change { $0.foundDamaged("\(error)") }
+      let isTolerated = failures.withLock { failures in
+        failures.damaged += 1
+        return failures.damaged > Self.damagedUntilTolerated
+      }
+      guard isTolerated else { throw error }
+      return try await Self.decode(capture, .isTolerated)
+    }
+  }
+
+  private static func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
+    try await Task(executorPreference: DecodingQueue.shared) { try capture.frame(damage: damage) }.value
   }
 
   // MARK: The connection

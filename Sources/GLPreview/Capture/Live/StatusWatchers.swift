@@ -1,20 +1,44 @@
-// Who wants to know how a source is.
+// How a source is, for who wants to know: each change is told once, in order, and none is missed on the way in.
 internal import Synchronization
 
-/// Tells any number of watchers of each change.
+/// Holds the monitor of a source, and tells any number of watchers of each change.
 final class StatusWatchers: Sendable {
-  private let state = Mutex(
-    (isOver: false, nextID: 0, watchers: [Int: AsyncStream<SourceStatus>.Continuation]()))
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var monitor: SourceMonitor
+    var isOver = false
+    var nextID = 0
+    var watchers: [Int: AsyncStream<SourceStatus>.Continuation] = [:]
+  }
 
   /// What a watcher that does not look may miss beyond.
   private static let capacity = 16
 
-  /// All that comes from now on, after `status`.
-  func stream(from status: SourceStatus) -> AsyncStream<SourceStatus> {
+  init(_ monitor: SourceMonitor) { state = Mutex(State(monitor: monitor)) }
+
+  /// How the source is now.
+  var status: SourceStatus { state.withLock { $0.monitor.status } }
+
+  /// Changes the monitor, and tells where that made it another state or mode.
+  func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
+    state.withLock { state in
+      let before = state.monitor.status
+      let result = body(&state.monitor)
+      let after = state.monitor.status
+      if before.state != after.state || before.mode != after.mode {
+        for watcher in state.watchers.values { watcher.yield(after) }
+      }
+      return result
+    }
+  }
+
+  /// The status now, and all changes from now on.
+  func stream() -> AsyncStream<SourceStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: SourceStatus.self, bufferingPolicy: .bufferingNewest(Self.capacity))
-    continuation.yield(status)
     let id = state.withLock { state -> Int? in
+      continuation.yield(state.monitor.status)
       guard !state.isOver else { return nil }
       state.nextID += 1
       state.watchers[state.nextID] = continuation
@@ -28,10 +52,7 @@ final class StatusWatchers: Sendable {
     return stream
   }
 
-  func tell(_ status: SourceStatus) {
-    for watcher in state.withLock({ Array($0.watchers.values) }) { watcher.yield(status) }
-  }
-
+  /// No more changes come. Ended outside the lock: that calls `remove`.
   func finish() {
     let watchers = state.withLock { state in
       defer { state.watchers = [:] }

@@ -10,8 +10,8 @@ actor ChildCommand {
   /// One at a time: a command that starts while another's pipe is not yet marked as ours would keep it open.
   private static let starting = Mutex(())
   private let id: pid_t
-  /// As `waitpid` gave it; nil while it runs.
-  private var status: CInt?
+  /// How the shell ended, with a status or by a signal; nil while it runs.
+  private var end: (status: CInt, isSignal: Bool)?
 
   private init(_ id: pid_t, named name: String) {
     self.id = id
@@ -37,33 +37,49 @@ actor ChildCommand {
       _ = close(ends[0])
       throw failure(name, code)
     }
+    running.withLock { _ = $0.insert(id) }
     return (ChildCommand(id, named: name), ends[0])
   }
 
   /// Why it ended, where that was no success: its output is at its end, so that is soon.
   func failure() -> String? {
-    wait(upTo: .milliseconds(300))
-    guard let status, status != 0 else { return nil }
-    let signal = status & 0x7F
-    return signal == 0 ? "ended with status \((status >> 8) & 0xFF)" : "was ended by signal \(signal)"
+    waitForEnd(upTo: .milliseconds(300))
+    guard let end, end.status != 0 || end.isSignal else { return nil }
+    return end.isSignal ? "was ended by signal \(end.status)" : "ended with status \(end.status)"
   }
 
   /// Ends it and all that it has started: politely, and after 0.3 seconds for good.
-  func end() {
-    guard status == nil else { return }
+  func stop() {
+    guard Self.running.withLock({ $0.contains(id) }) else { return }
     kill(-id, SIGTERM)
-    wait(upTo: .milliseconds(300))
-    // Also where the shell is gone and what it started is not.
+    waitForEnd(upTo: .milliseconds(300))
+    // Also where the shell is gone and what it started is not. The shell is still ours, so that the number is nobody else's.
     kill(-id, SIGKILL)
-    wait(upTo: .milliseconds(100))
+    waitForEnd(upTo: .milliseconds(100))
+    Self.running.withLock { _ = $0.remove(id) }
+    _ = waitpid(id, nil, WNOHANG)
   }
 
-  private func wait(upTo limit: Duration) {
-    let end = CaptureClock.now + limit
-    while status == nil {
-      var result: CInt = 0
-      if unsafe waitpid(id, &result, WNOHANG) != 0 { status = result }
-      guard status == nil, CaptureClock.now < end else { return }
+  /// Those that were not stopped yet, for who is about to end the process.
+  private static let running = Mutex<Set<pid_t>>([])
+
+  /// Ends all commands at once.
+  static func killAll() {
+    for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
+  }
+
+  /// Looks, and leaves the shell's number taken.
+  private func waitForEnd(upTo limit: Duration) {
+    let deadline = CaptureClock.now + limit
+    while end == nil {
+      var info = unsafe siginfo_t()
+      if unsafe waitid(P_PID, id_t(id), &info, WEXITED | WNOHANG | WNOWAIT) != 0 {
+        end = (0, false)
+      } else if unsafe info.si_signo == SIGCHLD {
+        let status = unsafe info._sifields._sigchld.si_status
+        end = unsafe (status, info.si_code != CInt(CLD_EXITED))
+      }
+      guard end == nil, CaptureClock.now < deadline else { return }
       usleep(5000)
     }
   }
@@ -110,11 +126,13 @@ struct CommandDevice: CaptureDevice {
   private let options: SourceOptions
 
   init(_ name: String, _ options: SourceOptions) throws(SourceError) {
-    self.name = name
     self.options = options
     command = String(name.dropFirst("exec:".count))
-    guard command.contains(where: { !$0.isWhitespace }), !command.utf8.contains(0) else {
-      throw SourceError(.badRequest, path: name, reason: "exec: needs a command")
+    // The words behind the first may be an address with a password.
+    let words = command.split(whereSeparator: \.isWhitespace)
+    self.name = "exec:\(words.first ?? "")\(words.count > 1 ? " ..." : "")"
+    guard !words.isEmpty, !command.utf8.contains(0) else {
+      throw SourceError(.badRequest, path: self.name, reason: "exec: needs a command")
     }
   }
 

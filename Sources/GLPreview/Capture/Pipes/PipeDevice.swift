@@ -76,7 +76,7 @@ actor PipeConnection: CaptureConnection {
 
   func close() async {
     (opener, source) = (nil, nil)
-    await command?.end()
+    await command?.stop()
   }
 
   private func openSource() async throws -> any FrameSource {

@@ -33,10 +33,12 @@ actor V4L2Connection: CaptureConnection {
 
   /// Opens what is at `path`, or the camera that is known from before wherever it is now, and starts it; which it is,
   /// where /sys tells.
-  func open(_ path: String, knownAs identity: V4L2Identity?) throws -> V4L2Identity? {
+  func open(_ path: String, knownAs identity: V4L2Identity?, besides others: Set<String>) throws
+    -> V4L2Identity?
+  {
     var path = path
     if let identity {
-      guard let found = V4L2Nodes.find(identity, at: path) else {
+      guard let found = V4L2Nodes.find(identity, at: path, besides: others) else {
         throw SourceError(.unavailable, path: name, reason: "was unplugged")
       }
       path = found

@@ -11,7 +11,7 @@ final class V4L2Device: CaptureDevice {
   private let options: SourceOptions
   private let memory: FramePool
   /// Which camera it was that gave pictures; nil before the first connection.
-  private let known = Mutex<V4L2Identity?>(nil)
+  private let known = Mutex((camera: V4L2Identity?.none, others: Set<String>()))
 
   /// Touches nothing.
   init(_ text: String, _ options: SourceOptions) throws(SourceError) {
@@ -22,10 +22,13 @@ final class V4L2Device: CaptureDevice {
   }
 
   func connect() async throws -> any CaptureConnection {
-    let identity = known.withLock { $0 }
+    let (identity, others) = known.withLock { $0 }
     let connection = V4L2Connection(name: name, locator.wishes, options, memory)
-    let found = try await connection.open(locator.path, knownAs: identity)
-    known.withLock { if let found { $0 = found } }
+    let found = try await connection.open(locator.path, knownAs: identity, besides: others)
+    if let found {
+      let others = V4L2Nodes.lookalikes(of: found)
+      known.withLock { $0 = (found, others) }
+    }
     return connection
   }
 }

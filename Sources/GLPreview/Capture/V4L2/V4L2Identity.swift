@@ -62,19 +62,30 @@ enum V4L2Nodes {
   }
 
   /// The node that `identity` has now: `path` where it still is that camera.
-  static func find(_ identity: V4L2Identity, at path: String) -> String? {
+  ///
+  /// `others` are places of cameras that were there beside it: none of them is it, however alike they are.
+  static func find(_ identity: V4L2Identity, at path: String, besides others: Set<String>) -> String? {
     if let there = V4L2Identity(of: path), there.likeness(to: identity) == 3 { return path }
-    let others = all().compactMap { node in
-      V4L2Identity(of: node).map { (node: node, likeness: $0.likeness(to: identity)) }
+    let candidates = all().compactMap { node -> (node: String, likeness: Int)? in
+      guard let there = V4L2Identity(of: node), !others.contains(there.place) else { return nil }
+      return (node, there.likeness(to: identity))
     }
-    return choose(others)
+    return choose(candidates)
   }
 
-  /// The likest; of those that are alike by their kind alone there must be only one.
+  /// The places of cameras that could be taken for `identity`.
+  static func lookalikes(of identity: V4L2Identity) -> Set<String> {
+    Set(
+      all().compactMap { V4L2Identity(of: $0) }.filter {
+        $0.place != identity.place && $0.likeness(to: identity) > 0
+      }.map(\.place))
+  }
+
+  /// The likest; of those that are alike by kind and number alone there must be only one: makers repeat their numbers.
   static func choose(_ nodes: [(node: String, likeness: Int)]) -> String? {
     guard let most = nodes.map(\.likeness).max(), most > 0 else { return nil }
     let likest = nodes.filter { $0.likeness == most }
-    return most == 1 && likest.count > 1 ? nil : likest.first?.node
+    return most < 3 && likest.count > 1 ? nil : likest.first?.node
   }
 
   /// The link by which udev knows a node whatever its number: by its name, else by its place.
