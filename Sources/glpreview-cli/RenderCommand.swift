@@ -8,13 +8,15 @@ struct RenderCommand: AsyncParsableCommand {
     abstract: "Render views of a picture, a video, a camera or a test pattern.",
     discussion: """
       SOURCE is one of:
-        FILE             JPEG, PNG, Y4M, concatenated JPEGs, MP4 and other videos, or raw frames with --input-format
-        -                standard input: Y4M, JPEG, PNG, or raw frames
-        /dev/video0      a camera; /dev/video0,format=YUYV,size=1280x720,fps=30; `glpreview devices` lists them
-        http[s]://...    a server that sends MJPEG or JPEG
-        rtsp[s]://...    a stream, of H.264 for example
-        exec:COMMAND     what a command writes
-        pattern:NAME     smpte, gradient, zoneplate, counter; pattern:smpte,size=1920x1080,fps=30
+        FILE          JPEG, PNG, Y4M, JPEGs in a row, MP4 and other videos, raw frames
+        -             standard input: Y4M, JPEG, PNG, raw frames
+        /dev/video0   a camera, as `glpreview devices` lists it; also
+                      /dev/video0,format=YUYV,size=1280x720,fps=30
+        http://...    a server that sends MJPEG or JPEG; https:// too
+        rtsp://...    a stream, of H.264 for example; rtsps:// too
+        exec:COMMAND  what a command writes
+        pattern:NAME  smpte, gradient, zoneplate, counter; also
+                      pattern:smpte,size=1920x1080,fps=30
 
       Cameras, servers, commands and pipes are live: who is slow gets the newest frame, unless --lossless is said.
 
