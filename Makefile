@@ -63,7 +63,7 @@ gpu-kit: build
 	@scripts/gpu-kit
 
 install: build
-	install -D -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview
+	install -D -s -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview
 
 format:
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
