@@ -37,7 +37,7 @@ public final class LiveSource: FrameSource {
   public var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
 
   /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
-  public var statuses: AsyncStream<SourceStatus> { core.watchers.stream() }
+  public var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
   /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
   /// also for a camera that is lost. Nil when it is closed, or at its end.
@@ -73,7 +73,7 @@ public final class LiveSource: FrameSource {
 
 /// What works for a live source; it does not know its source, so that one that is dropped ends.
 private final class LiveCore: Sendable {
-  let watchers: StatusWatchers
+  let monitor: WatchedMonitor
   private let device: any CaptureDevice
   private let options: SourceOptions
   private let queue: CaptureQueue
@@ -89,16 +89,16 @@ private final class LiveCore: Sendable {
     self.device = device
     self.options = options
     queue = CaptureQueue(options.live.delivery)
-    watchers = StatusWatchers(
+    monitor = WatchedMonitor(
       SourceMonitor(
         options.live, longestPause: device.longestPause,
         reconnectsWhenSilent: device.reconnectsWhenSilent, at: CaptureClock.now))
   }
 
-  var status: SourceStatus { watchers.status }
+  var status: SourceStatus { monitor.status }
 
   private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
-    watchers.change(body)
+    monitor.change(body)
   }
 
   // MARK: Frames
@@ -152,7 +152,6 @@ private final class LiveCore: Sendable {
   /// Until the task is cancelled, the source is over or given up.
   func run() async {
     var generator = SystemRandomNumberGenerator()
-    var failure: SourceError?
     while !Task.isCancelled {
       do {
         try await connectAndPump()
@@ -162,20 +161,18 @@ private final class LiveCore: Sendable {
         let error = sourceError(error)
         switch change({ $0.failed(error, at: CaptureClock.now, using: &generator) }) {
         case .retry(let pause): try? await Task.sleep(for: pause)
-        case .giveUp:
-          failure = error
+        case .giveUp: return end(throwing: error)
         }
-        if failure != nil { break }
       }
     }
-    end(throwing: failure)
+    end()
   }
 
   /// No more frames come.
   func end(throwing error: SourceError? = nil) {
     queue.finish(throwing: error)
     if error == nil { change { $0.closed(at: CaptureClock.now) } }
-    watchers.finish()
+    monitor.finish()
   }
 
   /// Waits until `task` has given all back, but no longer than it must: a driver that hangs is left to itself.

@@ -118,28 +118,3 @@ actor ChildCommand {
     SourceError(.unavailable, path: name, reason: unsafe String(cString: strerror(code)))
   }
 }
-
-/// `exec:COMMAND`: run again when it ends, for who has patience.
-struct CommandDevice: CaptureDevice {
-  let name: String
-  private let command: String
-  private let options: SourceOptions
-
-  init(_ name: String, _ options: SourceOptions) throws(SourceError) {
-    self.options = options
-    command = String(name.dropFirst("exec:".count))
-    // The words behind the first may be an address with a password.
-    let words = command.split(whereSeparator: \.isWhitespace)
-    self.name = "exec:\(words.first ?? "")\(words.count > 1 ? " ..." : "")"
-    guard !words.isEmpty, !command.utf8.contains(0) else {
-      throw SourceError(.badRequest, path: self.name, reason: "exec: needs a command")
-    }
-  }
-
-  func connect() throws -> any CaptureConnection {
-    let (child, output) = try ChildCommand.start(command, named: name)
-    let stream = try ByteStream(owning: output, path: name)
-    return PipeConnection(
-      stream, options, isOverAtEnd: options.live.givesUpAfter == .zero, command: child)
-  }
-}

@@ -2,7 +2,7 @@
 internal import Synchronization
 
 /// Holds the monitor of a source, and tells any number of watchers of each change.
-final class StatusWatchers: Sendable {
+final class WatchedMonitor: Sendable {
   private let state: Mutex<State>
 
   private struct State: Sendable {
