@@ -81,6 +81,9 @@ public struct PlannedView: Sendable, Hashable {
   public let crop: Rectangle
   /// One for `rgba`, else Y', Cb, Cr.
   public let passes: [PlanePass]
+  /// What the passes read in place of the frame: this drawn, as R'G'B'A bytes of the view's size. Nil for plain views,
+  /// which read the frame itself.
+  public let composition: PlannedComposition?
 }
 
 /// What is to be drawn of frames of one format.

@@ -56,7 +56,8 @@ public struct RenderPlanner: Sendable {
       placement: placement, view: view, tuning: tuning)
     return PlannedView(
       name: view.name, size: placement.target, format: request.format, light: view.light,
-      background: view.background, crop: layout.crop, passes: layout.passes(for: request.format))
+      background: view.background, crop: layout.crop, passes: layout.passes(for: request.format),
+      composition: nil)
   }
 
   private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(ViewError) {

@@ -14,6 +14,15 @@ public protocol Renderer: Sendable {
   /// - Throws: `Failure`, where the frame can't be drawn.
   func render(_ frame: Frame, _ plan: RenderPlan) async throws(Failure) -> [Picture]
 
+  /// Draws one picture of several frames.
+  ///
+  /// - Parameters:
+  ///   - frames: one for each of the plan's sources, of that format; what is nil there is not read.
+  ///   - plan: what to draw.
+  /// - Returns: the picture.
+  /// - Throws: `Failure`, where the frames can't be drawn.
+  func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(Failure) -> Picture
+
   /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the device's own clock.
   ///
   /// - Returns: the pictures; no time where the renderer has no such clock, as by default, or where it was interrupted.

@@ -11,15 +11,32 @@ public struct ReferenceRenderer: Renderer {
 
   /// Draws all views of `plan`, one sample after the other.
   public func render(_ frame: Frame, _ plan: RenderPlan) -> [Picture] {
-    plan.views.map { view in
-      let planes = view.passes.map { PassPainter($0, of: view, from: frame).samples() }
-      return Picture(tight: view.size, format: view.format, bytes: planes.flatMap { $0 })
+    plan.views.map { Picture($0, of: [frame]) }
+  }
+
+  /// Draws all layers of `plan`, one pixel after the other.
+  public func render(_ frames: [Frame?], _ plan: ScenePlan) -> Picture { Picture(plan.view, of: frames) }
+}
+
+extension Picture {
+  /// A plain view reads the first of `frames`, a composition any of them. Black where that frame is not there.
+  init(_ view: PlannedView, of frames: [Frame?]) {
+    let frame =
+      if let composition = view.composition { CompositionPainter(composition, frames).frame } else {
+        frames.first ?? nil
+      }
+    let planes = view.passes.map { pass -> [UInt8] in
+      guard let frame else {
+        return [UInt8](repeating: 0, count: pass.size.pixelCount * view.format.bytesPerSample)
+      }
+      return PassPainter(pass, of: view, from: frame).samples()
     }
+    self.init(tight: view.size, format: view.format, bytes: planes.flatMap { $0 })
   }
 }
 
 /// One pass, sample by sample.
-private struct PassPainter {
+struct PassPainter {
   let pass: PlanePass
   let light: FilteringLight
   let signals: [SignalSampler]
@@ -83,7 +100,7 @@ private struct PassPainter {
 
 /// Clamped, and rounded half up. Exact halves are common (the mean of an even number of codes), and sums of doubles
 /// fall short of them by some 1e-14: the slack is far above that, and far below any difference that codes can make.
-private func code(_ value: Double) -> UInt8 {
+func code(_ value: Double) -> UInt8 {
   let slack = 1e-9
   return UInt8((min(max(value, 0), 255) + 0.5 + slack).rounded(.down))
 }

@@ -120,4 +120,6 @@ private struct WrongRenderer: Renderer {
       return Picture(size: picture.size, format: picture.format, planes: picture.planes, bytes: bytes)
     }
   }
+
+  func render(_ frames: [Frame?], _ plan: ScenePlan) -> Picture { ReferenceRenderer().render(frames, plan) }
 }

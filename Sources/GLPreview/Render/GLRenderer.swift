@@ -79,6 +79,15 @@ public actor GLRenderer: Renderer {
     try await draw(frame, plan, isTimed: false).pictures
   }
 
+  /// Draws one picture of several frames, in one framebuffer.
+  ///
+  /// What was drawn of a frame is kept for a while, so that a frame that comes again with the next picture costs nothing.
+  ///
+  /// - Throws: what `render(_:_:)` throws, and where `frames` are not those that the plan was made for.
+  public func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
+    throw RenderError("not yet")
+  }
+
   /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the GPU's own clock.
   ///
   /// - Returns: the pictures; no time where `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.

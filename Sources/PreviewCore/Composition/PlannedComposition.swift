@@ -1,4 +1,5 @@
 // A composition as it is to be drawn: every view planned, every place in whole pixels.
+internal import Glibc
 
 /// What is drawn on one another.
 public struct PlannedComposition: Sendable, Hashable {
@@ -44,6 +45,36 @@ public enum LayerPlacement: Sendable, Hashable {
   case transformed(AffineTransform)
 }
 
+extension LayerPlacement {
+  /// Where a point of the composition is in the layer; both in pixels, from the top left corner.
+  public func position(of point: SIMD2<Double>) -> SIMD2<Double> {
+    switch self {
+    case .aligned(let x, let y): point - SIMD2(Double(x), Double(y))
+    case .transformed(let transform): transform(point)
+    }
+  }
+}
+
+/// A gradient's line over a layer of a given size: how far along it a point is.
+public struct GradientRamp: Sendable, Hashable {
+  /// At the layer's top left corner.
+  public let first: Double
+  /// What a pixel to the right, and one down, add.
+  public let step: SIMD2<Double>
+
+  /// As CSS has it: the line goes through the centre, and its ends are where the corners' perpendiculars meet it.
+  public init(_ gradient: LinearGradient, over size: Size) {
+    let turn = gradient.angle.remainder(dividingBy: 360) * .pi / 180
+    let direction = SIMD2(sin(turn), -cos(turn))
+    let (width, height) = (Double(size.width), Double(size.height))
+    step = direction / (abs(width * direction.x) + abs(height * direction.y))
+    first = 0.5 - (step.x * width + step.y * height) / 2
+  }
+
+  /// 0 at the line's start, 1 at its end, and beyond them in the same measure.
+  public func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
+}
+
 /// What a layer shows.
 public enum PlannedContent: Sendable, Hashable {
   /// One colour.
@@ -64,4 +95,9 @@ public struct ScenePlan: Sendable, Hashable {
   public let sources: [FrameFormat?]
   /// The picture: its `composition` is what is drawn, its passes make the picture's planes of that.
   public let view: PlannedView
+}
+
+extension FrameFormat {
+  /// What a picture put together of layers is to the passes that make planes of it.
+  public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }
