@@ -50,7 +50,7 @@ struct WallTests {
   @Test(
     "no arrow runs back up",
     arguments: [
-      ("Sources/PreviewCore/", ["Glibc"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
+      ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
       (

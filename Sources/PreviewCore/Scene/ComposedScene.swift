@@ -1,0 +1,63 @@
+// What a scene comes to: layers, and the frames that they want.
+
+/// A picture that stays: an avatar, say. Two are equal where they are the same object, so that its texture is kept.
+public final class StillImage: Sendable, Hashable {
+  /// Its samples.
+  public let frame: Frame
+
+  /// A frame that stays.
+  public init(_ frame: Frame) { self.frame = frame }
+
+  /// Whether they are the same object.
+  public static func == (one: StillImage, other: StillImage) -> Bool { one === other }
+
+  /// By identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Which frame a layer shows. Whoever draws looks it up.
+public enum FrameReference: Sendable, Hashable {
+  /// The newest of a source that was there `delay` ago; the oldest that is kept where none was.
+  case source(String, delay: Duration = .zero)
+  /// One that stays.
+  case image(StillImage)
+}
+
+/// Layers, and the frames that they show.
+public struct ComposedScene: Sendable, Hashable {
+  /// The `input` of its layers' contents counts from 0 in `inputs`.
+  public let composition: Composition
+  /// Each once, in the order in which they are first seen.
+  public let inputs: [FrameReference]
+
+  /// Layers, and the frames that they show.
+  public init(composition: Composition, inputs: [FrameReference]) {
+    self.composition = composition
+    self.inputs = inputs
+  }
+}
+
+/// What is known of a source when a scene is composed.
+public struct SourceAppearance: Sendable, Hashable {
+  /// Whether there is a frame of it, however old.
+  public var hasFrame: Bool
+  /// Why it gives nothing; nil while it is live. A live source with no frame yet is being opened.
+  public var fallback: FallbackState?
+  /// Its pictures for that, unless the tile has some.
+  public var pictures: Fallback
+  /// When its newest frame was captured, in seconds since 1970; nil where that is not known.
+  public var capturedAt: Double?
+
+  /// A source.
+  public init(
+    hasFrame: Bool, fallback: FallbackState? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
+  ) {
+    self.hasFrame = hasFrame
+    self.fallback = fallback
+    self.pictures = pictures
+    self.capturedAt = capturedAt
+  }
+
+  /// A source that gives frames.
+  public static let live = SourceAppearance(hasFrame: true)
+}

@@ -1,0 +1,75 @@
+// Small pictures that say what is missing, drawn from distances: sharp at any size, on any machine.
+import Synchronization
+
+/// What a fallback shows of why there is no picture.
+public enum Icon: String, Sendable, Hashable, CaseIterable {
+  /// A microphone.
+  case microphone
+  /// One that is struck out.
+  case microphoneOff
+  /// A video camera.
+  case camera
+  /// One that is struck out.
+  case cameraOff
+  /// Head and shoulders.
+  case person
+  /// A triangle with an exclamation mark.
+  case warning
+
+  /// How long its sides may be, in pixels.
+  public static let sides = 1...1024
+
+  /// The icon in a square of `side` pixels, which counts as the nearest of `sides`. Where it is asked for again, the
+  /// bitmap is mostly the identical one.
+  public func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
+    let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
+    return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))
+  }
+}
+
+/// All that an icon's bitmap depends on.
+private struct IconDrawing: Hashable {
+  let icon: Icon
+  let side: Int
+  let color: RGBColor
+
+  /// Each pixel is covered as far as its centre is from the edge.
+  var bytes: [UInt8] {
+    let shape = icon.shape
+    let scale = 24 / Double(side)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(side * side * 4)
+    for y in 0..<side {
+      for x in 0..<side {
+        let distance = shape.distance([(Double(x) + 0.5) * scale, (Double(y) + 0.5) * scale]) / scale
+        let coverage = min(max(0.5 - distance, 0), 1)
+        bytes += [color.red, color.green, color.blue, UInt8((coverage * 255).rounded())]
+      }
+    }
+    return bytes
+  }
+}
+
+/// The bitmaps that were asked for last, so that they are the same objects.
+private final class IconCache: Sendable {
+  static let shared = IconCache()
+  private static let limit = 64
+
+  private let bitmaps = Mutex<[(drawing: IconDrawing, bitmap: Bitmap)]>([])
+
+  func bitmap(_ drawing: IconDrawing) -> Bitmap {
+    bitmaps.withLock { bitmaps in
+      if let index = bitmaps.firstIndex(where: { $0.drawing == drawing }) {
+        let found = bitmaps.remove(at: index)
+        bitmaps.append(found)
+        return found.bitmap
+      }
+      guard
+        let bitmap = try? Bitmap(size: Size(width: drawing.side, height: drawing.side), bytes: drawing.bytes)
+      else { preconditionFailure("a square of bytes is a bitmap") }
+      if bitmaps.count == IconCache.limit { bitmaps.removeFirst() }
+      bitmaps.append((drawing, bitmap))
+      return bitmap
+    }
+  }
+}

@@ -1,0 +1,209 @@
+// The arithmetic of layouts: from a number of tiles and a size to whole pixels.
+
+extension SceneLayout {
+  /// Where tiles lie in a picture.
+  ///
+  /// - Parameters:
+  ///   - tiles: 1 to 49. Only how many there are matters, but to `free`, which has their rectangles.
+  ///   - size: of the picture.
+  ///   - gap: pixels between tiles, and in grids and strips to the edges.
+  ///   - tileAspect: the shape that grids choose their columns for, and tiles in strips and insets have.
+  /// - Returns: a rectangle a tile, in their order, in whole pixels of the picture; halves round up.
+  /// - Throws: `SceneError` for no or too many tiles, sizes without pixels or beyond 65535, and where they don't fit.
+  public func rectangles(
+    for tiles: [Tile], in size: Size, gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9)
+  ) throws(SceneError) -> [Rectangle] {
+    let sides = 1...ViewConfiguration.maximumSide
+    guard sides.contains(size.width), sides.contains(size.height) else {
+      throw SceneError("size", "\(size): sides are from 1 to \(sides.upperBound)")
+    }
+    guard sides.contains(tileAspect.width), sides.contains(tileAspect.height) else {
+      throw SceneError("aspect", "\(tileAspect) is no shape of a tile")
+    }
+    guard (0...sides.upperBound).contains(gap) else {
+      throw SceneError("gap", "\(gap) is not from 0 to \(sides.upperBound)")
+    }
+    guard (1...Scene.maximumTiles).contains(tiles.count) else {
+      throw SceneError("tiles", "there are \(tiles.count), not 1 to \(Scene.maximumTiles)")
+    }
+    let room = Room(size: size, gap: gap, aspect: tileAspect)
+    return switch self {
+    case .grid: try room.grid(of: tiles.count)
+    case .spotlight(let main, let strip): try room.spotlight(on: main, of: tiles.count, strip)
+    case .inset(let inset): try room.insets(tiles.count, inset)
+    case .free: try SceneLayout.freeRectangles(of: tiles)
+    }
+  }
+
+  private static func freeRectangles(of tiles: [Tile]) throws(SceneError) -> [Rectangle] {
+    var rectangles: [Rectangle] = []
+    for (index, tile) in tiles.enumerated() {
+      guard let rectangle = tile.rectangle else {
+        throw SceneError(tile.key(at: index), "has no rectangle, which the layout 'free' needs")
+      }
+      let bound = ViewConfiguration.maximumSide
+      guard (1...bound).contains(rectangle.width), (1...bound).contains(rectangle.height),
+        (-bound...bound).contains(rectangle.x), (-bound...bound).contains(rectangle.y)
+      else {
+        throw SceneError(tile.key(at: index), "\(rectangle) is not of 1 to \(bound) pixels, or too far away")
+      }
+      rectangles.append(rectangle)
+    }
+    return rectangles
+  }
+}
+
+extension Tile {
+  /// What errors call it; tiles count from 1.
+  func key(at index: Int) -> String { "tile \(index + 1) (\(source))" }
+}
+
+/// What tiles are laid out in.
+private struct Room {
+  let size: Size
+  let gap: Int
+  let aspect: Size
+
+  private func tooSmall(_ count: Int) -> SceneError {
+    SceneError("size", "\(count) tiles with gaps of \(gap) don't fit \(size)")
+  }
+
+  // MARK: grid
+
+  func grid(of count: Int) throws(SceneError) -> [Rectangle] {
+    guard let columns = columns(for: count) else { throw tooSmall(count) }
+    let rows = (count - 1) / columns + 1
+    let x = edges(of: size.width - gap, parts: columns)
+    let y = edges(of: size.height - gap, parts: rows)
+    return (0..<count).map { index in
+      let (row, column) = (index / columns, index % columns)
+      // How far a row that is not full moves to the right.
+      let shift = (x[columns] - x[min(columns, count - row * columns)]) / 2
+      return Rectangle(
+        x: shift + gap + x[column], y: gap + y[row],
+        width: x[column + 1] - x[column] - gap, height: y[row + 1] - y[row] - gap)
+    }
+  }
+
+  /// As many as make the largest tiles of the wanted shape; of those, with the fewest rows, and then columns. Nil where
+  /// a tile would have no pixel.
+  private func columns(for count: Int) -> Int? {
+    var best: (columns: Int, rows: Int, width: Fraction)?
+    for columns in 1...count {
+      let rows = (count - 1) / columns + 1
+      guard (size.width - gap) / columns > gap, (size.height - gap) / rows > gap else { continue }
+      // Of the largest tile of the shape in a cell, times the shape's height.
+      let width = min(
+        Fraction((size.width - gap - columns * gap) * aspect.height, over: columns),
+        Fraction((size.height - gap - rows * gap) * aspect.width, over: rows))
+      if let best, width < best.width || (width == best.width && rows >= best.rows) { continue }
+      best = (columns, rows, width)
+    }
+    return best?.columns
+  }
+
+  /// Where parts of a length begin, and the last one ends.
+  private func edges(of length: Int, parts: Int) -> [Int] {
+    (0...parts).map { (2 * $0 * length + parts) / (2 * parts) }
+  }
+
+  // MARK: spotlight
+
+  func spotlight(on main: Int, of count: Int, _ strip: Strip) throws(SceneError) -> [Rectangle] {
+    guard (0..<count).contains(main) else {
+      throw SceneError("main", "\(main) is none of the tiles 0...\(count - 1)")
+    }
+    guard strip.share > 0, strip.share < 1 else {
+      throw SceneError("strip", "a share of \(strip.share) is not between 0 and 1")
+    }
+    let isAcross = strip.edge == .top || strip.edge == .bottom
+    let thickness =
+      count == 1 ? 0 : max(1, rounded(strip.share * Double(isAcross ? size.height : size.width)))
+    // What the strip takes, with the gap between it and the main tile.
+    let taken = count == 1 ? 0 : thickness + gap
+    let large = Rectangle(
+      x: gap + (strip.edge == .left ? taken : 0), y: gap + (strip.edge == .top ? taken : 0),
+      width: size.width - 2 * gap - (isAcross ? 0 : taken),
+      height: size.height - 2 * gap - (isAcross ? taken : 0))
+    guard large.width > 0, large.height > 0 else { throw tooSmall(count) }
+    guard count > 1 else { return [large] }
+    let start =
+      switch strip.edge {
+      case .top, .left: gap
+      case .bottom: size.height - gap - thickness
+      case .right: size.width - gap - thickness
+      }
+    var tiles: [Rectangle] = []
+    for (position, length) in try spans(count - 1, isAcross ? size.width : size.height, thickness, isAcross) {
+      tiles.append(
+        isAcross
+          ? Rectangle(x: position, y: start, width: length, height: thickness)
+          : Rectangle(x: start, y: position, width: thickness, height: length))
+    }
+    tiles.insert(large, at: main)
+    return tiles
+  }
+
+  /// Where tiles in a row begin, and how long they are: of their shape and in the middle, or narrower.
+  private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(SceneError)
+    -> [(position: Int, length: Int)]
+  {
+    let (along, across) = isAcross ? (aspect.width, aspect.height) : (aspect.height, aspect.width)
+    let natural = max(1, (2 * thickness * along + across) / (2 * across))
+    let free = side - gap - count * (natural + gap)
+    guard free < 0 else {
+      return (0..<count).map { (gap + free / 2 + $0 * (natural + gap), natural) }
+    }
+    guard (side - gap) / count > gap else { throw tooSmall(count + 1) }
+    let edges = edges(of: side - gap, parts: count)
+    return (0..<count).map { (gap + edges[$0], edges[$0 + 1] - edges[$0] - gap) }
+  }
+
+  // MARK: inset
+
+  func insets(_ count: Int, _ inset: Inset) throws(SceneError) -> [Rectangle] {
+    guard inset.share > 0, inset.share <= 1 else {
+      throw SceneError("inset", "a share of \(inset.share) is not above 0 and at most 1")
+    }
+    guard (0...ViewConfiguration.maximumSide).contains(inset.margin) else {
+      throw SceneError(
+        "inset", "a margin of \(inset.margin) is not from 0 to \(ViewConfiguration.maximumSide)")
+    }
+    let width = max(1, rounded(inset.share * Double(size.width)))
+    let height = max(1, (2 * width * aspect.height + aspect.width) / (2 * aspect.width))
+    let isLeft = inset.corner == .topLeft || inset.corner == .bottomLeft
+    let isTop = inset.corner == .topLeft || inset.corner == .topRight
+    var rectangles = [Rectangle(all: size)]
+    for index in 0..<(count - 1) {
+      let distance = inset.margin + index * (height + gap)
+      let rectangle = Rectangle(
+        x: isLeft ? inset.margin : size.width - inset.margin - width,
+        y: isTop ? distance : size.height - distance - height, width: width, height: height)
+      guard rectangle.isInside(size) else { throw tooSmall(count) }
+      rectangles.append(rectangle)
+    }
+    return rectangles
+  }
+}
+
+/// Halves up; of what is positive and small.
+private func rounded(_ length: Double) -> Int { Int((length + 0.5).rounded(.down)) }
+
+/// A quotient, compared exactly. Numerators stay below 2^33, denominators below 50.
+private struct Fraction: Comparable {
+  let numerator: Int
+  let denominator: Int
+
+  init(_ numerator: Int, over denominator: Int) {
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  static func < (one: Fraction, other: Fraction) -> Bool {
+    one.numerator * other.denominator < other.numerator * one.denominator
+  }
+
+  static func == (one: Fraction, other: Fraction) -> Bool {
+    one.numerator * other.denominator == other.numerator * one.denominator
+  }
+}

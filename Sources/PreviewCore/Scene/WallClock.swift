@@ -1,0 +1,129 @@
+// What time it is for people: seconds since 1970 to a text, without a clock or a calendar of anybody else's.
+
+/// A moment, and where on Earth it is told.
+public struct WallClockTime: Sendable, Hashable {
+  /// Since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+  public var secondsSince1970: Double
+  /// Local time less UTC, in seconds; 7200 is two hours east.
+  public var secondsFromUTC: Int
+
+  /// A moment, told in UTC unless said otherwise.
+  public init(secondsSince1970: Double, secondsFromUTC: Int = 0) {
+    self.secondsSince1970 = secondsSince1970
+    self.secondsFromUTC = secondsFromUTC
+  }
+
+  /// Another moment in the same place.
+  func at(_ secondsSince1970: Double) -> WallClockTime {
+    WallClockTime(secondsSince1970: secondsSince1970, secondsFromUTC: secondsFromUTC)
+  }
+}
+
+/// How a time is written: `2026-11-21 17:05:09`, unless said otherwise.
+public struct TimeFormat: Sendable, Hashable {
+  /// Whose clock.
+  public enum Zone: Sendable, Hashable {
+    /// Greenwich's.
+    case utc
+    /// The place's.
+    case local
+  }
+
+  /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%z` for
+  /// `+0200`, and `%%`.
+  public let pattern: String
+  /// Whose clock it shows.
+  public let zone: Zone
+
+  /// `2026-11-21 17:05:09`, local.
+  public static let standard = TimeFormat(checked: "%F %T", zone: .local)
+  /// `17:05:09`, local.
+  static let clock = TimeFormat(checked: "%T", zone: .local)
+
+  /// - Throws: `SceneError` for directives that are not known.
+  public init(_ pattern: String, zone: Zone = .local) throws(SceneError) {
+    self.init(checked: pattern, zone: zone)
+    var isDirective = false
+    for character in pattern {
+      if isDirective, !"YmdHMSFTz%".contains(character) {
+        throw SceneError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
+      }
+      isDirective = !isDirective && character == "%"
+    }
+    guard !isDirective else { throw SceneError("time", "'\(pattern)' ends within a directive") }
+  }
+
+  private init(checked pattern: String, zone: Zone) {
+    self.pattern = pattern
+    self.zone = zone
+  }
+
+  /// The time as text; years before 0 and after 9999 are those.
+  public func text(of time: WallClockTime) -> String {
+    let offset = zone == .local ? time.secondsFromUTC : 0
+    let fields = CivilTime(time.secondsSince1970, offset: offset)
+    var text = ""
+    var isDirective = false
+    for character in pattern {
+      if isDirective {
+        text += fields.text(of: character)
+        isDirective = false
+      } else if character == "%" {
+        isDirective = true
+      } else {
+        text.append(character)
+      }
+    }
+    return text
+  }
+}
+
+/// A moment in the proleptic Gregorian calendar.
+private struct CivilTime {
+  let year: Int
+  let month: Int
+  let day: Int
+  let secondOfDay: Int
+  let offset: Int
+
+  init(_ secondsSince1970: Double, offset: Int) {
+    // 0000-01-01 00:00:00 to 9999-12-31 23:59:59.
+    let years = -62_167_219_200.0...253_402_300_799.0
+    let local = (secondsSince1970.isFinite ? secondsSince1970 : 0) + Double(offset)
+    let seconds = Int(min(max(local, years.lowerBound), years.upperBound).rounded(.down))
+    let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
+    secondOfDay = seconds - days * 86400
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days: years begin in March, so that
+    // leap days are their last. 719,468 days lie between 0000-03-01 and 1970-01-01.
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    self.offset = offset
+  }
+
+  func text(of directive: Character) -> String {
+    switch directive {
+    case "Y": digits(year, 4)
+    case "m": digits(month, 2)
+    case "d": digits(day, 2)
+    case "H": digits(secondOfDay / 3600, 2)
+    case "M": digits(secondOfDay / 60 % 60, 2)
+    case "S": digits(secondOfDay % 60, 2)
+    case "F": "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+    case "T": "\(text(of: "H")):\(text(of: "M")):\(text(of: "S"))"
+    case "z": (offset < 0 ? "-" : "+") + digits(abs(offset) / 3600, 2) + digits(abs(offset) / 60 % 60, 2)
+    default: String(directive)
+    }
+  }
+
+  private func digits(_ number: Int, _ count: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, count - text.count)) + text
+  }
+}
