@@ -27,6 +27,8 @@ public struct EncodedPicture: Sendable, Hashable {
   public let bytes: [UInt8]
   /// The JPEG quality that was taken; nil for PNG.
   public let quality: Int?
+  /// In pixels.
+  public let size: Size
 }
 
 /// Encodes pictures.
@@ -72,8 +74,10 @@ public struct PictureEncoder: Sendable, Hashable {
       switch format {
       case .png:
         let encoded = EncodedPicture(
-          bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil)
-        guard encoded.bytes.count <= maximumBytes ?? .max else { throw overBudget(encoded, picture) }
+          bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil, size: picture.size)
+        guard encoded.bytes.count <= maximumBytes ?? .max else {
+          throw overBudget(encoded.bytes.count, picture)
+        }
         return encoded
       case .jpeg: return try bestJPEG(picture, iccProfile)
       }
@@ -82,39 +86,35 @@ public struct PictureEncoder: Sendable, Hashable {
     }
   }
 
-  /// The highest quality that fits, by halving what is left of 1...quality: at most seven encodes more than the first.
+  /// The highest quality that fits, in as few encodes as its size lets guess.
   private func bestJPEG(_ picture: Picture, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
-    let first = try jpeg(picture, quality, profile)
-    guard let maximumBytes, first.bytes.count > maximumBytes else { return first }
-    var best: EncodedPicture?
-    var smallest = first
-    var (low, high) = (1, quality - 1)
-    while low <= high {
-      let middle = (low + high) / 2
-      let encoded = try jpeg(picture, middle, profile)
-      if encoded.bytes.count < smallest.bytes.count { smallest = encoded }
-      if encoded.bytes.count <= maximumBytes {
-        best = encoded
-        low = middle + 1
-      } else {
-        high = middle - 1
-      }
+    guard let maximumBytes else { return try jpeg(picture, quality, profile) }
+    var search = BudgetSearch(budget: maximumBytes) { _, quality throws(CodecError) in
+      try jpeg(picture, quality, profile)
     }
-    guard let best else { throw overBudget(smallest, picture) }
-    return best
+    let first = try search.attempt(picture.size, quality)
+    guard !search.fits(first) else { return first }
+    if quality > 1,
+      let found = try search.bestQuality(
+        of: picture.size, in: 1...(quality - 1), beyond: (quality, first.bytes.count), enough: maximumBytes)
+    {
+      return found
+    }
+    throw overBudget(search.least, picture)
   }
 
   private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError)
     -> EncodedPicture
   {
     EncodedPicture(
-      bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality)
+      bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality,
+      size: picture.size)
   }
 
-  private func overBudget(_ encoded: EncodedPicture, _ picture: Picture) -> CodecError {
+  private func overBudget(_ least: Int, _ picture: Picture) -> CodecError {
     CodecError(
       .tooLarge,
-      "a \(picture.size) picture takes at least \(encoded.bytes.count) bytes, the budget is \(maximumBytes ?? 0)"
+      "a \(picture.size) picture takes at least \(least) bytes, the budget is \(maximumBytes ?? 0)"
     )
   }
 }

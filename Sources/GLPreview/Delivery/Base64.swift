@@ -1,0 +1,53 @@
+// Bytes as text: for JSON, pages and mail (RFC 4648, 4).
+
+/// Base64 with padding, in one line.
+enum Base64 {
+  /// Four characters, ASCII, to three bytes.
+  static func encoded(_ bytes: [UInt8]) -> [UInt8] {
+    var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
+    var output = text.mutableSpan
+    let input = bytes.span
+    let whole = bytes.count / 3
+    for group in 0..<whole {
+      let number =
+        UInt32(input[3 * group]) << 16 | UInt32(input[3 * group + 1]) << 8 | UInt32(input[3 * group + 2])
+      output[4 * group] = character(number >> 18)
+      output[4 * group + 1] = character(number >> 12)
+      output[4 * group + 2] = character(number >> 6)
+      output[4 * group + 3] = character(number)
+    }
+    switch bytes.count - 3 * whole {
+    case 1:
+      let number = UInt32(input[3 * whole]) << 16
+      output[4 * whole] = character(number >> 18)
+      output[4 * whole + 1] = character(number >> 12)
+    case 2:
+      let number = UInt32(input[3 * whole]) << 16 | UInt32(input[3 * whole + 1]) << 8
+      output[4 * whole] = character(number >> 18)
+      output[4 * whole + 1] = character(number >> 12)
+      output[4 * whole + 2] = character(number >> 6)
+    default: break
+    }
+    return text
+  }
+
+  /// Of the lowest six bits; by sums, which vectors can do, not from a table.
+  @inline(__always)
+  private static func character(_ number: UInt32) -> UInt8 {
+    let value = UInt8(truncatingIfNeeded: number & 63)
+    // A...Z, a...z, 0...9, + and /.
+    return value < 26
+      ? value &+ 65 : value < 52 ? value &+ 71 : value < 62 ? value &- 4 : value == 62 ? 43 : 47
+  }
+}
+
+extension EncodedPicture {
+  /// The file in base64.
+  public var base64: String { String(decoding: Base64.encoded(bytes), as: UTF8.self) }
+
+  /// A URL that is the file: `data:image/jpeg;base64,...`.
+  public var dataURL: String { "data:\(mediaType);base64,\(base64)" }
+
+  /// `image/jpeg`, or `image/png`.
+  public var mediaType: String { bytes.starts(with: [0xFF, 0xD8]) ? "image/jpeg" : "image/png" }
+}

@@ -1,0 +1,133 @@
+// Planes made smaller on the CPU: what the renderer drew is drawn no second time for a picture that has to fit somewhere.
+internal import PreviewCore
+
+/// Makes smaller pictures of one, by means over areas, rounded once.
+struct PictureScaler {
+  private let picture: Picture
+
+  /// `picture` has planes of Y'CbCr.
+  init(_ picture: Picture) { self.picture = picture }
+
+  /// The picture at `size`, which is no larger than its own.
+  func scaled(to size: Size) -> Picture {
+    guard size != picture.size, case .ycbcr(let chroma) = picture.format else { return picture }
+    var bytes: [UInt8] = []
+    for (index, target) in picture.format.planeSizes(of: size).enumerated() {
+      let sampling = index == 0 ? Subsampling.none : chroma.subsampling
+      let columns = ScaledAxis(
+        picture.size.width, to: size.width, samples: picture.planes[index].size.width, of: sampling.x)
+      let rows = ScaledAxis(
+        picture.size.height, to: size.height, samples: picture.planes[index].size.height, of: sampling.y)
+      assert(columns.areas.count == target.width && rows.areas.count == target.height)
+      append(picture.planes[index], columns, rows, to: &bytes)
+    }
+    return Picture(tight: size, format: picture.format, bytes: bytes)
+  }
+
+  private func append(
+    _ plane: PicturePlane, _ columns: ScaledAxis, _ rows: ScaledAxis, to bytes: inout [UInt8]
+  ) {
+    let width = plane.size.width
+    let source = picture.bytes.span
+    var sums = [UInt32](repeating: 0, count: width)
+    for area in rows.areas {
+      var row = sums.mutableSpan
+      for x in 0..<width { row[x] = 0 }
+      for index in area.first...area.last {
+        let start = plane.offset + index * plane.bytesPerRow
+        row.add(source.extracting(start..<start + width), times: UInt32(area.weight(of: index)))
+      }
+      columns.appendMeans(of: sums.span, times: area.total, to: &bytes)
+    }
+  }
+}
+
+extension MutableSpan<UInt32> {
+  /// Adds `weight` times each of `samples`, of which there are as many.
+  @inline(__always)
+  fileprivate mutating func add(_ samples: Span<UInt8>, times weight: UInt32) {
+    for x in 0..<count { self[x] &+= UInt32(samples[x]) &* weight }
+  }
+}
+
+/// Which samples of an axis each output is the mean of. Weights are whole numbers: nothing is lost before the one rounding.
+private struct ScaledAxis {
+  /// The samples of one output. Those at the ends may be covered in part.
+  struct Area {
+    let first: Int
+    let last: Int
+    let firstWeight: Int
+    let innerWeight: Int
+    let lastWeight: Int
+
+    /// Of all its samples.
+    var total: Int {
+      first == last ? firstWeight : firstWeight + innerWeight * (last - first - 1) + lastWeight
+    }
+
+    func weight(of sample: Int) -> Int {
+      sample == first ? firstWeight : sample == last ? lastWeight : innerWeight
+    }
+  }
+
+  let areas: [Area]
+
+  /// `source` pixels to `target`, over a plane of `samples`, each of which stands for `sampling` pixels; at an odd edge the
+  /// last for fewer.
+  init(_ source: Int, to target: Int, samples: Int, of sampling: Int) {
+    // Output k covers k * source ..< (k + 1) * source, sample k covers k * target ..< (k + 1) * target.
+    areas = (0..<(target - 1) / sampling + 1).map { output in
+      let start = output * source
+      let end = min(start + source, samples * target)
+      let first = start / target
+      let last = (end - 1) / target
+      return Area(
+        first: first, last: last, firstWeight: min(end, (first + 1) * target) - start, innerWeight: target,
+        lastWeight: end - last * target)
+    }
+  }
+
+  /// `sums` are `rowTotal` times the samples.
+  func appendMeans(of sums: Span<UInt32>, times rowTotal: Int, to bytes: inout [UInt8]) {
+    for area in areas {
+      var sum = UInt64(sums[area.first]) &* UInt64(area.firstWeight)
+      if area.last > area.first {
+        var inner: UInt64 = 0
+        for index in area.first + 1..<area.last { inner &+= UInt64(sums[index]) }
+        sum &+= inner &* UInt64(area.innerWeight)
+        sum &+= UInt64(sums[area.last]) &* UInt64(area.lastWeight)
+      }
+      // The quotient is below 256, and no nearer to a whole number from below than 2^-34: doubles tell them apart.
+      let total = Double(rowTotal) * Double(area.total)
+      bytes.append(UInt8((2 * Double(sum) + total) / (2 * total)))
+    }
+  }
+}
+
+extension Picture {
+  /// The same with planes of JFIF's Y'CbCr, 4:2:0: Cb and Cr are means of what four pixels have, those of the edge counted
+  /// again at odd ends.
+  var ycbcr: Picture {
+    guard case .rgba = format, let plane = planes.first else { return self }
+    let half = Subsampling(x: 2, y: 2).planeSize(of: size)
+    var luma = [UInt8](repeating: 0, count: size.pixelCount)
+    var sums = [SIMD2<Double>](repeating: .zero, count: half.pixelCount)
+    for y in 0..<size.height {
+      for x in 0..<size.width {
+        let at = plane.offset + y * plane.bytesPerRow + 4 * x
+        let (red, green, blue) = (Double(bytes[at]), Double(bytes[at + 1]), Double(bytes[at + 2]))
+        // T.871, 7.
+        luma[y * size.width + x] = UInt8(0.299 * red + 0.587 * green + 0.114 * blue + 0.5)
+        let weight =
+          (size.width & 1 & (x + 1) / size.width + 1) * (size.height & 1 & (y + 1) / size.height + 1)
+        sums[y / 2 * half.width + x / 2] +=
+          Double(weight) * [
+            -0.168_735_892 * red - 0.331_264_108 * green + 0.5 * blue,
+            0.5 * red - 0.418_687_589 * green - 0.081_312_411 * blue,
+          ]
+      }
+    }
+    func chroma(_ channel: Int) -> [UInt8] { sums.map { UInt8(min($0[channel] / 4 + 128.5, 255)) } }
+    return Picture(tight: size, format: .ycbcr(.yuv420), bytes: luma + chroma(0) + chroma(1))
+  }
+}
