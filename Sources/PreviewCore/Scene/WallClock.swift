@@ -37,6 +37,8 @@ public struct TimeFormat: Sendable, Hashable {
 
   /// `2026-11-21 17:05:09`, local.
   public static let standard = TimeFormat(checked: "%F %T", zone: .local)
+  /// `2026-11-21`, local.
+  static let day = TimeFormat(checked: "%F", zone: .local)
   /// `17:05:09`, local.
   static let clock = TimeFormat(checked: "%T", zone: .local)
 

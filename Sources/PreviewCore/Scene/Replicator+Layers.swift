@@ -1,0 +1,48 @@
+// What becomes of a layer from instance to instance.
+
+extension Replicator {
+  /// How much older the frame of instance `index` is.
+  func delay(of index: Int) -> Duration { delay * index }
+
+  /// By what the layers of instance `index` are mixed, where those of the first are by `opacity`.
+  func opacity(of index: Int, from opacity: Double) -> Double {
+    min(max(opacity + opacityOffset * Double(index), 0), 1)
+  }
+
+  /// The transform of instance `index`, about the centre of `frame`.
+  func transform(of index: Int) -> AffineTransform {
+    (0..<index).reduce(.identity) { whole, _ in whole.followed(by: transform) }
+  }
+
+  /// What becomes of codes in instance `index`.
+  func adjustment(of index: Int) -> ColorAdjustment {
+    (0..<index).reduce(.none) { whole, _ in
+      whole.followed(by: ColorAdjustment(scale: colorScale, offset: colorOffset))
+    }
+  }
+}
+
+extension ColorAdjustment {
+  /// What `self` does and then `next`, as far as codes stay within 0...255 in between.
+  public func followed(by next: ColorAdjustment) -> ColorAdjustment {
+    ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
+  }
+}
+
+extension Layer {
+  /// The same with a further transform, about `center` in place of the layer's own.
+  func transformed(by further: AffineTransform, about center: SIMD2<Double>) -> Layer {
+    guard further != .identity else { return self }
+    let own = frame.center - center
+    var layer = self
+    layer.transform =
+      transform.followed(by: .translation(x: own.x, y: own.y)).followed(by: further)
+      .followed(by: .translation(x: -own.x, y: -own.y))
+    return layer
+  }
+}
+
+extension Rectangle {
+  /// Its middle.
+  var center: SIMD2<Double> { [Double(x) + Double(width) / 2, Double(y) + Double(height) / 2] }
+}

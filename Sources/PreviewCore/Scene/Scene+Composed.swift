@@ -1,0 +1,107 @@
+// From a scene to layers: background, tiles from the lowest up, labels.
+
+extension Scene {
+  /// What the scene comes to now.
+  ///
+  /// - Parameters:
+  ///   - sources: what is known of each of the tiles' sources, by name.
+  ///   - time: what time it is, for labels and fallbacks.
+  ///   - text: who draws words; nil leaves them out.
+  /// - Returns: layers, and the frames that they want.
+  /// - Throws: `SceneError` for a scene that makes no sense, and for sources that are not there.
+  public func composed(
+    _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?
+  ) throws(SceneError) -> ComposedScene {
+    let rectangles = try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
+    try check()
+    var stack = LayerStack()
+    try drawBackground(sources, into: &stack)
+    for index in tiles.indices.sorted(by: { (tiles[$0].zIndex, $0) < (tiles[$1].zIndex, $1) }) {
+      let tile = tiles[index]
+      guard let appearance = sources[tile.source] else {
+        throw SceneError(tile.key(at: index), "there is no source '\(tile.source)'")
+      }
+      let area = LayerArea(
+        frame: rectangles[index],
+        shape: .rounded(tile.cornerRadius ?? layout.cornerRadius(of: index) ?? cornerRadius),
+        border: tile.isSpeaking ? speakingBorder : tile.border)
+      TileDrawing(tile: tile, area: area, appearance: appearance, time: time, text: text).draw(into: &stack)
+    }
+    for label in labels {
+      label.draw(in: Rectangle(all: size), at: time, opacity: 1, with: text, into: &stack)
+    }
+    return stack.composed(size)
+  }
+
+  private func drawBackground(_ sources: [String: SourceAppearance], into stack: inout LayerStack)
+    throws(SceneError)
+  {
+    let area = LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil)
+    switch background {
+    // Where nothing is, it is black.
+    case .color(.black): break
+    case .color(let color): stack.fill(area, with: .color(color))
+    case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
+    case .blur(let source, let blur):
+      guard let appearance = sources[source] else {
+        throw SceneError("background", "there is no source '\(source)'")
+      }
+      // Who switches a camera off wants to be seen no more.
+      guard appearance.hasFrame, appearance.fallback?.reason != .off else { return }
+      stack.fill(area, with: .blurred(input: stack.input(.source(source)), ViewConfiguration(), blur))
+    }
+  }
+}
+
+extension SceneLayout {
+  /// Of a tile that says none; nil where the layout doesn't mind.
+  fileprivate func cornerRadius(of index: Int) -> Double? {
+    if case .inset(let inset) = self, index > 0 { inset.cornerRadius } else { nil }
+  }
+}
+
+/// A tile, and all that it depends on.
+private struct TileDrawing {
+  let tile: Tile
+  let area: LayerArea
+  let appearance: SourceAppearance
+  let time: WallClockTime
+  let text: (any TextRenderer)?
+
+  func draw(into stack: inout LayerStack) {
+    let replicator = tile.replicator ?? Replicator(instanceCount: 1)
+    for index in 0..<replicator.instanceCount {
+      let opacity = replicator.opacity(of: index, from: tile.opacity)
+      guard opacity > 0 else { continue }
+      let first = stack.layers.count
+      drawPicture(of: .source(tile.source, delay: replicator.delay(of: index)), into: &stack)
+      let transform = replicator.transform(of: index)
+      let adjustment = replicator.adjustment(of: index)
+      for position in first..<stack.layers.count {
+        var layer = stack.layers[position].transformed(by: transform, about: area.frame.center)
+        layer.adjustment = layer.adjustment.followed(by: adjustment)
+        layer.opacity *= opacity
+        stack.layers[position] = layer
+      }
+    }
+    let captured = appearance.capturedAt.map { time.at($0) } ?? time
+    tile.label?.draw(in: area.frame, at: captured, opacity: tile.opacity, with: text, into: &stack)
+  }
+
+  private func drawPicture(of reference: FrameReference, into stack: inout LayerStack) {
+    guard let state else {
+      return stack.show(tile.view, of: reference, surround: tile.surround, in: area)
+    }
+    let fallback = tile.fallback ?? appearance.pictures
+    FallbackDrawing(
+      picture: fallback.picture(for: state.reason, hasFrame: appearance.hasFrame), state: state,
+      lastFrame: reference, view: tile.view, surround: tile.surround, area: area, time: time, text: text
+    ).draw(into: &stack)
+  }
+
+  /// Nil while the source gives frames.
+  private var state: FallbackState? {
+    appearance.fallback
+      ?? (appearance.hasFrame ? nil : FallbackState(.opening, since: time.secondsSince1970))
+  }
+}
