@@ -5,5 +5,11 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   /// What was being done, on which device, and what the driver said.
   public let description: String
 
-  init(_ description: String) { self.description = description }
+  /// Whether the context is lost, with all that was made in it: a new renderer may go on.
+  public let isContextLost: Bool
+
+  init(_ description: String, isContextLost: Bool = false) {
+    self.description = description
+    self.isContextLost = isContextLost
+  }
 }

@@ -1,0 +1,68 @@
+// What somebody wants of a source's feed, and what a feed has to give.
+internal import PreviewCore
+
+/// What a source shows at a moment.
+struct FeedEvent: Sendable {
+  /// The newest frame; nil where there was none yet.
+  let frame: Frame?
+  /// What stands in for it; nil where the frame is what is seen.
+  let fallback: FallbackState?
+  let key: FeedKey
+  /// Whether nothing will follow.
+  let isLast: Bool
+}
+
+/// Which moment of a feed it is.
+struct FeedKey: Sendable, Hashable {
+  /// Of the newest frame; -1 before the first.
+  var sequence: Int
+  /// Counts what stood in for the source; 0 where the frame itself is seen.
+  var fallback: Int
+}
+
+/// Somebody who waits.
+struct FeedWant {
+  let subject: Subject
+  private let continuation: CheckedContinuation<Answer?, any Error>
+
+  /// What for.
+  enum Subject: Sendable {
+    /// A picture that shows something else than `after` does.
+    case picture(Preview, PictureFormat, after: PictureKey?)
+    /// Something else than at `after`.
+    case event(after: FeedKey?)
+    /// A frame that was captured at a time or later, or what stands in for it.
+    case frame(capturedAt: Duration)
+  }
+
+  /// What comes of it.
+  enum Answer: Sendable {
+    case picture(RenderedPreview)
+    case event(FeedEvent)
+  }
+
+  init(_ subject: Subject, _ continuation: CheckedContinuation<Answer?, any Error>) {
+    self.subject = subject
+    self.continuation = continuation
+  }
+
+  func answer(_ result: Result<Answer?, any Error>) { continuation.resume(with: result) }
+
+  /// Whether what a feed shows at `key` is what is wanted.
+  func isMet(by key: FeedKey, timestamp: Duration?) -> Bool {
+    switch subject {
+    case .picture(let preview, _, let last):
+      guard let last else { return key.fallback > 0 || timestamp != nil }
+      if last.version != preview.current.version { return true }
+      return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
+    case .event(let last):
+      guard let last else { return key.fallback > 0 || timestamp != nil }
+      return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
+    case .frame(let time):
+      return key.fallback > 0 || timestamp.map { $0 >= time } ?? false
+    }
+  }
+
+  /// Whether a frame will do that is not known to be the newest.
+  var takesOlder: Bool { if case .frame = subject { true } else { false } }
+}

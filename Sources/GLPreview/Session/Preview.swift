@@ -1,0 +1,292 @@
+// One preview of a running session, for who shows it: change it at any time, read it from as many places as you like.
+public import PreviewCore
+internal import Synchronization
+
+/// Pictures of a source, or of a scene, for as long as somebody reads them.
+///
+/// ```swift
+/// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
+/// for try await frame in preview.jpegs() { show(try await frame.jpeg().bytes) }
+/// ```
+public final class Preview: Sendable {
+  /// By which the session knows it.
+  public let name: String
+  private let producer: any PictureProducer
+  private let state: Mutex<State>
+
+  private struct State {
+    var configuration: PreviewConfiguration
+    /// Counts the changes of what is seen.
+    var version = 0
+    var isRemoved = false
+    var newest: [PictureFormat: RenderedPreview] = [:]
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var nextID = 0
+
+    mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
+      defer { waiting = [:] }
+      return Array(waiting.values)
+    }
+  }
+
+  init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
+    self.name = name
+    self.producer = producer
+    state = Mutex(State(configuration: configuration))
+  }
+
+  // MARK: What is seen
+
+  /// How it is. A change holds from the next picture on, as a whole; what is wrong with it is thrown to who reads.
+  public var configuration: PreviewConfiguration {
+    get { state.withLock { $0.configuration } }
+    set { update { $0 = newValue } }
+  }
+
+  /// Changes several things at once: no picture shows only some of them.
+  public func update(_ change: (inout PreviewConfiguration) -> Void) {
+    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      let before = state.configuration
+      change(&state.configuration)
+      guard state.configuration != before else { return [] }
+      if state.configuration.content != before.content {
+        state.version += 1
+        state.newest = [:]
+      }
+      return state.takeWaiting()
+    }
+    for continuation in waiting { continuation.resume() }
+    producer.changed(self)
+  }
+
+  /// Whether it gives pictures; one that does not costs nothing.
+  public var isEnabled: Bool {
+    get { configuration.isEnabled }
+    set { update { $0.isEnabled = newValue } }
+  }
+
+  /// The shortest time between two pictures.
+  public var updateEvery: Duration {
+    get { configuration.updateEvery }
+    set { update { $0.updateEvery = newValue } }
+  }
+
+  /// In pixels; nil follows the source.
+  public var preferredSize: Size? {
+    get { configuration.preferredSize }
+    set { update { $0.preferredSize = newValue } }
+  }
+
+  /// What becomes of a source of another shape; of a view.
+  public var contentMode: ContentMode? {
+    get { configuration.view?.contentMode }
+    set { update { if let newValue { $0.view?.contentMode = newValue } } }
+  }
+
+  /// In the upright source's pixels, nil for all of it; of a view.
+  public var crop: Rectangle? {
+    get { configuration.view?.crop }
+    set { update { $0.view?.crop = newValue } }
+  }
+
+  /// Clockwise; of a view.
+  public var rotation: Rotation? {
+    get { configuration.view?.rotation }
+    set { update { if let newValue { $0.view?.rotation = newValue } } }
+  }
+
+  /// After rotation; of a view.
+  public var mirroring: Mirroring? {
+    get { configuration.view?.mirroring }
+    set { update { if let newValue { $0.view?.mirroring = newValue } } }
+  }
+
+  // MARK: Reading
+
+  /// Its pictures as R, G, B, A; the newest when it is asked for, so that who is slow misses some and delays nobody.
+  ///
+  /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
+  /// the configuration can't be drawn (`ViewError`), the source can't be opened (`SourceError`), or there is no GPU.
+  public var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
+
+  /// The same as Y'CbCr planes, whose `jpeg()` is what is wanted.
+  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+    PreviewFrames(self, as: .ycbcr(subsampling))
+  }
+
+  // MARK: For the session
+
+  /// What a picture made now would show.
+  var current: (configuration: PreviewConfiguration, version: Int, isRemoved: Bool) {
+    state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
+  }
+
+  /// The last picture of a format, unless the preview has changed since.
+  func newest(_ format: PictureFormat) -> RenderedPreview? { state.withLock { $0.newest[format] } }
+
+  /// Keeps a picture for who asks next, unless the preview has changed meanwhile.
+  func keep(_ rendered: RenderedPreview, as format: PictureFormat) {
+    state.withLock { if $0.version == rendered.key.version { $0.newest[format] = rendered } }
+  }
+
+  /// No more pictures come.
+  func end() {
+    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      state.isRemoved = true
+      state.newest = [:]
+      return state.takeWaiting()
+    }
+    for continuation in waiting { continuation.resume() }
+    producer.changed(self)
+  }
+
+  func addReader() -> PreviewReading { PreviewReading(of: producer, self) }
+
+  func next(_ format: PictureFormat, after key: PictureKey?) async throws -> RenderedPreview? {
+    try await producer.next(self, format, after: key)
+  }
+
+  /// Returns when something was changed after `configuration` was read, at `deadline`, or when the task is cancelled.
+  func waitForChange(from configuration: PreviewConfiguration, until deadline: Duration?) async {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    let timer = deadline.map { deadline in
+      Task {
+        try? await Task.sleep(for: deadline - CaptureClock.now)
+        self.wake(id)
+      }
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          let isPast = deadline.map { $0 <= CaptureClock.now } ?? false
+          guard !Task.isCancelled, !isPast, !state.isRemoved, state.configuration == configuration else {
+            return true
+          }
+          state.waiting[id] = continuation
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+    } onCancel: {
+      wake(id)
+    }
+    timer?.cancel()
+  }
+
+  private func wake(_ id: Int) {
+    state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+  }
+}
+
+/// What a picture shows, so that nobody gets the same one twice.
+struct PictureKey: Sendable, Hashable {
+  /// Of the source's frame, or of the scene.
+  var sequence: Int
+  /// Of the preview's configuration.
+  var version: Int
+  /// Of what stands in for the source; 0 where nothing does.
+  var fallback: Int
+}
+
+/// A picture, and what it shows.
+struct RenderedPreview: Sendable {
+  let frame: PreviewFrame
+  let key: PictureKey
+}
+
+/// What makes previews' pictures: a source, or a scene.
+protocol PictureProducer: Sendable {
+  /// A picture of `preview` that shows something else than `key` does; waits for it. Nil at the end.
+  func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
+    -> RenderedPreview?
+  /// The preview's configuration is another one.
+  func changed(_ preview: Preview)
+  /// Somebody begins to read.
+  func readerCame(_ preview: Preview)
+  /// Somebody has ended reading.
+  func readerWent(_ preview: Preview)
+}
+
+/// Somebody reads a preview, for as long as this is there.
+final class PreviewReading: Sendable {
+  private let producer: any PictureProducer
+  private let preview: Preview
+
+  init(of producer: any PictureProducer, _ preview: Preview) {
+    self.producer = producer
+    self.preview = preview
+    producer.readerCame(preview)
+  }
+
+  deinit { producer.readerWent(preview) }
+}
+
+/// A preview's pictures, one after another.
+public struct PreviewFrames: AsyncSequence, Sendable {
+  private let preview: Preview
+  private let format: PictureFormat
+
+  init(_ preview: Preview, as format: PictureFormat) {
+    self.preview = preview
+    self.format = format
+  }
+
+  /// Each iterator has its own pace.
+  public func makeAsyncIterator() -> Iterator { Iterator(preview, format) }
+
+  /// Asks for pictures.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let preview: Preview
+    private let format: PictureFormat
+    private var reading: PreviewReading?
+    private var last: PictureKey?
+    /// When the last picture was due.
+    private var lastDue: Duration?
+
+    init(_ preview: Preview, _ format: PictureFormat) {
+      self.preview = preview
+      self.format = format
+    }
+
+    /// The newest picture that this iterator has not given; waits for it.
+    public mutating func next() async throws -> PreviewFrame? {
+      while true {
+        try Task.checkCancellation()
+        let current = preview.current
+        guard !current.isRemoved else { return end() }
+        guard current.configuration.isEnabled else {
+          // Who waits for a preview that is off does not hold the camera.
+          reading = nil
+          await preview.waitForChange(from: current.configuration, until: nil)
+          continue
+        }
+        if reading == nil { reading = preview.addReader() }
+        if let due = due(current.configuration), due > CaptureClock.now, last?.version == current.version {
+          await preview.waitForChange(from: current.configuration, until: due)
+          continue
+        }
+        guard let rendered = try await preview.next(format, after: last) else { return end() }
+        // It may have been switched off while the picture was made.
+        guard preview.isEnabled else { continue }
+        last = rendered.key
+        let now = CaptureClock.now
+        // The pace is kept where a picture comes a little late.
+        lastDue = Swift.max(due(current.configuration) ?? now, now - current.configuration.updateEvery)
+        return rendered.frame
+      }
+    }
+
+    private func due(_ configuration: PreviewConfiguration) -> Duration? {
+      guard configuration.updateEvery > .zero else { return nil }
+      return lastDue.map { $0 + configuration.updateEvery }
+    }
+
+    private mutating func end() -> PreviewFrame? {
+      reading = nil
+      return nil
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// What a preview shows and how often: all that may change while it runs.
+public import PreviewCore
+
+/// What a preview shows.
+public enum PreviewContent: Sendable, Hashable {
+  /// A view of one source.
+  case view(ViewConfiguration, of: String)
+  /// Several sources in one picture.
+  case scene(Scene)
+}
+
+/// How a preview is.
+public struct PreviewConfiguration: Sendable, Hashable {
+  /// What it shows.
+  public var content: PreviewContent
+  /// Whether it gives pictures. One that does not costs nothing, and its readers wait. True unless told.
+  public var isEnabled: Bool
+  /// The shortest time between two pictures; zero, the default, gives every frame, and of a scene at most 30 a second.
+  public var updateEvery: Duration
+
+  /// A preview of `content`.
+  public init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
+    self.content = content
+    self.isEnabled = isEnabled
+    self.updateEvery = updateEvery
+  }
+}
+
+extension Duration {
+  /// How often a picture in a corner is renewed: four times a second.
+  public static let pictureInPicture = Duration.milliseconds(250)
+}
+
+extension PreviewConfiguration {
+  /// The view; nil for a scene.
+  public var view: ViewConfiguration? {
+    get { if case .view(let view, _) = content { view } else { nil } }
+    set {
+      guard let newValue, case .view(_, let source) = content else { return }
+      content = .view(newValue, of: source)
+    }
+  }
+
+  /// The scene; nil for a view.
+  public var scene: Scene? {
+    get { if case .scene(let scene) = content { scene } else { nil } }
+    set {
+      guard let newValue, case .scene = content else { return }
+      content = .scene(newValue)
+    }
+  }
+
+  /// In pixels, what pictures should have; nil follows the source. Of a scene it is its size.
+  public var preferredSize: Size? {
+    get {
+      switch content {
+      case .view(let view, _):
+        guard let width = view.width, let height = view.height else { return nil }
+        return Size(width: width, height: height)
+      case .scene(let scene): return scene.size
+      }
+    }
+    set {
+      view?.width = newValue?.width
+      view?.height = newValue?.height
+      if let newValue { scene?.size = newValue }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// A picture of a preview on its way to those who look, and its JPEGs, each made once however many want it.
+public import PreviewCore
+internal import Synchronization
+
+/// A rendered picture, and the frame that it was made of.
+public struct PreviewFrame: Sendable {
+  /// The preview's name.
+  public let preview: String
+  /// Which frame of the source it shows; of a scene, which of the scene's pictures it is.
+  public let sequence: Int
+  /// When the frame was captured, by `CaptureClock`; of a scene the newest one's.
+  public let timestamp: Duration
+  /// The picture.
+  public let picture: Picture
+  /// What stands in for a source that gives nothing; nil where the source itself is seen.
+  public let fallback: FallbackReason?
+  /// Of the frame, for what is encoded of it.
+  public let iccProfile: [UInt8]?
+  private let encodings = PictureEncodings()
+
+  init(
+    preview: String, sequence: Int, timestamp: Duration, picture: Picture, fallback: FallbackReason? = nil,
+    iccProfile: [UInt8]? = nil
+  ) {
+    self.preview = preview
+    self.sequence = sequence
+    self.timestamp = timestamp
+    self.picture = picture
+    self.fallback = fallback
+    self.iccProfile = iccProfile
+  }
+
+  /// The picture's JPEG, encoded beside the GPU's thread; copies of this frame share it.
+  ///
+  /// - Throws: `EncodingError` where the picture is not `.ycbcr`, or too large for a JPEG.
+  public func jpeg(quality: Int = 80) async throws -> EncodedPicture {
+    try await encodings.jpeg(of: picture, quality: quality, iccProfile)
+  }
+}
+
+/// What was encoded of one picture.
+final class PictureEncodings: Sendable {
+  private let tasks = Mutex<[Int: Task<EncodedPicture, any Error>]>([:])
+  /// How many pictures were encoded in this process: for tests and for who counts.
+  static let count = Atomic<Int>(0)
+
+  func jpeg(of picture: Picture, quality: Int, _ profile: [UInt8]?) async throws -> EncodedPicture {
+    let task = tasks.withLock { tasks in
+      if let task = tasks[quality] { return task }
+      let task = Task(executorPreference: DecodingQueue.shared) {
+        guard case .ycbcr(let chroma) = picture.format else {
+          throw EncodingError(description: "a JPEG is made of Y'CbCr planes, not of \(picture.format)")
+        }
+        PictureEncodings.count.add(1, ordering: .relaxed)
+        return try PictureEncoder(.jpeg, quality: quality, subsampling: chroma)
+          .encode(picture, iccProfile: profile)
+      }
+      tasks[quality] = task
+      return task
+    }
+    return try await task.value
+  }
+}

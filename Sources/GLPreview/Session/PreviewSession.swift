@@ -1,0 +1,158 @@
+// The front door: sources in, previews and snapshots out, for as long as it is held.
+public import PreviewCore
+internal import Synchronization
+
+/// Sources, and what is seen of them while it runs.
+///
+/// Nothing is opened, decoded or drawn that nobody reads. All methods may be called from anywhere; when the last reference
+/// goes, or `close()` returns, cameras and threads are given back.
+///
+/// ```swift
+/// let session = try PreviewSession(SessionSource("/dev/video0"))
+/// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
+/// for try await frame in preview.jpegs() { try await show(frame.jpeg().bytes) }
+/// ```
+public final class PreviewSession: Sendable {
+  private let core: SessionCore
+
+  /// A session of one source or several.
+  ///
+  /// - Parameters:
+  ///   - sources: at least one; their names are different.
+  ///   - options: of all of it.
+  /// - Throws: `SessionError` where a name is empty or there twice.
+  public init(_ sources: [SessionSource], options: SessionOptions = SessionOptions()) throws(SessionError) {
+    core = try SessionCore(sources, options)
+  }
+
+  /// A session of one source.
+  public convenience init(
+    _ source: SessionSource, options: SessionOptions = SessionOptions()
+  ) throws(SessionError) {
+    try self.init([source], options: options)
+  }
+
+  deinit { core.end() }
+
+  // MARK: Previews
+
+  /// Adds a preview of a source.
+  ///
+  /// - Parameters:
+  ///   - view: what of the source is seen; its name is the preview's.
+  ///   - source: by name; nil is the first.
+  ///   - updateEvery: the shortest time between two pictures; zero is every frame.
+  /// - Returns: the preview; read it, or nothing is drawn.
+  /// - Throws: `SessionError` where the name is taken, or there is no such source, or the session is closed.
+  public func addPreview(
+    _ view: ViewConfiguration = ViewConfiguration(), of source: String? = nil, updateEvery: Duration = .zero
+  ) throws(SessionError) -> Preview {
+    try core.add(
+      view.name,
+      PreviewConfiguration(.view(view, of: source ?? core.firstSource), updateEvery: updateEvery))
+  }
+
+  /// Adds a preview of several sources in one picture.
+  ///
+  /// - Throws: `SessionError` where the name is taken, the scene shows sources that are not there, or the session is closed.
+  public func addScene(
+    _ scene: Scene, name: String = "scene", updateEvery: Duration = .zero
+  ) throws(SessionError) -> Preview {
+    try core.add(name, PreviewConfiguration(.scene(scene), updateEvery: updateEvery))
+  }
+
+  /// Takes a preview out; who reads it comes to its end.
+  public func remove(_ preview: Preview) { core.remove(preview) }
+
+  /// All that were added, in that order.
+  public var previews: [Preview] { core.previews }
+
+  /// The preview of that name.
+  public func preview(named name: String) -> Preview? { core.previews.first { $0.name == name } }
+
+  // MARK: Sources
+
+  /// The sources' names, in their order.
+  public var sourceNames: [String] { core.sources.map(\.name) }
+
+  /// How a source is; nil where it is not open, or has no states, as files have none.
+  public func status(of source: String? = nil) async -> SourceStatus? {
+    await core.feed(source ?? core.firstSource)?.status
+  }
+
+  /// Switches a source off, as somebody does who leaves the picture, or on again. Off, it is closed, and its fallback is
+  /// seen.
+  public func setSource(_ source: String? = nil, isOn: Bool) async {
+    await core.feed(source ?? core.firstSource)?.setOn(isOn)
+  }
+
+  // MARK: Snapshots
+
+  /// Pictures of one frame.
+  ///
+  /// The frame is that of the source which the first of the wanted views shows; scenes show their other sources as they
+  /// are at that moment.
+  ///
+  /// - Throws: `SnapshotError` where there is nothing to take; `SourceError`, where the source gives nothing and no
+  ///   placeholder is wanted, or in time; `ViewError`, `DeviceError`, `RenderError`.
+  public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
+    try await core.snapshot(request)
+  }
+
+  /// Lets a trigger take snapshots of this session, in place of whichever it was attached to.
+  ///
+  /// - Parameters:
+  ///   - trigger: held by whoever is to use it.
+  ///   - request: what it takes where it is not told otherwise.
+  ///   - handler: is given each snapshot, and each failure.
+  public func attach(
+    _ trigger: SnapshotTrigger, _ request: SnapshotRequest = SnapshotRequest(),
+    handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)? = nil
+  ) {
+    trigger.attach(
+      { [weak core] own in
+        guard let core else { throw SnapshotError("the session is closed") }
+        return try await core.snapshot(own ?? request)
+      }, handler)
+  }
+
+  // MARK: The whole
+
+  /// What was done since it began.
+  public var statistics: SessionStatistics { core.counters.now }
+
+  /// Ends previews and sources; when it returns, cameras, memory and threads are given back. What is called afterwards
+  /// fails or gives nothing.
+  public func close() async { await core.close() }
+}
+
+/// How a session works.
+public struct SessionOptions: Sendable {
+  /// On which GPU. The first that works, unless told.
+  public var gpu: GPUChoice
+  /// How long a source that nobody reads stays open, for who may come back. A second unless told.
+  public var linger: Duration
+  /// The most pixels that a picture may have. 100 megapixels unless told.
+  public var maximumPixels: Int
+  /// What draws labels; nil draws none.
+  public var text: (any TextRenderer)?
+
+  /// The usual way, unless said otherwise.
+  public init(
+    gpu: GPUChoice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000,
+    text: (any TextRenderer)? = nil
+  ) {
+    self.gpu = gpu
+    self.linger = linger
+    self.maximumPixels = maximumPixels
+    self.text = text
+  }
+}
+
+/// A session that was asked for something that makes no sense.
+public struct SessionError: Error, Hashable, CustomStringConvertible {
+  /// What, and why.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}

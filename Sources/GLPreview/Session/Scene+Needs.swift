@@ -1,0 +1,53 @@
+// What a scene needs of its sources.
+internal import Glibc
+internal import PreviewCore
+
+extension Scene {
+  /// Every source that it shows.
+  var sourceNames: Set<String> {
+    var names = Set(tiles.map(\.source))
+    if case .blur(let source, _) = background { names.insert(source) }
+    return names
+  }
+
+  /// How old the oldest frame of a source is that it shows.
+  func longestDelay(of source: String) -> Duration {
+    let replicators = tiles.filter { $0.source == source }.compactMap(\.replicator)
+    return replicators.map { $0.delay * max(0, $0.instanceCount - 1) }.max() ?? .zero
+  }
+
+  /// As large as each source is shown, as it is stored; those of which a part is seen are left out.
+  var tileSizes: [String: Size] {
+    guard let rectangles = try? layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
+    else { return [:] }
+    var sizes: [String: Size] = [:]
+    var cropped: Set<String> = []
+    for (tile, rectangle) in zip(tiles, rectangles) {
+      guard tile.view.crop == nil else {
+        cropped.insert(tile.source)
+        continue
+      }
+      let size = Orientation(tile.view.rotation).seen(rectangle.size)
+      let other = sizes[tile.source] ?? size
+      sizes[tile.source] = Size(width: max(size.width, other.width), height: max(size.height, other.height))
+    }
+    return sizes.filter { !cropped.contains($0.key) }
+  }
+
+  /// Whether it changes though no source does.
+  var showsTime: Bool { (labels + tiles.compactMap(\.label)).contains(where: \.showsTime) }
+}
+
+extension Label {
+  fileprivate var showsTime: Bool { if case .time = content { true } else { false } }
+}
+
+/// The machine's time zone.
+enum LocalTime {
+  /// Local time less UTC now, in seconds.
+  static var offset: Int {
+    var now = time(nil)
+    var local = unsafe tm()
+    return unsafe localtime_r(&now, &local) == nil ? 0 : local.tm_gmtoff
+  }
+}

@@ -1,0 +1,118 @@
+// What works for a session; previews and triggers do not know their session, so that one that is dropped ends.
+internal import PreviewCore
+internal import Synchronization
+
+/// A session's sources, previews and drawing.
+final class SessionCore: Sendable {
+  let sources: [SessionSource]
+  let counters = SessionCounters()
+  let drawing: SessionDrawing
+  private let feeds: [String: SourceFeed]
+  private let state = Mutex(State())
+
+  private struct State {
+    var previews: [Preview] = []
+    var scenes: [ObjectIdentifier: SceneFeed] = [:]
+    var isClosed = false
+  }
+
+  init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers = .ofThisProcess)
+    throws(SessionError)
+  {
+    guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
+    var names: Set<String> = []
+    for source in sources {
+      guard !source.name.isEmpty else { throw SessionError("a source has no name") }
+      guard names.insert(source.name).inserted else {
+        throw SessionError("two sources are called '\(source.name)'")
+      }
+    }
+    self.sources = sources
+    let drawing = SessionDrawing(
+      on: options.gpu, options.text, maximumPixels: options.maximumPixels, counting: counters,
+      renderers: renderers)
+    self.drawing = drawing
+    var feeds: [String: SourceFeed] = [:]
+    for source in sources {
+      feeds[source.name] = SourceFeed(
+        source, ViewDrawing(on: drawing), linger: options.linger, counting: counters)
+    }
+    self.feeds = feeds
+    for feed in feeds.values where feed.source.keepsWarm { Task { await feed.warmUp() } }
+  }
+
+  var firstSource: String { sources[0].name }
+
+  func feed(_ name: String) -> SourceFeed? { feeds[name] }
+
+  // MARK: Previews
+
+  var previews: [Preview] { state.withLock { $0.previews } }
+
+  func add(_ name: String, _ configuration: PreviewConfiguration) throws(SessionError) -> Preview {
+    do throws(ViewError) { try ViewConfiguration.check(name: name) } catch {
+      throw SessionError("\(error)")
+    }
+    let preview: Preview
+    var scene: SceneFeed?
+    switch configuration.content {
+    case .view(_, let source):
+      guard let feed = feeds[source] else { throw unknown(source) }
+      preview = Preview(name: name, configuration, of: feed)
+    case .scene(let content):
+      if let missing = content.sourceNames.sorted().first(where: { feeds[$0] == nil }) {
+        throw unknown(missing)
+      }
+      let feed = SceneFeed(on: drawing) { [feeds] in feeds[$0] }
+      preview = Preview(name: name, configuration, of: feed)
+      scene = feed
+    }
+    try state.withLock { state throws(SessionError) in
+      guard !state.isClosed else { throw SessionError("the session is closed") }
+      guard !state.previews.contains(where: { $0.name == name }) else {
+        throw SessionError("there is a preview '\(name)' already")
+      }
+      state.previews.append(preview)
+      if let scene { state.scenes[ObjectIdentifier(preview)] = scene }
+    }
+    return preview
+  }
+
+  private func unknown(_ source: String) -> SessionError {
+    let names = sources.map(\.name).joined(separator: ", ")
+    return SessionError("there is no source '\(source)' (there are: \(names))")
+  }
+
+  func remove(_ preview: Preview) {
+    let (isThere, scene) = state.withLock { state in
+      let count = state.previews.count
+      state.previews.removeAll { $0 === preview }
+      return (state.previews.count < count, state.scenes.removeValue(forKey: ObjectIdentifier(preview)))
+    }
+    guard isThere else { return }
+    preview.end()
+    if let scene { Task { await scene.close() } }
+  }
+
+  func scene(of preview: Preview) -> SceneFeed? { state.withLock { $0.scenes[ObjectIdentifier(preview)] } }
+
+  // MARK: The end
+
+  /// Ends everything, without waiting for it.
+  func end() { Task { await self.close() } }
+
+  func close() async {
+    let (previews, scenes) = state.withLock { state in
+      defer { (state.previews, state.scenes, state.isClosed) = ([], [:], true) }
+      return (state.previews, Array(state.scenes.values))
+    }
+    for preview in previews { preview.end() }
+    for scene in scenes { await scene.close() }
+    await withTaskGroup(of: Void.self) { group in
+      for feed in feeds.values { group.addTask { await feed.close() } }
+    }
+    await drawing.end()
+  }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+}

@@ -1,0 +1,166 @@
+// Where a session's pictures are drawn: on a GPU that all sessions share.
+internal import PreviewCore
+internal import Synchronization
+
+/// Draws for all sources and scenes of a session.
+final class SessionDrawing: Sendable {
+  private let lease: RendererLease
+  private let text: any TextRenderer
+  private let maximumPixels: Int
+  private let counters: SessionCounters
+  private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
+
+  /// What a plan is made of.
+  private struct ScenePlanKey: Hashable {
+    let formats: [FrameFormat?]
+    let composition: Composition
+    let output: PictureFormat
+  }
+
+  /// More plans than these are not kept: a scene that changes has a new one each time.
+  private static let capacity = 16
+
+  init(
+    on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, counting counters: SessionCounters,
+    renderers: SharedRenderers = .ofThisProcess
+  ) {
+    lease = RendererLease(choice, of: renderers)
+    self.text = text ?? NoText()
+    self.maximumPixels = maximumPixels
+    self.counters = counters
+  }
+
+  /// Draws the views of `requests`; `reference` is the size in whose pixels their crops are said.
+  ///
+  /// `plans` are those of the source that were made before.
+  func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
+    counters.count(\.renders)
+    counters.count(\.pictures, by: requests.count)
+    return try await lease.withRenderer { [maximumPixels] renderer in
+      await plans.lendMemory(of: renderer)
+      let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
+      return try await renderer.render(frame, plans.plan(frame.format, requests, planner))
+    }
+  }
+
+  /// Draws a scene of the frames that `resolve` finds.
+  ///
+  /// - Throws: `SceneError`, `ViewError`, `DeviceError`, `RenderError`.
+  func draw(
+    _ scene: ComposedScene, as output: PictureFormat, named name: String,
+    _ resolve: (FrameReference) -> Frame?
+  ) async throws -> Picture {
+    let frames = scene.inputs.map(resolve)
+    counters.count(\.renders)
+    counters.count(\.pictures)
+    return try await lease.withRenderer { renderer in
+      let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
+      return try await renderer.render(frames, plan)
+    }
+  }
+
+  private func plan(
+    _ scene: ComposedScene, _ formats: [FrameFormat?], _ output: PictureFormat, _ name: String,
+    _ tuning: RenderTuning
+  ) throws -> ScenePlan {
+    let key = ScenePlanKey(formats: formats, composition: scene.composition, output: output)
+    if let plan = scenes.withLock({ $0[key] }) { return plan }
+    let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
+    let plan = try planner.plan(formats, scene.composition, name: name, as: output)
+    scenes.withLock { scenes in
+      if scenes.count >= Self.capacity { scenes = [:] }
+      scenes[key] = plan
+    }
+    return plan
+  }
+
+  /// The layers of a scene.
+  func compose(_ scene: Scene, _ sources: [String: SourceAppearance], at time: WallClockTime) throws
+    -> ComposedScene
+  {
+    try scene.composed(sources, at: time, text: text)
+  }
+
+  /// The layers of what stands in for a view's source.
+  func compose(
+    _ view: ViewConfiguration, in size: Size, of source: String, _ appearance: SourceAppearance
+  ) throws -> ComposedScene {
+    let tile = Tile(source, view: view)
+    return try compose(
+      Scene(size: size, tiles: [tile], background: .color(view.background)), [source: appearance],
+      at: WallClockTime(secondsSince1970: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)))
+  }
+
+  func end() async { await lease.giveBack() }
+}
+
+/// The plans of one source's views, and the memory that its frames are made in.
+final class ViewPlans: Sendable {
+  let memory = FramePool()
+  private let state = Mutex(State())
+
+  private struct State {
+    /// Upright; crops are in its pixels. That of the first frame.
+    var reference: Size?
+    var plans: [Key: RenderPlan] = [:]
+    var lender: ObjectIdentifier?
+  }
+
+  private struct Key: Hashable {
+    let format: FrameFormat
+    let requests: [ViewRequest]
+  }
+
+  private static let capacity = 16
+
+  /// The size in whose pixels crops are said.
+  func reference(for format: FrameFormat) -> Size {
+    state.withLock { state in
+      let reference = state.reference ?? format.uprightSize
+      state.reference = reference
+      return reference
+    }
+  }
+
+  /// The plan of these views for frames of `format`.
+  func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(ViewError)
+    -> RenderPlan
+  {
+    let key = Key(format: format, requests: requests)
+    if let plan = state.withLock({ $0.plans[key] }) { return plan }
+    let plan = try planner.plan(format, requests.map { rescaled($0, for: format) })
+    state.withLock { state in
+      if state.plans.count >= Self.capacity { state.plans = [:] }
+      state.plans[key] = plan
+    }
+    return plan
+  }
+
+  /// What cannot be rescaled is said to be wrong, as it was said.
+  private func rescaled(_ request: ViewRequest, for format: FrameFormat) -> ViewRequest {
+    let reference = reference(for: format)
+    guard reference != format.uprightSize, request.view.crop?.isInside(reference) == true else {
+      return request
+    }
+    return ViewRequest(request.view.rescaled(from: reference, to: format.uprightSize), as: request.format)
+  }
+
+  /// Lets frames be made where the renderer can read them in place; once for each renderer.
+  func lendMemory(of renderer: GLRenderer) async {
+    let isNew = state.withLock { state in
+      defer { state.lender = ObjectIdentifier(renderer) }
+      return state.lender != ObjectIdentifier(renderer)
+    }
+    if isNew { await renderer.lendMemory(to: memory) }
+  }
+
+  func end() {
+    memory.removeAll()
+    state.withLock { $0.plans = [:] }
+  }
+}
+
+/// Draws no text.
+private struct NoText: TextRenderer {
+  func bitmap(for text: StyledText) -> Bitmap? { nil }
+}

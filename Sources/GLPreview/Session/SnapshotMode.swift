@@ -1,0 +1,51 @@
+// Which frame a snapshot is of.
+
+/// Which frame a snapshot is of.
+public enum SnapshotMode: Sendable, Hashable {
+  /// What is there already, at once, where it is no older than that; else the next frame.
+  case newest(maxAge: Duration)
+  /// The first frame that is captured after the call.
+  case next
+  /// A frame of the camera's largest size: it is switched to that, and back; previews pause and go on. So many frames are
+  /// passed over first, for the exposure to settle. Of a source without a choice of sizes, the next frame.
+  case still(settling: Int)
+
+  /// What is there, if it is no older than a second.
+  public static let newest = SnapshotMode.newest(maxAge: .seconds(1))
+  /// A still after two frames.
+  public static let still = SnapshotMode.still(settling: 2)
+}
+
+/// What becomes of a snapshot of a source that gives nothing.
+public enum SnapshotFallback: Sendable, Hashable {
+  /// Its pictures are those that stand in for the source; `sourceState` says so.
+  case placeholder
+  /// It fails with `SourceError`.
+  case error
+}
+
+/// What a snapshot is to be.
+public struct SnapshotRequest: Sendable, Hashable {
+  /// Which frame.
+  public var mode: SnapshotMode
+  /// Which previews, by name, in this order; nil is all of them. Those of a scene show it as it is.
+  public var previews: [String]?
+  /// How the pictures' samples lie; Y'CbCr 4:2:0, for JPEGs, unless told.
+  public var format: PictureFormat
+  /// What becomes of it where the source gives nothing.
+  public var fallback: SnapshotFallback
+  /// How long it may take. 5 seconds unless told.
+  public var timeout: Duration
+
+  /// The newest frame in all previews, unless said otherwise.
+  public init(
+    _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    fallback: SnapshotFallback = .placeholder, timeout: Duration = .seconds(5)
+  ) {
+    self.mode = mode
+    self.previews = previews
+    self.format = format
+    self.fallback = fallback
+    self.timeout = timeout
+  }
+}

@@ -1,0 +1,108 @@
+// The button: held by whoever may want a snapshot, however far from the session that takes it.
+internal import Synchronization
+
+/// Takes snapshots of whatever session it is attached to. Any thread may use it; it does not keep the session alive.
+///
+/// ```swift
+/// let trigger = SnapshotTrigger()
+/// session.attach(trigger) { result in send(try result.get()) }
+/// ...
+/// trigger.capture()
+/// ```
+public final class SnapshotTrigger: Sendable {
+  private let state = Mutex(State())
+
+  private struct State {
+    var take: (@Sendable (SnapshotRequest?) async throws -> Snapshot)?
+    var handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
+    var watchers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
+    var nextID = 0
+    var underWay = 0
+  }
+
+  /// More captures than these are not under way at a time.
+  public static let mostUnderWay = 32
+  /// What a sequence of snapshots keeps for who is slow.
+  private static let capacity = 16
+
+  /// Attached to nothing yet.
+  public init() {}
+
+  /// Takes a snapshot, for the handler and for `snapshots`; returns at once.
+  ///
+  /// What goes wrong, also that nothing is attached or too many are under way, is told to the handler.
+  public func capture(_ request: SnapshotRequest? = nil) {
+    let isAllowed = state.withLock { state in
+      guard state.underWay < Self.mostUnderWay else { return false }
+      state.underWay += 1
+      return true
+    }
+    Task {
+      guard isAllowed else {
+        return await handle(.failure(SnapshotError("\(Self.mostUnderWay) snapshots are under way already")))
+      }
+      let result: Result<Snapshot, any Error>
+      do { result = .success(try await take(request)) } catch { result = .failure(error) }
+      await handle(result)
+      state.withLock { $0.underWay -= 1 }
+    }
+  }
+
+  /// Takes a snapshot and waits for it; the handler and `snapshots` have it too.
+  ///
+  /// - Throws: `SnapshotError`, and what drawing it throws.
+  public func snapshot(_ request: SnapshotRequest? = nil) async throws -> Snapshot {
+    let snapshot = try await take(request)
+    await handle(.success(snapshot))
+    return snapshot
+  }
+
+  /// Every snapshot from now on that this trigger takes; who is slow misses all but the last few.
+  public var snapshots: AsyncStream<Snapshot> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Snapshot.self, bufferingPolicy: .bufferingNewest(Self.capacity))
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.watchers[state.nextID] = continuation
+      return state.nextID
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
+    }
+    return stream
+  }
+
+  /// What a session attaches.
+  func attach(
+    _ take: @escaping @Sendable (SnapshotRequest?) async throws -> Snapshot,
+    _ handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
+  ) {
+    state.withLock { ($0.take, $0.handler) = (take, handler) }
+  }
+
+  /// Lets go of the session; `capture` then fails.
+  public func detach() { state.withLock { ($0.take, $0.handler) = (nil, nil) } }
+
+  deinit { for watcher in state.withLock({ $0.watchers.values }) { watcher.finish() } }
+
+  private func take(_ request: SnapshotRequest?) async throws -> Snapshot {
+    guard let take = state.withLock({ $0.take }) else {
+      throw SnapshotError("the trigger is attached to no session")
+    }
+    return try await take(request)
+  }
+
+  private func handle(_ result: Result<Snapshot, any Error>) async {
+    let (handler, watchers) = state.withLock { ($0.handler, Array($0.watchers.values)) }
+    if case .success(let snapshot) = result { for watcher in watchers { watcher.yield(snapshot) } }
+    await handler?(result)
+  }
+}
+
+/// A snapshot that could not be taken.
+public struct SnapshotError: Error, Hashable, CustomStringConvertible {
+  /// Why.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,133 @@
+// The pictures of one source for all who wait: those that are there already, the others drawn in one go.
+internal import PreviewCore
+
+/// Draws the views of one source, or what stands in for it.
+struct ViewDrawing: Sendable {
+  private let drawing: SessionDrawing
+  private let plans = ViewPlans()
+
+  init(on drawing: SessionDrawing) { self.drawing = drawing }
+
+  /// What the source's frames are made in.
+  var memory: FramePool { plans.memory }
+
+  typealias Results = [PictureWish: Result<RenderedPreview?, any Error>]
+
+  /// A picture for each wish, of `frame`, or of what stands in for the source.
+  func draw(
+    _ wishes: [PictureWish], _ frame: Frame?, _ fallback: FallbackState?, _ key: FeedKey,
+    of source: SessionSource
+  ) async -> Results {
+    var results: Results = [:]
+    var missing: [Wanted] = []
+    for wish in wishes {
+      let (configuration, version, _) = wish.preview.current
+      let key = PictureKey(sequence: key.sequence, version: version, fallback: key.fallback)
+      guard let view = configuration.view else { continue }
+      if let newest = wish.preview.newest(wish.format), newest.key == key {
+        results[wish] = .success(newest)
+      } else {
+        missing.append(Wanted(wish: wish, view: view, key: key))
+      }
+    }
+    if let fallback {
+      for wanted in missing { results[wanted.wish] = await draw(wanted, frame, fallback, of: source) }
+    } else if let frame, !missing.isEmpty {
+      results.merge(await draw(missing, frame)) { $1 }
+    }
+    return results
+  }
+
+  private struct Wanted {
+    let wish: PictureWish
+    let view: ViewConfiguration
+    let key: PictureKey
+    var request: ViewRequest { ViewRequest(view, as: wish.format) }
+  }
+
+  // MARK: Frames
+
+  private func draw(_ wanted: [Wanted], _ frame: Frame) async -> Results {
+    do {
+      let pictures = try await drawing.draw(frame, wanted.map(\.request), plans)
+      var results: Results = [:]
+      for (wanted, picture) in zip(wanted, pictures) {
+        results[wanted.wish] = .success(kept(wanted, picture, frame))
+      }
+      return results
+    } catch is ViewError where wanted.count > 1 {
+      // One that can't be drawn does not take the others with it.
+      var results: Results = [:]
+      for one in wanted { results.merge(await draw([one], frame)) { $1 } }
+      return results
+    } catch {
+      return Dictionary(uniqueKeysWithValues: wanted.map { ($0.wish, .failure(error)) })
+    }
+  }
+
+  private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPreview {
+    let rendered = RenderedPreview(
+      frame: PreviewFrame(
+        preview: wanted.wish.preview.name, sequence: frame.sequence, timestamp: frame.timestamp,
+        picture: picture, iccProfile: frame.iccProfile), key: wanted.key)
+    wanted.wish.preview.keep(rendered, as: wanted.wish.format)
+    return rendered
+  }
+
+  /// Views of a frame that belongs to no preview, or is not the newest: of a still.
+  func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: PictureFormat) async throws -> [Picture]
+  {
+    try await drawing.draw(frame, views.map { ViewRequest($0, as: format) }, plans)
+  }
+
+  // MARK: Fallbacks
+
+  private func draw(
+    _ wanted: Wanted, _ frame: Frame?, _ fallback: FallbackState, of source: SessionSource
+  ) async -> Result<RenderedPreview?, any Error> {
+    do {
+      let picture = try await draw(wanted.view, wanted.wish.format, frame, fallback, of: source)
+      let rendered = RenderedPreview(
+        frame: PreviewFrame(
+          preview: wanted.wish.preview.name, sequence: max(wanted.key.sequence, 0),
+          timestamp: CaptureClock.now, picture: picture, fallback: fallback.reason), key: wanted.key)
+      wanted.wish.preview.keep(rendered, as: wanted.wish.format)
+      return .success(rendered)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// What stands in for the source, in a view's size.
+  func draw(
+    _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ fallback: FallbackState,
+    of source: SessionSource
+  ) async throws -> Picture {
+    let appearance = SourceAppearance(hasFrame: frame != nil, fallback: fallback, pictures: source.fallback)
+    let seen = frame.map { ($0.format, plans.reference(for: $0.format)) }
+    let view = seen.map { view.rescaled(from: $0.1, to: $0.0.uprightSize) } ?? view
+    let size = view.size(of: frame?.format.uprightSize ?? ViewDrawing.usualSize)
+    let scene = try drawing.compose(view, in: size, of: source.name, appearance)
+    return try await drawing.draw(scene, as: format, named: view.name) { reference in
+      switch reference {
+      case .source: frame
+      case .image(let image): image.frame
+      }
+    }
+  }
+
+  /// What a source is taken for that was never seen.
+  private static let usualSize = Size(width: 640, height: 360)
+
+  func end() { plans.end() }
+}
+
+extension ViewConfiguration {
+  /// The size of its pictures of an upright source of `size`.
+  fileprivate func size(of size: Size) -> Size {
+    let crop = crop.flatMap { $0.isInside(size) ? $0 : nil } ?? Rectangle(all: size)
+    return Placement(
+      of: Orientation(rotation).seen(crop.size), width: width, height: height, mode: contentMode
+    ).target
+  }
+}
