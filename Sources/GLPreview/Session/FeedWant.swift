@@ -63,6 +63,11 @@ struct FeedWant {
     }
   }
 
+  /// Whether its preview was removed.
+  var isForNothing: Bool {
+    if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
+  }
+
   /// Whether a frame will do that is not known to be the newest.
   var takesOlder: Bool { if case .frame = subject { true } else { false } }
 }

@@ -116,6 +116,9 @@ public final class PreviewSession: Sendable {
       }, handler)
   }
 
+  /// For tests.
+  var firstFeed: SourceFeed? { core.feed(core.firstSource) }
+
   // MARK: The whole
 
   /// What was done since it began.

@@ -1,5 +1,6 @@
 // What a session is given to look at: a source's name and how to read it, opened and closed as often as it takes.
 public import PreviewCore
+internal import Synchronization
 
 /// A source of a session. Nothing is opened yet.
 public struct SessionSource: Sendable {
@@ -56,14 +57,24 @@ public struct SessionSource: Sendable {
   }
 }
 
+/// A source that knows whether a frame is there that nobody has had.
+protocol TimelySource: FrameSource {
+  /// Whether `nextFrame` would give one at once.
+  var hasNewFrame: Bool { get }
+}
+
+extension LiveSource: TimelySource {}
+
 /// Gives the frames of a file or a pattern at the pace at which they are to be seen, with the time at which they are given.
-actor PacedSource: FrameSource {
+actor PacedSource: TimelySource {
   nonisolated let name: String
   private let source: any FrameSource
   private let repeats: Bool
   /// What the clock showed at the file's zero.
   private var start: Duration?
   private var lastGiven: Duration?
+  /// When the next frame is due, as far as the rate tells.
+  private nonisolated let nextDue = Mutex(Duration.zero)
   private var sequence = 0
   private var isEmpty = true
   private var hasSeveral = false
@@ -87,6 +98,8 @@ actor PacedSource: FrameSource {
     if due > now { try await Task.sleep(for: due - now) }
     let given = CaptureClock.now
     lastGiven = given
+    let interval = await interval
+    nextDue.withLock { $0 = given + interval }
     start = given - due > Self.patience ? given - frame.timestamp : due - frame.timestamp
     defer { sequence += 1 }
     return frame.with(sequence: sequence, timestamp: given)
@@ -107,8 +120,15 @@ actor PacedSource: FrameSource {
   func rewind() async throws {
     try await source.rewind()
     // The last frame is seen as long as any other.
-    let interval = await source.framesPerSecond.map { Duration.seconds(1 / $0) } ?? .zero
+    let interval = await interval
     start = lastGiven.map { $0 + interval }
+  }
+
+  nonisolated var hasNewFrame: Bool { nextDue.withLock { $0 } <= CaptureClock.now }
+
+  /// From a frame to the next, where the source says.
+  private var interval: Duration {
+    get async { await source.framesPerSecond.map { Duration.seconds(1 / $0) } ?? .zero }
   }
 
   func close() async { await source.close() }

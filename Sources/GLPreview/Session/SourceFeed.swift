@@ -97,6 +97,7 @@ actor SourceFeed: PictureProducer {
 
   nonisolated func changed(_ preview: Preview) {
     Task {
+      await self.dropRemoved()
       // What is seen is another thing: who waits for the next frame has one to see at once.
       await self.serve()
       await self.demandChanged()
@@ -126,6 +127,9 @@ actor SourceFeed: PictureProducer {
     Task { await self.demandChanged() }
   }
 
+  /// How many wait.
+  var waitingCount: Int { wants.count }
+
   // MARK: Serving
 
   /// What the feed shows now.
@@ -134,7 +138,11 @@ actor SourceFeed: PictureProducer {
   }
 
   /// Whether no newer frame than `latest` is known to be there: it was just taken, or nothing follows it.
-  private var isCurrent: Bool { pump != nil || isEnded }
+  private var isCurrent: Bool {
+    if pump != nil || isEnded { return true }
+    guard let source = opened?.source as? any TimelySource else { return false }
+    return !source.hasNewFrame
+  }
 
   private func startPump() {
     guard pump == nil, !isClosed, !isTakingStill else { return }
@@ -197,6 +205,11 @@ actor SourceFeed: PictureProducer {
 
   private func takeWants(where isTaken: (FeedWant) -> Bool) -> [FeedWant] {
     wants.filter { isTaken($0.value) }.keys.sorted().compactMap { wants.removeValue(forKey: $0) }
+  }
+
+  /// Who waits for a preview that is no more gets nil.
+  private func dropRemoved() {
+    for want in takeWants(where: \.isForNothing) { want.answer(.success(nil)) }
   }
 
   /// Nothing can be given.

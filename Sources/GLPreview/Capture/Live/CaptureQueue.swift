@@ -30,6 +30,9 @@ final class CaptureQueue: Sendable {
   /// Whether the giver waits for room.
   var isHeld: Bool { state.withLock { $0.giver != nil } }
 
+  /// Whether a capture waits to be taken.
+  var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
+
   /// Adds a capture. Where all are kept and there is no room, waits for some, or for the end of the task.
   ///
   /// - Returns: how many that nobody had taken it replaced.

@@ -53,6 +53,9 @@ public final class LiveSource: FrameSource {
     try await core.nextFrame(sequence, time)
   }
 
+  /// Whether a frame is there that was not given yet.
+  var hasNewFrame: Bool { core.hasNewFrame }
+
   /// What is live has gone by.
   ///
   /// - Throws: `SourceError`, always.
@@ -96,6 +99,7 @@ private final class LiveCore: Sendable {
   }
 
   var status: SourceStatus { monitor.status }
+  var hasNewFrame: Bool { queue.isFilled }
 
   private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
     monitor.change(body)

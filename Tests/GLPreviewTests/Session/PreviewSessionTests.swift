@@ -1,0 +1,289 @@
+// Previews of a running session: who reads them gets the newest, and what nobody reads costs nothing.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Preview sessions")
+struct PreviewSessionTests {
+  private static let small = ViewConfiguration(width: 4, height: 3)
+
+  private static func view(_ name: String, width: Int = 4) -> ViewConfiguration {
+    ViewConfiguration(name: name, width: width, height: 3)
+  }
+
+  @Test("a preview that nobody reads opens no camera and draws nothing")
+  func unread() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    for index in 0..<10 { _ = try session.addPreview(Self.view("view\(index)")) }
+    await session.close()
+    #expect(script.opens.isEmpty)
+    #expect(session.statistics == SessionStatistics())
+  }
+
+  @Test("a reader gets frame after frame, and the camera closes when it is gone")
+  func reading() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    do {
+      var frames = preview.pictures.makeAsyncIterator()
+      for code: UInt8 in [10, 20, 30] {
+        script.give(code)
+        let frame = try #require(try await frames.next())
+        #expect(frame.code == code)
+        #expect(frame.picture.size == Size(width: 4, height: 3))
+      }
+    }
+    await closed(script)
+    #expect(script.opens.count == 1)
+    #expect(session.statistics.frames == 3)
+    #expect(session.statistics.renders == 3)
+    await session.close()
+  }
+
+  /// Waits until the camera is closed.
+  private func closed(_ script: SourceScript) async {
+    while script.isOpen { await Task.yield() }
+  }
+
+  @Test("previews that wait for the same frame are drawn in one go, and equal wishes once")
+  func together() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let one = try session.addPreview(Self.view("one"))
+    let two = try session.addPreview(Self.view("two", width: 6))
+    let unread = try session.addPreview(Self.view("unread"))
+    async let first = one.pictures.first
+    async let again = one.pictures.first
+    async let second = two.pictures.first
+    // All three wait: for the one frame that is asked for.
+    while await session.waitingCount < 3 { await Task.yield() }
+    script.give(77)
+    let frames = try await [first, again, second].compactMap(\.self)
+    #expect(frames.map(\.code) == [77, 77, 77])
+    #expect(session.statistics.renders == 1)
+    #expect(session.statistics.pictures == 2)
+    #expect(unread.newest(.rgba) == nil)
+    await session.close()
+  }
+
+  @Test("a slow reader misses frames and holds nobody up")
+  func slow() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    var slow = preview.pictures.makeAsyncIterator()
+    var fast = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await slow.next()?.code == 1)
+    #expect(try await fast.next()?.code == 1)
+    for code: UInt8 in 2...9 {
+      script.give(code)
+      #expect(try await fast.next()?.code == code)
+    }
+    script.give(10)
+    async let next = fast.next()
+    #expect(try await next?.code == 10)
+    // What is newest is what the slow one gets, whether it is drawn already or comes next.
+    script.give(11)
+    let code = try #require(try await slow.next()?.code)
+    #expect(code >= 10)
+    await session.close()
+  }
+
+  @Test("a change holds from the next picture on, as a whole, also where no new frame comes")
+  func changing() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.picture.size == Size(width: 4, height: 3))
+    async let next = frames.next()
+    while await session.waitingCount == 0 { await Task.yield() }
+    preview.update {
+      $0.preferredSize = Size(width: 2, height: 6)
+      $0.view?.contentMode = .stretch
+    }
+    let changed = try #require(try await next)
+    #expect(changed.picture.size == Size(width: 2, height: 6))
+    #expect(changed.sequence == 0)
+    #expect(preview.contentMode == .stretch)
+    await session.close()
+  }
+
+  @Test("a preview that is switched off lets its reader wait and the camera close")
+  func disabled() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    _ = try await frames.next()
+    preview.isEnabled = false
+    async let next = frames.next()
+    await closed(script)
+    let renders = session.statistics.renders
+    preview.isEnabled = true
+    script.give(2)
+    #expect(try await next?.code == 2)
+    #expect(session.statistics.renders == renders + 1)
+    #expect(script.opens.count == 2)
+    await session.close()
+  }
+
+  @Test("a preview that is renewed seldom draws nothing in between")
+  func seldom() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small, updateEvery: .seconds(3600))
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.code == 1)
+    async let next = frames.next()
+    script.give(2)
+    let busy = try session.addPreview(Self.view("busy"))
+    #expect(try await busy.pictures.first?.code == 2)
+    #expect(session.statistics.pictures == 2)
+    preview.updateEvery = .zero
+    script.give(3)
+    let code = try #require(try await next?.code)
+    #expect(code >= 2)
+    await session.close()
+  }
+
+  @Test("readers come to their end when the preview is removed, and when the session is closed")
+  func ends() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let removed = try session.addPreview(Self.view("removed"))
+    let closed = try session.addPreview(Self.view("closed"))
+    async let one = removed.pictures.first
+    async let other = closed.jpegs().first
+    while await session.waitingCount < 2 { await Task.yield() }
+    session.remove(removed)
+    #expect(try await one == nil)
+    await session.close()
+    #expect(try await other == nil)
+    #expect(!script.isOpen)
+    #expect(throws: SessionError.self) { try session.addPreview(Self.view("late")) }
+    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+  }
+
+  @Test("a session that is let go gives the camera back")
+  func dropped() async throws {
+    let script = SourceScript()
+    var session: PreviewSession? = try PreviewSession(scripted: script.source())
+    let preview = try #require(try session?.addPreview(Self.small))
+    script.give(1)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next() != nil)
+    session = nil
+    #expect(try await frames.next() == nil)
+    await closed(script)
+  }
+
+  @Test("a reader that is cancelled leaves nothing behind")
+  func cancelled() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    let reader = Task { try await preview.pictures.first }
+    while await session.waitingCount == 0 { await Task.yield() }
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    await closed(script)
+    await session.close()
+  }
+
+  @Test("what can't be drawn is thrown to who reads it, and to nobody else")
+  func wrongView() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let wrong = try session.addPreview(
+      ViewConfiguration(name: "wrong", crop: Rectangle(x: 5, y: 0, width: 50, height: 2)))
+    let right = try session.addPreview(Self.view("right"))
+    let one = Task { try await wrong.pictures.first }
+    async let other = right.pictures.first
+    while await session.waitingCount < 2 { await Task.yield() }
+    script.give(9)
+    #expect(try await other?.code == 9)
+    await #expect(throws: ViewError.self) { try await one.value }
+    await session.close()
+  }
+
+  @Test("a source that can't be opened is thrown to who reads, and tried again for the next")
+  func refused() async throws {
+    let script = SourceScript()
+    script.refuse(SourceError(.notFound, path: "script", reason: "is not there"))
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    await #expect(throws: SourceError.self) { try await preview.pictures.first }
+    script.refuse(nil)
+    script.give(4)
+    #expect(try await preview.pictures.first?.code == 4)
+    await session.close()
+  }
+
+  @Test("a file's readers come to its end, once they have seen its last frame")
+  func file() async throws {
+    let script = SourceScript()
+    var source = script.source(isLive: false)
+    source.repeats = false
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    script.give(1)
+    script.give(2)
+    script.give(.success(nil))
+    script.give(.success(nil))
+    var codes: [UInt8] = []
+    for try await frame in preview.pictures { codes.append(frame.code) }
+    #expect(codes == [1, 2])
+    await session.close()
+  }
+
+  @Test("names are checked: twice the same, none, a source that is not there")
+  func names() async throws {
+    let session = try PreviewSession(SourceScript().source())
+    _ = try session.addPreview(Self.view("one"))
+    #expect(throws: SessionError.self) { try session.addPreview(Self.view("one")) }
+    #expect(throws: SessionError.self) { try session.addPreview(Self.view("")) }
+    #expect(throws: SessionError.self) { try session.addPreview(Self.view("two"), of: "nobody") }
+    #expect(throws: SessionError.self) {
+      try session.addScene(Scene(size: Size(width: 8, height: 8), tiles: [Tile("nobody")]))
+    }
+    #expect(throws: SessionError.self) { try PreviewSession([]) }
+    await session.close()
+  }
+
+  @Test("the camera is asked for the smallest size that serves all who read")
+  func demand() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(hasSizes: true))
+    let small = try session.addPreview(Self.view("small"))
+    let large = try session.addPreview(Self.view("large", width: 40))
+    script.give(1)
+    var frames = small.pictures.makeAsyncIterator()
+    _ = try await frames.next()
+    #expect(script.opens.map(\.minimumSize) == [Size(width: 4, height: 3)])
+    async let next = large.pictures.first
+    while script.opens.count < 2 { await Task.yield() }
+    #expect(script.opens.last?.minimumSize == Size(width: 40, height: 3))
+    script.give(2)
+    #expect(try await next?.code == 2)
+    await session.close()
+    #expect(!script.isOpen)
+  }
+}
+
+extension PreviewFrames {
+  /// The first picture.
+  var first: PreviewFrame? {
+    get async throws {
+      for try await frame in self { return frame }
+      return nil
+    }
+  }
+}
