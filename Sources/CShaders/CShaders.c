@@ -75,3 +75,28 @@ static const char words_glsl[] = {
 #embed "../../Resources/shaders/include/words.glsl"
 };
 const glp_shader_text glp_words_glsl = {words_glsl, sizeof words_glsl};
+
+static const char layer_frag[] = {
+#embed "../../Resources/shaders/layer.frag"
+};
+const glp_shader_text glp_layer_frag = {layer_frag, sizeof layer_frag};
+
+static const char spread_frag[] = {
+#embed "../../Resources/shaders/spread.frag"
+};
+const glp_shader_text glp_spread_frag = {spread_frag, sizeof spread_frag};
+
+static const char planes_frag[] = {
+#embed "../../Resources/shaders/planes.frag"
+};
+const glp_shader_text glp_planes_frag = {planes_frag, sizeof planes_frag};
+
+static const char pixels_glsl[] = {
+#embed "../../Resources/shaders/include/pixels.glsl"
+};
+const glp_shader_text glp_pixels_glsl = {pixels_glsl, sizeof pixels_glsl};
+
+static const char bell_glsl[] = {
+#embed "../../Resources/shaders/include/bell.glsl"
+};
+const glp_shader_text glp_bell_glsl = {bell_glsl, sizeof bell_glsl};

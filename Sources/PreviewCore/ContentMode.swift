@@ -96,6 +96,17 @@ public struct Placement: Sendable, Hashable {
     }
   }
 
+  /// Whether anything of the target is left free.
+  var hasBars: Bool { placed != Rectangle(all: target) }
+
+  /// What is placed, alone.
+  var withoutBars: Placement { sampled(placed.size) }
+
+  /// The same part of the crop, stretched over a target of another size.
+  func sampled(_ size: Size) -> Placement {
+    Placement(target: size, placed: Rectangle(all: size), windowX: windowX, windowY: windowY)
+  }
+
   private init(target: Size, placed: Rectangle, windowX: SourceWindow, windowY: SourceWindow) {
     self.target = target
     self.placed = placed

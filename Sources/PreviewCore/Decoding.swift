@@ -54,7 +54,9 @@ extension FrameFormat {
 extension PlannedView {
   /// Whether a view of a picture at so many eighths is close to that of the whole one.
   fileprivate func isNearlyTheSame(at eighths: Int) -> Bool {
-    light == .encoded
+    // What is put together of views reads the frame through those alone.
+    if let composition { return composition.views(of: 0).allSatisfy { $0.isNearlyTheSame(at: eighths) } }
+    return light == .encoded
       && passes.flatMap(\.inputs).flatMap { [$0.horizontal, $0.vertical] }
         .allSatisfy { $0.isNearlyTheSame(at: eighths) }
   }

@@ -173,6 +173,32 @@ public struct Frame: Sendable {
   }
 }
 
+/// Which picture a frame shows: equal where frames show the same samples in the same way, whatever they are counted by.
+///
+/// As long as it is held, no other frame has it; two frames of equal bytes that were made apart have two.
+public struct FrameIdentity: Sendable, Hashable {
+  private let token: FrameBytes.Token
+  private let format: FrameFormat
+  private let planes: [FramePlane]
+
+  fileprivate init(_ frame: Frame) {
+    (token, format, planes) = (frame.storage.token, frame.format, frame.planes)
+  }
+
+  /// Whether they are of one frame.
+  public static func == (one: FrameIdentity, other: FrameIdentity) -> Bool {
+    one.token === other.token && one.format == other.format && one.planes == other.planes
+  }
+
+  /// By the frame's memory.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
+}
+
+extension Frame {
+  /// What is kept of a frame is known by this.
+  public var identity: FrameIdentity { FrameIdentity(self) }
+}
+
 /// A frame's description and its memory contradict each other.
 public struct FrameError: Error, Hashable, CustomStringConvertible {
   /// What does not fit.

@@ -21,6 +21,11 @@ public struct FrameBytes: Sendable {
   }
 
   private let storage: Storage
+  /// The same in all copies, and in nothing else.
+  let token = Token()
+
+  /// Something that is there once.
+  final class Token: Sendable {}
 
   /// Bytes of its own.
   public init(_ array: [UInt8]) { storage = .array(array) }

@@ -73,6 +73,17 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
       && x <= size.width - width && y <= size.height - height
   }
 
+  /// Whether it has no pixels.
+  public var isEmpty: Bool { width <= 0 || height <= 0 }
+
+  /// What lies in both; of no size where nothing does.
+  public func intersection(_ other: Rectangle) -> Rectangle {
+    let (left, top) = (max(x, other.x), max(y, other.y))
+    let right = max(left, min(x + width, other.x + other.width))
+    let bottom = max(top, min(y + height, other.y + other.height))
+    return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
+  }
+
   /// `WxH+X+Y`, X11's geometry.
   public var description: String { "\(size)+\(x)+\(y)" }
 }

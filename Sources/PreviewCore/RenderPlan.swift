@@ -97,22 +97,33 @@ public struct RenderPlan: Sendable, Hashable {
 extension RenderPlan: CustomStringConvertible {
   /// A line for the frame, then a line a pass.
   public var description: String {
-    let color =
-      source.pixelFormat.isRGB
-      ? "" : " \(source.color.matrix.rawValue) \(source.color.range.rawValue) \(source.color.siting.rawValue)"
-    let turned = source.orientation == .upright ? "" : " exif \(source.orientation.exif)"
-    let scaled = source.eighths == 8 ? "" : ", \(source.eighths)/8 of \(source.referenceSize)"
-    var lines = ["frame \(source.size) \(source.pixelFormat.rawValue)\(color)\(turned)\(scaled)"]
-    for view in views {
-      for (index, pass) in view.passes.enumerated() {
-        let light = view.light == .linear ? " in linear light" : ""
+    (["frame \(source)"] + views.flatMap(\.lines)).joined(separator: "\n")
+  }
+}
+
+extension FrameFormat: CustomStringConvertible {
+  /// For example `1920x1080 nv12 bt601 limited left`.
+  public var description: String {
+    let meaning =
+      pixelFormat.isRGB
+      ? "" : " \(color.matrix.rawValue) \(color.range.rawValue) \(color.siting.rawValue)"
+    let turned = orientation == .upright ? "" : " exif \(orientation.exif)"
+    let scaled = eighths == 8 ? "" : ", \(eighths)/8 of \(referenceSize)"
+    return "\(size) \(pixelFormat.rawValue)\(meaning)\(turned)\(scaled)"
+  }
+}
+
+extension PlannedView {
+  /// A line a layer, where it is put together of those, then a line a pass.
+  var lines: [String] {
+    let layers = composition?.layers.enumerated().flatMap { $1.lines("\(name) layer \($0)") } ?? []
+    return layers
+      + passes.enumerated().map { index, pass in
+        let linear = light == .linear ? " in linear light" : ""
         let inputs = pass.inputs.map(\.description).joined(separator: ", ")
-        lines.append(
-          "\(view.name) \(view.format)[\(index)] \(pass.size)\(light)\(pass.box == nil ? "" : " packed") <- \(inputs)"
-        )
+        return
+          "\(name) \(format)[\(index)] \(pass.size)\(linear)\(pass.box == nil ? "" : " packed") <- \(inputs)"
       }
-    }
-    return lines.joined(separator: "\n")
   }
 }
 

@@ -38,26 +38,69 @@ public struct RenderPlanner: Sendable {
 
   private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(ViewError) -> PlannedView {
     let view = request.view
+    let placement = try placement(of: view, for: format)
+    guard view.surround == .blur, view.contentMode == .fit, placement.hasBars else {
+      return try planned(view, of: format, placement, as: request.format)
+    }
+    let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
+    return try plan(
+      [format], Composition(size: placement.target, layers: [layer]), name: view.name, as: request.format
+    ).view
+  }
+
+  /// How a view lies in its target.
+  ///
+  /// - Throws: `ViewError` where its crop is not inside the frame, or its size beyond the limits.
+  func placement(of view: ViewConfiguration, for format: FrameFormat) throws(ViewError) -> Placement {
+    try check(side: view.width, "width", of: view)
+    try check(side: view.height, "height", of: view)
+    let crop = try crop(of: view, format)
+    let placement = Placement(
+      of: Orientation(view.rotation).seen(crop.size), width: view.width, height: view.height,
+      mode: view.contentMode)
+    if let refusal = refusal(of: placement.target) {
+      throw ViewError("size", "\(refusal) (view '\(view.name)')")
+    }
+    return placement
+  }
+
+  /// A view of frames of `format`, put into its target as `placement` says.
+  func planned(
+    _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat
+  ) throws(ViewError) -> PlannedView {
+    let crop = try crop(of: view, format)
+    let turn = Orientation(view.rotation)
+    let layout = ViewLayout(
+      format: format, crop: format.orientation.stored(crop, in: format.referenceSize),
+      orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
+      placement: placement, view: view, tuning: tuning)
+    return PlannedView(
+      name: view.name, size: placement.target, format: picture, light: view.light,
+      background: view.background, crop: layout.crop, passes: layout.passes(for: picture), composition: nil)
+  }
+
+  /// The picture of a composition: what is drawn of it is copied, or converted.
+  func composed(
+    _ composition: PlannedComposition, named name: String, as picture: PictureFormat
+  ) -> PlannedView {
+    let size = composition.size
+    let layout = ViewLayout(
+      format: FrameFormat(composed: size), crop: Rectangle(all: size), orientation: .upright,
+      placement: Placement(of: size, width: nil, height: nil, mode: .stretch), view: ViewConfiguration(),
+      tuning: tuning)
+    return PlannedView(
+      name: name, size: size, format: picture, light: .encoded, background: .black, crop: layout.crop,
+      passes: layout.passes(for: picture), composition: composition)
+  }
+
+  private func crop(of view: ViewConfiguration, _ format: FrameFormat) throws(ViewError) -> Rectangle {
     let crop = view.crop ?? Rectangle(all: format.uprightSize)
     guard crop.isInside(format.uprightSize) else {
       throw ViewError(
         "crop",
         "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
     }
-    try check(side: view.width, "width", of: view)
-    try check(side: view.height, "height", of: view)
-    let turn = Orientation(view.rotation)
-    let placement = Placement(
-      of: turn.seen(crop.size), width: view.width, height: view.height, mode: view.contentMode)
-    try check(placement.target, of: view)
-    let layout = ViewLayout(
-      format: format, crop: format.orientation.stored(crop, in: format.referenceSize),
-      orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
-      placement: placement, view: view, tuning: tuning)
-    return PlannedView(
-      name: view.name, size: placement.target, format: request.format, light: view.light,
-      background: view.background, crop: layout.crop, passes: layout.passes(for: request.format),
-      composition: nil)
+    return crop
   }
 
   private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(ViewError) {
@@ -65,15 +108,12 @@ public struct RenderPlanner: Sendable {
     throw ViewError(key, "\(side) is not from 1 to \(ViewConfiguration.maximumSide) (view '\(view.name)')")
   }
 
-  private func check(_ size: Size, of view: ViewConfiguration) throws(ViewError) {
+  /// Why no picture can have this size; nil where it can.
+  func refusal(of size: Size) -> String? {
     guard max(size.width, size.height) <= tuning.maximumTargetSide else {
-      throw ViewError(
-        "size",
-        "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side (view '\(view.name)')")
+      return "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side"
     }
-    if let refusal = size.refusal(maximumPixels: maximumPixels) {
-      throw ViewError("size", "\(refusal) (view '\(view.name)')")
-    }
+    return size.refusal(maximumPixels: maximumPixels)
   }
 }
 

@@ -83,8 +83,14 @@ extension ViewConfiguration {
     case "height", "h": height = try ViewConfiguration.side("height", value)
     case "mode": contentMode = try ViewConfiguration.word(key, value)
     case "background":
-      guard let color = RGBColor(value) else { throw ViewError(key, "'\(value)' is not #RRGGBB") }
-      background = color
+      if value == "blur" {
+        surround = .blur
+        break
+      }
+      guard let color = RGBColor(value) else {
+        throw ViewError(key, "'\(value)' is neither #RRGGBB nor blur")
+      }
+      (background, surround) = (color, .background)
     case "filter": filter = try ViewConfiguration.word(key, value)
     case "linear":
       switch value {

@@ -8,6 +8,14 @@ public enum FilteringLight: Sendable, Hashable {
   case linear
 }
 
+/// What lies around a picture that `fit` leaves room beside.
+public enum Surround: Sendable, Hashable {
+  /// The view's background.
+  case background
+  /// The picture itself, which fills the target, out of focus.
+  case blur
+}
+
 /// One view of a source.
 ///
 /// The order is: the source upright, then cropped, rotated, mirrored, scaled and placed.
@@ -28,6 +36,8 @@ public struct ViewConfiguration: Sendable, Hashable {
   public var contentMode: ContentMode
   /// What fills the rest of a fitted target, and lies behind a source with transparency.
   public var background: RGBColor
+  /// What fills the rest of a fitted target instead, if it is not that.
+  public var surround: Surround
   /// How samples are made.
   public var filter: Filter
   /// In which light.
@@ -37,7 +47,7 @@ public struct ViewConfiguration: Sendable, Hashable {
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
-    filter: Filter = .auto, light: FilteringLight = .encoded
+    surround: Surround = .background, filter: Filter = .auto, light: FilteringLight = .encoded
   ) {
     self.name = name
     self.crop = crop
@@ -47,6 +57,7 @@ public struct ViewConfiguration: Sendable, Hashable {
     self.height = height
     self.contentMode = contentMode
     self.background = background
+    self.surround = surround
     self.filter = filter
     self.light = light
   }

@@ -16,7 +16,7 @@ public struct ProgramKey: Sendable, Hashable {
   /// Every program that the tests compile: all that draw tap by tap, and of the others one of each kind and count.
   public static let all: [ProgramKey] =
     ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
-    + WordVariant.samples.map(\.program)
+    + WordVariant.samples.map(\.program) + LayerVariant.programs
     + [
       BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true),
       BoxVariant.turn(pixels: true, byTurns: true), WordVariant.turn,

@@ -25,10 +25,18 @@ public struct ShaderSource: Sendable, Hashable {
   /// A turned copy, sixteen bytes at a time.
   public static let turnWords = unsafe ShaderSource("turnwords.frag", glp_turnwords_frag)
 
+  /// One layer of a composition.
+  public static let layer = unsafe ShaderSource("layer.frag", glp_layer_frag)
+  /// Samples drawn larger along the columns.
+  public static let spread = unsafe ShaderSource("spread.frag", glp_spread_frag)
+  /// Planes of a composed picture.
+  public static let planes = unsafe ShaderSource("planes.frag", glp_planes_frag)
+
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
     ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
     ShaderSource("box.glsl", glp_box_glsl), ShaderSource("words.glsl", glp_words_glsl),
+    ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
     ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
   ]
 

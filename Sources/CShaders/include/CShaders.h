@@ -24,5 +24,10 @@ extern const glp_shader_text glp_luma_glsl;
 extern const glp_shader_text glp_chroma_glsl;
 extern const glp_shader_text glp_rgb_glsl;
 extern const glp_shader_text glp_signals_glsl;
+extern const glp_shader_text glp_layer_frag;
+extern const glp_shader_text glp_spread_frag;
+extern const glp_shader_text glp_planes_frag;
+extern const glp_shader_text glp_pixels_glsl;
+extern const glp_shader_text glp_bell_glsl;
 
 #endif

@@ -54,6 +54,23 @@ struct RenderTarget: ~Copyable {
     glClear(GLbitfield(GL_COLOR_BUFFER_BIT))
   }
 
+  /// Fills a region, or all, of a target of whole words; for `rgba32ui` only.
+  borrowing func fill(with words: SIMD4<UInt32>, _ region: TexelRegion? = nil) {
+    let region = region ?? texture.bounds
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glEnable(GLenum(GL_SCISSOR_TEST))
+    glScissor(GLint(region.x), GLint(region.y), GLsizei(region.width), GLsizei(region.height))
+    unsafe glClearBufferuiv(GLenum(GL_COLOR), 0, [words.x, words.y, words.z, words.w])
+    glDisable(GLenum(GL_SCISSOR_TEST))
+  }
+
+  /// Copies a region to the same place of a texture of the same format.
+  borrowing func copy(_ region: TexelRegion, to other: borrowing Texture) {
+    glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
+    glReadBuffer(GLenum(GL_COLOR_ATTACHMENT0))
+    other.replaceWithFramebuffer(region)
+  }
+
   /// The bytes of a texel in what `read` gives: 4 for `rgba8`, else 16 (four 32-bit words).
   var bytesPerReadTexel: Int { texture.format.readback.bytesPerTexel }
 

@@ -112,6 +112,14 @@ struct Texture: ~Copyable {
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture from a pixel buffer")
   }
 
+  /// Takes texels from the same place of the framebuffer that is bound.
+  borrowing func replaceWithFramebuffer(_ region: TexelRegion) {
+    Texture.bindForChange(name)
+    glCopyTexSubImage2D(
+      GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLint(region.x), GLint(region.y),
+      GLsizei(region.width), GLsizei(region.height))
+  }
+
   private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
     let activity = "uploading \(region) of a \(width)x\(height) \(format) texture"
     guard region.isInside(width: width, height: height) else {

@@ -80,7 +80,7 @@ struct BoxDrawing: Hashable {
 
 extension ColorConversion {
   /// What output `index` takes of each input, and its offset.
-  fileprivate func row(_ index: Int) -> SIMD4<Float> {
+  func row(_ index: Int) -> SIMD4<Float> {
     [
       Float(columns[0][index]), Float(columns[1][index]), Float(columns[2][index]), Float(offset[index]),
     ]

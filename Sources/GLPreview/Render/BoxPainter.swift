@@ -51,12 +51,12 @@ final class BoxPainter {
     let factors: (x: Int, y: Int)
   }
 
-  init(_ texels: TexelBoxes, _ words: WordBoxes?, for plan: RenderPlan) {
+  init(_ texels: TexelBoxes, _ words: WordBoxes?, for views: [PlannedView]) {
     self.texels = texels
     self.words = words
     programs = texels.programs
     targets = texels.targets
-    for pass in plan.views.flatMap(\.passes) {
+    for pass in views.flatMap(\.passes) {
       guard let box = pass.box else { continue }
       let drawing = BoxDrawing.of(pass, box).drawing
       converted[drawing.unconverted] = drawing
@@ -78,10 +78,10 @@ final class BoxPainter {
     return try turn(source, Turning(drawing: drawing, output: output, turn: box.turn))
   }
 
-  /// Gives back what was drawn.
-  func finish() {
-    for drawn in drawn.values where drawn.firstOutput == 0 { targets.giveBack(drawn.target) }
-    for plane in turned.values { targets.giveBack(plane.target) }
+  /// Gives back what was drawn, where `isFree` says that nobody keeps it.
+  func finish(_ isFree: (PooledTarget) -> Bool) {
+    let drawnTargets = drawn.values.filter { $0.firstOutput == 0 }.map(\.target)
+    for target in drawnTargets + turned.values.map(\.target) where isFree(target) { targets.giveBack(target) }
     (drawn, turned) = ([:], [:])
   }
 

@@ -11,14 +11,6 @@ extension Rectangle {
       }
   }
 
-  /// What lies in both; of no size where nothing does.
-  func intersection(_ other: Rectangle) -> Rectangle {
-    let (left, top) = (max(x, other.x), max(y, other.y))
-    let right = max(left, min(x + width, other.x + other.width))
-    let bottom = max(top, min(y + height, other.y + other.height))
-    return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
-  }
-
   /// What is left of it without `inner`: above, below, left and right.
   private func strips(around inner: Rectangle) -> [Rectangle] {
     guard inner.width > 0, inner.height > 0 else { return [self] }

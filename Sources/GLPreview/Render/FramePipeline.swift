@@ -40,8 +40,8 @@ final class FramePipeline {
 
   /// All of one frame that the GPU may still use.
   private final class Flight {
-    /// Shaders may read its memory in place.
-    let frame: Frame?
+    /// Shaders may read their memory in place.
+    let frames: [Frame]
     let layouts: [PictureLayout]
     let readback: PooledPixelBuffer
     let upload: BufferedUpload
@@ -49,10 +49,10 @@ final class FramePipeline {
     let fence: Fence
 
     init(
-      _ frame: Frame?, _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload,
+      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload,
       _ timer: PassTimer?
     ) throws(GLError) {
-      self.frame = frame
+      self.frames = frames
       self.layouts = layouts
       self.readback = readback
       self.upload = upload
@@ -67,7 +67,7 @@ final class FramePipeline {
   /// Lets the GPU copy what was drawn, behind the draws, and returns a number to ask for it. The targets may then be drawn
   /// into again: the GPU does one thing after another.
   func submit(
-    _ targets: [PictureTarget], of frame: Frame?, _ upload: BufferedUpload, _ timer: PassTimer?
+    _ targets: [PictureTarget], of frames: [Frame], _ upload: BufferedUpload, _ timer: PassTimer?
   ) throws(GLError) -> Int {
     let layouts = targets.map(\.layout)
     let readback = try readbacks.take(layouts.byteCount)
@@ -77,7 +77,7 @@ final class FramePipeline {
       offset += layout.byteCount
     }
     defer { nextNumber += 1 }
-    flights[nextNumber] = try Flight(frame, layouts, readback, upload, timer)
+    flights[nextNumber] = try Flight(frames, layouts, readback, upload, timer)
     return nextNumber
   }
 

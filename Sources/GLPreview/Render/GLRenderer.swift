@@ -76,7 +76,8 @@ public actor GLRenderer: Renderer {
   ///
   /// - Throws: `RenderError` where the driver refuses or the GPU hangs, or after `close()`, also where that comes meanwhile.
   public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
-    try await draw(frame, plan, isTimed: false).pictures
+    try check(frame, plan)
+    return try await draw(.views(frame, plan, isTimed: false)).pictures
   }
 
   /// Draws one picture of several frames, in one framebuffer.
@@ -85,7 +86,10 @@ public actor GLRenderer: Renderer {
   ///
   /// - Throws: what `render(_:_:)` throws, and where `frames` are not those that the plan was made for.
   public func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
-    throw RenderError("not yet")
+    try check(frames, plan)
+    let drawn = try await draw(.scene(frames, plan))
+    guard let picture = drawn.pictures.first else { throw RenderError("the scene has no picture") }
+    return picture
   }
 
   /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the GPU's own clock.
@@ -95,7 +99,8 @@ public actor GLRenderer: Renderer {
   public func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
-    try await draw(frame, plan, isTimed: true)
+    try check(frame, plan)
+    return try await draw(.views(frame, plan, isTimed: true))
   }
 
   /// Draws like `render(_:_:)`, stage by stage, and tells what each cost. Slower than `render`: nothing overlaps.
@@ -108,14 +113,14 @@ public actor GLRenderer: Renderer {
     return try onDevice { try state?.measure(frame, plan) }
   }
 
-  private func draw(
-    _ frame: Frame, _ plan: RenderPlan, isTimed: Bool
-  ) async throws(RenderError) -> DrawnFrame {
-    try check(frame, plan)
+  /// How many views of frames were drawn for scenes so far; those that were there already are not counted.
+  func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }
+
+  private func draw(_ work: GLWork) async throws(RenderError) -> DrawnFrame {
     let overlaps = tuning.framesInFlight > 1
     if overlaps { await takeSlot() }
     defer { if overlaps { giveSlot() } }
-    switch try onDevice({ try state?.begin(frame, plan, isTimed: isTimed) }) {
+    switch try onDevice({ try state?.begin(work) }) {
     case .done(let drawn): return drawn
     case .inFlight(let number):
       // The thread waits for the GPU only when it has no frame to send it.
@@ -127,6 +132,16 @@ public actor GLRenderer: Renderer {
   private func check(_ frame: Frame, _ plan: RenderPlan) throws(RenderError) {
     guard frame.format == plan.source else {
       throw RenderError("the plan is for other frames than this one of \(frame.format.size)")
+    }
+  }
+
+  private func check(_ frames: [Frame?], _ plan: ScenePlan) throws(RenderError) {
+    guard frames.count == plan.sources.count else {
+      throw RenderError("the plan is for \(plan.sources.count) frames, not \(frames.count)")
+    }
+    for (index, (frame, source)) in zip(frames, plan.sources).enumerated() {
+      guard let source, frame?.format != source else { continue }
+      throw RenderError("the plan is for another frame \(index), of \(source)")
     }
   }
 
@@ -155,105 +170,3 @@ public actor GLRenderer: Renderer {
     if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }
 }
-
-/// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
-private struct GLState: ~Copyable {
-  let uploader: FrameUploader
-  private let programs: ProgramCache
-  private let tables = TapTextureCache()
-  private let geometries = BoxGeometryCache()
-  private let wordGeometries = WordGeometryCache()
-  private let targets = TargetPool()
-  private let clock: PassClock
-  /// Nil where frames are drawn and read one after another.
-  private let pipeline: FramePipeline?
-  private let sumsWords: Bool
-  private let context: GLContext
-
-  init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
-    let display = try GPUDisplay.open(device.platform)
-    let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
-    programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
-    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
-    clock = PassClock(isWanted: tuning.timesPasses)
-    pipeline =
-      tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
-    sumsWords = tuning.boxes == .words
-    self.context = context
-  }
-
-  /// Where a frame is when its draws have been told.
-  enum Progress {
-    case done(DrawnFrame)
-    /// `finish` gives it, by this number.
-    case inFlight(Int)
-  }
-
-  /// Sends a frame on its way, which ends here where transfers are direct.
-  borrowing func begin(_ frame: Frame, _ plan: RenderPlan, isTimed: Bool) throws -> Progress {
-    let timer = isTimed ? try clock.timer() : nil
-    guard let pipeline else {
-      let pictures = try draw(frame, plan, through: nil, timer) { targets in
-        timer?.pause()
-        return try targets.map { try $0.read() }
-      }
-      return .done((pictures, clock.time(of: timer)))
-    }
-    let upload = pipeline.upload()
-    return try draw(frame, plan, through: upload, timer) { targets in
-      timer?.pause()
-      return .inFlight(try pipeline.submit(targets, of: frame, upload, timer))
-    }
-  }
-
-  /// Waits for a frame; nil where none of this number is on its way.
-  borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
-
-  /// One stage after another.
-  borrowing func measure(
-    _ frame: Frame, _ plan: RenderPlan
-  ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
-    let stopwatch = try RenderStopwatch(clock)
-    let upload = pipeline?.upload()
-    let pictures = try draw(frame, plan, through: upload, stopwatch) { targets in
-      try stopwatch.enter(\.readback)
-      guard let pipeline, let upload else { return try targets.map { try $0.read() } }
-      return try pipeline.finish(pipeline.submit(targets, of: frame, upload, nil))?.pictures ?? []
-    }
-    var measurement = try stopwatch.finish(pictures)
-    // What is not copied is read where it is.
-    if measurement.upload.byteCount == 0 { measurement.passes.byteCount += frame.storage.count }
-    return (pictures, measurement)
-  }
-
-  /// The picture's way over the GPU, up to where `read` sees to its readback; then the targets are lent to others.
-  private borrowing func draw<Result>(
-    _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
-    read: ([PictureTarget]) throws -> Result
-  ) throws -> Result {
-    programs.trim()
-    tables.trim()
-    geometries.trim()
-    wordGeometries.trim()
-    uploader.lender.restock(for: frame)
-    let uploaded = uploader.upload(frame, through: upload, observer)
-    let passes = PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets)
-    let boxes = BoxPainter(
-      TexelBoxes(
-        frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets),
-      sumsWords
-        ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil,
-      for: plan)
-    var pictures: [PictureTarget] = []
-    defer {
-      for target in pictures.map(\.own).joined() { targets.giveBack(target) }
-      passes.finish()
-      boxes.finish()
-      uploaded.finish()
-    }
-    for view in plan.views { pictures.append(try PictureTarget(drawing: view, passes, boxes, targets)) }
-    return try read(pictures)
-  }
-}
-
-@available(*, unavailable) extension GLState: Sendable {}

@@ -9,21 +9,23 @@ struct PictureTarget {
   /// Targets that belong to this picture alone.
   let own: [PooledTarget]
 
-  /// Draws all planes of a view: four outputs at a time where the plan says so, else tap by tap.
-  init(drawing view: PlannedView, _ passes: PassExecutor, _ boxes: BoxPainter, _ targets: TargetPool) throws {
-    var planes: [DrawnPlane] = []
-    var own: [PooledTarget] = []
-    for pass in view.passes {
-      if let box = pass.box {
-        planes.append(try boxes.plane(of: pass, box))
-      } else {
-        let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
-        let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
-        own.append(target)
-        try passes.draw(pass, of: view, into: target)
-        planes.append(DrawnPlane(target: target, layout: .whole(output: 0)))
-      }
-    }
+  /// Draws all planes of a view.
+  init(drawing view: PlannedView, _ drawing: FrameDrawing) throws {
+    let drawn = try view.passes.map { try drawing.plane(of: $0, view) }
+    self.init(view, drawn.map(\.plane), own: drawn.filter(\.isOwn).map(\.plane.target))
+  }
+
+  /// Puts a view together of layers.
+  init(
+    composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,
+    _ compositor: Compositor
+  ) throws {
+    let canvas = try compositor.draw(composition, of: frames, tiles)
+    let (planes, own) = try compositor.planes(of: canvas, view)
+    self.init(view, planes, own: own)
+  }
+
+  private init(_ view: PlannedView, _ planes: [DrawnPlane], own: [PooledTarget]) {
     layout = PictureLayout(
       view, bytesPerRow: planes.map(\.bytesPerRow), isByTurns: planes.contains { $0.isByTurns })
     self.planes = planes

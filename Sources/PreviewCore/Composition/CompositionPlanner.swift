@@ -8,10 +8,266 @@ extension RenderPlanner {
   ///   - composition: what is to be seen.
   ///   - name: of the picture.
   ///   - format: how the picture's samples are wanted.
+  /// - Returns: the plan; layers that can't be seen are left out, and frames that no other layer reads are none of its
+  ///   sources.
   /// - Throws: `ViewError`, which names the layer (counted from 0) that can't be drawn, or the size that is too large.
   public func plan(
     _ formats: [FrameFormat?], _ composition: Composition, name: String = "scene", as format: PictureFormat
   ) throws(ViewError) -> ScenePlan {
-    throw ViewError("scene", "not yet")
+    let size = composition.size
+    guard size.width > 0, size.height > 0 else { throw ViewError("size", "\(size) has no pixels (\(name))") }
+    if let refusal = refusal(of: size) { throw ViewError("size", "\(refusal) (\(name))") }
+    var layers: [PlannedLayer] = []
+    for (index, layer) in composition.layers.enumerated() {
+      do throws(ViewError) {
+        layers += try LayerPlanner(self, formats, in: size).planned(layer)
+      } catch {
+        throw ViewError("layer \(index)", "\(error) (\(name))")
+      }
+    }
+    let read = Set(layers.compactMap(\.content.input))
+    return ScenePlan(
+      sources: formats.enumerated().map { read.contains($0) ? $1 : nil },
+      view: composed(PlannedComposition(size: size, layers: layers), named: name, as: format))
+  }
+}
+
+/// Plans the layers of one composition.
+private struct LayerPlanner {
+  private let planner: RenderPlanner
+  private let formats: [FrameFormat?]
+  private let target: Size
+
+  init(_ planner: RenderPlanner, _ formats: [FrameFormat?], in target: Size) {
+    (self.planner, self.formats, self.target) = (planner, formats, target)
+  }
+
+  /// What a layer comes to: nothing where it can't be seen, two layers where a view has its own blurred copy around it.
+  func planned(_ layer: Layer) throws(ViewError) -> [PlannedLayer] {
+    try layer.check()
+    guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
+      return []
+    }
+    if let refusal = planner.refusal(of: site.size) { throw ViewError("frame", refusal) }
+    switch layer.content {
+    case .color(let color): return [planned(layer, .color(color), site)]
+    case .gradient(let gradient): return [planned(layer, .gradient(gradient), site)]
+    case .bitmap(let bitmap):
+      guard bitmap.size == layer.frame.size else {
+        throw ViewError("bitmap", "\(bitmap.size) is not the layer's size of \(layer.frame.size)")
+      }
+      return [planned(layer, .bitmap(bitmap), site)]
+    case .view(let input, let view): return try planned(layer, view, of: input, site)
+    case .blurred(let input, let view, let blur):
+      return [planned(layer, try blurred(view, of: input, blur, layer, site), site)]
+    }
+  }
+
+  private func planned(
+    _ layer: Layer, _ view: ViewConfiguration, of input: Int, _ site: LayerSite
+  ) throws(ViewError) -> [PlannedLayer] {
+    let format = try format(input)
+    let placement = try planner.placement(of: view.sized(site.size), for: format)
+    // `inside` shrinks its target; both it and what `fit` places are in the middle of the layer.
+    let inner = placement.placed.size
+    let corner = (x: (site.size.width - inner.width) / 2, y: (site.size.height - inner.height) / 2)
+    let content = PlannedContent.view(
+      input: input, try planner.planned(view.tile, of: format, placement.withoutBars, as: .rgba))
+    guard inner != site.size else { return [planned(layer, content, site)] }
+    let placed = Rectangle(x: corner.x, y: corner.y, width: inner.width, height: inner.height)
+    guard view.contentMode == .fit, view.surround == .blur else {
+      return [planned(layer, content, site, placed: placed)].filter { !$0.bounds.isEmpty }
+    }
+    let around = try blurred(view, of: input, .surround(of: layer.frame.size), layer, site)
+    let (behind, before) = (
+      planned(layer, around, site), planned(layer, content, site, placed: placed, cut: site.whole)
+    )
+    return [behind, before].filter { !$0.bounds.isEmpty }
+  }
+
+  private func blurred(
+    _ view: ViewConfiguration, of input: Int, _ blur: Blur, _ layer: Layer, _ site: LayerSite
+  ) throws(ViewError) -> PlannedContent {
+    func samples(_ length: Int, _ drawn: Int) -> Int { min((length + blur.cell - 1) / blur.cell, drawn) }
+    let size = Size(
+      width: samples(layer.frame.width, site.size.width), height: samples(layer.frame.height, site.size.height))
+    var filling = view.tile
+    (filling.contentMode, filling.filter) = (.fill, .area)
+    let format = try format(input)
+    let placement = try planner.placement(of: filling.sized(site.size), for: format)
+    return .blurred(
+      input: input, try planner.planned(filling, of: format, placement.sampled(size), as: .rgba))
+  }
+
+  private func format(_ input: Int) throws(ViewError) -> FrameFormat {
+    guard formats.indices.contains(input), let format = formats[input] else {
+      throw ViewError("input", "there is no frame \(input)")
+    }
+    return format
+  }
+
+  /// A layer that takes the part `placed` of its site, and is cut to its shape there, or in `cut`.
+  private func planned(
+    _ layer: Layer, _ content: PlannedContent, _ site: LayerSite, placed: Rectangle? = nil,
+    cut: Rectangle? = nil
+  ) -> PlannedLayer {
+    let placed = placed ?? site.whole
+    let (shape, radius) = layer.shape.cut(cut ?? placed, scale: site.scale)
+    return PlannedLayer(
+      content: content, bounds: bounds(of: site, placed), size: placed.size, placement: site.placement(of: placed),
+      cornerRadius: radius,
+      shape: Rectangle(
+        x: shape.x - placed.x, y: shape.y - placed.y, width: shape.width, height: shape.height),
+      border: layer.border.map { Border(width: $0.width * site.scale, color: $0.color) },
+      opacity: layer.opacity, adjustment: layer.adjustment)
+  }
+
+  /// The pixels of the picture that a part of a site may touch.
+  private func bounds(of site: LayerSite, _ part: Rectangle) -> Rectangle {
+    site.bounds(of: part).intersection(Rectangle(all: target))
+  }
+}
+
+/// Where a layer is drawn, and how large: what it is made of is made at that size, so that it needn't shrink or grow.
+private struct LayerSite {
+  /// In the layer's own pixels.
+  let size: Size
+  /// The layer's own pixels to a pixel of its frame.
+  let scale: Double
+  /// From the layer's own pixels to the composition.
+  private let forward: AffineTransform
+  private let backward: AffineTransform
+
+  /// Nil where nothing is left of it.
+  init?(_ layer: Layer) {
+    let (frame, transform) = (layer.frame, layer.transform)
+    guard transform.inverse != nil else { return nil }
+    let growth = abs(transform.determinant).squareRoot()
+    let isMade = if case .bitmap = layer.content { true } else { false }
+    scale = isMade || abs(growth - 1) < 1e-9 ? 1 : growth
+    let factor = scale
+    // A side beyond any limit is refused later.
+    func side(_ length: Int) -> Int { max(1, Int(min((Double(length) * factor).rounded(), 1e9))) }
+    size = factor == 1 ? frame.size : Size(width: side(frame.width), height: side(frame.height))
+    let half = SIMD2(Double(frame.width), Double(frame.height)) / 2
+    let toFrame = AffineTransform.scale(
+      x: Double(frame.width) / Double(size.width), y: Double(frame.height) / Double(size.height))
+    forward =
+      toFrame
+      .followed(by: .translation(x: -half.x, y: -half.y))
+      .followed(by: transform)
+      .followed(by: .translation(x: Double(frame.x) + half.x, y: Double(frame.y) + half.y))
+    guard let inverse = forward.inverse else { return nil }
+    backward = inverse
+  }
+
+  var whole: Rectangle { Rectangle(all: size) }
+
+  /// From the composition to a part of the layer.
+  func placement(of part: Rectangle) -> LayerPlacement {
+    if let (x, y) = shift { return .aligned(x: x + part.x, y: y + part.y) }
+    return .transformed(backward.followed(by: .translation(x: -Double(part.x), y: -Double(part.y))))
+  }
+
+  /// The pixels of the composition, or beside it, that a part of the layer may touch.
+  func bounds(of part: Rectangle) -> Rectangle {
+    if let (x, y) = shift {
+      return Rectangle(x: x + part.x, y: y + part.y, width: part.width, height: part.height)
+    }
+    // Edges are half a pixel wide on either side.
+    let (left, top) = (Double(part.x) - 0.5, Double(part.y) - 0.5)
+    let (right, bottom) = (left + Double(part.width) + 1, top + Double(part.height) + 1)
+    let corners = [[left, top], [right, top], [left, bottom], [right, bottom]].map { forward(SIMD2($0)) }
+    let (columns, rows) = (corners.map(\.x), corners.map(\.y))
+    func whole(_ position: Double?) -> Int { Int(min(max(position ?? 0, -1e9), 1e9)) }
+    let (firstX, firstY) = (whole(columns.min()?.rounded(.down)), whole(rows.min()?.rounded(.down)))
+    return Rectangle(
+      x: firstX, y: firstY, width: whole(columns.max()?.rounded(.up)) - firstX,
+      height: whole(rows.max()?.rounded(.up)) - firstY)
+  }
+
+  /// How far it is moved, where it is moved by whole pixels and nothing else.
+  private var shift: (x: Int, y: Int)? {
+    let linear = [forward.a - 1, forward.b, forward.c, forward.d - 1]
+    let (x, y) = (forward.tx.rounded(), forward.ty.rounded())
+    guard linear.allSatisfy({ abs($0) < 1e-9 }), max(abs(forward.tx - x), abs(forward.ty - y)) < 1e-6,
+      max(abs(x), abs(y)) < 1e9
+    else { return nil }
+    return (Int(x), Int(y))
+  }
+}
+
+extension PlannedContent {
+  /// The frame that is read.
+  fileprivate var input: Int? {
+    switch self {
+    case .view(let input, _), .blurred(let input, _): input
+    case .color, .gradient, .bitmap: nil
+    }
+  }
+}
+
+extension LayerShape {
+  /// The rectangle of `whole` that it fills but for its corners, and their radius.
+  fileprivate func cut(_ whole: Rectangle, scale: Double) -> (Rectangle, radius: Double) {
+    let shorter = min(whole.width, whole.height)
+    switch self {
+    case .rounded(let radius): return (whole, min(radius * scale, Double(shorter) / 2))
+    case .circle:
+      let square = Rectangle(
+        x: whole.x + (whole.width - shorter) / 2, y: whole.y + (whole.height - shorter) / 2, width: shorter,
+        height: shorter)
+      return (square, Double(shorter) / 2)
+    }
+  }
+}
+
+extension ViewConfiguration {
+  /// In place of its own size.
+  fileprivate func sized(_ size: Size) -> ViewConfiguration {
+    var view = self
+    (view.width, view.height) = (size.width, size.height)
+    return view
+  }
+
+  /// What is drawn of it alone: the same for layers that are called otherwise.
+  fileprivate var tile: ViewConfiguration {
+    var view = self
+    (view.name, view.surround) = ("tile", .background)
+    return view
+  }
+}
+
+extension Blur {
+  /// Of what lies around a fitted picture: a sixteenth of the shorter side, so that it looks alike at every size.
+  static func surround(of size: Size) -> Blur { Blur(cell: min(size.width, size.height) / 16) }
+}
+
+extension Layer {
+  /// - Throws: `ViewError` for numbers that no picture comes of.
+  fileprivate func check() throws(ViewError) {
+    let farthest = 1 << 24
+    guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= ViewConfiguration.maximumSide,
+      max(frame.x.magnitude, frame.y.magnitude) <= farthest
+    else { throw ViewError("frame", "\(frame) is no place for a layer") }
+    guard (0...1).contains(opacity) else { throw ViewError("opacity", "\(opacity) is not within 0...1") }
+    if let border, !(border.width.isFinite && border.width > 0) {
+      throw ViewError("border", "\(border.width) is no width above 0")
+    }
+    if case .rounded(let radius) = shape, !(radius.isFinite && radius >= 0) {
+      throw ViewError("shape", "\(radius) is no radius from 0 on")
+    }
+    if case .gradient(let gradient) = content, !gradient.angle.isFinite {
+      throw ViewError("gradient", "\(gradient.angle) is no angle")
+    }
+    let largest = 1e6
+    let numbers = (0..<3).flatMap { [adjustment.scale[$0], adjustment.offset[$0]] }
+    guard numbers.allSatisfy({ abs($0) <= largest }) else {
+      throw ViewError("adjustment", "\(adjustment.scale) and \(adjustment.offset) are beyond 1000000")
+    }
+    let matrix = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
+    guard matrix.allSatisfy({ abs($0) <= Double(farthest) }) else {
+      throw ViewError("transform", "\(matrix) has numbers beyond \(farthest)")
+    }
   }
 }

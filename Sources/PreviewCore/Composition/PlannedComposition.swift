@@ -15,6 +15,19 @@ public struct PlannedComposition: Sendable, Hashable {
   }
 }
 
+extension PlannedComposition {
+  /// All that is drawn of frame `input`, each once, in the order of the layers.
+  public func views(of input: Int) -> [PlannedView] {
+    var seen: Set<PlannedView> = []
+    return layers.compactMap { layer in
+      switch layer.content {
+      case .view(input, let view), .blurred(input, let view): seen.insert(view).inserted ? view : nil
+      case .view, .blurred, .color, .gradient, .bitmap: nil
+      }
+    }
+  }
+}
+
 /// One layer.
 public struct PlannedLayer: Sendable, Hashable {
   /// What is seen.
@@ -100,4 +113,50 @@ public struct ScenePlan: Sendable, Hashable {
 extension FrameFormat {
   /// What a picture put together of layers is to the passes that make planes of it.
   public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
+}
+
+extension ScenePlan: CustomStringConvertible {
+  /// A line for each frame that is read, a line a layer and for the passes that it needs, then a line a pass.
+  public var description: String {
+    let frames = sources.enumerated().compactMap { index, source in source.map { "frame \(index) \($0)" } }
+    return (frames + view.lines).joined(separator: "\n")
+  }
+}
+
+extension PlannedLayer {
+  /// What it shows, where, and how it is changed; then the passes of what it shows.
+  func lines(_ name: String) -> [String] {
+    let (what, passes): (String, [String]) =
+      switch content {
+      case .color(let color): ("\(color)", [])
+      case .gradient(let gradient): ("\(gradient.start) to \(gradient.end) at \(gradient.angle) degrees", [])
+      case .bitmap: ("bitmap", [])
+      case .view(let input, let view): ("view of \(input)", view.lines)
+      case .blurred(let input, let view): ("blurred view of \(input)", view.lines)
+      }
+    var words = ["\(name) \(what) \(size) \(placement) in \(bounds)"]
+    if shape != Rectangle(all: size) { words.append("cut to \(shape)") }
+    if cornerRadius > 0 { words.append("radius \(cornerRadius)") }
+    if let border { words.append("border \(border.width) \(border.color)") }
+    if opacity < 1 { words.append("opacity \(opacity)") }
+    if adjustment != .none {
+      let (scale, offset) = (adjustment.scale, adjustment.offset)
+      words.append("scaled by (\(scale.x), \(scale.y), \(scale.z))")
+      words.append("plus (\(offset.x), \(offset.y), \(offset.z))")
+    }
+    return [words.joined(separator: ", ")] + passes.map { "  \($0)" }
+  }
+}
+
+extension LayerPlacement: CustomStringConvertible {
+  /// `at (X, Y)`, or `by` the six numbers, rounded to thousandths.
+  public var description: String {
+    switch self {
+    case .aligned(let x, let y): return "at (\(x), \(y))"
+    case .transformed(let transform):
+      let numbers = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
+      // Adding 0 makes -0 of rounding 0.
+      return "by \(numbers.map { ($0 * 1000).rounded() / 1000 + 0 })"
+    }
+  }
 }

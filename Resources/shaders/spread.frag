@@ -1,0 +1,23 @@
+#version 300 es
+// Draws the samples of a blurred picture larger along the columns, by quadratic B-splines: a row of the samples' number for
+// each row of the layer, as the bits of floats.
+precision highp float;
+precision highp int;
+
+#include "pixels.glsl"
+#include "bell.glsl"
+
+uniform float samplesPerRow;  // samples down to a row of the layer
+
+layout(location = 0) out uvec4 color;
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+  float position = (float(place.y) + 0.5) * samplesPerRow;
+  int middle = int(floor(position));
+  vec4 weights = bell(position - (vec4(-1.0, 0.0, 1.0, 2.0) + float(middle) + 0.5));
+  vec3 sum = weights.x * colorOf(pixelAt(ivec2(place.x, middle - 1)));
+  sum += weights.y * colorOf(pixelAt(ivec2(place.x, middle)));
+  sum += weights.z * colorOf(pixelAt(ivec2(place.x, middle + 1)));
+  color = uvec4(floatBitsToUint(sum), 0u);
+}

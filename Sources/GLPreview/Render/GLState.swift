@@ -1,0 +1,176 @@
+// What one renderer has on its GPU, and the way of frames through it.
+internal import PreviewCore
+
+/// What a renderer is asked for.
+enum GLWork {
+  /// Pictures of one frame.
+  case views(Frame, RenderPlan, isTimed: Bool)
+  /// A picture of several.
+  case scene([Frame?], ScenePlan)
+}
+
+extension GLWork {
+  /// All that are there.
+  var frames: [Frame] {
+    switch self {
+    case .views(let frame, _, _): [frame]
+    case .scene(let frames, _): frames.compactMap(\.self)
+    }
+  }
+}
+
+/// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
+struct GLState: ~Copyable {
+  let uploader: FrameUploader
+  /// Of the frames of scenes.
+  let tiles: TileCache
+  private let compositor: Compositor
+  private let programs: ProgramCache
+  private let tables = TapTextureCache()
+  private let geometries = BoxGeometryCache()
+  private let wordGeometries = WordGeometryCache()
+  private let targets = TargetPool()
+  private let clock: PassClock
+  /// Nil where frames are drawn and read one after another.
+  private let pipeline: FramePipeline?
+  private let sumsWords: Bool
+  private let context: GLContext
+
+  init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
+    let display = try GPUDisplay.open(device.platform)
+    let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
+    programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
+    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
+    tiles = TileCache(targets)
+    compositor = Compositor(programs, targets)
+    clock = PassClock(isWanted: tuning.timesPasses)
+    pipeline =
+      tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
+    sumsWords = tuning.boxes == .words
+    self.context = context
+  }
+
+  /// Where a frame is when its draws have been told.
+  enum Progress {
+    case done(DrawnFrame)
+    /// `finish` gives it, by this number.
+    case inFlight(Int)
+  }
+
+  /// Sends frames on their way, which ends here where transfers are direct.
+  borrowing func begin(_ work: GLWork) throws -> Progress {
+    let (timer, upload) = (try timer(of: work), pipeline?.upload())
+    return try draw(work, through: upload, timer) { targets in
+      timer?.pause()
+      guard let pipeline, let upload else {
+        let pictures = try targets.map { try $0.read() }
+        return .done((pictures, clock.time(of: timer)))
+      }
+      return .inFlight(try pipeline.submit(targets, of: work.frames, upload, timer))
+    }
+  }
+
+  private borrowing func timer(of work: GLWork) throws -> PassTimer? {
+    guard case .views(_, _, isTimed: true) = work else { return nil }
+    return try clock.timer()
+  }
+
+  /// Waits for a frame; nil where none of this number is on its way.
+  borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
+
+  /// One stage after another.
+  borrowing func measure(
+    _ frame: Frame, _ plan: RenderPlan
+  ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
+    let stopwatch = try RenderStopwatch(clock)
+    let upload = pipeline?.upload()
+    let pictures = try draw(.views(frame, plan, isTimed: false), through: upload, stopwatch) { targets in
+      try stopwatch.enter(\.readback)
+      guard let pipeline, let upload else { return try targets.map { try $0.read() } }
+      return try pipeline.finish(pipeline.submit(targets, of: [frame], upload, nil))?.pictures ?? []
+    }
+    var measurement = try stopwatch.finish(pictures)
+    // What is not copied is read where it is.
+    if measurement.upload.byteCount == 0 { measurement.passes.byteCount += frame.storage.count }
+    return (pictures, measurement)
+  }
+
+  /// The pictures' way over the GPU, up to where `read` sees to their readback; then the targets are lent to others.
+  private borrowing func draw<Result>(
+    _ work: GLWork, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    read: ([PictureTarget]) throws -> Result
+  ) throws -> Result {
+    programs.trim()
+    tables.trim()
+    geometries.trim()
+    wordGeometries.trim()
+    compositor.trim()
+    switch work {
+    case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, observer, read: read)
+    case .scene(let frames, let plan): return try draw(frames, plan, through: upload, observer, read: read)
+    }
+  }
+
+  private borrowing func draw<Result>(
+    _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    read: ([PictureTarget]) throws -> Result
+  ) throws -> Result {
+    let own = TileCache(targets)
+    let drawn = plan.views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
+    let drawing = drawing(of: frame, drawn, through: upload, observer)
+    var pictures: [PictureTarget] = []
+    defer {
+      for target in pictures.map(\.own).joined() { targets.giveBack(target) }
+      drawing.finish(keeping: own)
+      own.removeAll()
+    }
+    for view in plan.views {
+      if let composition = view.composition {
+        try own.fill(composition.views(of: 0), of: frame, with: drawing)
+        pictures.append(try PictureTarget(composing: view, composition, of: [frame], own, compositor))
+      } else {
+        pictures.append(try PictureTarget(drawing: view, drawing))
+      }
+    }
+    return try read(pictures)
+  }
+
+  private borrowing func draw<Result>(
+    _ frames: [Frame?], _ plan: ScenePlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    read: ([PictureTarget]) throws -> Result
+  ) throws -> Result {
+    guard let composition = plan.view.composition else { return try read([]) }
+    for (index, frame) in frames.enumerated() {
+      guard let frame else { continue }
+      let missing = composition.views(of: index).filter { tiles.tile($0, of: frame) == nil }
+      guard !missing.isEmpty else { continue }
+      let drawing = drawing(of: frame, missing, through: upload, observer)
+      defer { drawing.finish(keeping: tiles) }
+      try tiles.fill(missing, of: frame, with: drawing)
+    }
+    let picture = try PictureTarget(composing: plan.view, composition, of: frames, tiles, compositor)
+    defer {
+      for target in picture.own { targets.giveBack(target) }
+      tiles.trim()
+    }
+    return try read([picture])
+  }
+
+  /// What draws `views` of a frame.
+  private borrowing func drawing(
+    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?, _ observer: (any UploadObserver)?
+  ) -> FrameDrawing {
+    uploader.lender.restock(for: frame)
+    let uploaded = uploader.upload(frame, through: upload, observer)
+    let texels = TexelBoxes(
+      frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
+    let words =
+      sumsWords
+      ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
+    return FrameDrawing(
+      uploaded, PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
+      BoxPainter(texels, words, for: views), targets)
+  }
+}
+
+@available(*, unavailable) extension GLState: Sendable {}

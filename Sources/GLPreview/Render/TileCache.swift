@@ -1,0 +1,78 @@
+// What was drawn of frames for compositions, kept while the same frames are drawn again.
+internal import PreviewCore
+
+/// Tiles by the frame and the view that they show. Owns their targets.
+final class TileCache {
+  private struct Key: Hashable {
+    /// Holding it keeps any other frame from having it.
+    let frame: FrameIdentity
+    let view: PlannedView
+  }
+
+  private struct Tile {
+    let plane: DrawnPlane
+    var lastUse: Int
+  }
+
+  private let targets: TargetPool
+  private var tiles: [Key: Tile] = [:]
+  private var uses = 0
+  /// How many were ever drawn.
+  private(set) var drawnCount = 0
+
+  private static let maximumCount = 64
+  private static let maximumByteCount = 256 << 20
+
+  init(_ targets: TargetPool) { self.targets = targets }
+
+  /// A view of a frame, if it is there.
+  func tile(_ view: PlannedView, of frame: Frame) -> DrawnPlane? {
+    let key = Key(frame: frame.identity, view: view)
+    guard let tile = tiles[key] else { return nil }
+    uses += 1
+    tiles[key]?.lastUse = uses
+    return tile.plane
+  }
+
+  /// Draws those of `views` that are not there.
+  func fill(_ views: [PlannedView], of frame: Frame, with drawing: FrameDrawing) throws {
+    for view in views where tile(view, of: frame) == nil {
+      guard let pass = view.passes.first else { continue }
+      uses += 1
+      drawnCount += 1
+      let plane = try drawing.plane(of: pass, view).plane
+      tiles[Key(frame: frame.identity, view: view)] = Tile(plane: plane, lastUse: uses)
+    }
+  }
+
+  /// Whether a tile is in `target`.
+  func holds(_ target: PooledTarget) -> Bool { tiles.values.contains { $0.plane.target === target } }
+
+  /// Between pictures: lets go of those that were not used for longest, where there are too many.
+  func trim() {
+    var byteCount = tiles.values.reduce(0) { $0 + $1.plane.target.byteCount }
+    guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
+    for (key, tile) in tiles.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+      guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
+      byteCount -= tile.plane.target.byteCount
+      remove(key, tile)
+    }
+  }
+
+  /// Lets go of all.
+  func removeAll() {
+    for (key, tile) in tiles { remove(key, tile) }
+  }
+
+  /// Two views may be drawn by one drawing, and have one target.
+  private func remove(_ key: Key, _ tile: Tile) {
+    tiles[key] = nil
+    if !holds(tile.plane.target) { targets.giveBack(tile.plane.target) }
+  }
+}
+
+extension PooledTarget {
+  fileprivate var byteCount: Int {
+    description.width * description.height * description.outputs * description.format.bytesPerTexel
+  }
+}
