@@ -52,6 +52,8 @@ let package = Package(
     .target(name: "CV4L2", linkerSettings: [.linkedLibrary("v4l2")]),
     // Needs FFmpeg's headers only with the trait, and its libraries only when a video is opened.
     .target(name: "CAV", cSettings: [.define("GLP_FFMPEG", .when(traits: ["FFmpeg"]))]),
+    // Needs neither headers nor libraries until a text is drawn.
+    .target(name: "CPango"),
     .target(name: "CShaders"),
 
     // The house, in the order in which its rooms stand on one another.
@@ -61,7 +63,7 @@ let package = Package(
     .target(
       name: "GLPreview",
       dependencies: [
-        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "PreviewCore", "Shaders",
+        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CV4L2", "PreviewCore", "Shaders",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
       ] + http,
       swiftSettings: house),

@@ -37,7 +37,7 @@ struct WallTests {
       ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
-      ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]),
+      ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]), ("CPango", ["Sources/GLPreview/Text/"]),
       ("AsyncHTTPClient", http), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
       ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
     ])
@@ -56,7 +56,8 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CV4L2", "CAV", "Glibc",
+          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CV4L2", "CAV",
+          "Glibc",
           "Dispatch",
           "Synchronization", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
           "NIOSSL", "NIOTLS",

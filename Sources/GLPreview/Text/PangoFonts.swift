@@ -1,0 +1,91 @@
+// Pango behind a wall: styled text to bytes, one at a time.
+internal import CPango
+internal import PreviewCore
+
+/// The fonts of this machine, and what Pango remembers of them; one thread at a time.
+@safe struct PangoFonts: ~Copyable {
+  private let fonts: OpaquePointer
+
+  /// Loads the libraries, if need be, and looks for fonts.
+  init() throws(TextError) {
+    var error = glp_text_error()
+    guard let fonts = unsafe glp_text_open(&error) else {
+      let words = unsafe withUnsafeBytes(of: &error.text) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let kind: TextError.Kind =
+        switch error.status {
+        case GLP_TEXT_NO_LIBRARIES: .librariesMissing
+        case GLP_TEXT_NO_FONTS: .fontsMissing
+        default: .outOfMemory
+        }
+      throw TextError(kind, words)
+    }
+    unsafe self.fonts = fonts
+  }
+
+  deinit { unsafe glp_text_close(fonts) }
+
+  /// What came of a text.
+  struct Drawing {
+    /// Nil where there is nothing to see.
+    let bitmap: Bitmap?
+    /// How many letters no font has; boxes stand for them.
+    let missingLetters: Int
+  }
+
+  /// Lays it out and draws it; nil where there is not enough memory.
+  borrowing func draw(_ text: StyledText) -> Drawing? {
+    let room = PangoFonts.room(text.maximumSize)
+    var words = PangoFonts.printable(text.text)
+    let size = min(max(text.font.size, Font.sizes.lowerBound), Font.sizes.upperBound)
+    let family = text.font.family.filter { $0 != "\0" }
+    guard room.width > 0, room.height > 0, !words.isEmpty else {
+      return Drawing(bitmap: nil, missingLetters: 0)
+    }
+    var result = unsafe glp_text_bitmap()
+    let isDone = words.withUTF8 { words in
+      unsafe family.withCString { family in
+        unsafe words.withMemoryRebound(to: CChar.self) { words in
+          var style = unsafe glp_text(
+            text: words.baseAddress, length: words.count, family: family, size: CInt(size),
+            weight: CInt(text.font.weight.rawValue), red: text.color.red, green: text.color.green,
+            blue: text.color.blue, max_width: CInt(room.width), max_height: CInt(room.height))
+          return unsafe glp_text_draw(fonts, &style, &result)
+        }
+      }
+    }
+    defer { unsafe glp_text_free(&result) }
+    let missing = Int(unsafe result.missing)
+    guard isDone else { return nil }
+    guard let bytes = unsafe result.bytes else { return Drawing(bitmap: nil, missingLetters: missing) }
+    let taken = Size(width: Int(unsafe result.width), height: Int(unsafe result.height))
+    let array = unsafe Array(UnsafeBufferPointer(start: bytes, count: taken.pixelCount * 4))
+    return Drawing(bitmap: try? Bitmap(size: taken, bytes: array), missingLetters: missing)
+  }
+
+  /// No text is larger, whatever is asked for: 16 megapixels.
+  private static func room(_ size: Size) -> Size {
+    let width = min(size.width, 16384)
+    return Size(width: width, height: width > 0 ? min(size.height, 16384, (1 << 24) / width) : 0)
+  }
+
+  /// The text as Pango is given it: at most 16,384 bytes, and nothing in it that is no letter but a newline.
+  private static func printable(_ text: String) -> String {
+    var printable = ""
+    var isAfterReturn = false
+    for scalar in text.unicodeScalars {
+      defer { isAfterReturn = scalar == "\r" }
+      let isLineEnd = scalar == "\n" || scalar == "\r" || scalar == "\u{85}"
+      if scalar == "\n", isAfterReturn { continue }
+      guard printable.utf8.count + 4 <= 16384 else { break }
+      switch scalar {
+      case _ where isLineEnd: printable.unicodeScalars.append("\n")
+      case "\t": printable.unicodeScalars.append(" ")
+      case _ where scalar.properties.generalCategory == .control: printable.unicodeScalars.append("\u{fffd}")
+      default: printable.unicodeScalars.append(scalar)
+      }
+    }
+    return printable
+  }
+}

@@ -1,0 +1,16 @@
+// What time it is, and how this machine tells it.
+internal import Glibc
+public import PreviewCore
+
+extension WallClockTime {
+  /// The time now, with this machine's time zone.
+  public static func now() -> WallClockTime {
+    var now = timespec()
+    _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
+    var local = unsafe tm()
+    _ = unsafe localtime_r(&now.tv_sec, &local)
+    return WallClockTime(
+      secondsSince1970: Double(now.tv_sec) + Double(now.tv_nsec) / 1e9, secondsFromUTC: unsafe local.tm_gmtoff
+    )
+  }
+}
