@@ -33,7 +33,7 @@ struct BudgetSearch {
 
   func fits(_ encoded: EncodedPicture) -> Bool { encoded.bytes.count <= budget }
 
-  /// The highest quality of `range` that fits; nil where none was found.
+  /// Looks for the highest quality that fits.
   ///
   /// - Parameters:
   ///   - size: of the picture, in pixels.
@@ -41,6 +41,8 @@ struct BudgetSearch {
   ///   - beyond: what that quality was, and how many bytes it took or would have taken.
   ///   - enough: what fits and takes so many bytes ends the search.
   ///   - kept: so many attempts are left over where none was found.
+  /// - Returns: the best of `range`; nil where none was found to fit.
+  /// - Throws: what encoding throws.
   mutating func bestQuality(
     of size: Size, in range: ClosedRange<Int>, beyond: (quality: Int, bytes: Int), enough: Int,
     keeping kept: Int = 0
@@ -53,7 +55,7 @@ struct BudgetSearch {
       let guess = QuantizerStep.quality(curve.crossing(usualSlope: QuantizerStep.usualSlope))
       // If anything fits, the lowest does.
       let isLast = best == nil && remaining == kept + 1
-      let quality = isLast ? low : min(max(guess, low), high)
+      let quality = isLast ? low : curve.guarded(guess, low, high)
       let encoded = try attempt(size, quality)
       curve.add(QuantizerStep.logarithm(quality), encoded.bytes.count)
       if fits(encoded) {
@@ -67,7 +69,7 @@ struct BudgetSearch {
     return best
   }
 
-  /// The largest size of `full`'s shape that fits at `quality`; nil where none was found. One attempt is left over.
+  /// Looks for the largest size of `full`'s shape that fits. Where none is found, one attempt is left over.
   ///
   /// - Parameters:
   ///   - full: is known not to fit.
@@ -75,6 +77,8 @@ struct BudgetSearch {
   ///   - quality: of all.
   ///   - estimate: how many bytes `full` would take.
   ///   - enough: what fits and takes so many bytes ends the search.
+  /// - Returns: the largest; nil where none was found to fit.
+  /// - Throws: what encoding throws.
   mutating func largestSize(
     of full: Size, above smallest: Size, quality: Int, estimate: Int, enough: Int
   ) throws(CodecError) -> EncodedPicture? {
@@ -87,7 +91,7 @@ struct BudgetSearch {
     while low <= high, remaining > 1 {
       let pixels = exp(curve.crossing(usualSlope: Self.usualSlopeOfPixels))
       let guess = Double(longest) * (pixels / Double(full.pixelCount)).squareRoot()
-      let side = guess < Double(high) ? max(Int(guess), low) : high
+      let side = curve.guarded(Int(min(guess, Double(high))), low, high)
       let size = full.reduced(toSide: side)
       let encoded = try attempt(size, quality)
       curve.add(log(Double(size.pixelCount)), encoded.bytes.count)
@@ -119,6 +123,8 @@ private struct BudgetCurve {
   private let target: Double
   private var above: (x: Double, y: Double)?
   private var below: (x: Double, y: Double)?
+  /// Attempts in a row that came to lie on the same side; negative below.
+  private var run = 0
 
   /// Headers take about so much, whatever the picture.
   private static let header = 320
@@ -130,6 +136,7 @@ private struct BudgetCurve {
   /// Keeps the nearest of each side.
   mutating func add(_ x: Double, _ bytes: Int) {
     let point = (x: x, y: Self.logarithm(bytes))
+    run = point.y > target ? max(run, 0) + 1 : min(run, 0) - 1
     // What was measured is better than what was thought.
     if above?.x == x { above = nil }
     if below?.x == x { below = nil }
@@ -138,6 +145,15 @@ private struct BudgetCurve {
     } else if point.y > below?.y ?? -.infinity {
       below = point
     }
+  }
+
+  /// `guess` within `low...high`; what always falls short of the target, as no line does, is overtaken by halves.
+  func guarded(_ guess: Int, _ low: Int, _ high: Int) -> Int {
+    let guess = min(max(guess, low), high)
+    // The first point is a guess itself.
+    guard high - low > 3, run < -1 || run > 2 else { return guess }
+    let middle = (low + high) / 2
+    return run < 0 ? max(guess, middle) : min(guess, middle)
   }
 
   /// Where the target is met: between both sides, or from one on by the usual slope.

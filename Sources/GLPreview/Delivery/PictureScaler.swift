@@ -110,6 +110,7 @@ extension Picture {
   var ycbcr: Picture {
     guard case .rgba = format, let plane = planes.first else { return self }
     let half = Subsampling(x: 2, y: 2).planeSize(of: size)
+    func isOddEnd(_ index: Int, _ count: Int) -> Bool { index == count - 1 && count % 2 == 1 }
     var luma = [UInt8](repeating: 0, count: size.pixelCount)
     var sums = [SIMD2<Double>](repeating: .zero, count: half.pixelCount)
     for y in 0..<size.height {
@@ -118,8 +119,7 @@ extension Picture {
         let (red, green, blue) = (Double(bytes[at]), Double(bytes[at + 1]), Double(bytes[at + 2]))
         // T.871, 7.
         luma[y * size.width + x] = UInt8(0.299 * red + 0.587 * green + 0.114 * blue + 0.5)
-        let weight =
-          (size.width & 1 & (x + 1) / size.width + 1) * (size.height & 1 & (y + 1) / size.height + 1)
+        let weight = (isOddEnd(x, size.width) ? 2 : 1) * (isOddEnd(y, size.height) ? 2 : 1)
         sums[y / 2 * half.width + x / 2] +=
           Double(weight) * [
             -0.168_735_892 * red - 0.331_264_108 * green + 0.5 * blue,

@@ -17,13 +17,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// ISO 8601 with milliseconds, which are cut off, not rounded: `2024-02-29T23:59:58.123Z`.
   public var description: String {
     let (seconds, attoseconds) = sinceEpoch.components
-    var milliseconds = Int(attoseconds / 1_000_000_000_000_000)
-    var second = Int(seconds)
-    if attoseconds < 0 {
-      // Before 1970, towards the past.
-      second -= 1
-      milliseconds = 999 + milliseconds
-    }
+    let total = Int(seconds) * 1000 + Self.floorDivided(Int(attoseconds), by: 1_000_000_000_000_000)
+    let second = Self.floorDivided(total, by: 1000)
+    let milliseconds = total - second * 1000
     let day = Self.floorDivided(second, by: 86400)
     let (year, month, dayOfMonth) = Self.date(ofDay: day)
     let time = second - day * 86400

@@ -1,190 +1,147 @@
-// Snapshots of a running session: one frame, whichever was asked for, in all that is wanted.
+// What becomes of a snapshot's pictures: fitted JPEGs, text, and events that another program can read.
+import Foundation
 import PreviewCore
-import Synchronization
 import Testing
 
 @testable import GLPreview
 
-@Suite("Snapshots of a session")
-struct SessionSnapshotTests {
-  private static func session(_ script: SourceScript, hasSizes: Bool = false) throws -> PreviewSession {
-    let session = try PreviewSession(scripted: script.source(hasSizes: hasSizes))
-    _ = try session.addPreview(ViewConfiguration(name: "one", width: 4, height: 3))
-    _ = try session.addPreview(ViewConfiguration(name: "two", rotation: .clockwise90, width: 3, height: 4))
-    return session
+@Suite("Snapshots")
+struct SnapshotTests {
+  private let size = Size(width: 322, height: 181)
+
+  private var snapshot: Snapshot {
+    Snapshot(
+      camera: "front \"door\"\n\u{1}\\ é 門 \u{1F6AA}", sequence: 7, timestamp: .seconds(5),
+      time: WallTime(sinceEpoch: .milliseconds(1_709_251_198_123)), sourceState: .stalled,
+      pictures: [
+        SnapshotPicture(name: "whole", picture: ramps(size, .yuv420)),
+        SnapshotPicture(name: "face", picture: ramps(Size(width: 64, height: 64), .yuv444)),
+      ])
   }
 
-  private static func rgba(_ mode: SnapshotMode, of previews: [String]? = nil) -> SnapshotRequest {
-    SnapshotRequest(mode, of: previews, as: .rgba)
+  @Test("pictures are found by their views' names")
+  func names() {
+    #expect(snapshot["face"]?.picture.size == Size(width: 64, height: 64))
+    #expect(snapshot["back"] == nil)
   }
 
-  @Test("all previews of one frame, with its number and time, without anybody reading")
-  func all() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    script.give(50)
-    let snapshot = try await session.snapshot(Self.rgba(.newest))
-    #expect(snapshot.pictures.map(\.name) == ["one", "two"])
-    #expect(snapshot.pictures.map(\.picture.size) == [Size(width: 4, height: 3), Size(width: 3, height: 4)])
-    #expect(snapshot.pictures.allSatisfy { $0.picture.bytes[0] == 50 })
-    #expect(snapshot.camera == "camera")
-    #expect(snapshot.sequence == 0)
-    #expect(snapshot.sourceState == .live)
-    #expect(session.statistics.renders == 1)
-    await session.close()
+  @Test(
+    "a picture is fitted by its shape, and never enlarged",
+    arguments: [
+      (Size(width: 160, height: 160), Size(width: 160, height: 90)),
+      (Size(width: 4000, height: 90), Size(width: 160, height: 90)),
+      (Size(width: 4000, height: 4000), Size(width: 322, height: 181)),
+      (Size(width: 1, height: 1), Size(width: 1, height: 1)),
+    ])
+  func fitting(box: Size, expected: Size) throws {
+    let encoded = try #require(snapshot["whole"]).jpegData(fitting: box)
+    #expect(encoded.size == expected)
+    #expect(try JPEGDecoder.header(of: encoded.bytes).size == expected)
   }
 
-  @Test("the newest is what is there already, and what is drawn of it is not drawn again")
-  func newest() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
-    var frames = preview.jpegs().makeAsyncIterator()
-    script.give(1)
-    let frame = try #require(try await frames.next())
-    let snapshot = try await session.snapshot(
-      SnapshotRequest(.newest(maxAge: .seconds(3600)), of: ["one"]))
-    #expect(snapshot.sequence == frame.sequence)
-    #expect(snapshot.timestamp == frame.timestamp)
-    #expect(snapshot["one"]?.picture == frame.picture)
-    #expect(session.statistics.renders == 1)
-    await session.close()
+  @Test("nothing fits into nothing", arguments: [Size(width: 0, height: 9), Size(width: 9, height: -1)])
+  func impossibleFit(box: Size) {
+    #expect(throws: EncodingError.self) { try snapshot.pictures[0].jpegData(fitting: box) }
   }
 
-  @Test("the next is one that is captured after the call")
-  func next() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
-    var frames = preview.pictures.makeAsyncIterator()
-    script.give(1)
-    _ = try await frames.next()
-    async let snapshot = session.snapshot(Self.rgba(.next, of: ["one"]))
-    while await session.waitingCount == 0 { await Task.yield() }
-    script.give(2)
-    let taken = try await snapshot
-    #expect(taken["one"]?.picture.bytes[0] == 2)
-    #expect(taken.sequence == 1)
-    await session.close()
+  @Test("a colour profile that would take a budget's better part is left out")
+  func profile() throws {
+    let profile = [UInt8](repeating: 7, count: 2000)
+    let picture = SnapshotPicture(name: "a", picture: ramps(size, .yuv420), iccProfile: profile)
+    #expect(try JPEGDecoder.header(of: picture.jpegData().bytes).iccProfile == nil)
+    #expect(try picture.jpegData().bytes.count > 2000)
+    #expect(try picture.jpegData(maxBytes: 100_000).bytes.count > 2000)
+    #expect(try picture.jpegData(maxBytes: 3000).bytes.count < 3000)
   }
 
-  @Test("too old a frame is not taken")
-  func tooOld() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
-    var frames = preview.pictures.makeAsyncIterator()
-    script.give(1)
-    _ = try await frames.next()
-    async let snapshot = session.snapshot(Self.rgba(.newest(maxAge: .zero), of: ["one"]))
-    while await session.waitingCount == 0 { await Task.yield() }
-    script.give(2)
-    #expect(try await snapshot.sequence == 1)
-    await session.close()
-  }
-
-  @Test("a still is taken in the largest size, and the previews go on in theirs")
-  func still() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script, hasSizes: true)
-    let preview = try #require(session.preview(named: "one"))
-    var frames = preview.pictures.makeAsyncIterator()
-    script.give(1)
-    _ = try await frames.next()
-    let unsized = try session.addPreview(ViewConfiguration(name: "whole"))
-    let snapshot = try await session.snapshot(Self.rgba(.still, of: ["whole", "one"]))
-    #expect(snapshot["whole"]?.picture.size == Size(width: 16, height: 12))
-    #expect(snapshot["whole"]?.picture.bytes[0] == 200)
-    script.give(3)
-    let after = try #require(try await frames.next())
-    #expect(after.code == 3)
-    #expect(after.sequence > snapshot.sequence)
-    #expect(script.opens.map { $0.minimumSize?.width } == [4, 65535, 4])
-    session.remove(unsized)
-    await session.close()
-    #expect(!script.isOpen)
-  }
-
-  @Test("a source that is off gives its placeholder, or where that is not wanted an error")
-  func off() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    await session.setSource(isOn: false)
-    let snapshot = try await session.snapshot(Self.rgba(.newest))
-    #expect(snapshot.sourceState == .closed)
-    #expect(snapshot.pictures.count == 2)
-    let request = SnapshotRequest(.newest, as: .rgba, fallback: .error)
-    await #expect(throws: SourceError.self) { try await session.snapshot(request) }
-    #expect(script.opens.isEmpty)
-    await session.close()
-  }
-
-  @Test("a source that gives nothing is waited for, and no longer than that")
-  func timeout() async throws {
-    let session = try Self.session(SourceScript())
-    let request = SnapshotRequest(.newest, as: .rgba, timeout: .milliseconds(20))
-    await #expect(throws: SourceError.self) { try await session.snapshot(request) }
-    await session.close()
-  }
-
-  @Test("a trigger far from the session reaches its handler, its sequence and who waits")
-  func trigger() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    let trigger = SnapshotTrigger()
-    let (handled, continuation) = AsyncStream.makeStream(of: Result<Snapshot, any Error>.self)
-    session.attach(trigger, Self.rgba(.newest(maxAge: .seconds(3600)))) { continuation.yield($0) }
-    let snapshots = trigger.snapshots
-    script.give(8)
-    trigger.capture()
-    var results = handled.makeAsyncIterator()
-    #expect(try await results.next()?.get()["one"]?.picture.bytes[0] == 8)
-    #expect(try await trigger.snapshot().sequence == 0)
-    var count = 0
-    for await _ in snapshots {
-      count += 1
-      if count == 2 { break }
+  @Test("a picture of R'G'B' becomes a JPEG of the same colours")
+  func rgba() throws {
+    let red: [UInt8] = [200, 30, 60, 255]
+    let bytes = (0..<33 * 17).flatMap { _ in red }
+    let picture = Picture(tight: Size(width: 33, height: 17), format: .rgba, bytes: bytes)
+    let jpeg = try SnapshotPicture(name: "a", picture: picture).jpegData(
+      quality: 100, fitting: Size(width: 9, height: 9))
+    let frame = try JPEGDecoder.decode(jpeg.bytes, maximumPixels: 1000)
+    #expect(frame.format.size == Size(width: 9, height: 5))
+    for (x, y) in [(0, 0), (8, 0), (4, 2), (8, 4)] {
+      #expect(isNear(rgb(frame, x, y), [200, 30, 60], within: 2), "\(x) \(y)")
     }
-    await session.close()
   }
 
-  @Test("a trigger of no session says so, and does not keep one alive")
-  func detached() async throws {
-    let trigger = SnapshotTrigger()
-    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
-    let script = SourceScript()
-    var session: PreviewSession? = try Self.session(script)
-    session?.attach(trigger)
-    session = nil
-    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
+  @Test("base64 is what others read and write", arguments: 0...70)
+  func base64(count: Int) throws {
+    let bytes = (0..<count).map { UInt8(($0 * 83 + count) & 255) }
+    let picture = EncodedPicture(bytes: bytes, quality: nil, size: size)
+    #expect(picture.base64 == Data(bytes).base64EncodedString())
   }
 
-  @Test("no more than so many captures are under way, and the handler hears of the others")
-  func tooMany() async throws {
-    let script = SourceScript()
-    let session = try Self.session(script)
-    let trigger = SnapshotTrigger()
-    let (handled, continuation) = AsyncStream.makeStream(of: Bool.self)
-    session.attach(trigger, Self.rgba(.next)) { result in
-      if case .failure(let error) = result { continuation.yield(error is SnapshotError) }
-    }
-    for _ in 0...SnapshotTrigger.mostUnderWay { trigger.capture() }
-    var failures = handled.makeAsyncIterator()
-    #expect(await failures.next() == true)
-    await session.close()
+  @Test("a data URL says what it is")
+  func dataURL() throws {
+    let jpeg = try snapshot.pictures[0].jpegData()
+    #expect(jpeg.dataURL == "data:image/jpeg;base64," + Data(jpeg.bytes).base64EncodedString())
+    let png = try PictureEncoder(.png).encode(
+      Picture(tight: Size(width: 1, height: 1), format: .rgba, bytes: [1, 2, 3, 255]))
+    #expect(png.dataURL.hasPrefix("data:image/png;base64,iVBOR"))
   }
 
-  @Test("wishes that can't be met are told: no preview, an unknown one, none at all, a closed session")
-  func wrong() async throws {
-    let session = try PreviewSession(scripted: SourceScript().source())
-    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
-    _ = try session.addPreview()
-    for names in [["nobody"], []] {
-      await #expect(throws: SnapshotError.self) {
-        try await session.snapshot(Self.rgba(.newest, of: names))
-      }
-    }
-    await session.close()
-    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+  @Test("an event is JSON that says what, where and when, and holds the picture")
+  func event() throws {
+    let metadata: [String: EventValue] = [
+      "label": "a \"person\"", "score": 0.5, "box": [1, -2, 3.25], "seen": true, "by": nil,
+      "of": ["k": "\u{7F}\t"],
+    ]
+    let event = try snapshot.event(view: "whole", type: "alarm", metadata: metadata)
+    let object = try #require(JSONSerialization.jsonObject(with: Data(event.json)) as? [String: Any])
+    #expect(object["type"] as? String == "alarm")
+    #expect(object["camera"] as? String == snapshot.camera)
+    #expect(object["view"] as? String == "whole")
+    #expect(object["sequence"] as? Int == 7)
+    #expect(object["timestamp"] as? String == "2024-02-29T23:59:58.123Z")
+    #expect(object["state"] as? String == "stalled")
+    #expect(object["width"] as? Int == 322 && object["height"] as? Int == 181)
+    #expect(object["bytes"] as? Int == event.picture.bytes.count)
+    #expect(object["label"] as? String == "a \"person\"")
+    #expect(object["score"] as? Double == 0.5)
+    #expect(object["box"] as? [Double] == [1, -2, 3.25])
+    #expect(object["seen"] as? Bool == true)
+    #expect(object["by"] is NSNull)
+    #expect((object["of"] as? [String: String]) == ["k": "\u{7F}\t"])
+    let base64 = try #require(object["snapshot"] as? String)
+    #expect(Data(base64Encoded: base64).map(Array.init) == event.picture.bytes)
+    #expect(event.text == String(decoding: event.json, as: UTF8.self))
+    #expect(Set(SnapshotEvent.keys).isSubset(of: object.keys))
+  }
+
+  @Test("an event's budget is that of the whole object", arguments: [900, 1200, 2000, 5000, 100_000])
+  func eventBudget(budget: Int) throws {
+    let event = try snapshot.event(maxEventBytes: budget)
+    #expect(event.view == "whole")
+    #expect(event.json.count <= budget)
+    if event.picture.size == size, event.picture.quality == 80 { return }
+    // What is left is less than the search is content with.
+    #expect(event.json.count * 10 > budget * 8)
+  }
+
+  @Test("an event that has no room for a picture says so", arguments: [-1, 0, 100, 500])
+  func noRoom(budget: Int) {
+    #expect(throws: EncodingError.self) { try snapshot.event(maxEventBytes: budget) }
+  }
+
+  @Test("an event of no picture, or with a key that is taken, is refused")
+  func refused() {
+    #expect(throws: EncodingError.self) { try snapshot.event(view: "back") }
+    #expect(throws: EncodingError.self) { try snapshot.event(metadata: ["snapshot": "mine"]) }
+  }
+
+  @Test(
+    "times are written in UTC, to the millisecond",
+    arguments: [
+      (0, "1970-01-01T00:00:00.000Z"), (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+      (951_782_400_000, "2000-02-29T00:00:00.000Z"), (4_107_542_400_001, "2100-03-01T00:00:00.001Z"),
+      (-1, "1969-12-31T23:59:59.999Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
+      (-1500, "1969-12-31T23:59:58.500Z"), (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
+    ])
+  func times(milliseconds: Int, text: String) {
+    #expect(WallTime(sinceEpoch: .milliseconds(milliseconds)).description == text)
   }
 }

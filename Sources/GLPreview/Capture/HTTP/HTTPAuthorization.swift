@@ -126,7 +126,9 @@ struct HTTPAuthorization: Sendable {
   /// The field `Authorization` of the next request, a GET of `target`. `clientNonce` is drawn by chance.
   mutating func field(target: String, clientNonce: String) -> String {
     switch way {
-    case .basic: return "Basic " + base64(Array("\(credentials.user):\(credentials.password)".utf8))
+    case .basic:
+      let base64 = Base64.encoded(Array("\(credentials.user):\(credentials.password)".utf8))
+      return "Basic " + String(decoding: base64, as: UTF8.self)
     case .digest(var digest):
       digest.count += 1
       way = .digest(digest)
@@ -163,18 +165,5 @@ struct HTTPAuthorization: Sendable {
   private func hex(_ number: UInt32, _ digits: Int) -> String {
     let text = String(number, radix: 16)
     return String(repeating: "0", count: max(digits - text.count, 0)) + text
-  }
-
-  private func base64(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = Array(bytes[start..<min(start + 3, bytes.count)])
-      let number = (0..<3).reduce(0) { $0 << 8 | ($1 < group.count ? Int(group[$1]) : 0) }
-      for index in 0..<4 {
-        text.append(index <= group.count ? alphabet[number >> (18 - 6 * index) & 63] : "=")
-      }
-    }
-    return text
   }
 }

@@ -1,4 +1,4 @@
-// Bytes as text: for JSON, pages and mail (RFC 4648, 4).
+// Bytes as text: for JSON, pages and passwords over HTTP (RFC 4648, 4).
 
 /// Base64 with padding, in one line.
 enum Base64 {
@@ -39,15 +39,4 @@ enum Base64 {
     return value < 26
       ? value &+ 65 : value < 52 ? value &+ 71 : value < 62 ? value &- 4 : value == 62 ? 43 : 47
   }
-}
-
-extension EncodedPicture {
-  /// The file in base64.
-  public var base64: String { String(decoding: Base64.encoded(bytes), as: UTF8.self) }
-
-  /// A URL that is the file: `data:image/jpeg;base64,...`.
-  public var dataURL: String { "data:\(mediaType);base64,\(base64)" }
-
-  /// `image/jpeg`, or `image/png`.
-  public var mediaType: String { bytes.starts(with: [0xFF, 0xD8]) ? "image/jpeg" : "image/png" }
 }

@@ -1,0 +1,12 @@
+// An encoded picture within a text: JSON, a page.
+
+extension EncodedPicture {
+  /// The file in base64.
+  public var base64: String { String(decoding: Base64.encoded(bytes), as: UTF8.self) }
+
+  /// A URL that is the file: `data:image/jpeg;base64,...`.
+  public var dataURL: String { "data:\(mediaType);base64,\(base64)" }
+
+  /// `image/jpeg`, or `image/png`.
+  public var mediaType: String { bytes.starts(with: [0xFF, 0xD8]) ? "image/jpeg" : "image/png" }
+}

@@ -1,0 +1,190 @@
+// Snapshots of a running session: one frame, whichever was asked for, in all that is wanted.
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+
+@Suite("Snapshots of a session")
+struct SessionSnapshotTests {
+  private static func session(_ script: SourceScript, hasSizes: Bool = false) throws -> PreviewSession {
+    let session = try PreviewSession(scripted: script.source(hasSizes: hasSizes))
+    _ = try session.addPreview(ViewConfiguration(name: "one", width: 4, height: 3))
+    _ = try session.addPreview(ViewConfiguration(name: "two", rotation: .clockwise90, width: 3, height: 4))
+    return session
+  }
+
+  private static func rgba(_ mode: SnapshotMode, of previews: [String]? = nil) -> SnapshotRequest {
+    SnapshotRequest(mode, of: previews, as: .rgba)
+  }
+
+  @Test("all previews of one frame, with its number and time, without anybody reading")
+  func all() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    script.give(50)
+    let snapshot = try await session.snapshot(Self.rgba(.newest))
+    #expect(snapshot.pictures.map(\.name) == ["one", "two"])
+    #expect(snapshot.pictures.map(\.picture.size) == [Size(width: 4, height: 3), Size(width: 3, height: 4)])
+    #expect(snapshot.pictures.allSatisfy { $0.picture.bytes[0] == 50 })
+    #expect(snapshot.camera == "camera")
+    #expect(snapshot.sequence == 0)
+    #expect(snapshot.sourceState == .live)
+    #expect(session.statistics.renders == 1)
+    await session.close()
+  }
+
+  @Test("the newest is what is there already, and what is drawn of it is not drawn again")
+  func newest() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let preview = try #require(session.preview(named: "one"))
+    var frames = preview.jpegs().makeAsyncIterator()
+    script.give(1)
+    let frame = try #require(try await frames.next())
+    let snapshot = try await session.snapshot(
+      SnapshotRequest(.newest(maxAge: .seconds(3600)), of: ["one"]))
+    #expect(snapshot.sequence == frame.sequence)
+    #expect(snapshot.timestamp == frame.timestamp)
+    #expect(snapshot["one"]?.picture == frame.picture)
+    #expect(session.statistics.renders == 1)
+    await session.close()
+  }
+
+  @Test("the next is one that is captured after the call")
+  func next() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let preview = try #require(session.preview(named: "one"))
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    _ = try await frames.next()
+    async let snapshot = session.snapshot(Self.rgba(.next, of: ["one"]))
+    while await session.waitingCount == 0 { await Task.yield() }
+    script.give(2)
+    let taken = try await snapshot
+    #expect(taken["one"]?.picture.bytes[0] == 2)
+    #expect(taken.sequence == 1)
+    await session.close()
+  }
+
+  @Test("too old a frame is not taken")
+  func tooOld() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let preview = try #require(session.preview(named: "one"))
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    _ = try await frames.next()
+    async let snapshot = session.snapshot(Self.rgba(.newest(maxAge: .zero), of: ["one"]))
+    while await session.waitingCount == 0 { await Task.yield() }
+    script.give(2)
+    #expect(try await snapshot.sequence == 1)
+    await session.close()
+  }
+
+  @Test("a still is taken in the largest size, and the previews go on in theirs")
+  func still() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script, hasSizes: true)
+    let preview = try #require(session.preview(named: "one"))
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    _ = try await frames.next()
+    let unsized = try session.addPreview(ViewConfiguration(name: "whole"))
+    let snapshot = try await session.snapshot(Self.rgba(.still, of: ["whole", "one"]))
+    #expect(snapshot["whole"]?.picture.size == Size(width: 16, height: 12))
+    #expect(snapshot["whole"]?.picture.bytes[0] == 200)
+    script.give(3)
+    let after = try #require(try await frames.next())
+    #expect(after.code == 3)
+    #expect(after.sequence > snapshot.sequence)
+    #expect(script.opens.map { $0.minimumSize?.width } == [4, 65535, 4])
+    session.remove(unsized)
+    await session.close()
+    #expect(!script.isOpen)
+  }
+
+  @Test("a source that is off gives its placeholder, or where that is not wanted an error")
+  func off() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    await session.setSource(isOn: false)
+    let snapshot = try await session.snapshot(Self.rgba(.newest))
+    #expect(snapshot.sourceState == .closed)
+    #expect(snapshot.pictures.count == 2)
+    let request = SnapshotRequest(.newest, as: .rgba, fallback: .error)
+    await #expect(throws: SourceError.self) { try await session.snapshot(request) }
+    #expect(script.opens.isEmpty)
+    await session.close()
+  }
+
+  @Test("a source that gives nothing is waited for, and no longer than that")
+  func timeout() async throws {
+    let session = try Self.session(SourceScript())
+    let request = SnapshotRequest(.newest, as: .rgba, timeout: .milliseconds(20))
+    await #expect(throws: SourceError.self) { try await session.snapshot(request) }
+    await session.close()
+  }
+
+  @Test("a trigger far from the session reaches its handler, its sequence and who waits")
+  func trigger() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let trigger = SnapshotTrigger()
+    let (handled, continuation) = AsyncStream.makeStream(of: Result<Snapshot, any Error>.self)
+    session.attach(trigger, Self.rgba(.newest(maxAge: .seconds(3600)))) { continuation.yield($0) }
+    let snapshots = trigger.snapshots
+    script.give(8)
+    trigger.capture()
+    var results = handled.makeAsyncIterator()
+    #expect(try await results.next()?.get()["one"]?.picture.bytes[0] == 8)
+    #expect(try await trigger.snapshot().sequence == 0)
+    var count = 0
+    for await _ in snapshots {
+      count += 1
+      if count == 2 { break }
+    }
+    await session.close()
+  }
+
+  @Test("a trigger of no session says so, and does not keep one alive")
+  func detached() async throws {
+    let trigger = SnapshotTrigger()
+    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
+    let script = SourceScript()
+    var session: PreviewSession? = try Self.session(script)
+    session?.attach(trigger)
+    session = nil
+    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
+  }
+
+  @Test("no more than so many captures are under way, and the handler hears of the others")
+  func tooMany() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let trigger = SnapshotTrigger()
+    let (handled, continuation) = AsyncStream.makeStream(of: Bool.self)
+    session.attach(trigger, Self.rgba(.next)) { result in
+      if case .failure(let error) = result { continuation.yield(error is SnapshotError) }
+    }
+    for _ in 0...SnapshotTrigger.mostUnderWay { trigger.capture() }
+    var failures = handled.makeAsyncIterator()
+    #expect(await failures.next() == true)
+    await session.close()
+  }
+
+  @Test("wishes that can't be met are told: no preview, an unknown one, none at all, a closed session")
+  func wrong() async throws {
+    let session = try PreviewSession(scripted: SourceScript().source())
+    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+    _ = try session.addPreview()
+    for names in [["nobody"], []] {
+      await #expect(throws: SnapshotError.self) {
+        try await session.snapshot(Self.rgba(.newest, of: names))
+      }
+    }
+    await session.close()
+    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+  }
+}
