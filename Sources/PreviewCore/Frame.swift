@@ -163,9 +163,16 @@ public struct Frame: Sendable {
       timestamp: timestamp ?? self.timestamp)
   }
 
-  private init(_ frame: Frame, format: FrameFormat, sequence: Int, timestamp: Duration) {
+  /// The same over other memory, laid out as this one's.
+  func with(storage: FrameBytes) -> Frame {
+    Frame(self, storage: storage, format: format, sequence: sequence, timestamp: timestamp)
+  }
+
+  private init(
+    _ frame: Frame, storage: FrameBytes? = nil, format: FrameFormat, sequence: Int, timestamp: Duration
+  ) {
     self.format = format
-    self.storage = frame.storage
+    self.storage = storage ?? frame.storage
     self.planes = frame.planes
     self.sequence = sequence
     self.timestamp = timestamp

@@ -11,18 +11,23 @@ public protocol LentMemory: AnyObject, Sendable {
   /// Shows `body` all of it.
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
+
+  /// Lets `body` change it: only for who alone holds it.
+  func withMutableSpan<Result, Failure: Error>(
+    _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result
 }
 
-/// Bytes that do not change.
+/// Bytes that do not change while anybody else holds them.
 public struct FrameBytes: Sendable {
   private enum Storage {
     case array([UInt8])
     case lent(any LentMemory)
   }
 
-  private let storage: Storage
-  /// The same in all copies, and in nothing else.
-  let token = Token()
+  private var storage: Storage
+  /// The same in all copies, and in nothing else; another one after each change.
+  private(set) var token = Token()
 
   /// Something that is there once.
   final class Token: Sendable {}
@@ -56,6 +61,29 @@ public struct FrameBytes: Sendable {
     }
   }
 
+  /// Lets `body` change all of them: in place where nobody else holds them, else in a copy of its own.
+  public mutating func withMutableSpan<Result, Failure: Error>(
+    _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    token = Token()
+    let taken = storage
+    // Taken out, so that there is one holder less.
+    storage = .array([])
+    var array: [UInt8]
+    switch consume taken {
+    case .lent(var memory):
+      if isHeldOnce(&memory) {
+        defer { storage = .lent(memory) }
+        return try memory.withMutableSpan(body)
+      }
+      array = memory.array
+    case .array(let bytes): array = bytes
+    }
+    defer { storage = .array(array) }
+    var span = array.mutableSpan
+    return try body(&span)
+  }
+
   /// All of them as an array: a copy where they are lent and not an array there.
   public var array: [UInt8] {
     switch storage {
@@ -64,3 +92,5 @@ public struct FrameBytes: Sendable {
     }
   }
 }
+
+private func isHeldOnce(_ memory: inout some LentMemory) -> Bool { isKnownUniquelyReferenced(&memory) }

@@ -150,7 +150,7 @@ extension ViewConfiguration {
   }
 
   /// `WxH+X+Y` or `X,Y,W,H`.
-  private static func crop(_ value: String) throws(ViewError) -> Rectangle {
+  static func crop(_ value: String) throws(ViewError) -> Rectangle {
     let malformed = ViewError("crop", "'\(value)' is neither WxH+X+Y nor X,Y,W,H")
     var fields: [Int] = []
     let separators = value.contains(",") ? [",", ",", ","] : ["x", "+", "+"]

@@ -151,6 +151,12 @@ struct InputOptions: ParsableArguments {
   var decode = DecodeChoice.exact
 
   @Option(
+    help: ArgumentHelp(
+      "Hide a part of the source, in pixels of the upright source, whatever is rendered: a rectangle, or a polygon 'X,Y X,Y X,Y...', then :fill=#RRGGBB (default: black), :pixelate=N or :blur=N. Repeatable.",
+      valueName: "WxH+X+Y[:EFFECT]"))
+  var mask: [String] = []
+
+  @Option(
     help: ArgumentHelp("Refuse sources and pictures of more pixels, in millions.", valueName: "N"))
   var maxMegapixels = 100.0
 
@@ -165,11 +171,13 @@ struct InputOptions: ParsableArguments {
     guard inputSize == nil || inputFormat != nil || source.hasPrefix("pattern:") else {
       throw UsageError("--input-size is of raw frames and goes with --input-format")
     }
-    return SourceOptions(
+    var options = SourceOptions(
       inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map(size),
       maximumPixels: try maximumPixels(),
       color: ColorOverride(
         matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
+    options.masks = PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) })
+    return options
   }
 
   private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word

@@ -31,13 +31,21 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
       throw badRequest("\(rate) frames a second are not within 0.001...1000")
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
-    if let pattern = dropPrefix("pattern:") { return try TestPatternSource(pattern, options) }
+    try FrameMasker.check(options.masks, of: HTTPAddress.withoutSecrets(description))
+    if let pattern = dropPrefix("pattern:") {
+      return masked(try TestPatternSource(pattern, options), options)
+    }
     if let kind = LiveKind(description) { return LiveSource(try device(kind, options), options) }
     if options.live.delivery == .newest, PipeDevice.isStream(at: description) {
       return LiveSource(PipeDevice(description, options), options)
     }
     let stream = description == "-" ? try ByteStream.standardInput() : try ByteStream(opening: description)
-    return try await SourceOpener(stream, options).open()
+    return masked(try await SourceOpener(stream, options).open(), options)
+  }
+
+  /// Live sources mask for themselves: where they decode.
+  private func masked(_ source: any FrameSource, _ options: SourceOptions) -> any FrameSource {
+    options.masks.isEmpty ? source : MaskedSource(source, options.masks)
   }
 
   private func dropPrefix(_ prefix: String) -> Substring? {

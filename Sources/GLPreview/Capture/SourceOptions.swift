@@ -15,6 +15,8 @@ public struct SourceOptions: Sendable, Hashable {
   public var color: ColorOverride
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
   public var decoding: Decoding
+  /// What is hidden of every frame, before anybody has it.
+  public var masks = PrivacyMasks.none
   /// Live sources: what becomes of pictures that nobody took, and how patient they are.
   public var live = LiveOptions()
   /// Live sources that can choose: what is wanted of them at least.

@@ -79,6 +79,15 @@ final class FrameBuffer: LentMemory {
     try memory.withSpan(body)
   }
 
+  func withMutableSpan<Result, Failure: Error>(
+    _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try unsafe memory.write { bytes throws(Failure) in
+      var span = unsafe MutableSpan<UInt8>(_unsafeBytes: bytes)
+      return try body(&span)
+    }
+  }
+
   /// Lets `body` write; a renderer that lent the memory and is closed waits for it.
   @unsafe func write<Result, Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result

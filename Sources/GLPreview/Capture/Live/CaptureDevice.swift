@@ -88,6 +88,13 @@ struct Capture: Sendable {
   /// Its frame; decodes or copies it. Of a capture with damage `.isTolerated` also where a part is missing.
   func frame(damage: JPEGDecoder.DamagePolicy = .isAnError) throws -> Frame { try makeFrame(damage) }
 
+  /// The same, but for its frame alone: the picture as it came shows what masks hide.
+  func withoutJPEG() -> Capture {
+    Capture(
+      timestamp: timestamp, skipped: skipped, byteCount: byteCount, isBorrowed: isBorrowed,
+      makeFrame: makeFrame)
+  }
+
   /// The same without memory of the device's.
   func detached() throws -> Capture {
     guard isBorrowed else { return self }

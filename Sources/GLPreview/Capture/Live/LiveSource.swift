@@ -80,6 +80,7 @@ private final class LiveCore: Sendable {
   private let device: any CaptureDevice
   private let options: SourceOptions
   private let queue: CaptureQueue
+  private let masker: FrameMasker
   /// Pictures in a row that were damaged, and that could not be made a frame even so.
   private let failures = Mutex((damaged: 0, hopeless: 0))
 
@@ -92,6 +93,7 @@ private final class LiveCore: Sendable {
     self.device = device
     self.options = options
     queue = CaptureQueue(options.live.delivery)
+    masker = FrameMasker(options.masks)
     monitor = WatchedMonitor(
       SourceMonitor(
         options.live, longestPause: device.longestPause,
@@ -113,9 +115,11 @@ private final class LiveCore: Sendable {
       guard element.sequence >= sequence, capture.timestamp >= time else { continue }
       do {
         let frame = try await frame(of: capture)
-        return frame.with(sequence: element.sequence, timestamp: capture.timestamp, color: options.color)
+        return frame.with(sequence: element.sequence, timestamp: capture.timestamp)
       } catch is CancellationError {
         throw CancellationError()
+      } catch let error as ViewError {
+        throw SourceError(.badRequest, path: device.name, reason: error.description)
       } catch {
         let isHopeless = failures.withLock { failures in
           failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
@@ -132,23 +136,27 @@ private final class LiveCore: Sendable {
   /// Its frame; a damaged one only of a camera that has had no others for a while.
   private func frame(of capture: Capture) async throws -> Frame {
     do {
-      let frame = try await Self.decode(capture, .isAnError)
+      let frame = try await decode(capture, .isAnError)
       failures.withLock { $0 = (0, 0) }
       return frame
     } catch {
-      guard !(error is CancellationError) else { throw error }
+      // A mask that can't be drawn is no fault of the picture.
+      guard !(error is CancellationError), !(error is ViewError) else { throw error }
       change { $0.foundDamaged("\(error)") }
       let isTolerated = failures.withLock { failures in
         failures.damaged += 1
         return failures.damaged > Self.damagedUntilTolerated
       }
       guard isTolerated else { throw error }
-      return try await Self.decode(capture, .isTolerated)
+      return try await decode(capture, .isTolerated)
     }
   }
 
-  private static func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
-    try await Task(executorPreference: DecodingQueue.shared) { try capture.frame(damage: damage) }.value
+  /// Masks are in the colours that the user says, and nobody has the frame before them.
+  private func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
+    try await Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
+      try masker.masked(capture.frame(damage: damage).with(color: color))
+    }.value
   }
 
   // MARK: The connection
@@ -220,7 +228,7 @@ private final class LiveCore: Sendable {
         guard let capture = try await connection.next() else { return }
         let mode = await connection.mode
         change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
-        let dropped = try await queue.put(capture)
+        let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
         if dropped > 0 { change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
         change { $0.received(damaged: error.count, error.description) }

@@ -1,0 +1,111 @@
+// Masks burned into a frame's samples: what was there is gone.
+
+extension Frame {
+  /// The same frame with what `plan` hides replaced, in its own memory where nobody else holds that, else in a copy.
+  ///
+  /// `plan` must be for its format.
+  public consuming func masked(by plan: MaskPlan) -> Frame {
+    precondition(plan.format == format, "a plan is for frames of its own format")
+    guard !plan.steps.isEmpty else { return self }
+    // Without the frame nobody else holds its memory.
+    var storage = self.storage
+    let rest = with(storage: FrameBytes([]))
+    _ = consume self
+    storage.withMutableSpan { bytes in
+      for step in plan.steps {
+        let components = plan.format.pixelFormat.components
+        let codes = plan.format.pixelFormat.fillCodes(step.effect, plan.format.color)
+        for (index, component) in components.enumerated() {
+          let samples = ComponentSamples(component, plan.format.pixelFormat, rest.planes)
+          let region = step.region(of: component.subsampling)
+          switch step.effect {
+          case .fill: samples.fill(region, with: codes[index], &bytes)
+          case .cells(let columns, let rows, let drawing):
+            var cells = MaskCells(region, columns: columns, rows: rows)
+            cells.add(samples, bytes.span)
+            switch drawing {
+            case .flat: cells.drawFlat(samples, &bytes)
+            case .smooth: cells.drawSmooth(samples, &bytes)
+            }
+          }
+        }
+      }
+    }
+    return rest.with(storage: storage)
+  }
+
+  /// The same frame with what `masks` hide replaced.
+  ///
+  /// - Parameters:
+  ///   - masks: what is hidden.
+  ///   - reference: the size of the upright source that they were said in, where they don't say it; nil is this frame's.
+  /// - Returns: the frame; itself where nothing is hidden.
+  /// - Throws: `ViewError`, as `MaskPlan` does.
+  public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(ViewError) -> Frame {
+    let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
+    return masked(by: plan)
+  }
+}
+
+extension PixelFormat {
+  fileprivate func fillCodes(_ effect: MaskPlan.PlannedEffect, _ color: ColorDescription) -> [Int] {
+    if case .fill(let fill) = effect { codes(of: fill, color) } else { [] }
+  }
+}
+
+/// Where one component's samples stand in a frame's bytes.
+struct ComponentSamples {
+  private let offset: Int
+  private let bytesPerRow: Int
+  /// Bytes from a sample to the next.
+  let step: Int
+  private let isWide: Bool
+
+  init(_ component: Component, _ format: PixelFormat, _ planes: [FramePlane]) {
+    let texel = format.planes[component.plane].texel
+    bytesPerRow = planes[component.plane].bytesPerRow
+    offset =
+      planes[component.plane].offset + component.texelOffset * texel.byteCount
+      + component.channel * texel.bytesPerChannel
+    step = component.texelStep * texel.byteCount
+    isWide = texel.bytesPerChannel == 2
+  }
+
+  func position(_ row: Int, _ column: Int) -> Int { offset + row * bytesPerRow + column * step }
+
+  /// The code at a position.
+  @inline(__always)
+  func code(at position: Int, _ bytes: Span<UInt8>) -> Int {
+    guard isWide else { return Int(bytes[position]) }
+    let (first, second) = (UInt16(bytes[position]), UInt16(bytes[position + 1]))
+    return Int(UInt16(bigEndian: 1) == 1 ? first << 8 | second : second << 8 | first)
+  }
+
+  @inline(__always)
+  func set(_ code: Int, at position: Int, _ bytes: inout MutableSpan<UInt8>) {
+    guard isWide else {
+      bytes[position] = UInt8(truncatingIfNeeded: code)
+      return
+    }
+    let isBig = UInt16(bigEndian: 1) == 1
+    bytes[position] = UInt8(truncatingIfNeeded: isBig ? code >> 8 : code)
+    bytes[position + 1] = UInt8(truncatingIfNeeded: isBig ? code : code >> 8)
+  }
+
+  func fill(_ region: MaskRegion, with code: Int, _ bytes: inout MutableSpan<UInt8>) {
+    for span in region.spans { fill(span.row, span.start..<span.end, with: code, &bytes) }
+  }
+
+  func fill(_ row: Int, _ columns: Range<Int>, with code: Int, _ bytes: inout MutableSpan<UInt8>) {
+    var position = position(row, columns.lowerBound)
+    if step == 1 {
+      var samples = bytes._mutatingExtracting(position..<position + columns.count)
+      samples.update(repeating: UInt8(truncatingIfNeeded: code))
+      return
+    }
+    for _ in columns {
+      set(code, at: position, &bytes)
+      position &+= step
+    }
+  }
+}

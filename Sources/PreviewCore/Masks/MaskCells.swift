@@ -1,0 +1,128 @@
+// Means over the cells of a mask: all that `pixelate` and `blur` know of what is behind them.
+
+/// A grid over a mask's bounds, and the mean of what the mask hides in each of its cells.
+///
+/// A cell that the mask takes less than half of has the mean of the whole mask: that of a few samples would tell them.
+struct MaskCells {
+  private let region: MaskRegion
+  /// Where cells begin and the last one ends, in samples.
+  private let columns: [Int]
+  private let rows: [Int]
+  /// Row by row.
+  private var means: [Double] = []
+
+  /// So many cells, or as many as there are samples.
+  init(_ region: MaskRegion, columns: Int, rows: Int) {
+    func edges(_ start: Int, _ length: Int, _ count: Int) -> [Int] {
+      let count = max(min(count, length), 1)
+      return (0...count).map { start + $0 * length / count }
+    }
+    self.region = region
+    self.columns = edges(region.bounds.x, region.bounds.width, columns)
+    self.rows = edges(region.bounds.y, region.bounds.height, rows)
+  }
+
+  private var width: Int { columns.count - 1 }
+  private var height: Int { rows.count - 1 }
+
+  /// Takes the means of a component's samples.
+  mutating func add(_ samples: ComponentSamples, _ bytes: Span<UInt8>) {
+    var sums = [Int](repeating: 0, count: width * height)
+    var counts = sums
+    forEachPiece { row, piece, cell in
+      var position = samples.position(row, piece.lowerBound)
+      var sum = 0
+      for _ in piece {
+        sum &+= samples.code(at: position, bytes)
+        position &+= samples.step
+      }
+      sums[cell] += sum
+      counts[cell] += piece.count
+    }
+    let mean = Double(sums.reduce(0, +)) / Double(max(counts.reduce(0, +), 1))
+    means = sums.indices.map { cell in
+      let area =
+        (columns[cell % width + 1] - columns[cell % width]) * (rows[cell / width + 1] - rows[cell / width])
+      return counts[cell] * 2 >= area ? Double(sums[cell]) / Double(counts[cell]) : mean
+    }
+  }
+
+  /// Each cell in its mean, halves up.
+  func drawFlat(_ samples: ComponentSamples, _ bytes: inout MutableSpan<UInt8>) {
+    for span in region.spans {
+      forEachPiece(of: span) { piece, cell in
+        samples.fill(span.row, piece, with: Int(means[cell] + 0.5), &bytes)
+      }
+    }
+  }
+
+  /// Quadratic B-splines through the cells (M. Unser, "Splines: a perfect fit", 1999), those at the edge repeated.
+  func drawSmooth(_ samples: ComponentSamples, _ bytes: inout MutableSpan<UInt8>) {
+    let across = (region.bounds.x..<region.bounds.x + region.bounds.width).map {
+      SplineTaps(at: $0, region.bounds.x, region.bounds.width, width)
+    }
+    var line = [Double](repeating: 0, count: width)
+    for span in region.spans {
+      let down = SplineTaps(at: span.row, region.bounds.y, region.bounds.height, height)
+      for cell in 0..<width {
+        line[cell] =
+          means[down.before * width + cell] * down.weights.x + means[down.at * width + cell] * down.weights.y
+          + means[down.after * width + cell] * down.weights.z
+      }
+      var position = samples.position(span.row, span.start)
+      for column in span.start..<span.end {
+        let taps = across[column - region.bounds.x]
+        let sum =
+          line[taps.before] * taps.weights.x + line[taps.at] * taps.weights.y
+          + line[taps.after] * taps.weights.z
+        samples.set(Int(sum + 0.5), at: position, &bytes)
+        position &+= samples.step
+      }
+    }
+  }
+
+  private func forEachPiece(_ body: (_ row: Int, _ piece: Range<Int>, _ cell: Int) -> Void) {
+    for span in region.spans { forEachPiece(of: span) { body(span.row, $0, $1) } }
+  }
+
+  /// The parts of a span that lie in one cell each.
+  private func forEachPiece(of span: MaskSpan, _ body: (_ piece: Range<Int>, _ cell: Int) -> Void) {
+    let line = Self.cell(of: span.row, rows) * width
+    var cell = Self.cell(of: span.start, columns)
+    var start = span.start
+    while start < span.end {
+      let end = min(columns[cell + 1], span.end)
+      body(start..<end, line + cell)
+      start = end
+      cell += 1
+    }
+  }
+
+  private static func cell(of sample: Int, _ edges: [Int]) -> Int {
+    let (first, count) = (edges[0], edges.count - 1)
+    // Edges are rounded down: the sample may lie in the next one.
+    let cell = (sample - first) * count / (edges[count] - first)
+    return cell + 1 < count && edges[cell + 1] <= sample ? cell + 1 : cell
+  }
+}
+
+/// Which three cells a sample is made of, and what it takes of each.
+private struct SplineTaps {
+  let before: Int
+  let at: Int
+  let after: Int
+  let weights: SIMD3<Double>
+
+  /// Of sample `index` of `length` samples from `start` on, which `count` cells cover.
+  init(at index: Int, _ start: Int, _ length: Int, _ count: Int) {
+    let position = (Double(index - start) + 0.5) * Double(count) / Double(length)
+    at = min(Int(position), count - 1)
+    before = max(at - 1, 0)
+    after = min(at + 1, count - 1)
+    let distance = position - Double(at) - 0.5
+    weights = [
+      (0.5 - distance) * (0.5 - distance) / 2, 0.75 - distance * distance,
+      (0.5 + distance) * (0.5 + distance) / 2,
+    ]
+  }
+}
