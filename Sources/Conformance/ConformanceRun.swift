@@ -33,10 +33,10 @@ public struct ConformanceRun<Candidate: Renderer>: Sendable {
   ///
   /// - Throws: what the renderer throws.
   public func result(of conformanceCase: ConformanceCase) async throws -> ConformanceResult {
-    let frame = try conformanceCase.frame()
-    let plan = try planner.plan(frame.format, [conformanceCase.request])
-    let expected = reference.render(frame, plan)[0]
-    let actual = try await candidate.render(frame, plan)[0]
+    var frames: [Frame] = []
+    for source in conformanceCase.sources { frames.append(try source.frame()) }
+    let expected = try await reference.picture(of: conformanceCase.subject, frames, planner)
+    let actual = try await candidate.picture(of: conformanceCase.subject, frames, planner)
     return ConformanceResult(
       conformanceCase: conformanceCase, difference: PictureDifference(expected: expected, actual: actual),
       expected: expected, actual: actual)

@@ -7,7 +7,7 @@ public enum ConformanceSuite {
   /// All of them, group by group.
   public static var cases: [ConformanceCase] {
     copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
-      + mixed(count: 150)
+      + mixed(count: 150) + scenes
   }
 
   private static let odd = Size(width: 37, height: 23)

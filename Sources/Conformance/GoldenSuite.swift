@@ -5,10 +5,10 @@ public import PreviewCore
 public struct GoldenCase: Sendable, CustomStringConvertible {
   /// Of the file, without its ending.
   public let name: String
-  /// Of the test card.
-  public let format: FrameFormat
+  /// Of the test cards, one for each frame.
+  public let formats: [FrameFormat]
   /// What is rendered.
-  public let request: ViewRequest
+  public let subject: ConformanceSubject
   /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
   public let bound: Int
 
@@ -34,12 +34,14 @@ public enum GoldenSuite {
     as output: PictureFormat = .rgba,
     bound: Int = 1
   ) -> GoldenCase {
-    GoldenCase(name: name, format: format, request: ViewRequest(view, as: output), bound: bound)
+    GoldenCase(name: name, formats: [format], subject: .view(ViewRequest(view, as: output)), bound: bound)
   }
 
   /// All of them.
-  public static let cases: [GoldenCase] = [formats, filters, modes, turns, crops, colors, light, outputs]
-    .flatMap(\.self)
+  public static let cases: [GoldenCase] = [
+    formats, filters, modes, turns, crops, colors, light, outputs, compositions,
+  ]
+  .flatMap(\.self)
 
   private static let formats: [GoldenCase] = PixelFormat.allCases.map {
     golden("format-\($0.rawValue)", ViewConfiguration(background: orange), of: card($0))

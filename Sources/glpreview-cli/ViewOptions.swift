@@ -39,7 +39,10 @@ struct ViewOptions: ParsableArguments {
       valueName: "mode"))
   var mode: String?
 
-  @Option(help: ArgumentHelp("Of bars, and behind transparency (default: #000000).", valueName: "#RRGGBB"))
+  @Option(
+    help: ArgumentHelp(
+      "Of bars, and behind transparency; blur has the picture itself, out of focus, for bars (default: #000000).",
+      valueName: "#RRGGBB|blur"))
   var background: String?
 
   @Option(

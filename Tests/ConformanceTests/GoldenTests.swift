@@ -11,10 +11,9 @@ struct GoldenTests {
   private static let record = ProcessInfo.processInfo.environment["GLPREVIEW_RECORD"]
 
   @Test("the reference renders a golden picture to the last bit", arguments: GoldenSuite.cases)
-  func reference(golden: GoldenCase) throws {
-    let frame = try TestCard.frame(golden.format)
-    let plan = try RenderPlanner().plan(frame.format, [golden.request])
-    let actual = ReferenceRenderer().render(frame, plan)[0].flattened
+  func reference(golden: GoldenCase) async throws {
+    let frames = try golden.formats.map { try TestCard.frame($0) }
+    let actual = try await ReferenceRenderer().picture(of: golden.subject, frames, RenderPlanner()).flattened
     let stored = try GoldenFiles.picture(golden.name)
     if GoldenTests.record == "all" || (GoldenTests.record == "missing" && stored == nil) {
       try GoldenFiles.record(actual, as: golden.name)
@@ -33,8 +32,8 @@ struct GoldenTests {
     for golden in GoldenSuite.cases {
       let expected = try #require(
         try GoldenFiles.picture(golden.name), "no golden picture \(golden.name).png")
-      let frame = try TestCard.frame(golden.format)
-      let actual = try await renderer.render(frame, planner.plan(frame.format, [golden.request]))[0]
+      let frames = try golden.formats.map { try TestCard.frame($0) }
+      let actual = try await renderer.picture(of: golden.subject, frames, planner)
       try expect(golden.name + "-gpu", expected: expected, actual: actual.flattened, bound: golden.bound)
     }
     await renderer.close()

@@ -81,6 +81,7 @@ func wordForms() throws {
   for no in ["false", "0", "no", "off"] { #expect(try set("linear", no).light == .encoded) }
   for color in ["#ff8000", "FF8000", "ff8000", "#FF8000"] {
     #expect(try set("background", color).background == RGBColor(red: 255, green: 128, blue: 0))
+    #expect(try set("background", color).surround == .background)
   }
 }
 
@@ -122,7 +123,7 @@ func listedKeys() {
     ("rotate=-360", "rotate"), ("rotate=９０", "rotate"), ("rotate=99999999999999999999", "rotate"),
     ("mirror=left", "mirror"), ("mirror=Both", "mirror"), ("mode=cover", "mode"), ("mode=", "mode"),
     ("filter=cubic", "filter"), ("linear=maybe", "linear"), ("linear=TRUE", "linear"),
-    ("background=red", "background"), ("background=#12345", "background"),
+    ("background=red", "background"), ("background=Blur", "background"), ("background=#12345", "background"),
     ("background=#1234567", "background"),
     ("background=＃102030", "background"),
     // Keys.

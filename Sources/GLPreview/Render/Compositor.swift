@@ -8,7 +8,9 @@ final class Compositor {
   private let targets: TargetPool
   private let bitmaps = BitmapCache()
 
-  init(_ programs: ProgramCache, _ targets: TargetPool) { (self.programs, self.targets) = (programs, targets) }
+  init(_ programs: ProgramCache, _ targets: TargetPool) {
+    (self.programs, self.targets) = (programs, targets)
+  }
 
   /// Between pictures.
   func trim() { bitmaps.trim() }

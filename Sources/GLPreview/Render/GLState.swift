@@ -158,7 +158,8 @@ struct GLState: ~Copyable {
 
   /// What draws `views` of a frame.
   private borrowing func drawing(
-    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?, _ observer: (any UploadObserver)?
+    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?,
+    _ observer: (any UploadObserver)?
   ) -> FrameDrawing {
     uploader.lender.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload, observer)

@@ -37,7 +37,8 @@ struct LayerPainter {
         try draw(drawing, drawing.opaque, [interior])
       }
     }
-    try draw(drawing, LayerVariant(drawing.content, .mixed, isTransformed: parts.layer.isTransformed), parts.edges)
+    try draw(
+      drawing, LayerVariant(drawing.content, .mixed, isTransformed: parts.layer.isTransformed), parts.edges)
   }
 
   private func draw(_ drawing: LayerDrawing, _ variant: LayerVariant, _ regions: [TexelRegion]) throws {

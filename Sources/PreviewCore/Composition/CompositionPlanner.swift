@@ -90,7 +90,8 @@ private struct LayerPlanner {
   ) throws(ViewError) -> PlannedContent {
     func samples(_ length: Int, _ drawn: Int) -> Int { min((length + blur.cell - 1) / blur.cell, drawn) }
     let size = Size(
-      width: samples(layer.frame.width, site.size.width), height: samples(layer.frame.height, site.size.height))
+      width: samples(layer.frame.width, site.size.width),
+      height: samples(layer.frame.height, site.size.height))
     var filling = view.tile
     (filling.contentMode, filling.filter) = (.fill, .area)
     let format = try format(input)
@@ -114,7 +115,8 @@ private struct LayerPlanner {
     let placed = placed ?? site.whole
     let (shape, radius) = layer.shape.cut(cut ?? placed, scale: site.scale)
     return PlannedLayer(
-      content: content, bounds: bounds(of: site, placed), size: placed.size, placement: site.placement(of: placed),
+      content: content, bounds: bounds(of: site, placed), size: placed.size,
+      placement: site.placement(of: placed),
       cornerRadius: radius,
       shape: Rectangle(
         x: shape.x - placed.x, y: shape.y - placed.y, width: shape.width, height: shape.height),
