@@ -39,7 +39,7 @@ internal import PreviewCore
     let room = PangoFonts.room(text.maximumSize)
     var words = PangoFonts.printable(text.text)
     let size = min(max(text.font.size, Font.sizes.lowerBound), Font.sizes.upperBound)
-    let family = text.font.family.filter { $0 != "\0" }
+    let family = String(text.font.family.prefix(256).filter { $0 != "\0" })
     guard room.width > 0, room.height > 0, !words.isEmpty else {
       return Drawing(bitmap: nil, missingLetters: 0)
     }
@@ -76,11 +76,10 @@ internal import PreviewCore
     var isAfterReturn = false
     for scalar in text.unicodeScalars {
       defer { isAfterReturn = scalar == "\r" }
-      let isLineEnd = scalar == "\n" || scalar == "\r" || scalar == "\u{85}"
       if scalar == "\n", isAfterReturn { continue }
       guard printable.utf8.count + 4 <= 16384 else { break }
       switch scalar {
-      case _ where isLineEnd: printable.unicodeScalars.append("\n")
+      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}": printable.unicodeScalars.append("\n")
       case "\t": printable.unicodeScalars.append(" ")
       case _ where scalar.properties.generalCategory == .control: printable.unicodeScalars.append("\u{fffd}")
       default: printable.unicodeScalars.append(scalar)

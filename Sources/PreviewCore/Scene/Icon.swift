@@ -53,7 +53,8 @@ private struct IconDrawing: Hashable {
 /// The bitmaps that were asked for last, so that they are the same objects.
 private final class IconCache: Sendable {
   static let shared = IconCache()
-  private static let limit = 64
+  /// Of pixels that are kept, but for the last icon's.
+  private static let limit = 4 << 20
 
   private let bitmaps = Mutex<[(drawing: IconDrawing, bitmap: Bitmap)]>([])
 
@@ -67,8 +68,11 @@ private final class IconCache: Sendable {
       guard
         let bitmap = try? Bitmap(size: Size(width: drawing.side, height: drawing.side), bytes: drawing.bytes)
       else { preconditionFailure("a square of bytes is a bitmap") }
-      if bitmaps.count == IconCache.limit { bitmaps.removeFirst() }
       bitmaps.append((drawing, bitmap))
+      var kept = bitmaps.reduce(0) { $0 + $1.bitmap.size.pixelCount }
+      while kept > IconCache.limit, bitmaps.count > 1 {
+        kept -= bitmaps.removeFirst().bitmap.size.pixelCount
+      }
       return bitmap
     }
   }
