@@ -18,14 +18,6 @@ static glp_text_fonts *fail(glp_text_error *error, glp_text_status status, const
   return NULL;
 }
 
-static bool has_fonts(PangoFontMap *map) {
-  PangoFontFamily **families = NULL;
-  int count = 0;
-  glp_pango.pango_font_map_list_families(map, &families, &count);
-  glp_pango.g_free(families);
-  return count > 0;
-}
-
 /// Letters are the same on every machine that has the same fonts: grey edges, and neither outlines nor distances bent
 /// to the pixels, whatever the desktop's settings are.
 static bool set_options(PangoContext *context) {
@@ -38,31 +30,6 @@ static bool set_options(PangoContext *context) {
   glp_pango.cairo_font_options_destroy(options);
   glp_pango.pango_context_set_round_glyph_positions(context, 0);
   return true;
-}
-
-glp_text_fonts *glp_text_open(glp_text_error *error) {
-  *error = (glp_text_error){0};
-  if (!glp_pango_load(error)) return NULL;
-  glp_text_fonts *fonts = calloc(1, sizeof *fonts);
-  if (!fonts) return fail(error, GLP_TEXT_NO_MEMORY, "not enough memory for text");
-  fonts->map = glp_pango.pango_cairo_font_map_new();
-  if (!fonts->map || !has_fonts(fonts->map)) {
-    glp_text_close(fonts);
-    return fail(error, GLP_TEXT_NO_FONTS, "there are no fonts: apt-get install fonts-dejavu-core");
-  }
-  fonts->context = glp_pango.pango_font_map_create_context(fonts->map);
-  if (!fonts->context || !set_options(fonts->context)) {
-    glp_text_close(fonts);
-    return fail(error, GLP_TEXT_NO_MEMORY, "not enough memory for text");
-  }
-  return fonts;
-}
-
-void glp_text_close(glp_text_fonts *fonts) {
-  if (!fonts) return;
-  if (fonts->context) glp_pango.g_object_unref(fonts->context);
-  if (fonts->map) glp_pango.g_object_unref(fonts->map);
-  free(fonts);
 }
 
 /// A layout in which every line ends in an ellipsis where it is too long.
@@ -83,6 +50,42 @@ static PangoLayout *lay_out(glp_text_fonts *fonts, const glp_text *text) {
   glp_pango.pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
   glp_pango.pango_layout_set_text(layout, text->text, (int)text->length);
   return layout;
+}
+
+/// Pango has families whatever there is: only a letter tells whether there are fonts.
+static bool has_letters(glp_text_fonts *fonts) {
+  const glp_text text = {
+      .text = "a", .length = 1, .family = "sans", .size = 16, .weight = 400, .max_width = 100, .max_height = 100};
+  PangoLayout *layout = lay_out(fonts, &text);
+  if (!layout) return false;
+  const bool has_all = glp_pango.pango_layout_get_unknown_glyphs_count(layout) == 0;
+  glp_pango.g_object_unref(layout);
+  return has_all;
+}
+
+glp_text_fonts *glp_text_open(glp_text_error *error) {
+  *error = (glp_text_error){0};
+  if (!glp_pango_load(error)) return NULL;
+  glp_text_fonts *fonts = calloc(1, sizeof *fonts);
+  if (!fonts) return fail(error, GLP_TEXT_NO_MEMORY, "not enough memory for text");
+  fonts->map = glp_pango.pango_cairo_font_map_new();
+  if (fonts->map) fonts->context = glp_pango.pango_font_map_create_context(fonts->map);
+  if (!fonts->context || !set_options(fonts->context)) {
+    glp_text_close(fonts);
+    return fail(error, GLP_TEXT_NO_MEMORY, "not enough memory for text");
+  }
+  if (!has_letters(fonts)) {
+    glp_text_close(fonts);
+    return fail(error, GLP_TEXT_NO_FONTS, "there are no fonts: apt-get install fonts-dejavu-core");
+  }
+  return fonts;
+}
+
+void glp_text_close(glp_text_fonts *fonts) {
+  if (!fonts) return;
+  if (fonts->context) glp_pango.g_object_unref(fonts->context);
+  if (fonts->map) glp_pango.g_object_unref(fonts->map);
+  free(fonts);
 }
 
 /// The lines' room, and what reaches beyond it.

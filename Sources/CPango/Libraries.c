@@ -23,8 +23,7 @@ static void *open_library(const char *name) {
 
 /// Never unloaded: GLib's types are registered for good.
 static void load(void) {
-  void *GOBJECT, *GLIB, *PANGO, *PANGOCAIRO, *CAIRO;
-  if (!(GLIB = open_library("libglib-2.0.so.0"))) return;
+  void *GOBJECT, *PANGO, *PANGOCAIRO, *CAIRO;
   if (!(GOBJECT = open_library("libgobject-2.0.so.0"))) return;
   if (!(CAIRO = open_library("libcairo.so.2"))) return;
   if (!(PANGO = open_library("libpango-1.0.so.0"))) return;

@@ -9,7 +9,6 @@ typedef struct PangoFontMap PangoFontMap;
 typedef struct PangoContext PangoContext;
 typedef struct PangoLayout PangoLayout;
 typedef struct PangoFontDescription PangoFontDescription;
-typedef struct PangoFontFamily PangoFontFamily;
 typedef struct cairo cairo_t;
 typedef struct cairo_surface cairo_surface_t;
 typedef struct cairo_font_options cairo_font_options_t;
@@ -33,9 +32,7 @@ enum { CAIRO_HINT_METRICS_OFF = 1 };
 /// Library, what it gives, name, what it takes.
 #define GLP_PANGO_FUNCTIONS(F) \
   F(GOBJECT, void, g_object_unref, (void *)) \
-  F(GLIB, void, g_free, (void *)) \
   F(PANGO, PangoContext *, pango_font_map_create_context, (PangoFontMap *)) \
-  F(PANGO, void, pango_font_map_list_families, (PangoFontMap *, PangoFontFamily ***, int *)) \
   F(PANGO, void, pango_context_set_round_glyph_positions, (PangoContext *, int)) \
   F(PANGO, PangoFontDescription *, pango_font_description_new, (void)) \
   F(PANGO, void, pango_font_description_free, (PangoFontDescription *)) \
