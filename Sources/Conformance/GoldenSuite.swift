@@ -7,6 +7,8 @@ public struct GoldenCase: Sendable, CustomStringConvertible {
   public let name: String
   /// Of the test cards, one for each frame.
   public let formats: [FrameFormat]
+  /// What is hidden of each.
+  public let masks: PrivacyMasks
   /// What is rendered.
   public let subject: ConformanceSubject
   /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
@@ -14,6 +16,24 @@ public struct GoldenCase: Sendable, CustomStringConvertible {
 
   /// The name.
   public var description: String { name }
+
+  /// The cards without what is hidden.
+  ///
+  /// - Throws: `FrameError`, `ViewError`.
+  public func frames() throws -> [Frame] {
+    try formats.map { try TestCard.frame($0).masked(by: masks) }
+  }
+
+  /// A case of nothing hidden, unless said otherwise.
+  init(
+    name: String, formats: [FrameFormat], masks: PrivacyMasks = .none, subject: ConformanceSubject, bound: Int
+  ) {
+    self.name = name
+    self.formats = formats
+    self.masks = masks
+    self.subject = subject
+    self.bound = bound
+  }
 }
 
 /// The golden pictures.
@@ -31,15 +51,15 @@ public enum GoldenSuite {
 
   private static func golden(
     _ name: String, _ view: ViewConfiguration, of format: FrameFormat = card(),
-    as output: PictureFormat = .rgba,
-    bound: Int = 1
+    as output: PictureFormat = .rgba, hiding masks: PrivacyMasks = .none, bound: Int = 1
   ) -> GoldenCase {
-    GoldenCase(name: name, formats: [format], subject: .view(ViewRequest(view, as: output)), bound: bound)
+    GoldenCase(
+      name: name, formats: [format], masks: masks, subject: .view(ViewRequest(view, as: output)), bound: bound)
   }
 
   /// All of them.
   public static let cases: [GoldenCase] = [
-    formats, filters, modes, turns, crops, colors, light, outputs, compositions,
+    formats, filters, modes, turns, crops, colors, light, outputs, compositions, masks,
   ]
   .flatMap(\.self)
 
@@ -121,5 +141,21 @@ public enum GoldenSuite {
         ViewConfiguration(width: 31, height: 31, contentMode: .fit, background: orange),
         of: card(pixelFormat, color), as: .ycbcr(chroma))
     }
+  }
+
+  private static let masks: [GoldenCase] = [
+    ("fill", MaskShape.rectangle(Rectangle(x: 9, y: 7, width: 21, height: 15)), MaskEffect.fill(orange)),
+    ("pixelate", .rectangle(Rectangle(x: 9, y: 3, width: 32, height: 27)), .pixelate(cell: 8)),
+    ("blur", .rectangle(Rectangle(x: 9, y: 3, width: 32, height: 27)), .blur(radius: 8)),
+    ("polygon", .polygon([[3, 30], [24, 2], [45, 30], [24, 17]]), .fill(orange)),
+    ("polygon-blur", .polygon([[3, 30], [24, 2], [45, 30], [24, 25]]), .blur(radius: 8)),
+  ].flatMap { name, shape, effect -> [GoldenCase] in
+    let masks: PrivacyMasks = [PrivacyMask(shape, effect: effect)]
+    return [
+      golden("mask-\(name)", ViewConfiguration(), of: card(.rgb24), hiding: masks, bound: 0),
+      golden(
+        "mask-\(name)-nv12-turned-x2", ViewConfiguration(rotation: .clockwise90, height: 94),
+        of: card(.nv12), hiding: masks),
+    ]
   }
 }

@@ -12,7 +12,7 @@ struct GoldenTests {
 
   @Test("the reference renders a golden picture to the last bit", arguments: GoldenSuite.cases)
   func reference(golden: GoldenCase) async throws {
-    let frames = try golden.formats.map { try TestCard.frame($0) }
+    let frames = try golden.frames()
     let actual = try await ReferenceRenderer().picture(of: golden.subject, frames, RenderPlanner()).flattened
     let stored = try GoldenFiles.picture(golden.name)
     if GoldenTests.record == "all" || (GoldenTests.record == "missing" && stored == nil) {
@@ -32,8 +32,7 @@ struct GoldenTests {
     for golden in GoldenSuite.cases {
       let expected = try #require(
         try GoldenFiles.picture(golden.name), "no golden picture \(golden.name).png")
-      let frames = try golden.formats.map { try TestCard.frame($0) }
-      let actual = try await renderer.picture(of: golden.subject, frames, planner)
+      let actual = try await renderer.picture(of: golden.subject, golden.frames(), planner)
       try expect(golden.name + "-gpu", expected: expected, actual: actual.flattened, bound: golden.bound)
     }
     await renderer.close()

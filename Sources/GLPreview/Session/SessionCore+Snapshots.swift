@@ -10,6 +10,7 @@ extension SessionCore {
     guard let feed = feed(source) else { throw SnapshotError("there is no source '\(source)'") }
     let event = try await withTimeout(request.timeout, source) { () -> FeedEvent in
       guard let event = try await self.event(of: feed, request) else {
+        guard !self.isClosed else { throw SnapshotError("the session is closed") }
         throw SourceError(.unavailable, path: source, reason: "gives no more frames")
       }
       return event

@@ -1,0 +1,216 @@
+// What a filled mask hides is gone, whatever it was; what it does not touch stays, to the last bit.
+import Synchronization
+import Testing
+
+@testable import PreviewCore
+
+/// A frame whose samples tell of every pixel that they stand for: each is a hash of those pixels' secrets.
+struct TellingFrame {
+  let format: FrameFormat
+  /// By pixel of the upright picture at the reference size.
+  let secret: (_ x: Int, _ y: Int) -> Int
+
+  /// The pixels of the upright reference that a sample of the planes stands for.
+  static func pixels(_ format: FrameFormat, _ component: Component, _ row: Int, _ column: Int) -> [SIMD2<Int>]
+  {
+    func covered(_ index: Int, _ sampling: Int, _ count: Int) -> [Int] {
+      let e = format.eighths
+      return (0..<count).filter {
+        $0 * e < (index + 1) * sampling * 8 && ($0 + 1) * e > index * sampling * 8
+      }
+    }
+    let (size, orientation) = (format.referenceSize, format.orientation)
+    let columns = covered(column, component.subsampling.x, size.width)
+    return covered(row, component.subsampling.y, size.height).flatMap { y in
+      columns.map { x -> SIMD2<Int> in
+        let stored: SIMD2<Int> = [
+          orientation.flipsX ? size.width - 1 - x : x, orientation.flipsY ? size.height - 1 - y : y,
+        ]
+        return orientation.swapsAxes ? [stored.y, stored.x] : stored
+      }
+    }
+  }
+
+  func frame() throws -> Frame {
+    let count = try #require(format.pixelFormat.tightByteCount(of: format.size))
+    var bytes = [UInt8](repeating: 0, count: count)
+    let blank = try Frame(tight: format, bytes: bytes)
+    for component in format.pixelFormat.components {
+      let samples = ComponentSamples(component, format.pixelFormat, blank.planes)
+      let size = component.subsampling.planeSize(of: format.size)
+      var span = bytes.mutableSpan
+      for row in 0..<size.height {
+        for column in 0..<size.width {
+          let hash = Self.pixels(format, component, row, column).reduce(component.channel &* 77) {
+            ($0 &* 31 &+ secret($1.x, $1.y)) & 0xFFFF_FFFF
+          }
+          samples.set(hash % (format.pixelFormat.maximumCode + 1), at: samples.position(row, column), &span)
+        }
+      }
+    }
+    return try Frame(tight: format, bytes: bytes, sequence: 3, timestamp: .seconds(4), iccProfile: [1])
+  }
+}
+
+@Suite("Filled masks")
+struct MaskFillTests {
+  private static let reference = Size(width: 21, height: 17)
+  private static let rectangle = Rectangle(x: 5, y: 3, width: 7, height: 6)
+
+  private func hidden(_ x: Int, _ y: Int) -> Bool {
+    let r = Self.rectangle
+    return x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height
+  }
+
+  private func frame(_ format: FrameFormat, hiding secret: Int) throws -> Frame {
+    try TellingFrame(format: format) { x, y in
+      hidden(x, y) ? secret &* (x &* 5 &+ y &* 3 &+ 1) : x &* 41 &+ y &* 59
+    }.frame()
+  }
+
+  @Test(
+    "whatever was hidden, the same is left, and nothing else is touched", arguments: PixelFormat.allCases,
+    Orientation.allCases)
+  func nothingIsLeft(pixelFormat: PixelFormat, orientation: Orientation) throws {
+    // `reference` is upright.
+    for eighths in [8, 5, 4, 2, 1] {
+      let format = FrameFormat(
+        pixelFormat, orientation.seen(Self.reference),
+        color: ColorDescription(matrix: .bt601, range: .limited, siting: .left), orientation: orientation,
+        eighths: eighths)
+      let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .fill(.black))]
+      let (one, other) = (try frame(format, hiding: 1), try frame(format, hiding: 1009))
+      #expect(one.bytes != other.bytes)
+      let masked = try one.masked(by: masks)
+      #expect(try other.masked(by: masks).bytes == masked.bytes)
+      #expect(masked.sequence == 3 && masked.timestamp == .seconds(4) && masked.iccProfile == [1])
+      #expect(masked.format == format && masked.planes == one.planes)
+      try expectOnlyHidden(one, masked)
+    }
+  }
+
+  private func expectOnlyHidden(_ frame: Frame, _ masked: Frame) throws {
+    let format = frame.format
+    let codes = format.pixelFormat.codes(of: .black, format.color)
+    let (before, after) = (frame.bytes, masked.bytes)
+    for (index, component) in format.pixelFormat.components.enumerated() {
+      let samples = ComponentSamples(component, format.pixelFormat, frame.planes)
+      let size = component.subsampling.planeSize(of: format.size)
+      for row in 0..<size.height {
+        for column in 0..<size.width {
+          let position = samples.position(row, column)
+          let isHidden = TellingFrame.pixels(format, component, row, column).contains { hidden($0.x, $0.y) }
+          let expected = isHidden ? codes[index] : samples.code(at: position, before.span)
+          #expect(samples.code(at: position, after.span) == expected, "\(format) \(index) \(row) \(column)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "a frame of another size is masked in proportion, outwards",
+    arguments: [
+      (Size(width: 42, height: 34), Rectangle(x: 10, y: 6, width: 14, height: 12)),
+      (Size(width: 63, height: 51), Rectangle(x: 15, y: 9, width: 21, height: 18)),
+      // 5 * 10/21 = 2.38 to 12 * 10/21 = 5.7; 3 * 8/17 = 1.41 to 9 * 8/17 = 4.2.
+      (Size(width: 10, height: 8), Rectangle(x: 2, y: 1, width: 4, height: 4)),
+    ])
+  func rescaled(size: Size, expected: Rectangle) throws {
+    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle))]
+    let frame = try Frame(
+      tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: 9, count: size.pixelCount))
+    let masked = try frame.masked(by: masks, reference: Self.reference)
+    for (index, byte) in masked.bytes.enumerated() {
+      let (x, y) = (index % size.width, index / size.width)
+      let isInside =
+        (expected.x..<expected.x + expected.width).contains(x)
+        && (expected.y..<expected.y + expected.height).contains(y)
+      #expect(byte == (isInside ? 0 : 9), "\(x), \(y)")
+    }
+  }
+
+  @Test(
+    "a colour is that colour in every format, as near as its codes allow", arguments: PixelFormat.allCases)
+  func colour(pixelFormat: PixelFormat) throws {
+    let orange = RGBColor(red: 250, green: 130, blue: 20)
+    for (matrix, range) in [
+      (ColorMatrix.bt601, QuantizationRange.full), (.bt709, .limited), (.bt2020, .full),
+    ] {
+      let color = ColorDescription(matrix: matrix, range: range, siting: .left)
+      let codes = pixelFormat.codes(of: orange, color)
+      switch pixelFormat.model {
+      case .rgb: #expect(codes.prefix(3) == [250, 130, 20] || codes.prefix(3) == [64250, 33410, 5140])
+      case .luma, .ycbcr:
+        let chroma = codes.count > 1 ? codes[1...].map { Double($0) } : [128, 128]
+        let rgb = ColorConversion(rgbFrom: color)([Double(codes[0]), chroma[0], chroma[1]])
+        let luma = ColorConversion(rgbFrom: color)([Double(codes[0]), 128, 128])
+        let expected =
+          matrix.redWeight * 250 + (1 - matrix.redWeight - matrix.blueWeight) * 130 + matrix.blueWeight * 20
+        #expect(abs(luma.x - expected) < 1)
+        if codes.count > 1 {
+          #expect(abs(rgb.x - 250) < 2 && abs(rgb.y - 130) < 2 && abs(rgb.z - 20) < 2, "\(rgb)")
+        }
+      }
+    }
+  }
+
+  @Test("nothing is copied without masks, and a frame that somebody else holds is left as it is")
+  func copies() throws {
+    let format = FrameFormat(.grey, Size(width: 4, height: 4), color: .jfif)
+    let frame = try Frame(tight: format, bytes: [UInt8](repeating: 9, count: 16))
+    func address(_ frame: Frame) -> UnsafePointer<UInt8>? {
+      unsafe frame.storage.withSpan { span in unsafe span.withUnsafeBufferPointer { $0.baseAddress } }
+    }
+    let same = try frame.masked(by: .none)
+    #expect(unsafe address(same) == address(frame))
+    let masked = try frame.masked(by: [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 2, height: 1)))])
+    #expect(frame.bytes == [UInt8](repeating: 9, count: 16))
+    #expect(masked.bytes == [0, 0] + [UInt8](repeating: 9, count: 14))
+  }
+
+  @Test("lent memory is changed in place where one holds it, and copied where two do")
+  func lent() throws {
+    let format = FrameFormat(.grey, Size(width: 2, height: 1), color: .jfif)
+    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1)))]
+    weak var memory: TestMemory?
+    func lend() throws -> Frame {
+      let lent = TestMemory([7, 8])
+      memory = lent
+      return try Frame(tight: format, storage: FrameBytes(lent))
+    }
+    let alone = try lend().masked(by: masks)
+    #expect(alone.bytes == [0, 8])
+    #expect(alone.storage.memory === memory)
+    let shared = try lend()
+    let masked = try shared.masked(by: masks)
+    #expect(shared.bytes == [7, 8] && masked.bytes == [0, 8])
+    #expect(masked.storage.memory == nil)
+  }
+}
+
+/// Memory that is lent; not used by two at a time here.
+private final class TestMemory: LentMemory {
+  private let bytes: Mutex<[UInt8]>
+
+  init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+
+  var byteCount: Int { array.count }
+
+  var array: [UInt8] { bytes.withLock { $0 } }
+
+  func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
+    try body(array.span)
+  }
+
+  func withMutableSpan<Result, Failure: Error>(
+    _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var copy = array
+    var span = copy.mutableSpan
+    let result = try body(&span)
+    bytes.withLock { $0 = copy }
+    return result
+  }
+}
