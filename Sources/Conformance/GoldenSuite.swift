@@ -54,7 +54,8 @@ public enum GoldenSuite {
     as output: PictureFormat = .rgba, hiding masks: PrivacyMasks = .none, bound: Int = 1
   ) -> GoldenCase {
     GoldenCase(
-      name: name, formats: [format], masks: masks, subject: .view(ViewRequest(view, as: output)), bound: bound)
+      name: name, formats: [format], masks: masks, subject: .view(ViewRequest(view, as: output)), bound: bound
+    )
   }
 
   /// All of them.

@@ -25,6 +25,18 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     self.reason = reason
   }
 
+  /// What drivers flag for every call once the GPU was reset (GL_KHR_robustness).
+  static let contextLost = GLError("drawing", .flag(GLenum(GL_CONTEXT_LOST)))
+
+  /// Whether nothing will ever be drawn in this context again: it was lost, or the GPU hangs.
+  var isContextLost: Bool {
+    switch reason {
+    case .flag(let code): code == GLenum(GL_CONTEXT_LOST)
+    case .timeout: true
+    case .framebuffer, .size, .bounds: false
+    }
+  }
+
   var description: String {
     switch reason {
     case .flag(let code): "\(activity): \(Self.name(of: code))"

@@ -11,6 +11,8 @@ public actor GLRenderer: Renderer {
   private let thread: GPUThread
   /// Nil before the first line on the GPU thread and after `close()`.
   private var state: GLState?
+  /// As if the driver had said so.
+  private var isLost = false
   /// How many more frames may be sent to the GPU, and who waits for that.
   private var freeSlots: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -64,6 +66,9 @@ public actor GLRenderer: Renderer {
   public func lendMemory(to pool: FramePool) {
     if tuning.boxes == .words { state?.uploader.lender.serve(pool) }
   }
+
+  /// Lets all that is drawn from now on fail as a driver does whose GPU was reset: for tests.
+  func loseContext() { isLost = true }
 
   /// Gives the context and all that was made in it back; when it returns, nothing is left on the GPU.
   public func close() { state = nil }
@@ -148,8 +153,14 @@ public actor GLRenderer: Renderer {
   /// - Throws: a `RenderError` that names the device; where there is no result, that the renderer is closed.
   private func onDevice<Result>(_ work: () throws -> Result?) throws(RenderError) -> Result {
     let result: Result?
-    do { result = try work() } catch let error as RenderError { throw error } catch {
-      throw RenderError("\(device.name): \(error)")
+    do {
+      if isLost { throw GLError.contextLost }
+      result = try work()
+    } catch let error as RenderError {
+      throw error
+    } catch {
+      let isLost = (error as? GLError)?.isContextLost ?? false
+      throw RenderError("\(device.name): \(error)", isContextLost: isLost)
     }
     guard let result else { throw RenderError("the renderer is closed") }
     return result

@@ -113,6 +113,9 @@ final class ViewPlans: Sendable {
 
   private static let capacity = 16
 
+  /// The size of the first frame; nil before that.
+  var knownReference: Size? { state.withLock { $0.reference } }
+
   /// The size in whose pixels crops are said.
   func reference(for format: FrameFormat) -> Size {
     state.withLock { state in

@@ -47,11 +47,13 @@ public struct SessionSource: Sendable {
     self.origin = origin
   }
 
-  /// Opens it; what does not come by itself comes in its own time.
-  func open(_ demand: CaptureDemand, memory: FramePool) async throws -> any FrameSource {
+  /// Opens it; `reference` is the size of its first frame ever, where there was one. What does not come by itself comes in its own time.
+  func open(_ demand: CaptureDemand, reference: Size?, memory: FramePool) async throws -> any FrameSource {
     var options = options
     options.demand = demand
     options.memory = memory
+    // Masks stay where they were said to be, however large the pictures come.
+    options.masks.referenceSize = options.masks.referenceSize ?? reference
     let source = try await origin.open(options)
     return origin.isLive || source is LiveSource ? source : PacedSource(source, repeats: repeats)
   }

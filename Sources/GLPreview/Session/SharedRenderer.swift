@@ -39,16 +39,23 @@ actor SharedRenderers {
     entries[choice]?.closing = nil
   }
 
-  /// Counts a user less; the last one's renderer is closed, after a while or, where `isAtOnce`, before this returns.
-  func leave(_ choice: GPUChoice, atOnce isAtOnce: Bool = false) async {
+  /// Counts a user less; the last one's renderer is closed after a while.
+  func leave(_ choice: GPUChoice) {
     guard var entry = entries[choice] else { return }
     entry.users -= 1
     entries[choice] = entry
     guard entry.users == 0 else { return }
-    guard !isAtOnce else { return await close(choice) }
     entries[choice]?.closing = Task { [keepsFor] in
       try? await Task.sleep(for: keepsFor)
       if !Task.isCancelled { await self.close(choice) }
+    }
+  }
+
+  /// Closes what nobody uses, now.
+  func closeUnused() async {
+    for choice in entries.keys {
+      entries[choice]?.closing?.cancel()
+      await close(choice)
     }
   }
 

@@ -34,6 +34,7 @@ extension SourceFeed {
       return nil
     }
     counters.count(\.frames)
+    drawing.sawFrame(of: frame.format)
     defer { nextSequence += 1 }
     // Numbers go on where a connection counts from 0 again; gaps are the source's own.
     nextSequence = max(nextSequence, frame.sequence)
@@ -58,7 +59,7 @@ extension SourceFeed {
   private func openSource() async throws -> any FrameSource {
     if let opened { return opened.source }
     let demand = demand
-    let source = try await source.open(demand, memory: drawing.memory)
+    let source = try await source.open(demand, reference: drawing.reference, memory: drawing.memory)
     guard !isClosed, isOn else {
       await source.close()
       throw CancellationError()
@@ -178,6 +179,8 @@ extension SourceFeed {
     guard !isTakingStill else {
       throw SourceError(.unavailable, path: source.name, reason: "a still is being taken already")
     }
+    // Masks and crops are said in pixels of the size that the camera has usually.
+    if drawing.reference == nil { _ = try await frame(capturedAt: .zero) }
     isTakingStill = true
     defer {
       isTakingStill = false
@@ -185,7 +188,8 @@ extension SourceFeed {
     }
     await closeSource()
     await pumpStopped()
-    let camera = try await source.open(CaptureDemand(minimumSize: .largest), memory: FramePool())
+    let camera = try await source.open(
+      CaptureDemand(minimumSize: .largest), reference: drawing.reference, memory: FramePool())
     counters.count(\.opens)
     do {
       let still = try await withTimeout(limit, source.name) {

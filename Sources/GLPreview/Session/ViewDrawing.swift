@@ -11,6 +11,12 @@ struct ViewDrawing: Sendable {
   /// What the source's frames are made in.
   var memory: FramePool { plans.memory }
 
+  /// The upright size of the source's first frame; nil before that.
+  var reference: Size? { plans.knownReference }
+
+  /// Fixes the reference size.
+  func sawFrame(of format: FrameFormat) { _ = plans.reference(for: format) }
+
   typealias Results = [PictureWish: Result<RenderedPreview?, any Error>]
 
   /// A picture for each wish, of `frame`, or of what stands in for the source.

@@ -1,0 +1,104 @@
+// Scenes of a running session: all their sources in one picture, whatever each of them does.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Scenes of a session")
+struct SceneFeedTests {
+  private static let size = Size(width: 64, height: 36)
+
+  private static func scene(_ names: String...) -> Scene {
+    Scene(size: size, layout: .grid, tiles: names.map { Tile($0) })
+  }
+
+  @Test("a scene shows the newest frame of each source")
+  func grid() async throws {
+    let (left, right) = (SourceScript(), SourceScript())
+    let session = try PreviewSession(scripted: left.source(named: "left"), right.source(named: "right"))
+    let preview = try session.addScene(
+      Scene(
+        size: Self.size, layout: .free,
+        tiles: [
+          Tile("left", rectangle: Rectangle(x: 0, y: 0, width: 32, height: 36)),
+          Tile("right", rectangle: Rectangle(x: 32, y: 0, width: 32, height: 36)),
+        ]))
+    var frames = preview.pictures.makeAsyncIterator()
+    left.give(50)
+    right.give(200)
+    var codes: [UInt8] = []
+    while codes != [50, 200] {
+      let frame = try #require(try await frames.next())
+      #expect(frame.picture.size == Self.size)
+      codes = [frame.picture.bytes[4 * 5], frame.picture.bytes[4 * 60]]
+    }
+    left.give(90)
+    while codes != [90, 200] {
+      let frame = try #require(try await frames.next())
+      codes = [frame.picture.bytes[4 * 5], frame.picture.bytes[4 * 60]]
+    }
+    await session.close()
+    #expect(!left.isOpen && !right.isOpen)
+  }
+
+  @Test("a scene that nobody reads opens nothing, and lets its sources go when its reader has gone")
+  func unread() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(named: "one"))
+    let preview = try session.addScene(Self.scene("one"))
+    #expect(script.opens.isEmpty)
+    script.give(3)
+    _ = try await preview.pictures.first
+    while script.isOpen { await Task.yield() }
+    await session.close()
+  }
+
+  @Test("a source that is off does not hold up the others, and a snapshot of the scene needs no reader")
+  func off() async throws {
+    let (on, off) = (SourceScript(), SourceScript())
+    let session = try PreviewSession(scripted: on.source(named: "on"), off.source(named: "off"))
+    _ = try session.addScene(Self.scene("on", "off"), name: "call")
+    await session.setSource("off", isOn: false)
+    on.give(120)
+    let snapshot = try await session.snapshot(SnapshotRequest(.newest, of: ["call"], as: .rgba))
+    let picture = try #require(snapshot["call"]?.picture)
+    #expect(picture.bytes[4 * (18 * 64 + 10)] == 120)
+    #expect(off.opens.isEmpty)
+    await session.close()
+  }
+
+  @Test("a source that can't be opened is shown as lost, and the scene goes on")
+  func refused() async throws {
+    let (fine, broken) = (SourceScript(), SourceScript())
+    broken.refuse(SourceError(.notFound, path: "broken", reason: "is not there"))
+    let session = try PreviewSession(scripted: fine.source(named: "fine"), broken.source(named: "broken"))
+    let preview = try session.addScene(Self.scene("fine", "broken"))
+    fine.give(120)
+    var frames = preview.pictures.makeAsyncIterator()
+    var code: UInt8 = 0
+    while code != 120 {
+      let frame = try #require(try await frames.next())
+      code = frame.picture.bytes[4 * (18 * 64 + 10)]
+    }
+    await session.close()
+  }
+
+  @Test("a delayed instance shows what was the newest then")
+  func history() throws {
+    let history = FrameHistory()
+    history.keep(for: .seconds(2))
+    for second in 0...5 {
+      let frame = try #require(SourceScript.frame(UInt8(second), Size(width: 2, height: 2), second))
+      history.add(frame.with(timestamp: .seconds(second)))
+    }
+    #expect(history.frame(at: .seconds(5))?.bytes[0] == 5)
+    #expect(history.frame(at: .milliseconds(3500))?.bytes[0] == 3)
+    #expect(history.frame(at: .seconds(3))?.bytes[0] == 3)
+    // What is older is not kept: the oldest stands in for it.
+    #expect(history.frame(at: .seconds(1))?.bytes[0] == 3)
+    history.keep(for: .zero)
+    let frame = try #require(SourceScript.frame(9, Size(width: 2, height: 2), 9))
+    history.add(frame)
+    #expect(history.frame(at: .seconds(9)) == nil)
+  }
+}

@@ -1,0 +1,85 @@
+// One renderer for all sessions: opened when it is needed, replaced when its context is lost, closed behind the last user.
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+
+@Suite("Shared renderers")
+struct SharedRendererTests {
+  /// Opens renderers, and keeps them to be looked at.
+  private final class Opener: Sendable {
+    let opened = Mutex<[GLRenderer]>([])
+
+    func renderers() -> SharedRenderers {
+      SharedRenderers(keepsFor: .seconds(3600)) { choice in
+        let renderer = try await GLRenderer.open(choice)
+        self.opened.withLock { $0.append(renderer) }
+        return renderer
+      }
+    }
+  }
+
+  private static func session(_ script: SourceScript, _ renderers: SharedRenderers) throws -> (
+    SessionCore, Preview
+  ) {
+    let core = try SessionCore([script.source()], SessionOptions(linger: .zero), renderers: renderers)
+    let view = ViewConfiguration(width: 4, height: 3)
+    return (core, try core.add("main", PreviewConfiguration(.view(view, of: "camera"))))
+  }
+
+  @Test("several sessions draw with one renderer, and it is opened by the first picture")
+  func shared() async throws {
+    let opener = Opener()
+    let renderers = opener.renderers()
+    var cores: [SessionCore] = []
+    for code: UInt8 in 1...3 {
+      let script = SourceScript()
+      let (core, preview) = try Self.session(script, renderers)
+      cores.append(core)
+      script.give(code)
+      #expect(try await preview.pictures.first?.code == code)
+    }
+    #expect(opener.opened.withLock { $0.count } == 1)
+    for core in cores { await core.close() }
+    await renderers.closeUnused()
+  }
+
+  @Test("a lost context is made anew, and the preview goes on without a gap")
+  func lost() async throws {
+    let opener = Opener()
+    let renderers = opener.renderers()
+    let script = SourceScript()
+    let (core, preview) = try Self.session(script, renderers)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.code == 1)
+    await opener.opened.withLock { $0[0] }.loseContext()
+    for code: UInt8 in 2...4 {
+      script.give(code)
+      #expect(try await frames.next()?.code == code)
+    }
+    #expect(opener.opened.withLock { $0.count } == 2)
+    await core.close()
+    await renderers.closeUnused()
+  }
+
+  @Test("a renderer that nobody uses is closed, and the next session opens another one")
+  func closed() async throws {
+    let opener = Opener()
+    let renderers = opener.renderers()
+    for code: UInt8 in 1...2 {
+      let script = SourceScript()
+      let (core, preview) = try Self.session(script, renderers)
+      script.give(code)
+      #expect(try await preview.pictures.first?.code == code)
+      await core.close()
+      await renderers.closeUnused()
+      let renderer = try #require(opener.opened.withLock { $0.last })
+      let frame = try #require(SourceScript.frame(0, Size(width: 8, height: 6), 0))
+      let plan = try RenderPlanner().plan(frame.format, [])
+      await #expect(throws: RenderError.self) { try await renderer.render(frame, plan) }
+    }
+    #expect(opener.opened.withLock { $0.count } == 2)
+  }
+}
