@@ -73,10 +73,13 @@ extension ConformanceSuite {
     let borders = [
       nil, Border(width: 0.4, color: blue), Border(width: 3, color: orange), Border(width: 90, color: blue),
     ]
-    return shapes.flatMap { shape in
-      borders.flatMap { border in
-        contents(frame.size).map {
-          scene("scene shapes", [Layer($0, in: frame, shape: shape, border: border)])
+    let contents = contents(frame.size)
+    return shapes.enumerated().flatMap { row, shape in
+      borders.enumerated().flatMap { column, border in
+        // Each content in turn, three to a shape and border.
+        (0..<3).map {
+          let content = contents[(row * 5 + column * 3 + $0) % contents.count]
+          return scene("scene shapes", [Layer(content, in: frame, shape: shape, border: border)])
         }
       }
     }
@@ -90,10 +93,10 @@ extension ConformanceSuite {
     ]
     return [1, 0.5, 0.03].flatMap { opacity in
       adjustments.flatMap { adjustment in
-        contents(frame.size).map {
+        contents(frame.size).enumerated().filter { opacity == 0.5 || $0.offset % 4 == 0 }.map {
           scene(
             "scene surfaces",
-            [Layer($0, in: frame, shape: .rounded(5), opacity: opacity, adjustment: adjustment)])
+            [Layer($0.element, in: frame, shape: .rounded(5), opacity: opacity, adjustment: adjustment)])
         }
       }
     }
@@ -110,16 +113,15 @@ extension ConformanceSuite {
       AffineTransform(a: 1, b: 0.3, c: -0.2, d: 0.9, tx: 4.3, ty: -7.8),
     ]
     return transforms.flatMap { transform in
-      contents(frame.size).flatMap { content in
-        [LayerShape.rectangle, .rounded(7)].map { shape in
-          scene(
-            "scene transforms",
-            [
-              Layer(
-                content, in: frame, shape: shape,
-                border: shape == .rectangle ? nil : Border(width: 2, color: orange), transform: transform)
-            ])
-        }
+      contents(frame.size).enumerated().map { index, content in
+        let isCut = index % 3 == 0
+        return scene(
+          "scene transforms",
+          [
+            Layer(
+              content, in: frame, shape: .rounded(isCut ? 7 : 0),
+              border: isCut ? Border(width: 2, color: orange) : nil, transform: transform)
+          ])
       }
     }
   }

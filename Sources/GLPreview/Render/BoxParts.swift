@@ -12,7 +12,7 @@ extension Rectangle {
   }
 
   /// What is left of it without `inner`: above, below, left and right.
-  private func strips(around inner: Rectangle) -> [Rectangle] {
+  func strips(around inner: Rectangle) -> [Rectangle] {
     guard inner.width > 0, inner.height > 0 else { return [self] }
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
     return [

@@ -29,8 +29,7 @@ final class Compositor {
     canvas.target.fill(with: .black)
     // Layers that don't touch are drawn together: what lies below them is copied at once, before any of them is drawn.
     var group: [LayerParts] = []
-    for layer in composition.layers {
-      let parts = LayerParts(layer, on: composition.size)
+    for parts in LayerParts.parts(of: composition) {
       if group.contains(where: parts.overlaps) {
         try painter.draw(group)
         group = []
@@ -63,7 +62,7 @@ final class Compositor {
   ) throws -> PooledTarget {
     let plane = step.planeSize(of: size)
     let target = try targets.take(
-      TargetDescription(.rgba8, width: (plane.width + 3) / 4, height: plane.height, outputs: rows.count))
+      TargetDescription(.rgba32ui, width: (plane.width + 15) / 16, height: plane.height, outputs: rows.count))
     let program = try programs.program(LayerVariant.planes(x: step.x, y: step.y, writesTwo: rows.count > 1))
     program.shader.use()
     var units = UnitCounter()

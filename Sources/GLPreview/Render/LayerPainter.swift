@@ -30,12 +30,10 @@ struct LayerPainter {
 
   private func draw(_ drawing: LayerDrawing) throws {
     let parts = drawing.parts
-    if let interior = parts.interior {
-      if let word = parts.layer.plainWord {
-        canvas.target.fill(with: SIMD4(repeating: word), interior)
-      } else {
-        try draw(drawing, drawing.opaque, [interior])
-      }
+    if let word = parts.layer.plainWord {
+      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), region) }
+    } else {
+      try draw(drawing, drawing.opaque, parts.interior)
     }
     try draw(
       drawing, LayerVariant(drawing.content, .mixed, isTransformed: parts.layer.isTransformed), parts.edges)
