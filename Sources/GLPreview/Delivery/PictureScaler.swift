@@ -11,7 +11,9 @@ struct PictureScaler {
   /// The picture at `size`, which is no larger than its own.
   func scaled(to size: Size) -> Picture {
     guard size != picture.size, case .ycbcr(let chroma) = picture.format else { return picture }
-    var bytes: [UInt8] = []
+    var bytes = [UInt8](
+      repeating: 0, count: picture.format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount })
+    var offset = 0
     for (index, target) in picture.format.planeSizes(of: size).enumerated() {
       let sampling = index == 0 ? Subsampling.none : chroma.subsampling
       let columns = ScaledAxis(
@@ -19,25 +21,28 @@ struct PictureScaler {
       let rows = ScaledAxis(
         picture.size.height, to: size.height, samples: picture.planes[index].size.height, of: sampling.y)
       assert(columns.areas.count == target.width && rows.areas.count == target.height)
-      append(picture.planes[index], columns, rows, to: &bytes)
+      write(picture.planes[index], columns, rows, to: &bytes, at: offset)
+      offset += target.pixelCount
     }
     return Picture(tight: size, format: picture.format, bytes: bytes)
   }
 
-  private func append(
-    _ plane: PicturePlane, _ columns: ScaledAxis, _ rows: ScaledAxis, to bytes: inout [UInt8]
+  private func write(
+    _ plane: PicturePlane, _ columns: ScaledAxis, _ rows: ScaledAxis, to bytes: inout [UInt8], at offset: Int
   ) {
     let width = plane.size.width
     let source = picture.bytes.span
     var sums = [UInt32](repeating: 0, count: width)
-    for area in rows.areas {
+    var output = bytes.mutableSpan
+    for (index, area) in rows.areas.enumerated() {
       var row = sums.mutableSpan
       for x in 0..<width { row[x] = 0 }
-      for index in area.first...area.last {
-        let start = plane.offset + index * plane.bytesPerRow
-        row.add(source.extracting(start..<start + width), times: UInt32(area.weight(of: index)))
+      for line in area.first...area.last {
+        let start = plane.offset + line * plane.bytesPerRow
+        row.add(source.extracting(start..<start + width), times: UInt32(area.weight(of: line)))
       }
-      columns.appendMeans(of: sums.span, times: area.total, to: &bytes)
+      columns.writeMeans(
+        of: sums.span, times: area.total, to: &output, at: offset + index * columns.areas.count)
     }
   }
 }
@@ -88,18 +93,27 @@ private struct ScaledAxis {
   }
 
   /// `sums` are `rowTotal` times the samples.
-  func appendMeans(of sums: Span<UInt32>, times rowTotal: Int, to bytes: inout [UInt8]) {
-    for area in areas {
-      var sum = UInt64(sums[area.first]) &* UInt64(area.firstWeight)
+  func writeMeans(
+    of sums: Span<UInt32>, times rowTotal: Int, to output: inout MutableSpan<UInt8>, at offset: Int
+  ) {
+    let areas = areas.span
+    for index in areas.indices {
+      let area = areas[index]
+      var sum = UInt64(sums[area.first]) &* UInt64(truncatingIfNeeded: area.firstWeight)
       if area.last > area.first {
         var inner: UInt64 = 0
-        for index in area.first + 1..<area.last { inner &+= UInt64(sums[index]) }
-        sum &+= inner &* UInt64(area.innerWeight)
-        sum &+= UInt64(sums[area.last]) &* UInt64(area.lastWeight)
+        var column = area.first &+ 1
+        while column < area.last {
+          inner &+= UInt64(sums[column])
+          column &+= 1
+        }
+        sum &+= inner &* UInt64(truncatingIfNeeded: area.innerWeight)
+        sum &+= UInt64(sums[area.last]) &* UInt64(truncatingIfNeeded: area.lastWeight)
       }
       // The quotient is below 256, and no nearer to a whole number from below than 2^-34: doubles tell them apart.
-      let total = Double(rowTotal) * Double(area.total)
-      bytes.append(UInt8((2 * Double(sum) + total) / (2 * total)))
+      let total = Double(rowTotal &* area.total)
+      let mean = (2 * Double(Int64(truncatingIfNeeded: sum)) + total) / (2 * total)
+      output[offset &+ index] = UInt8(truncatingIfNeeded: Int(mean))
     }
   }
 }

@@ -50,8 +50,6 @@ actor SceneFeed: PictureProducer {
     self.feeds = feeds
   }
 
-  func adopt(_ preview: Preview) { self.preview = preview }
-
   // MARK: Readers
 
   nonisolated func readerCame(_ preview: Preview) { readers.withLock { $0 += 1 } }
@@ -72,6 +70,7 @@ actor SceneFeed: PictureProducer {
       try await withCheckedThrowingContinuation { continuation in
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         guard !isClosed, !preview.current.isRemoved else { return continuation.resume(returning: nil) }
+        self.preview = preview
         wants[id] = Want(format: format, key: key, continuation: continuation)
         follow(preview)
         wake()

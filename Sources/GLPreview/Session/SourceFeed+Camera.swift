@@ -172,7 +172,10 @@ extension SourceFeed {
   /// One frame in the camera's largest size; the previews pause meanwhile, and then go on. Of a source that has no choice,
   /// the next frame.
   ///
-  /// - Parameter settling: frames that are passed over first, for the camera to find its exposure.
+  /// - Parameters:
+  ///   - settling: frames that are passed over first, for the camera to find its exposure.
+  ///   - limit: how long it may take.
+  /// - Returns: the frame, or what stands in for it; nil where there is none any more.
   /// - Throws: `SourceError` where the camera gives none, or is busy with another still.
   func still(settling: Int, within limit: Duration) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
