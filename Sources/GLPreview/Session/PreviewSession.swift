@@ -137,13 +137,14 @@ public struct SessionOptions: Sendable {
   public var linger: Duration
   /// The most pixels that a picture may have. 100 megapixels unless told.
   public var maximumPixels: Int
-  /// What draws labels; nil draws none.
+  /// What draws labels, Pango unless told; nil draws none. Where Pango can't be loaded there are none either, and
+  /// `PangoTextRenderer.shared.failure` says why.
   public var text: (any TextRenderer)?
 
   /// The usual way, unless said otherwise.
   public init(
     gpu: GPUChoice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000,
-    text: (any TextRenderer)? = nil
+    text: (any TextRenderer)? = PangoTextRenderer.shared
   ) {
     self.gpu = gpu
     self.linger = linger
