@@ -57,8 +57,7 @@ let (snapshots, taken) = AsyncStream.makeStream(of: Result<Snapshot, any Error>.
 session.attach(trigger, SnapshotRequest(.newest, of: ["call"])) { taken.yield($0) }
 
 trigger.capture()
-var results = snapshots.makeAsyncIterator()
-guard let snapshot = try await results.next()?.get() else { throw CancellationError() }
+guard let snapshot = try await snapshots.first(where: { _ in true })?.get() else { throw CancellationError() }
 
 let event = try snapshot.event(
   type: "call.snapshot", maxEventBytes: 5_000, fitting: Size(width: 640, height: 360),

@@ -8,18 +8,10 @@ try FileManager.default.createDirectory(atPath: folder, withIntermediateDirector
 
 let session = try PreviewSession(SessionSource("pattern:counter,size=640x360,fps=30"))
 
-/// By `degrees`, clockwise.
-func turn(_ degrees: Double) -> AffineTransform {
-  // The cosine and sine of ten degrees, by the first terms of their series: enough for a picture.
-  let angle = degrees * Double.pi / 180
-  let cosine = 1 - angle * angle / 2 + angle * angle * angle * angle / 24
-  let sine = angle - angle * angle * angle / 6
-  return AffineTransform(a: cosine, b: sine, c: -sine, d: cosine, tx: 0, ty: 0)
-}
-
 let spiral = Replicator(
   instanceCount: 12,
-  transform: .scale(x: 0.88, y: 0.88).followed(by: turn(10)).followed(by: .translation(x: 26, y: 10)),
+  transform: .scale(x: 0.88, y: 0.88).followed(by: .rotation(degrees: 10)).followed(
+    by: .translation(x: 26, y: 10)),
   colorOffset: [6, -4, -10], opacityOffset: -0.04, delay: .milliseconds(100))
 let size = Size(width: 960, height: 540)
 let scene = Scene(

@@ -1,4 +1,5 @@
 // Where a layer's points go: turned, scaled, moved.
+internal import Glibc
 
 /// x' = a x + c y + tx, y' = b x + d y + ty; x to the right, y down, in pixels.
 public struct AffineTransform: Sendable, Hashable {
@@ -31,6 +32,12 @@ public struct AffineTransform: Sendable, Hashable {
   /// Larger, or below 1 smaller.
   public static func scale(x: Double, y: Double) -> AffineTransform {
     AffineTransform(a: x, b: 0, c: 0, d: y, tx: 0, ty: 0)
+  }
+
+  /// Turned clockwise.
+  public static func rotation(degrees: Double) -> AffineTransform {
+    let angle = degrees * .pi / 180
+    return AffineTransform(a: cos(angle), b: sin(angle), c: -sin(angle), d: cos(angle), tx: 0, ty: 0)
   }
 
   /// What `self` does, and then `next`.
