@@ -37,6 +37,8 @@ void main() {
   float share = 1.0 / float(STEP_X * STEP_Y);
   vec4 first = vec4(firstOutput.rgb * share, firstOutput.a);
   vec4 second = vec4(secondOutput.rgb * share, secondOutput.a);
+  uvec4 words;
+  uvec4 secondWords;
   for (int index = 0; index < 4; ++index) {
     // Sums of red and blue in the halves of a word: at most four codes each.
     uvec4 ends = uvec4(0u);
@@ -59,9 +61,13 @@ void main() {
     vec4 red = vec4(ends & 0xffffu);
     vec4 green = vec4(middle);
     vec4 blue = vec4(ends >> 16u);
-    plane[index] = word(converted(first, red, green, blue));
+    words[index] = word(converted(first, red, green, blue));
 #ifdef WRITES_TWO_PLANES
-    secondPlane[index] = word(converted(second, red, green, blue));
+    secondWords[index] = word(converted(second, red, green, blue));
 #endif
   }
+  plane = words;
+#ifdef WRITES_TWO_PLANES
+  secondPlane = secondWords;
+#endif
 }
