@@ -40,9 +40,10 @@ let session = try PreviewSession(sources)
 await session.setSource("Dana", isOn: false)
 
 let tiles = participants.map { name, _ in
-  var tile = Tile(name, surround: .blurred(), isSpeaking: name == "Chidi", label: Label(name: name, size: 18))
+  var tile = Tile(name, isSpeaking: name == "Chidi", label: Label(name: name, size: 18))
   // Portraits are shown whole, over their own blurred copies.
   tile.view.contentMode = .fit
+  tile.view.surround = .blur
   return tile
 }
 var scene = Scene(

@@ -35,7 +35,7 @@ extension ConformanceSuite {
     [
       .color(orange), .gradient(LinearGradient(from: blue, to: orange)),
       .gradient(LinearGradient(from: green, to: blue, angle: 33)), .view(input: 0, ViewConfiguration()),
-      .view(input: 1, ViewConfiguration(rotation: .clockwise90, contentMode: .fit)),
+      .view(input: 1, ViewConfiguration(rotation: .clockwise90, contentMode: .fit, surround: .clear)),
       .view(input: 2, ViewConfiguration(background: green, filter: .lanczos)),
       .view(input: 3, ViewConfiguration(mirroring: .horizontal, contentMode: .inside)),
       .blurred(input: 0, ViewConfiguration(), Blur(cell: 2)),

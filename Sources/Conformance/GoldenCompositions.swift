@@ -29,7 +29,7 @@ extension GoldenSuite {
     _ input: Int, _ x: Int, _ y: Int, _ width: Int, _ height: Int, mode: ContentMode = .fill
   ) -> Layer {
     Layer(
-      .view(input: input, ViewConfiguration(contentMode: mode)),
+      .view(input: input, ViewConfiguration(contentMode: mode, surround: .clear)),
       in: Rectangle(x: x, y: y, width: width, height: height))
   }
 

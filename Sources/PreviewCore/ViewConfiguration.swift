@@ -12,6 +12,8 @@ public enum FilteringLight: Sendable, Hashable {
 public enum Surround: Sendable, Hashable {
   /// The view's background.
   case background
+  /// Nothing, in a composition: what lies below is seen. A picture of its own has its background there.
+  case clear
   /// The picture itself, which fills the target, out of focus.
   case blur
 }

@@ -42,9 +42,9 @@ struct CompositionPlanTests {
         """)
   }
 
-  @Test("what a fitted picture leaves free is not the layer's")
+  @Test("with nothing around it a fitted picture is the layer")
   func fit() throws {
-    let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit))
+    let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit, surround: .clear))
     let layer = try #require(
       try layers(Layer(content, in: Rectangle(x: 10, y: 10, width: 32, height: 32), shape: .circle)).first)
     // 32 columns of 16:9 are 18 rows, 7 rows below the frame's top.
@@ -70,6 +70,18 @@ struct CompositionPlanTests {
     }
     // Cells of 32 / 16.
     #expect(samples.size == Size(width: 16, height: 16))
+  }
+
+  @Test("its background around it is cut and bordered with it")
+  func background() throws {
+    let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .inside, background: .white))
+    let border = Border(width: 2, color: .black)
+    let both = try layers(
+      Layer(content, in: Rectangle(x: 10, y: 10, width: 32, height: 32), shape: .rounded(4), border: border))
+    try #require(both.count == 2)
+    #expect(both[0].content == .color(.white))
+    #expect(both.map(\.border) == [border, border])
+    #expect(both[1].shape == Rectangle(x: 0, y: -7, width: 32, height: 32))
   }
 
   @Test("a blurred view has a sample for each cell that is begun")

@@ -70,7 +70,6 @@ func dimmedFrame() throws {
   #expect(scene.inputs == [.source("door")])
   #expect(
     scene.composition.layers == [
-      Layer(.color(.white), in: all, adjustment: .dimmed(to: 0.4)),
       Layer(.view(input: 0, view), in: all, adjustment: .dimmed(to: 0.4)),
       // 23 letters of 6 x 12 come to 138 pixels.
       Layer(.bitmap(caption), in: Rectangle(x: 91, y: 84, width: 138, height: 12)),

@@ -43,26 +43,13 @@ func surrounds() throws {
   var view = ViewConfiguration(
     name: "x", mirroring: .horizontal, width: 5, height: 5, contentMode: .fit, background: .white)
   let all = Rectangle(all: wide)
-  func layers(_ surround: TileSurround) throws -> [Layer] {
-    try composed(Scene(size: wide, tiles: [Tile("a", view: view, surround: surround)])).composition.layers
-  }
-  // Neither its name nor its size is looked at.
-  func seen() -> ViewConfiguration {
-    ViewConfiguration(mirroring: .horizontal, contentMode: view.contentMode, background: .white)
-  }
-  for mode in [ContentMode.fit, .inside] {
-    view.contentMode = mode
-    let shown = Layer(.view(input: 0, seen()), in: all)
-    #expect(try layers(.color) == [Layer(.color(.white), in: all), shown])
-    #expect(
-      try layers(.blurred(Blur(cell: 30))) == [
-        Layer(.blurred(input: 0, seen(), Blur(cell: 30)), in: all), shown,
-      ])
-    #expect(try layers(.clear) == [shown])
-  }
-  for mode in [ContentMode.fill, .stretch] {
-    view.contentMode = mode
-    #expect(try layers(.blurred()) == [Layer(.view(input: 0, seen()), in: all)])
+  for surround in [Surround.background, .blur, .clear] {
+    view.surround = surround
+    // Neither its name nor its size is looked at.
+    let seen = ViewConfiguration(
+      mirroring: .horizontal, contentMode: .fit, background: .white, surround: surround)
+    let layers = try composed(Scene(size: wide, tiles: [Tile("a", view: view)])).composition.layers
+    #expect(layers == [Layer(.view(input: 0, seen), in: all)])
   }
 }
 
@@ -72,14 +59,14 @@ func dress() throws {
   var tile = Tile("a", view: ViewConfiguration(contentMode: .fit), border: border, opacity: 0.5)
   var scene = Scene(size: wide, tiles: [tile], cornerRadius: 7)
   var layers = try composed(scene).composition.layers
-  #expect(layers.map(\.shape) == [.rounded(7), .rounded(7)])
-  #expect(layers.map(\.border) == [nil, border])
-  #expect(layers.map(\.opacity) == [0.5, 0.5])
+  #expect(layers.map(\.shape) == [.rounded(7)])
+  #expect(layers.map(\.border) == [border])
+  #expect(layers.map(\.opacity) == [0.5])
   (tile.isSpeaking, tile.cornerRadius) = (true, 0)
   scene.tiles = [tile]
   layers = try composed(scene).composition.layers
-  #expect(layers.map(\.shape) == [.rectangle, .rectangle])
-  #expect(layers.map(\.border) == [nil, .speaking])
+  #expect(layers.map(\.shape) == [.rectangle])
+  #expect(layers.map(\.border) == [.speaking])
   tile.opacity = 0
   scene.tiles = [tile]
   #expect(try composed(scene) == ComposedScene(composition: Composition(size: wide), inputs: []))

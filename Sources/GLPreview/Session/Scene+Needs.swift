@@ -1,5 +1,4 @@
 // What a scene needs of its sources.
-internal import Glibc
 internal import PreviewCore
 
 extension Scene {
@@ -40,14 +39,4 @@ extension Scene {
 
 extension Label {
   fileprivate var showsTime: Bool { if case .time = content { true } else { false } }
-}
-
-/// The machine's time zone.
-enum LocalTime {
-  /// Local time less UTC now, in seconds.
-  static var offset: Int {
-    var now = time(nil)
-    var local = unsafe tm()
-    return unsafe localtime_r(&now, &local) == nil ? 0 : local.tm_gmtoff
-  }
 }

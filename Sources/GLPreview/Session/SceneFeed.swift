@@ -247,8 +247,7 @@ actor SceneFeed: PictureProducer {
     let now = CaptureClock.now
     let composed = try drawing.compose(
       scene, appearances,
-      at: WallClockTime(
-        secondsSince1970: CaptureClock.timeSince1970(now) / .seconds(1), secondsFromUTC: LocalTime.offset))
+      at: .now())
     return try await drawing.draw(composed, as: format, named: name) { reference in
       switch reference {
       case .image(let image): image.frame

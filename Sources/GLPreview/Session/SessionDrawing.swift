@@ -83,12 +83,12 @@ final class SessionDrawing: Sendable {
 
   /// The layers of what stands in for a view's source.
   func compose(
-    _ view: ViewConfiguration, in size: Size, of source: String, _ appearance: SourceAppearance
-  ) throws -> ComposedScene {
-    let tile = Tile(source, view: view)
-    return try compose(
-      Scene(size: size, tiles: [tile], background: .color(view.background)), [source: appearance],
-      at: WallClockTime(secondsSince1970: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)))
+    _ fallback: Fallback, _ state: FallbackState, of source: String, hasFrame: Bool,
+    _ view: ViewConfiguration,
+    in size: Size
+  ) -> ComposedScene {
+    fallback.composed(
+      size: size, state: state, of: source, hasFrame: hasFrame, view: view, at: .now(), text: text)
   }
 
   func end() async { await lease.giveBack() }

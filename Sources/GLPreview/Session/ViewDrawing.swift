@@ -109,11 +109,11 @@ struct ViewDrawing: Sendable {
     _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ fallback: FallbackState,
     of source: SessionSource
   ) async throws -> Picture {
-    let appearance = SourceAppearance(hasFrame: frame != nil, fallback: fallback, pictures: source.fallback)
     let seen = frame.map { ($0.format, plans.reference(for: $0.format)) }
     let view = seen.map { view.rescaled(from: $0.1, to: $0.0.uprightSize) } ?? view
     let size = view.size(of: frame?.format.uprightSize ?? ViewDrawing.usualSize)
-    let scene = try drawing.compose(view, in: size, of: source.name, appearance)
+    let scene = drawing.compose(
+      source.fallback, fallback, of: source.name, hasFrame: frame != nil, view, in: size)
     return try await drawing.draw(scene, as: format, named: view.name) { reference in
       switch reference {
       case .source: frame

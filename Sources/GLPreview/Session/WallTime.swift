@@ -20,39 +20,15 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     let total = Int(seconds) * 1000 + Self.floorDivided(Int(attoseconds), by: 1_000_000_000_000_000)
     let second = Self.floorDivided(total, by: 1000)
     let milliseconds = total - second * 1000
-    let day = Self.floorDivided(second, by: 86400)
-    let (year, month, dayOfMonth) = Self.date(ofDay: day)
-    let time = second - day * 86400
-    return "\(Self.digits(year, 4))-\(Self.digits(month, 2))-\(Self.digits(dayOfMonth, 2))T"
-      + "\(Self.digits(time / 3600, 2)):\(Self.digits(time / 60 % 60, 2)):\(Self.digits(time % 60, 2))."
-      + "\(Self.digits(milliseconds, 3))Z"
+    let moment = WallClockTime(secondsSince1970: Double(second))
+    let fraction = String(1000 + milliseconds).dropFirst()
+    return "\(TimeFormat.iso8601.text(of: moment)).\(fraction)Z"
   }
 
   /// Earlier first.
   public static func < (one: WallTime, other: WallTime) -> Bool { one.sinceEpoch < other.sinceEpoch }
 
-  /// The Gregorian date of a day counted from 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms",
-  /// civil_from_days): years begin in March there, so that a leap day is a year's last.
-  private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
-    let shifted = day + 719_468
-    let era = floorDivided(shifted, by: 146_097)
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let isNextYear = month >= 10
-    return (
-      yearOfEra + era * 400 + (isNextYear ? 1 : 0), isNextYear ? month - 9 : month + 3,
-      dayOfYear - (153 * month + 2) / 5 + 1
-    )
-  }
-
   private static func floorDivided(_ number: Int, by divisor: Int) -> Int {
     number >= 0 ? number / divisor : -((divisor - 1 - number) / divisor)
-  }
-
-  private static func digits(_ number: Int, _ count: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(count - text.utf8.count, 0)) + text
   }
 }

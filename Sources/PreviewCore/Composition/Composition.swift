@@ -57,8 +57,8 @@ public enum LayerContent: Sendable, Hashable {
   case color(RGBColor)
   /// Two colours and all between them.
   case gradient(LinearGradient)
-  /// A view of frame `input`, with the layer's size in place of the view's own; what `fit` and `inside` leave free
-  /// shows what lies below.
+  /// A view of frame `input`, with the layer's size in place of the view's own. What `fit` and `inside` leave free is the
+  /// view's `surround`, cut and bordered with it; where that is `.clear`, the layer is what they place alone.
   case view(input: Int, ViewConfiguration)
   /// The same view, which then fills the layer, out of focus.
   case blurred(input: Int, ViewConfiguration, Blur)

@@ -42,7 +42,7 @@ private struct LayerPlanner {
     (self.planner, self.formats, self.target) = (planner, formats, target)
   }
 
-  /// What a layer comes to: nothing where it can't be seen, two layers where a view has its own blurred copy around it.
+  /// What a layer comes to: nothing where it can't be seen, two layers where something lies around a view.
   func planned(_ layer: Layer) throws(ViewError) -> [PlannedLayer] {
     try layer.check()
     guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
@@ -75,10 +75,12 @@ private struct LayerPlanner {
       input: input, try planner.planned(view.tile, of: format, placement.withoutBars, as: .rgba))
     guard inner != site.size else { return [planned(layer, content, site)] }
     let placed = Rectangle(x: corner.x, y: corner.y, width: inner.width, height: inner.height)
-    guard view.contentMode == .fit, view.surround == .blur else {
-      return [planned(layer, content, site, placed: placed)].filter { !$0.bounds.isEmpty }
+    let around: PlannedContent
+    switch view.surround {
+    case .clear: return [planned(layer, content, site, placed: placed)].filter { !$0.bounds.isEmpty }
+    case .background: around = .color(view.background)
+    case .blur: around = try blurred(view, of: input, .surround(of: layer.frame.size), layer, site)
     }
-    let around = try blurred(view, of: input, .surround(of: layer.frame.size), layer, site)
     let (behind, before) = (
       planned(layer, around, site), planned(layer, content, site, placed: placed, cut: site.whole)
     )

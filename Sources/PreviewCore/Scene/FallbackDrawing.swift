@@ -7,7 +7,6 @@ struct FallbackDrawing {
   /// The source's last frame, and how it was seen.
   let lastFrame: FrameReference
   let view: ViewConfiguration
-  let surround: TileSurround
   let area: LayerArea
   let time: WallClockTime
   let text: (any TextRenderer)?
@@ -22,7 +21,7 @@ struct FallbackDrawing {
       stack.fill(area, with: .gradient(gradient))
       draw([icon.map { $0.bitmap(side: max(1, shorterSide / 3)) }, caption], into: &stack)
     case .lastFrameDimmed:
-      stack.show(view, of: lastFrame, surround: surround, in: area, adjustment: .dimmed(to: 0.4))
+      stack.show(view, of: lastFrame, in: area, adjustment: .dimmed(to: 0.4))
       draw([caption], into: &stack)
     case .noSignal: drawNoSignal(into: &stack)
     }
@@ -118,18 +117,17 @@ extension Fallback {
   ///   - source: by which its last frame is referred to.
   ///   - hasFrame: whether there is a last frame.
   ///   - view: how it was seen.
-  ///   - surround: what a fitted view leaves free.
   ///   - time: what time it is.
   ///   - text: who draws words; nil leaves them out.
   /// - Returns: layers, and the frames that they want.
   public func composed(
     size: Size, state: FallbackState, of source: String, hasFrame: Bool, view: ViewConfiguration,
-    surround: TileSurround = .color, at time: WallClockTime, text: (any TextRenderer)?
+    at time: WallClockTime, text: (any TextRenderer)?
   ) -> ComposedScene {
     var stack = LayerStack()
     FallbackDrawing(
       picture: picture(for: state.reason, hasFrame: hasFrame), state: state, lastFrame: .source(source),
-      view: view, surround: surround,
+      view: view,
       area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil),
       time: time, text: text
     ).draw(into: &stack)

@@ -32,22 +32,15 @@ struct LayerStack {
     layers.append(Layer(.bitmap(bitmap), in: place, opacity: opacity))
   }
 
-  /// A view of a frame, over what it leaves free.
+  /// A view of a frame.
   mutating func show(
-    _ view: ViewConfiguration, of reference: FrameReference, surround: TileSurround, in area: LayerArea,
+    _ view: ViewConfiguration, of reference: FrameReference, in area: LayerArea,
     adjustment: ColorAdjustment = .none
   ) {
     let input = input(reference)
     // Names and sizes say nothing here; without them, equal views are equal.
     var view = view
     (view.name, view.width, view.height) = ("main", nil, nil)
-    let below = LayerArea(frame: area.frame, shape: area.shape, border: nil)
-    switch (view.contentMode, surround) {
-    case (.fill, _), (.stretch, _), (_, .clear): break
-    case (_, .color): fill(below, with: .color(view.background), adjustment: adjustment)
-    case (_, .blurred(let blur)):
-      fill(below, with: .blurred(input: input, view, blur), adjustment: adjustment)
-    }
     fill(area, with: .view(input: input, view), adjustment: adjustment)
   }
 

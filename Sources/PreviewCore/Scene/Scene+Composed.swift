@@ -90,12 +90,12 @@ private struct TileDrawing {
 
   private func drawPicture(of reference: FrameReference, into stack: inout LayerStack) {
     guard let state else {
-      return stack.show(tile.view, of: reference, surround: tile.surround, in: area)
+      return stack.show(tile.view, of: reference, in: area)
     }
     let fallback = tile.fallback ?? appearance.pictures
     FallbackDrawing(
       picture: fallback.picture(for: state.reason, hasFrame: appearance.hasFrame), state: state,
-      lastFrame: reference, view: tile.view, surround: tile.surround, area: area, time: time, text: text
+      lastFrame: reference, view: tile.view, area: area, time: time, text: text
     ).draw(into: &stack)
   }
 

@@ -6,8 +6,6 @@ public struct Tile: Sendable, Hashable {
   public var source: String
   /// What of it is seen. Its name and size are not looked at: the layout says how large a tile is.
   public var view: ViewConfiguration
-  /// What a fitted view leaves free.
-  public var surround: TileSurround
   /// Where, in pixels of the scene, and only in the layout `free`; may reach beyond the picture.
   public var rectangle: Rectangle?
   /// Tiles of a higher one lie above those of a lower one.
@@ -29,14 +27,13 @@ public struct Tile: Sendable, Hashable {
 
   /// All of `source`, filling its tile, unless said otherwise.
   public init(
-    _ source: String, view: ViewConfiguration = ViewConfiguration(), surround: TileSurround = .color,
-    rectangle: Rectangle? = nil, zIndex: Int = 0, cornerRadius: Double? = nil, border: Border? = nil,
+    _ source: String, view: ViewConfiguration = ViewConfiguration(), rectangle: Rectangle? = nil,
+    zIndex: Int = 0, cornerRadius: Double? = nil, border: Border? = nil,
     isSpeaking: Bool = false, opacity: Double = 1, label: Label? = nil, replicator: Replicator? = nil,
     fallback: Fallback? = nil
   ) {
     self.source = source
     self.view = view
-    self.surround = surround
     self.rectangle = rectangle
     self.zIndex = zIndex
     self.cornerRadius = cornerRadius
@@ -47,14 +44,4 @@ public struct Tile: Sendable, Hashable {
     self.replicator = replicator
     self.fallback = fallback
   }
-}
-
-/// What a view of the modes `fit` and `inside` leaves free of its tile.
-public enum TileSurround: Sendable, Hashable {
-  /// The view's background colour.
-  case color
-  /// The same view, filling the tile, out of focus.
-  case blurred(Blur = Blur())
-  /// Nothing: what lies below is seen.
-  case clear
 }

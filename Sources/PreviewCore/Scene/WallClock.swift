@@ -39,6 +39,8 @@ public struct TimeFormat: Sendable, Hashable {
   public static let standard = TimeFormat(checked: "%F %T", zone: .local)
   /// `2026-11-21`, local.
   static let day = TimeFormat(checked: "%F", zone: .local)
+  /// `2026-11-21T17:05:09`, UTC, as ISO 8601 has it.
+  public static let iso8601 = TimeFormat(checked: "%FT%T", zone: .utc)
   /// `17:05:09`, local.
   static let clock = TimeFormat(checked: "%T", zone: .local)
 
