@@ -88,6 +88,10 @@ let package = Package(
     .executableTarget(
       name: "Still", dependencies: ["GLPreview"], path: "Examples/Still", swiftSettings: house),
 
+    .executableTarget(
+      name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
+      swiftSettings: house),
+
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
     .testTarget(
       name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house
