@@ -42,11 +42,12 @@ public struct BoxRecipe: Sendable, Hashable {
   init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size, output: PassOutput) {
     var signals: [PackedSignal] = []
     for input in inputs {
-      guard let signal = PackedSignal(input, format) else { return nil }
-      signals.append(signal)
+      let packed = PackedSignal.signals(of: input, format)
+      guard !packed.isEmpty else { return nil }
+      signals += packed
     }
     guard let first = inputs.first,
-      signals.allSatisfy({ $0.isNarrow || (inputs.count == 1 && output != .rgba && $0.isRefinable) })
+      signals.allSatisfy({ $0.isNarrow || (signals.count == 1 && output != .rgba && $0.isRefinable) })
     else { return nil }
     self.signals = signals
     self.size = first.swapsAxes ? size.transposed : size
@@ -101,13 +102,23 @@ extension PackedSignal {
       && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
   }
 
-  fileprivate init?(_ input: SignalInput, _ format: PixelFormat) {
-    let components: [Component]
+  /// What a shader reads of an input; nothing where it can't.
+  ///
+  /// Three numbers of a pixel are three numbers, whatever they are called: opaque R, G and B go the way of Y', Cb and Cr,
+  /// and the pass's conversion makes of them what it makes of those.
+  fileprivate static func signals(of input: SignalInput, _ format: PixelFormat) -> [PackedSignal] {
+    let parts: [(Signal, [Component])]
     switch (input.signal, format.model) {
-    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
-    case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
-    default: return nil
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): parts = [(.luma, [luma])]
+    case (.chroma, .ycbcr(_, let cb, let cr)): parts = [(.chroma, [cb, cr])]
+    case (.rgb, .rgb(let red, let green, let blue, nil)): parts = [(.luma, [red]), (.chroma, [green, blue])]
+    default: return []
     }
+    let signals = parts.compactMap { PackedSignal($0, $1, input, format) }
+    return signals.count == parts.count ? signals : []
+  }
+
+  private init?(_ signal: Signal, _ components: [Component], _ input: SignalInput, _ format: PixelFormat) {
     guard input.horizontal.isPackable, input.vertical.isPackable else { return nil }
     if input.swapsAxes {
       guard input.horizontal.isForwardInReverse, input.vertical.isForwardInReverse else { return nil }
@@ -117,7 +128,7 @@ extension PackedSignal {
       columns = input.horizontal
       rows = input.vertical
     }
-    signal = input.signal
+    self.signal = signal
     let steps = components.map { $0.texelStep * format.planes[$0.plane].texel.byteCount }
     guard let step = steps.first, steps.allSatisfy({ $0 == step }), [1, 2, 4].contains(step) else {
       return nil

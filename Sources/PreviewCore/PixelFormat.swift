@@ -37,6 +37,10 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
   case rgba
   /// B, G, R, A (not premultiplied).
   case bgra
+  /// R, G, B, and a byte that means nothing.
+  case rgbx
+  /// B, G, R, and a byte that means nothing.
+  case bgrx
   /// R, G, B, A (not premultiplied) of 16 bits each, in the machine's byte order.
   case rgba64
 }
@@ -161,7 +165,7 @@ extension PixelFormat {
     case .yuv411p: [plane(.one8), plane(.one8, x: 4), plane(.one8, x: 4)]
     case .grey: [plane(.one8)]
     case .rgb24, .bgr24: [plane(.three8)]
-    case .rgba, .bgra: [plane(.four8)]
+    case .rgba, .bgra, .rgbx, .bgrx: [plane(.four8)]
     case .rgba64: [plane(.four16)]
     }
   }
@@ -206,8 +210,8 @@ extension PixelFormat {
     case .yuv440p: planar(Subsampling(x: 1, y: 2))
     case .yuv411p: planar(Subsampling(x: 4, y: 1))
     case .grey: .luma(Component(plane: 0, channel: 0))
-    case .rgb24: interleaved(red: 0, blue: 2, hasAlpha: false)
-    case .bgr24: interleaved(red: 2, blue: 0, hasAlpha: false)
+    case .rgb24, .rgbx: interleaved(red: 0, blue: 2, hasAlpha: false)
+    case .bgr24, .bgrx: interleaved(red: 2, blue: 0, hasAlpha: false)
     case .rgba, .rgba64: interleaved(red: 0, blue: 2, hasAlpha: true)
     case .bgra: interleaved(red: 2, blue: 0, hasAlpha: true)
     }

@@ -39,13 +39,20 @@ public struct RenderPlanner: Sendable {
   private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(ViewError) -> PlannedView {
     let view = request.view
     let placement = try placement(of: view, for: format)
-    guard view.surround == .blur, view.contentMode == .fit, placement.hasBars else {
+    let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
+    guard isInItsBlur || isDrawnAsPixels(format, request.format) else {
       return try planned(view, of: format, placement, as: request.format)
     }
     let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
     return try plan(
       [format], Composition(size: placement.target, layers: [layer]), name: view.name, as: request.format
     ).view
+  }
+
+  /// Whether planes of Y'CbCr are made of the picture's pixels, which are drawn first: R'G'B' would be summed up anew for
+  /// each plane. A pixel is off by half a code at most, and so is what becomes of it.
+  private func isDrawnAsPixels(_ format: FrameFormat, _ output: PictureFormat) -> Bool {
+    tuning.boxes != .none && format.pixelFormat.isRGB && output != .rgba
   }
 
   /// How a view lies in its target.
@@ -147,7 +154,7 @@ private struct ViewLayout {
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
     let inputs = signals(for: output, conversion).map { input($0, grid) }
-    let isPackable = tuning.boxes != .none && !isFilteredAsRGB && planesFitPacked
+    let isPackable = tuning.boxes != .none && planesFitPacked && (!isFilteredAsRGB || isPlainRGB(output))
     return PlanePass(
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
@@ -156,6 +163,9 @@ private struct ViewLayout {
       box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size, output: output) : nil,
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
   }
+
+  /// Whether pixels of R'G'B' are summed up as they are stored.
+  private func isPlainRGB(_ output: PassOutput) -> Bool { output == .rgba && view.light == .encoded }
 
   /// Whether textures of four bytes a texel hold every plane: larger ones are drawn tap by tap, from bands.
   private var planesFitPacked: Bool {

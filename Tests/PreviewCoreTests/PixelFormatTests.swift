@@ -12,18 +12,19 @@ import Testing
     (.nv16, 33), (.yuv422p, 33), (.yuyv, 36), (.uyvy, 36), (.yvyu, 36),
     // 4:4:4: 3 * 15; 4:4:0: 15 + 2 * (5 * 2); 4:1:1: 15 + 2 * (2 * 3)
     (.yuv444p, 45), (.yuv440p, 35), (.yuv411p, 27),
-    (.grey, 15), (.rgb24, 45), (.bgr24, 45), (.rgba, 60), (.bgra, 60), (.rgba64, 120),
+    (.grey, 15), (.rgb24, 45), (.bgr24, 45), (.rgba, 60), (.bgra, 60), (.rgbx, 60), (.bgrx, 60),
+    (.rgba64, 120),
   ])
 func tightByteCounts(format: PixelFormat, count: Int) {
   #expect(format.tightByteCount(of: Size(width: 5, height: 3)) == count)
 }
 
 @Test("every format has an expected count above")
-func allFormatsAreCounted() { #expect(PixelFormat.allCases.count == 18) }
+func allFormatsAreCounted() { #expect(PixelFormat.allCases.count == 20) }
 
 @Test(
   "a single pixel has a sample of every component",
-  arguments: zip(PixelFormat.allCases, [3, 3, 3, 3, 3, 4, 4, 4, 3, 3, 3, 3, 1, 3, 3, 4, 4, 8]))
+  arguments: zip(PixelFormat.allCases, [3, 3, 3, 3, 3, 4, 4, 4, 3, 3, 3, 3, 1, 3, 3, 4, 4, 4, 4, 8]))
 func onePixel(format: PixelFormat, count: Int) {
   #expect(format.tightByteCount(of: Size(width: 1, height: 1)) == count)
 }

@@ -28,7 +28,7 @@
     ]
     private static let others: [String: PixelFormat] = [
       "nv12": .nv12, "nv21": .nv21, "nv16": .nv16, "yuyv422": .yuyv, "uyvy422": .uyvy, "yvyu422": .yvyu,
-      "rgb24": .rgb24, "bgr24": .bgr24, "rgba": .rgba, "bgra": .bgra,
+      "rgb24": .rgb24, "bgr24": .bgr24, "rgba": .rgba, "bgra": .bgra, "rgb0": .rgbx, "bgr0": .bgrx,
     ]
     private static let highAligned: [String: VideoLayout] = [
       "p010le": VideoLayout(.nv12, bits: 10, isHighAligned: true),

@@ -46,7 +46,7 @@ actor TestPatternSource: FrameSource {
     }
     self.pattern = pattern
     self.rate = rate
-    format = FrameFormat(.rgba, size, color: .jfif)
+    format = FrameFormat(.rgbx, size, color: .jfif)
     still = pattern.isStill ? pattern.draw(size, frame: 0) : nil
   }
 
