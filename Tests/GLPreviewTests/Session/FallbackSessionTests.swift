@@ -1,0 +1,125 @@
+// What readers see of a camera that goes away and comes back: a fallback at once, and then the camera again.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Fallbacks in a session")
+struct FallbackSessionTests {
+  private static func source(_ device: ScriptedDevice, named name: String = "camera") -> SessionSource {
+    var source = SessionSource(
+      name: name,
+      SessionSource.Origin(isLive: true, hasSizes: false) { _ in LiveSource(device) })
+    source.opensWithin = .seconds(3600)
+    return source
+  }
+
+  private static let view = ViewConfiguration(width: 32, height: 18)
+
+  @Test("a camera that is lost is replaced by its fallback, and comes back by itself")
+  func lost() async throws {
+    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")]), .success([])])
+    let session = try PreviewSession(scripted: Self.source(device))
+    let preview = try session.addPreview(Self.view)
+    var frames = preview.pictures.makeAsyncIterator()
+    let live = try #require(try await frames.next())
+    #expect(live.fallback == nil)
+    #expect(live.code == 50)
+    let fallback = try #require(try await frames.next())
+    #expect(fallback.fallback == .lost)
+    #expect(fallback.picture.size == Size(width: 32, height: 18))
+    #expect(fallback.picture != live.picture)
+    // Two connections have asked for three pictures when the second one waits for its first.
+    await device.requested(3)
+    device.play(.picture(90))
+    let back = try #require(try await frames.next())
+    #expect(back.fallback == nil)
+    #expect(back.code == 90)
+    #expect(back.sequence > live.sequence)
+    await session.close()
+  }
+
+  @Test("a fallback is shown once, not over and over, and drawn anew for a view that changes")
+  func once() async throws {
+    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
+    let session = try PreviewSession(scripted: Self.source(device))
+    let preview = try session.addPreview(Self.view)
+    var frames = preview.pictures.makeAsyncIterator()
+    _ = try await frames.next()
+    #expect(try await frames.next()?.fallback == .lost)
+    let renders = session.statistics.renders
+    async let next = frames.next()
+    while await session.waitingCount == 0 { await Task.yield() }
+    #expect(session.statistics.renders == renders)
+    preview.preferredSize = Size(width: 16, height: 16)
+    let changed = try #require(try await next)
+    #expect(changed.fallback == .lost)
+    #expect(changed.picture.size == Size(width: 16, height: 16))
+    await session.close()
+  }
+
+  @Test("a snapshot of a lost camera is its fallback, says so, and can be refused")
+  func snapshot() async throws {
+    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
+    let session = try PreviewSession(scripted: Self.source(device))
+    let preview = try session.addPreview(Self.view)
+    var frames = preview.pictures.makeAsyncIterator()
+    _ = try await frames.next()
+    _ = try await frames.next()
+    let snapshot = try await session.snapshot(SnapshotRequest(.next, as: .rgba))
+    #expect(snapshot.sourceState == .lost)
+    let refused = SnapshotRequest(.next, as: .rgba, fallback: .error)
+    await #expect(throws: SourceError.self) { try await session.snapshot(refused) }
+    await session.close()
+  }
+
+  @Test("in a scene the others go on beside a lost camera's fallback")
+  func scene() async throws {
+    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
+    let fine = SourceScript()
+    let session = try PreviewSession(
+      scripted: Self.source(device, named: "lost"), fine.source(named: "fine"))
+    let preview = try session.addScene(
+      Scene(
+        size: Size(width: 64, height: 36), layout: .free,
+        tiles: [
+          Tile("lost", rectangle: Rectangle(x: 0, y: 0, width: 32, height: 36)),
+          Tile("fine", rectangle: Rectangle(x: 32, y: 0, width: 32, height: 36)),
+        ]))
+    var frames = preview.pictures.makeAsyncIterator()
+    fine.give(120)
+    // NO SIGNAL's bars begin where there was the lost camera's grey.
+    var left: UInt8 = 50
+    var right: UInt8 = 0
+    while left == 50 || right != 120 {
+      let frame = try #require(try await frames.next())
+      left = frame.picture.bytes[4 * 2]
+      right = frame.picture.bytes[4 * 60]
+      if right != 120 { fine.give(120) }
+    }
+    await session.close()
+  }
+
+  @Test("somebody who switches the camera off is an avatar at once, and seen again when it is on")
+  func avatar() async throws {
+    let script = SourceScript()
+    var source = script.source()
+    let image = StillImage(try #require(SourceScript.frame(200, Size(width: 8, height: 8), 0)))
+    source.fallback = Fallback(avatar: image)
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.view)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(10)
+    #expect(try await frames.next()?.code == 10)
+    await session.setSource(isOn: false)
+    let off = try #require(try await frames.next())
+    #expect(off.fallback == .off)
+    // The circle in the middle is the avatar itself.
+    #expect(off.picture.bytes[4 * (9 * 32 + 16)] == 200)
+    #expect(!script.isOpen)
+    await session.setSource(isOn: true)
+    script.give(20)
+    #expect(try await frames.next()?.code == 20)
+    await session.close()
+  }
+}
