@@ -45,16 +45,17 @@ public final class Preview: Sendable {
 
   /// Changes several things at once: no picture shows only some of them.
   public func update(_ change: (inout PreviewConfiguration) -> Void) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
       let before = state.configuration
       change(&state.configuration)
-      guard state.configuration != before else { return [] }
+      guard state.configuration != before else { return nil }
       if state.configuration.content != before.content {
         state.version += 1
         state.newest = [:]
       }
       return state.takeWaiting()
     }
+    guard let waiting else { return }
     for continuation in waiting { continuation.resume() }
     producer.changed(self)
   }

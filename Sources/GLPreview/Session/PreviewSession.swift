@@ -80,6 +80,14 @@ public final class PreviewSession: Sendable {
     await core.feed(source ?? core.firstSource)?.status
   }
 
+  /// What went wrong with a source when it was opened or read last; nil where nothing did, and once a frame comes again.
+  ///
+  /// Previews of the source throw it; scenes go on with a fallback in its place, and this is where to find out why. A live
+  /// source that is tried again does not fail: its `status` says how it is.
+  public func failure(of source: String? = nil) async -> (any Error)? {
+    await core.feed(source ?? core.firstSource)?.failure
+  }
+
   /// Switches a source off, as somebody does who leaves the picture, or on again. Off, it is closed, and its fallback is
   /// seen.
   public func setSource(_ source: String? = nil, isOn: Bool) async {
@@ -120,6 +128,13 @@ public final class PreviewSession: Sendable {
   var firstFeed: SourceFeed? { core.feed(core.firstSource) }
 
   // MARK: The whole
+
+  /// What it draws on, which is opened for that where it is not.
+  ///
+  /// - Throws: `DeviceError` where there is none that works.
+  public var device: GPUDevice {
+    get async throws { try await core.drawing.device }
+  }
 
   /// What was done since it began.
   public var statistics: SessionStatistics { core.counters.now }

@@ -18,6 +18,8 @@ actor SceneFeed: PictureProducer {
   private var renders = 0
   /// What `changes` was when the scene was last drawn.
   private var drawnChanges = -1
+  /// What the key of that picture was.
+  private var drawnKey: PictureKey?
   private var drawnAt: Duration?
   private var drawingTask: Task<Void, Never>?
   private var isClosed = false
@@ -71,6 +73,12 @@ actor SceneFeed: PictureProducer {
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         guard !isClosed, !preview.current.isRemoved else { return continuation.resume(returning: nil) }
         self.preview = preview
+        // Who comes later sees what is there, though nothing may change any more.
+        if changes == drawnChanges, drawnKey != key, let newest = preview.newest(format),
+          newest.key == drawnKey
+        {
+          return continuation.resume(returning: newest)
+        }
         wants[id] = Want(format: format, key: key, continuation: continuation)
         follow(preview)
         wake()
@@ -157,7 +165,9 @@ actor SceneFeed: PictureProducer {
   private func sceneChanged() {
     guard let preview else { return }
     if !wants.isEmpty { follow(preview) }
-    changes += 1
+    // How often it is drawn is another thing than what is seen.
+    let (_, version, isRemoved) = preview.current
+    if isRemoved || version != drawnKey?.version { changes += 1 }
     wake()
   }
 
@@ -196,6 +206,7 @@ actor SceneFeed: PictureProducer {
     drawnChanges = changes
     drawnAt = CaptureClock.now
     let key = PictureKey(sequence: renders, version: version, fallback: 0)
+    drawnKey = key
     for (format, wants) in takeWants() {
       let result: Result<RenderedPreview?, any Error>
       do {
@@ -268,8 +279,8 @@ actor SceneFeed: PictureProducer {
       rest()
     }
     follow(preview)
-    let deadline = CaptureClock.now + Self.patience
-    while !isSettled, CaptureClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+    let start = CaptureClock.now
+    while !isSettled, CaptureClock.now < start + patience { try await Task.sleep(for: .milliseconds(5)) }
     renders += 1
     return try await frame(of: preview, format, renders)
   }
@@ -279,8 +290,10 @@ actor SceneFeed: PictureProducer {
     followed.values.allSatisfy { $0.event != nil || $0.failure != nil || $0.isOver }
   }
 
-  /// How long a snapshot waits for sources that were not open.
-  private static let patience = Duration.seconds(2)
+  /// How long a snapshot waits for sources that were not open: longer where one was given longer to open.
+  private var patience: Duration {
+    followed.values.map(\.feed.source.opensWithin).reduce(.seconds(2)) { max($0, $1) }
+  }
 
   // MARK: The end
 

@@ -30,6 +30,11 @@ final class SessionDrawing: Sendable {
     self.counters = counters
   }
 
+  /// What it draws on.
+  var device: GPUDevice {
+    get async throws { try await lease.withRenderer { $0.device } }
+  }
+
   /// Draws the views of `requests`; `reference` is the size in whose pixels their crops are said.
   ///
   /// `plans` are those of the source that were made before.

@@ -16,6 +16,8 @@ public struct SessionSource: Sendable {
   public var opensWithin = Duration.seconds(1)
   /// What is seen while it gives nothing.
   public var fallback = Fallback.standard
+  /// Whether frames come by themselves, as a camera's do, and it may be lost and found again.
+  public var isLive: Bool { origin.isLive }
   let origin: Origin
 
   /// How it is opened.

@@ -25,12 +25,14 @@ extension SourceFeed {
   /// - Throws: `CancellationError` where the source was closed meanwhile.
   func takeFrame() async throws -> Frame? {
     let source = try await openSource()
-    let fetch = Task { try await Self.nextWhole(of: source) }
+    let isFirst = latest == nil
+    let fetch = Task { try await Self.nextWhole(of: source, isFirst: isFirst) }
     opened?.fetch = fetch
     defer { opened?.fetch = nil }
     guard let frame = try await fetch.value else {
       // What is closed gives nil too, and that is no end.
       if opened == nil { throw CancellationError() }
+      guard !isFirst else { throw SourceError(.badData, path: source.name, reason: "has no frames") }
       return nil
     }
     counters.count(\.frames)
@@ -41,13 +43,17 @@ extension SourceFeed {
     return frame.with(sequence: nextSequence)
   }
 
-  /// The next frame that is not damaged; live sources leave damaged ones out themselves.
-  private static func nextWhole(of source: any FrameSource) async throws -> Frame? {
+  /// The next frame that is not damaged; live sources leave damaged ones out themselves. Where it would be the first, the
+  /// end of a file that was damaged all through is an error.
+  private static func nextWhole(of source: any FrameSource, isFirst: Bool) async throws -> Frame? {
+    var damage: SourceError?
     for _ in 0..<mostDamaged {
       do {
-        return try await source.nextFrame()
+        let frame = try await source.nextFrame()
+        if frame == nil, isFirst, let damage { throw damage }
+        return frame
       } catch let error as SourceError where error.kind == .badData && !(source is LiveSource) {
-        continue
+        damage = error
       }
     }
     return try await source.nextFrame()

@@ -18,6 +18,8 @@ actor SourceFeed: PictureProducer {
   private(set) var latest: Frame?
   /// What stands in for the source now.
   private(set) var fallback: FallbackState?
+  /// What went wrong with it last; nil once a frame comes.
+  private(set) var failure: (any Error)?
   private var fallbackCount = 0
   private(set) var isClosed = false
   private var isEnded = false
@@ -158,12 +160,14 @@ actor SourceFeed: PictureProducer {
           break
         }
         latest = frame
+        failure = nil
         isEnded = false
         show(nil)
         await serve()
       } catch is CancellationError {
         continue
       } catch {
+        failure = error
         fail(error)
       }
     }
