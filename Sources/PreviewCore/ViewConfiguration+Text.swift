@@ -105,7 +105,7 @@ extension ViewConfiguration {
   }
 
   /// Splits at commas; a part with no '=' goes on with the value before it, so that `crop=X,Y,W,H` works.
-  private static func pairs(of text: Substring) -> [String] {
+  static func pairs(of text: Substring) -> [String] {
     text.split(separator: ",", omittingEmptySubsequences: false).reduce(into: []) { pairs, part in
       if !part.contains("="), let last = pairs.popLast() {
         pairs.append(last + "," + part)
