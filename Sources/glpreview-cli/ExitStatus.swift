@@ -28,7 +28,7 @@ enum ExitStatus {
   /// The status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
-    case is UsageError, is ViewError, is FileNameError: usage
+    case is UsageError, is ViewError, is SceneError, is SessionError, is FileNameError: usage
     case let error as SourceError:
       switch error.kind {
       case .badRequest: usage
@@ -37,7 +37,7 @@ enum ExitStatus {
       case .unavailable: unavailable
       }
     case is EncodingError, is PictureError: badData
-    case is DeviceError, is RenderError: unavailable
+    case is DeviceError, is RenderError, is SnapshotError: unavailable
     case is WriteError: writeFailed
     case is CancellationError: Interruption.status
     case is ConformanceFailure: 1

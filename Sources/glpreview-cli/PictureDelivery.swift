@@ -12,21 +12,21 @@ final class PictureDelivery: Sendable {
   private let encoder: PictureEncoder?
   private let reportsPictures: Bool
   private let rendererName: String
-  private let source: any FrameSource
+  private let origin: PictureOrigin
   private let schedule: FrameSchedule
   /// Of each view, once its first picture is there.
   private let videos = Mutex<[String: VideoFile]>([:])
 
   init(
     views: [String], output: RenderOutput, encoder: PictureEncoder?, reportsPictures: Bool,
-    rendererName: String, source: any FrameSource, schedule: FrameSchedule
+    rendererName: String, origin: PictureOrigin, schedule: FrameSchedule
   ) {
     self.views = views
     self.output = output
     self.encoder = encoder
     self.reportsPictures = reportsPictures
     self.rendererName = rendererName
-    self.source = source
+    self.origin = origin
     self.schedule = schedule
   }
 
@@ -60,7 +60,6 @@ final class PictureDelivery: Sendable {
     _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ framesPerSecond: Double
   ) throws {
     let (view, size) = (views[index], frame.pictures[index].size)
-    let live = source as? LiveSource
     var byteCount = encoded?.bytes.count
     let file = output.name(view: view, frame: frame.number)
     switch output {
@@ -76,9 +75,9 @@ final class PictureDelivery: Sendable {
     try report(
       PictureReport(
         view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
-        time: live.map { _ in CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) },
-        ageMilliseconds: live.map { _ in (CaptureClock.now - frame.timestamp).milliseconds },
-        transport: live?.status.mode?.transport, width: size.width, height: size.height, file: file,
+        time: origin.isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
+        ageMilliseconds: origin.isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
+        transport: origin.transport, width: size.width, height: size.height, file: file,
         format: output.formatName, bytes: byteCount,
         quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
         frameGPUMilliseconds: frame.gpuTime?.milliseconds))
@@ -96,7 +95,7 @@ final class PictureDelivery: Sendable {
 
   private func video(_ path: String, _ format: VideoFormat, _ framesPerSecond: Double) throws -> VideoFile {
     if let video = videos.withLock({ $0[path] }) { return video }
-    guard !VideoFile.isSameFile(path, source.name) else {
+    guard !origin.paths.contains(where: { VideoFile.isSameFile(path, $0) }) else {
       throw UsageError("-o \(path) is the source itself")
     }
     let video = try VideoFile(path, format, framesPerSecond: framesPerSecond)
@@ -107,9 +106,46 @@ final class PictureDelivery: Sendable {
   /// Of what is delivered: the source's, as far as it is known, less what is passed over.
   private var framesPerSecond: Double {
     get async {
-      let rate = (await source.framesPerSecond ?? 30) / Double(schedule.every)
+      let rate = (await origin.framesPerSecond ?? 30) / Double(schedule.every)
       guard let interval = schedule.interval, interval > .zero else { return rate }
       return min(rate, .seconds(1) / interval)
+    }
+  }
+}
+
+/// Where pictures come from.
+enum PictureOrigin: Sendable {
+  case source(any FrameSource)
+  /// A scene of what these lead to.
+  case scene([String])
+
+  /// What nothing may be written over while it is read.
+  var paths: [String] {
+    switch self {
+    case .source(let source): [source.name]
+    case .scene(let paths): paths
+    }
+  }
+
+  /// Whether timestamps are `CaptureClock`'s.
+  var isTimed: Bool {
+    switch self {
+    case .source(let source): source is LiveSource
+    case .scene: true
+    }
+  }
+
+  /// How frames come to us, of a live source alone.
+  var transport: String? {
+    guard case .source(let source) = self else { return nil }
+    return (source as? LiveSource)?.status.mode?.transport
+  }
+
+  /// Where that is known.
+  var framesPerSecond: Double? {
+    get async {
+      guard case .source(let source) = self else { return nil }
+      return await source.framesPerSecond
     }
   }
 }
@@ -123,6 +159,16 @@ struct RenderedFrame: Sendable {
   let decodedEighths: Int
   /// What the passes took, where that is known.
   let gpuTime: Duration?
+
+  /// A picture of a scene.
+  init(_ picture: Picture, at timestamp: Duration, _ number: Int) {
+    pictures = [picture]
+    self.number = number
+    self.timestamp = timestamp
+    iccProfile = nil
+    decodedEighths = 8
+    gpuTime = nil
+  }
 
   init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
     self.pictures = pictures

@@ -5,7 +5,7 @@ import GLPreview
 struct RenderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "render",
-    abstract: "Render views of a picture, a video, a camera or a test pattern.",
+    abstract: "Render views of a picture, a video, a camera or a test pattern, or a scene of several.",
     discussion: """
       SOURCE is one of:
         FILE          JPEG, PNG, Y4M, JPEGs in a row, MP4 and other videos, raw frames
@@ -22,15 +22,24 @@ struct RenderCommand: AsyncParsableCommand {
 
       Order: EXIF orientation, crop, rotate, mirror, scale and place.
 
+      With --scene several SOURCEs are one picture, each with a name, NAME=SOURCE, by which --tile, --speaking, --off, \
+      --avatar and --mask know it; without one it is called as its file, or video0, smpte, ... A scene runs in real time: \
+      one picture of it, unless --frames, --interval, --duration or a video's name want more. A source that is lost is \
+      shown as that; where all are, or a file is missing or damaged and one picture is wanted, it is an error.
+
       Examples:
         glpreview render photo.jpg --size 320x -o thumbnail.jpg
         glpreview render photo.jpg -o '{view}.png' --view face:crop=200x200+340+80 --view small:size=160x90,mode=fit
         glpreview render /dev/video0 --warmup 10 --size 640x -o now.jpg
         glpreview render camera.nv12 --input-format nv12 --input-size 1920x1080 -o 'frame-{frame:05}.jpg'
+        glpreview render --scene grid:gap=8 ann=/dev/video0 bo=rtsp://camera/1 hall.jpg --labels names -o call.jpg
       """)
 
-  @Argument(help: ArgumentHelp("A file, camera, address, command or pattern.", valueName: "SOURCE"))
-  var source: String
+  @Argument(
+    help: ArgumentHelp(
+      "A file, camera, address, command or pattern; with --scene any number of them, also as NAME=SOURCE.",
+      valueName: "SOURCE"))
+  var sources: [String]
 
   @Option(
     name: [.short, .long],
@@ -40,6 +49,7 @@ struct RenderCommand: AsyncParsableCommand {
   var output: String?
 
   @OptionGroup(title: "View options") var viewOptions: ViewOptions
+  @OptionGroup(title: "Scenes") var sceneOptions: SceneOptions
   @OptionGroup(title: "Input options") var inputOptions: InputOptions
   @OptionGroup(title: "Live sources") var liveOptions: LiveInputOptions
   @OptionGroup(title: "Encoding options") var encodingOptions: EncodingOptions
@@ -72,6 +82,9 @@ struct RenderCommand: AsyncParsableCommand {
   var quiet = false
 
   func validate() throws {
+    guard sources.count == 1 || sceneOptions.scene != nil else {
+      throw ValidationError("there are \(sources.count) SOURCEs; --scene puts them into one picture")
+    }
     for (name, value) in [("frames", frames ?? 1), ("every", every), ("loop", loop)] where value < 1 {
       throw ValidationError("--\(name) \(value) is not at least 1")
     }
@@ -79,27 +92,44 @@ struct RenderCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await ExitStatus.of {
-      let views = try viewOptions.views()
-      let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
-      try output.check(views)
-      if output.takesStandardOutput, StandardOutput.isTerminal {
-        throw UsageError("-o -: standard output is a terminal; a picture would garble it")
+      if let scene = sceneOptions.scene {
+        let job = try sceneJob(scene)
+        try checkTerminal(job.output)
+        try await Interruption.cancelling { try await job.run() }
+      } else {
+        let job = try viewJob()
+        try checkTerminal(job.output)
+        let (renderer, choice) = (renderer, deviceOptions.gpu)
+        try await Interruption.cancelling { try await job.run(on: renderer, choice) }
       }
-      let schedule = schedule(output)
-      var sourceOptions = try inputOptions.sourceOptions(for: source)
-      try liveOptions.apply(to: &sourceOptions, schedule)
-      let job = RenderJob(
-        source: source, sourceOptions: sourceOptions,
-        decode: inputOptions.decode,
-        views: views, output: output, subsampling: encodingOptions.subsampling,
-        encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
-        maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
-      let (renderer, choice) = (renderer, deviceOptions.gpu)
-      try await Interruption.cancelling { try await job.run(on: renderer, choice) }
     }
   }
 
-  private func schedule(_ output: RenderOutput) -> FrameSchedule {
+  private func checkTerminal(_ output: RenderOutput) throws {
+    guard output.takesStandardOutput, StandardOutput.isTerminal else { return }
+    throw UsageError("-o -: standard output is a terminal; a picture would garble it")
+  }
+
+  /// What is to be done with one source.
+  private func viewJob() throws -> RenderJob {
+    try sceneOptions.checkAbsent()
+    guard let source = sources.first else { throw UsageError("there is no SOURCE") }
+    let views = try viewOptions.views()
+    let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
+    try output.check(views)
+    let schedule = schedule(output, source)
+    var sourceOptions = try inputOptions.sourceOptions(for: source)
+    sourceOptions.masks = try inputOptions.masks()
+    try liveOptions.apply(to: &sourceOptions, schedule)
+    return RenderJob(
+      source: source, sourceOptions: sourceOptions,
+      decode: inputOptions.decode,
+      views: views, output: output, subsampling: encodingOptions.subsampling,
+      encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
+      maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
+  }
+
+  private func schedule(_ output: RenderOutput, _ source: String) -> FrameSchedule {
     let isOne =
       source.hasPrefix("pattern:")
       || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
@@ -152,7 +182,7 @@ struct InputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Hide a part of the source, in pixels of the upright source, whatever is rendered: a rectangle, or a polygon 'X,Y X,Y X,Y...', then :fill=#RRGGBB (default: black), :pixelate=N or :blur=N. Repeatable.",
+      "Hide a part of the source, in pixels of the upright source, whatever is rendered: a rectangle, or a polygon 'X,Y X,Y X,Y...', then :fill=#RRGGBB (default: black), :pixelate=N or :blur=N. In a scene NAME=WxH+X+Y... Repeatable.",
       valueName: "WxH+X+Y[:EFFECT]"))
   var mask: [String] = []
 
@@ -171,14 +201,15 @@ struct InputOptions: ParsableArguments {
     guard inputSize == nil || inputFormat != nil || source.hasPrefix("pattern:") else {
       throw UsageError("--input-size is of raw frames and goes with --input-format")
     }
-    var options = SourceOptions(
+    return SourceOptions(
       inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map(size),
       maximumPixels: try maximumPixels(),
       color: ColorOverride(
         matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
-    options.masks = PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) })
-    return options
   }
+
+  /// Of a source that is the only one.
+  func masks() throws -> PrivacyMasks { PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) }) }
 
   private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
   where Word.RawValue == String {

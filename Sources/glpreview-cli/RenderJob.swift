@@ -116,7 +116,7 @@ struct RenderJob {
     let plans = FramePlans(planner, requests)
     let delivery = PictureDelivery(
       views: views.map(\.name), output: output, encoder: encoder, reportsPictures: reportsPictures,
-      rendererName: rendererName, source: source, schedule: schedule)
+      rendererName: rendererName, origin: .source(source), schedule: schedule)
     do {
       try await Handover<ScheduledFrame>.run { frames in
         try await read(source, plans, into: frames)

@@ -107,7 +107,7 @@ enum RenderOutput: Equatable {
 
   /// `street.tar` for `/somewhere/street.tar.jpg`, `video0` for `/dev/video0,size=640x480`, `cam` for
   /// `http://host/cam?user=me`; standard input, commands and patterns have names of their own.
-  private static func stem(of source: String) -> String {
+  static func stem(of source: String) -> String {
     if source == "-" { return "stdin" }
     if source.hasPrefix("pattern:") { return String(source.dropFirst(8).prefix { $0 != "," }) }
     if source.hasPrefix("exec:") { return "exec" }

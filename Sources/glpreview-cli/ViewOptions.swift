@@ -64,6 +64,9 @@ struct ViewOptions: ParsableArguments {
     ].compactMap { key, value in value.map { (key, $0) } }
   }
 
+  /// What is said by single options.
+  var keys: [String] { single.map(\.key) }
+
   /// The views that are asked for; one of all of the source where nothing is said.
   func views() throws -> [ViewConfiguration] {
     guard !named.isEmpty else {
