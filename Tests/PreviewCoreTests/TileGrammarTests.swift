@@ -24,10 +24,10 @@ func tileKeys() throws {
 @Test("a blurred background is what surrounds a fitted tile, and the last word on it holds")
 func tileBackgrounds() throws {
   let blurred = try Tile(parsing: "ann:mode=fit,background=blur")
-  #expect(blurred.surround == .blurred())
+  #expect(blurred.view.surround == .blur)
   #expect(blurred.view.contentMode == .fit)
   let colored = try Tile(parsing: "ann:background=#102030")
-  #expect(colored.surround == .color)
+  #expect(colored.view.surround == .background)
   #expect(colored.view.background == RGBColor(red: 0x10, green: 0x20, blue: 0x30))
 }
 

@@ -53,9 +53,7 @@ extension Tile {
         throw ViewError(key, "'\(value)' is not a number from 0 to 1")
       }
       opacity = part
-    case _ where Tile.keys.contains(key):
-      try view.set(key, to: value)
-      surround = view.surround == .blur ? .blurred() : .color
+    case _ where Tile.keys.contains(key): try view.set(key, to: value)
     default:
       throw ViewError("tile", "unknown key '\(key)' (there are \(Tile.keys.joined(separator: ", ")))")
     }
