@@ -71,6 +71,15 @@ public struct RenderPlanner: Sendable {
     return placement
   }
 
+  /// The size of a view's pictures of frames of an upright `size`; a crop that is not inside them counts as all of them.
+  ///
+  /// - Throws: `ViewError` where the size is beyond the limits.
+  public func size(of view: ViewConfiguration, in size: Size) throws(ViewError) -> Size {
+    var view = view
+    if view.crop?.isInside(size) == false { view.crop = nil }
+    return try placement(of: view, for: FrameFormat(composed: size)).target
+  }
+
   /// A view of frames of `format`, put into its target as `placement` says.
   func planned(
     _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat

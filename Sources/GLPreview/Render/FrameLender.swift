@@ -5,7 +5,8 @@ internal import PreviewCore
 ///
 /// Frames may outlive it: when it ends, it copies what is still held.
 final class FrameLender {
-  private var pool: FramePool?
+  /// Weak: nothing is made for a source that is gone.
+  private weak var pool: FramePool?
   private var lent: [ObjectIdentifier: Lent] = [:]
   private var lastByteCount = 0
 
@@ -32,8 +33,8 @@ final class FrameLender {
   /// Before `frame` is drawn: makes what the pool lacks, and ends what nobody holds any more. Frames of two sizes by turns,
   /// and those that have to be aligned, are made elsewhere.
   func restock(for frame: Frame) {
-    guard let pool else { return }
     lent = lent.filter { $0.value.memory != nil }
+    guard let pool else { return }
     let byteCount = pool.byteCount
     defer { lastByteCount = byteCount }
     guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,

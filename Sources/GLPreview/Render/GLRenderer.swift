@@ -11,7 +11,7 @@ public actor GLRenderer: Renderer {
   private let thread: GPUThread
   /// Nil before the first line on the GPU thread and after `close()`.
   private var state: GLState?
-  /// As if the driver had said so.
+  /// Stays so, also once it is closed: whoever still waits for a picture is told why there is none.
   private var isLost = false
   /// How many more frames may be sent to the GPU, and who waits for that.
   private var freeSlots: Int
@@ -159,7 +159,7 @@ public actor GLRenderer: Renderer {
     } catch let error as RenderError {
       throw error
     } catch {
-      let isLost = (error as? GLError)?.isContextLost ?? false
+      if (error as? GLError)?.isContextLost == true { isLost = true }
       throw RenderError("\(device.name): \(error)", isContextLost: isLost)
     }
     guard let result else { throw RenderError("the renderer is closed") }

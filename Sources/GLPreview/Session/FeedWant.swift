@@ -29,8 +29,8 @@ struct FeedWant {
   enum Subject: Sendable {
     /// A picture that shows something else than `after` does.
     case picture(Preview, PictureFormat, after: PictureKey?)
-    /// Something else than at `after`.
-    case event(after: FeedKey?)
+    /// Something else than at `after`; where `isOver`, that may never come.
+    case event(after: FeedKey?, isOver: Bool)
     /// A frame that was captured at a time or later, or what stands in for it.
     case frame(capturedAt: Duration)
   }
@@ -50,13 +50,14 @@ struct FeedWant {
 
   /// Whether what a feed shows at `key` is what is wanted.
   func isMet(by key: FeedKey, timestamp: Duration?) -> Bool {
+    let isAnything = key.fallback > 0 || timestamp != nil
     switch subject {
     case .picture(let preview, _, let last):
-      guard let last else { return key.fallback > 0 || timestamp != nil }
+      guard isAnything, let last else { return isAnything }
       if last.version != preview.current.version { return true }
       return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
-    case .event(let last):
-      guard let last else { return key.fallback > 0 || timestamp != nil }
+    case .event(let last, _):
+      guard isAnything, let last else { return isAnything }
       return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
     case .frame(let time):
       return key.fallback > 0 || timestamp.map { $0 >= time } ?? false
@@ -67,6 +68,17 @@ struct FeedWant {
   var isForNothing: Bool {
     if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
   }
+
+  /// Whether its preview gives no pictures for the time being.
+  var isDisabled: Bool {
+    if case .picture(let preview, _, _) = subject { !preview.isEnabled } else { false }
+  }
+
+  /// Whether it knows that the source has given its last frame.
+  var hasSeenAll: Bool { if case .event(_, isOver: true) = subject { true } else { false } }
+
+  /// Whether it is told what the source shows.
+  var isForEvents: Bool { if case .event = subject { true } else { false } }
 
   /// Whether a frame will do that is not known to be the newest.
   var takesOlder: Bool { if case .frame = subject { true } else { false } }

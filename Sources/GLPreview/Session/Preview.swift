@@ -11,6 +11,8 @@ internal import Synchronization
 public final class Preview: Sendable {
   /// By which the session knows it.
   public let name: String
+  /// Of a view; nil for a scene.
+  let sourceName: String?
   private let producer: any PictureProducer
   private let state: Mutex<State>
 
@@ -32,22 +34,26 @@ public final class Preview: Sendable {
   init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
     self.name = name
     self.producer = producer
+    sourceName = if case .view(_, let source) = configuration.content { source } else { nil }
     state = Mutex(State(configuration: configuration))
   }
 
   // MARK: What is seen
 
-  /// How it is. A change holds from the next picture on, as a whole; what is wrong with it is thrown to who reads.
+  /// How it is. A change holds from the next picture on, as a whole; what is wrong with it is thrown to who reads: also
+  /// that a view is to be one of another source, or a scene, which it can't become.
   public var configuration: PreviewConfiguration {
     get { state.withLock { $0.configuration } }
     set { update { $0 = newValue } }
   }
 
-  /// Changes several things at once: no picture shows only some of them.
+  /// Changes several things at once: no picture shows only some of them. `change` may not ask the preview itself; the
+  /// view's name stays the preview's.
   public func update(_ change: (inout PreviewConfiguration) -> Void) {
     let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
       let before = state.configuration
       change(&state.configuration)
+      state.configuration.view?.name = name
       guard state.configuration != before else { return nil }
       if state.configuration.content != before.content {
         state.version += 1
@@ -122,12 +128,37 @@ public final class Preview: Sendable {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
   }
 
+  /// The view that it shows where it is as `configuration` says.
+  ///
+  /// - Throws: `SessionError` where it was added as something else.
+  func view(of configuration: PreviewConfiguration) throws(SessionError) -> ViewConfiguration {
+    guard case .view(let view, let source) = configuration.content, source == sourceName else {
+      throw mismatch
+    }
+    return view
+  }
+
+  /// The scene that it shows.
+  ///
+  /// - Throws: `SessionError` where it was added as a view.
+  func scene(of configuration: PreviewConfiguration) throws(SessionError) -> Scene {
+    guard case .scene(let scene) = configuration.content, sourceName == nil else { throw mismatch }
+    return scene
+  }
+
+  private var mismatch: SessionError {
+    let kind = sourceName.map { "a view of '\($0)'" } ?? "a scene"
+    return SessionError("preview '\(name)' is \(kind) and can't become anything else; add another one")
+  }
+
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: PictureFormat) -> RenderedPreview? { state.withLock { $0.newest[format] } }
 
   /// Keeps a picture for who asks next, unless the preview has changed meanwhile.
   func keep(_ rendered: RenderedPreview, as format: PictureFormat) {
-    state.withLock { if $0.version == rendered.key.version { $0.newest[format] = rendered } }
+    state.withLock { state in
+      if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
+    }
   }
 
   /// No more pictures come.
@@ -155,8 +186,7 @@ public final class Preview: Sendable {
     }
     let timer = deadline.map { deadline in
       Task {
-        try? await Task.sleep(for: deadline - CaptureClock.now)
-        self.wake(id)
+        if (try? await pause(deadline - CaptureClock.now)) != nil { self.wake(id) }
       }
     }
     await withTaskCancellationHandler {
@@ -201,6 +231,8 @@ struct RenderedPreview: Sendable {
 /// What makes previews' pictures: a source, or a scene.
 protocol PictureProducer: Sendable {
   /// A picture of `preview` that shows something else than `key` does; waits for it. Nil at the end.
+  ///
+  /// - Throws: `PreviewIsDisabled` where that comes meanwhile.
   func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
     -> RenderedPreview?
   /// The preview's configuration is another one.
@@ -269,7 +301,9 @@ public struct PreviewFrames: AsyncSequence, Sendable {
           await preview.waitForChange(from: current.configuration, until: due)
           continue
         }
-        guard let rendered = try await preview.next(format, after: last) else { return end() }
+        let next: RenderedPreview?
+        do { next = try await preview.next(format, after: last) } catch is PreviewIsDisabled { continue }
+        guard let rendered = next else { return end() }
         // It may have been switched off while the picture was made.
         guard preview.isEnabled else { continue }
         last = rendered.key

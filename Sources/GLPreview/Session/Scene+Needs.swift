@@ -12,7 +12,9 @@ extension Scene {
   /// How old the oldest frame of a source is that it shows.
   func longestDelay(of source: String) -> Duration {
     let replicators = tiles.filter { $0.source == source }.compactMap(\.replicator)
-    return replicators.map { $0.delay * max(0, $0.instanceCount - 1) }.max() ?? .zero
+    // What is wrong with one is told when it is to be drawn.
+    return replicators.filter { Replicator.instances.contains($0.instanceCount) }
+      .map { min(max($0.delay, .zero), Replicator.longestDelay) * ($0.instanceCount - 1) }.max() ?? .zero
   }
 
   /// As large as each source is shown, as it is stored; those of which a part is seen are left out.

@@ -13,21 +13,25 @@ actor SceneFeed: PictureProducer {
   private var wants: [Int: Want] = [:]
   private var nextID = 0
   private var followed: [String: Follower] = [:]
+  private var followings = 0
   /// Counts what has changed in any source.
   private var changes = 0
   private var renders = 0
-  /// What `changes` was when the scene was last drawn.
+  /// What `changes` was when the scene was last drawn, and which of its pictures that was.
   private var drawnChanges = -1
-  /// What the key of that picture was.
-  private var drawnKey: PictureKey?
+  private var drawnSequence = -1
+  private var drawnVersion = -1
   private var drawnAt: Duration?
   private var drawingTask: Task<Void, Never>?
+  private var clock: Task<Void, Never>?
   private var isClosed = false
   /// Snapshots that are being taken.
   private var snapshots = 0
 
   /// A scene of sources that are not in step is drawn at most so often, unless its preview says otherwise.
   private static let shortestInterval = Duration.seconds(1) / 30
+  /// A source that can't be opened is tried again.
+  private static let retriesAfter = Duration.seconds(1)
   /// A time in a label goes on while no source does.
   private static let longestInterval = Duration.seconds(1)
 
@@ -35,11 +39,18 @@ actor SceneFeed: PictureProducer {
     let format: PictureFormat
     let key: PictureKey?
     let continuation: CheckedContinuation<RenderedPreview?, any Error>
+
+    /// Whether it has not seen the picture of that number as a preview of that version.
+    func isBehind(_ sequence: Int, _ version: Int) -> Bool {
+      key.map { $0.sequence < sequence || $0.version != version } ?? true
+    }
   }
 
   /// One source, as it was last seen.
   private struct Follower {
     let feed: SourceFeed
+    /// Which following it is: what an earlier one of the same source saw last is not its.
+    let number: Int
     let task: Task<Void, Never>
     let history: FrameHistory
     var event: FeedEvent?
@@ -71,14 +82,12 @@ actor SceneFeed: PictureProducer {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        guard !isClosed, !preview.current.isRemoved else { return continuation.resume(returning: nil) }
-        self.preview = preview
-        // Who comes later sees what is there, though nothing may change any more.
-        if changes == drawnChanges, drawnKey != key, let newest = preview.newest(format),
-          newest.key == drawnKey
-        {
-          return continuation.resume(returning: newest)
+        let current = preview.current
+        guard !isClosed, !current.isRemoved else { return continuation.resume(returning: nil) }
+        guard current.configuration.isEnabled else {
+          return continuation.resume(throwing: PreviewIsDisabled())
         }
+        self.preview = preview
         wants[id] = Want(format: format, key: key, continuation: continuation)
         follow(preview)
         wake()
@@ -111,19 +120,24 @@ actor SceneFeed: PictureProducer {
       feed.sceneCame(self, size: sizes[name])
       let history = FrameHistory()
       history.keep(for: scene.longestDelay(of: name))
+      followings += 1
+      let number = followings
       let task = Task { [weak self] in
-        var key: FeedKey?
-        do {
-          while let event = try await feed.event(after: key) {
-            key = event.key
-            guard await self?.saw(event, of: name) == true, !event.isLast else { break }
+        while !Task.isCancelled {
+          do {
+            var last: FeedEvent?
+            while let event = try await feed.event(after: last?.key, isOver: last?.isLast ?? false) {
+              guard await self?.saw(event, of: name, number) == true else { return }
+              last = event
+            }
+            return
+          } catch {
+            await self?.lost(name, number, "\(error)")
+            try? await pause(Self.retriesAfter)
           }
-        } catch {
-          if !(error is CancellationError) { await self?.lost(name, "\(error)") }
         }
-        await self?.over(name)
       }
-      followed[name] = Follower(feed: feed, task: task, history: history)
+      followed[name] = Follower(feed: feed, number: number, task: task, history: history)
     }
   }
 
@@ -140,34 +154,37 @@ actor SceneFeed: PictureProducer {
     drawnChanges = -1
   }
 
-  private func saw(_ event: FeedEvent, of name: String) -> Bool {
-    guard followed[name] != nil else { return false }
-    followed[name]?.event = event
-    followed[name]?.failure = nil
-    if let frame = event.frame, event.fallback == nil { followed[name]?.history.add(frame) }
-    changes += 1
+  private func saw(_ event: FeedEvent, of name: String, _ number: Int) -> Bool {
+    guard var follower = followed[name], follower.number == number else { return false }
+    if follower.failure != nil || follower.event?.key != event.key {
+      if let frame = event.frame, event.fallback == nil { follower.history.add(frame) }
+      changes += 1
+    }
+    (follower.event, follower.failure, follower.isOver) = (event, nil, event.isLast)
+    followed[name] = follower
     wake()
     return true
   }
 
-  private func lost(_ name: String, _ reason: String) {
+  private func lost(_ name: String, _ number: Int, _ reason: String) {
+    guard let follower = followed[name], follower.number == number, follower.failure?.text != reason else {
+      return
+    }
     followed[name]?.failure = FallbackState(
       .lost, text: reason, since: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1))
     changes += 1
     wake()
   }
 
-  private func over(_ name: String) {
-    followed[name]?.isOver = true
-    wake()
-  }
-
   private func sceneChanged() {
     guard let preview else { return }
+    if !preview.isEnabled {
+      for want in takeWants().values.joined() { want.continuation.resume(throwing: PreviewIsDisabled()) }
+    }
     if !wants.isEmpty { follow(preview) }
     // How often it is drawn is another thing than what is seen.
     let (_, version, isRemoved) = preview.current
-    if isRemoved || version != drawnKey?.version { changes += 1 }
+    if isRemoved || version != drawnVersion { changes += 1 }
     wake()
   }
 
@@ -183,46 +200,70 @@ actor SceneFeed: PictureProducer {
     }
   }
 
-  private var isWorthDrawing: Bool { !wants.isEmpty && !isClosed && (changes != drawnChanges || isOver) }
+  private var isWorthDrawing: Bool {
+    !wants.isEmpty && !isClosed && (changes != drawnChanges || isOver || isSomebodyBehind)
+  }
+
+  /// Whether somebody has not seen what there is.
+  private var isSomebodyBehind: Bool {
+    let version = preview?.current.version ?? 0
+    return wants.values.contains { $0.isBehind(drawnSequence, version) }
+  }
 
   /// Whether no source will show anything else.
   private var isOver: Bool { !followed.isEmpty && followed.values.allSatisfy(\.isOver) }
 
   private func drawWhenDue() async {
-    if changes == drawnChanges, !isOver {
-      // Nothing has changed but the time.
-      guard preview?.configuration.scene?.showsTime == true else { return }
-      try? await Task.sleep(for: Self.longestInterval)
-      changes += changes == drawnChanges ? 1 : 0
-    }
+    guard isWorthDrawing else { return startClock() }
     if let drawnAt {
       let wait = drawnAt + Self.shortestInterval - CaptureClock.now
-      if wait > .zero { try? await Task.sleep(for: wait) }
+      if wait > .zero { try? await pause(wait) }
     }
     guard let preview, !preview.current.isRemoved, !isClosed else { return end() }
-    if changes == drawnChanges, isOver { return end() }
     let version = preview.current.version
-    renders += 1
-    drawnChanges = changes
-    drawnAt = CaptureClock.now
-    let key = PictureKey(sequence: renders, version: version, fallback: 0)
-    drawnKey = key
-    for (format, wants) in takeWants() {
-      let result: Result<RenderedPreview?, any Error>
-      do {
-        let rendered = RenderedPreview(frame: try await frame(of: preview, format, renders), key: key)
-        preview.keep(rendered, as: format)
-        result = .success(rendered)
-      } catch {
-        result = .failure(error)
-      }
+    if changes != drawnChanges {
+      renders += 1
+      (drawnSequence, drawnChanges, drawnVersion) = (renders, changes, version)
+      drawnAt = CaptureClock.now
+    } else if isOver, !isSomebodyBehind {
+      return end()
+    }
+    let key = PictureKey(sequence: drawnSequence, version: version, fallback: 0)
+    for (format, wants) in takeWants(where: { $0.isBehind(key.sequence, version) }) {
+      let result = await rendered(preview, format, key)
       for want in wants { want.continuation.resume(with: result) }
     }
   }
 
-  private func takeWants() -> [PictureFormat: [Want]] {
-    defer { wants = [:] }
-    return Dictionary(grouping: wants.values, by: \.format)
+  /// What was drawn of the scene as it is, or is drawn now.
+  private func rendered(_ preview: Preview, _ format: PictureFormat, _ key: PictureKey) async
+    -> Result<RenderedPreview?, any Error>
+  {
+    if let newest = preview.newest(format), newest.key == key { return .success(newest) }
+    do {
+      let rendered = RenderedPreview(frame: try await frame(of: preview, format, key.sequence), key: key)
+      preview.keep(rendered, as: format)
+      return .success(rendered)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Nothing changes but the time, where it is shown.
+  private func startClock() {
+    guard clock == nil, preview?.configuration.scene?.showsTime == true else { return }
+    clock = Task {
+      try? await pause(Self.longestInterval)
+      self.clock = nil
+      self.changes += 1
+      self.wake()
+    }
+  }
+
+  private func takeWants(where isTaken: (Want) -> Bool = { _ in true }) -> [PictureFormat: [Want]] {
+    let taken = wants.filter { isTaken($0.value) }
+    for id in taken.keys { wants[id] = nil }
+    return Dictionary(grouping: taken.values, by: \.format)
   }
 
   private func end() {
@@ -234,7 +275,7 @@ actor SceneFeed: PictureProducer {
   private func frame(of preview: Preview, _ format: PictureFormat, _ sequence: Int) async throws
     -> PreviewFrame
   {
-    guard let scene = preview.configuration.scene else { throw CancellationError() }
+    let scene = try preview.scene(of: preview.configuration)
     let events = followed.mapValues { ($0.event, $0.failure) }
     let histories = followed.mapValues(\.history)
     let newest = events.values.compactMap { $0.0?.frame?.timestamp }.max() ?? CaptureClock.now
@@ -256,9 +297,7 @@ actor SceneFeed: PictureProducer {
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
     let now = CaptureClock.now
-    let composed = try drawing.compose(
-      scene, appearances,
-      at: .now())
+    let composed = try drawing.compose(scene, appearances, at: .now())
     return try await drawing.draw(composed, as: format, named: name) { reference in
       switch reference {
       case .image(let image): image.frame
@@ -280,7 +319,8 @@ actor SceneFeed: PictureProducer {
     }
     follow(preview)
     let start = CaptureClock.now
-    while !isSettled, CaptureClock.now < start + patience { try await Task.sleep(for: .milliseconds(5)) }
+    while !isSettled, !isClosed, CaptureClock.now < start + patience { try await pause(.milliseconds(5)) }
+    guard !isClosed else { throw SnapshotError("the session is closed") }
     renders += 1
     return try await frame(of: preview, format, renders)
   }
@@ -299,6 +339,8 @@ actor SceneFeed: PictureProducer {
 
   func close() async {
     isClosed = true
+    clock?.cancel()
+    drawingTask?.cancel()
     end()
     await drawingTask?.value
   }

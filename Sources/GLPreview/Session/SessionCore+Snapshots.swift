@@ -32,7 +32,7 @@ extension SessionCore {
     guard let names = request.previews else {
       guard let first = previews.first else { throw SnapshotError("the session has no previews") }
       // All of one frame: those of the first one's source, and what scenes make of it.
-      return previews.filter { $0.configuration.scene != nil || $0.sourceName == first.sourceName }
+      return previews.filter { $0.sourceName == nil || $0.sourceName == first.sourceName }
     }
     guard !names.isEmpty else { throw SnapshotError("no preview is wanted") }
     return try names.map { name in
@@ -69,7 +69,8 @@ extension SessionCore {
     var pictures: [ObjectIdentifier: Picture] = [:]
     var missing: [(preview: Preview, view: ViewConfiguration)] = []
     for preview in wanted {
-      guard let view = preview.configuration.view else { continue }
+      guard preview.sourceName != nil else { continue }
+      let view = try preview.view(of: preview.configuration)
       // What was drawn of this frame already is what is wanted.
       if let newest = preview.newest(request.format), newest.key.sequence == frame.sequence,
         newest.frame.timestamp == frame.timestamp, newest.frame.fallback == nil
@@ -102,7 +103,8 @@ extension SessionCore {
   ) async throws -> Snapshot {
     var pictures: [SnapshotPicture] = []
     for preview in wanted {
-      if let view = preview.configuration.view {
+      if preview.sourceName != nil {
+        let view = try preview.view(of: preview.configuration)
         let picture = try await feed.drawing.draw(
           view, request.format, event.frame, fallback, of: feed.source)
         pictures.append(SnapshotPicture(name: preview.name, picture: picture))
@@ -131,12 +133,5 @@ extension SessionCore {
     return Snapshot(
       camera: first.preview, sequence: first.sequence, timestamp: first.timestamp,
       pictures: frames.map { SnapshotPicture(name: $0.preview, picture: $0.picture) })
-  }
-}
-
-extension Preview {
-  /// The source of a view; nil for a scene.
-  fileprivate var sourceName: String? {
-    if case .view(_, let source) = configuration.content { source } else { nil }
   }
 }

@@ -14,6 +14,7 @@ final class SessionCore: Sendable {
     var previews: [Preview] = []
     var scenes: [ObjectIdentifier: SceneFeed] = [:]
     var isClosed = false
+    var closing: Task<Void, Never>?
   }
 
   init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers = .ofThisProcess)
@@ -99,16 +100,26 @@ final class SessionCore: Sendable {
   // MARK: The end
 
   /// Ends everything, without waiting for it.
-  func end() { Task { await self.close() } }
+  func end() { _ = closing() }
 
-  func close() async {
-    let (previews, scenes) = state.withLock { state in
-      defer { (state.previews, state.scenes, state.isClosed) = ([], [:], true) }
-      return (state.previews, Array(state.scenes.values))
+  /// Ends everything; whoever calls it, and however often, waits until that is done.
+  func close() async { await closing().value }
+
+  private func closing() -> Task<Void, Never> {
+    state.withLock { state in
+      if let closing = state.closing { return closing }
+      let closing = Task { [previews = state.previews, scenes = Array(state.scenes.values)] in
+        await self.close(previews, scenes)
+      }
+      (state.previews, state.scenes, state.isClosed, state.closing) = ([], [:], true, closing)
+      return closing
     }
+  }
+
+  private func close(_ previews: [Preview], _ scenes: [SceneFeed]) async {
     for preview in previews { preview.end() }
-    for scene in scenes { await scene.close() }
     await withTaskGroup(of: Void.self) { group in
+      for scene in scenes { group.addTask { await scene.close() } }
       for feed in feeds.values { group.addTask { await feed.close() } }
     }
     await drawing.end()

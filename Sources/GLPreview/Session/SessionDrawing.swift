@@ -86,6 +86,13 @@ final class SessionDrawing: Sendable {
     try scene.composed(sources, at: time, text: text)
   }
 
+  /// The size of a view's pictures of an upright source of `size`.
+  ///
+  /// - Throws: `ViewError` where it is beyond the limits.
+  func size(of view: ViewConfiguration, in size: Size) throws(ViewError) -> Size {
+    try RenderPlanner(maximumPixels: maximumPixels).size(of: view, in: size)
+  }
+
   /// The layers of what stands in for a view's source.
   func compose(
     _ fallback: Fallback, _ state: FallbackState, of source: String, hasFrame: Bool,
@@ -108,7 +115,7 @@ final class ViewPlans: Sendable {
     /// Upright; crops are in its pixels. That of the first frame.
     var reference: Size?
     var plans: [Key: RenderPlan] = [:]
-    var lender: ObjectIdentifier?
+    weak var lender: GLRenderer?
   }
 
   private struct Key: Hashable {
@@ -146,18 +153,21 @@ final class ViewPlans: Sendable {
 
   /// What cannot be rescaled is said to be wrong, as it was said.
   private func rescaled(_ request: ViewRequest, for format: FrameFormat) -> ViewRequest {
+    ViewRequest(rescaled(request.view, for: format), as: request.format)
+  }
+
+  /// The view in pixels of frames of `format`.
+  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) -> ViewConfiguration {
     let reference = reference(for: format)
-    guard reference != format.uprightSize, request.view.crop?.isInside(reference) == true else {
-      return request
-    }
-    return ViewRequest(request.view.rescaled(from: reference, to: format.uprightSize), as: request.format)
+    guard reference != format.uprightSize, view.crop?.isInside(reference) == true else { return view }
+    return view.rescaled(from: reference, to: format.uprightSize)
   }
 
   /// Lets frames be made where the renderer can read them in place; once for each renderer.
   func lendMemory(of renderer: GLRenderer) async {
     let isNew = state.withLock { state in
-      defer { state.lender = ObjectIdentifier(renderer) }
-      return state.lender != ObjectIdentifier(renderer)
+      defer { state.lender = renderer }
+      return state.lender !== renderer
     }
     if isNew { await renderer.lendMemory(to: memory) }
   }

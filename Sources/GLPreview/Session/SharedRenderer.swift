@@ -46,7 +46,7 @@ actor SharedRenderers {
     entries[choice] = entry
     guard entry.users == 0 else { return }
     entries[choice]?.closing = Task { [keepsFor] in
-      try? await Task.sleep(for: keepsFor)
+      try? await pause(keepsFor)
       if !Task.isCancelled { await self.close(choice) }
     }
   }
@@ -67,11 +67,13 @@ actor SharedRenderers {
 
   /// The renderer of `choice`, opened if it is not.
   ///
-  /// - Throws: `DeviceError`, `RenderError`; the next call tries again.
+  /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` where nobody has entered: what
+  ///   was opened then nobody would close.
   func renderer(_ choice: GPUChoice) async throws -> Opened {
+    guard let users = entries[choice]?.users, users > 0 else { throw CancellationError() }
     if entries[choice]?.renderer == nil {
       generation += 1
-      entries[choice, default: Entry()].generation = generation
+      entries[choice]?.generation = generation
       entries[choice]?.renderer = Task { [open] in try await open(choice) }
     }
     guard let entry = entries[choice], let task = entry.renderer else { throw CancellationError() }
@@ -130,17 +132,22 @@ final class RendererLease: Sendable {
     await renderers.leave(choice)
   }
 
-  /// The renderer, and where its context turns out to be lost, once more with a new one.
+  /// A GPU that is reset more often while one picture is drawn has something else to do.
+  private static let mostLosses = 3
+
+  /// The renderer, and where its context turns out to be lost, again with a new one.
   func withRenderer<Result: Sendable>(
     _ work: @Sendable (GLRenderer) async throws -> Result
   ) async throws -> Result {
     await entering.value
-    let opened = try await renderers.renderer(choice)
-    do {
-      return try await work(opened.renderer)
-    } catch let error as RenderError where error.isContextLost {
-      await renderers.replace(choice, opened.generation)
-      return try await work(renderers.renderer(choice).renderer)
+    for _ in 0..<Self.mostLosses {
+      let opened = try await renderers.renderer(choice)
+      do {
+        return try await work(opened.renderer)
+      } catch let error as RenderError where error.isContextLost {
+        await renderers.replace(choice, opened.generation)
+      }
     }
+    return try await work(renderers.renderer(choice).renderer)
   }
 }

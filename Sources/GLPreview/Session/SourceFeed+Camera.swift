@@ -1,4 +1,4 @@
-// The camera's side of a feed: when it is opened and closed, how large its pictures are asked for, how it is, and stills.
+// The camera's side of a feed: when it is opened and closed, how large its pictures are asked for, how it is.
 internal import PreviewCore
 internal import Synchronization
 
@@ -8,12 +8,17 @@ struct OpenSource: Sendable {
   let demand: CaptureDemand
   /// Which opening it is.
   let number: Int
-  /// Follows its states; nil for what has none.
-  let watcher: Task<Void, Never>?
+  /// Follow its states; none for what has none.
+  let watchers: [Task<Void, Never>]
   /// The frame that is being waited for.
   var fetch: Task<Frame?, any Error>?
 
   var live: LiveSource? { source as? LiveSource }
+}
+
+/// A frame that could not be had of a source that is open; the next one may be.
+struct FrameFailure: Error {
+  let error: any Error
 }
 
 extension SourceFeed {
@@ -22,19 +27,34 @@ extension SourceFeed {
 
   /// The next frame, of a source that is opened first where it is not; numbered through.
   ///
-  /// - Throws: `CancellationError` where the source was closed meanwhile.
+  /// - Throws: `FrameFailure`; `CancellationError` where the source was closed meanwhile; what opening it throws, and a live
+  ///   source that is given up.
   func takeFrame() async throws -> Frame? {
     let source = try await openSource()
+    guard let number = opened?.number else { throw CancellationError() }
     let isFirst = latest == nil
     let fetch = Task { try await Self.nextWhole(of: source, isFirst: isFirst) }
     opened?.fetch = fetch
-    defer { opened?.fetch = nil }
-    guard let frame = try await fetch.value else {
-      // What is closed gives nil too, and that is no end.
-      if opened == nil { throw CancellationError() }
-      guard !isFirst else { throw SourceError(.badData, path: source.name, reason: "has no frames") }
-      return nil
+    let result = await fetch.result
+    // What is closed gives nil too, and that is no end.
+    guard opened?.number == number else { throw CancellationError() }
+    opened?.fetch = nil
+    switch result {
+    case .success(let frame):
+      isFailing = false
+      guard frame != nil || !isFirst || source is LiveSource else {
+        throw SourceError(.badData, path: source.name, reason: "has no frames")
+      }
+      return frame.map(numbered)
+    case .failure(let error):
+      guard let live = source as? LiveSource, live.isGivenUp(error) else { throw FrameFailure(error: error) }
+      // Who asks next has it connect again.
+      await closeSource()
+      throw error
     }
+  }
+
+  private func numbered(_ frame: Frame) -> Frame {
     counters.count(\.frames)
     drawing.sawFrame(of: frame.format)
     defer { nextSequence += 1 }
@@ -53,6 +73,7 @@ extension SourceFeed {
         if frame == nil, isFirst, let damage { throw damage }
         return frame
       } catch let error as SourceError where error.kind == .badData && !(source is LiveSource) {
+        if error == damage { throw error }
         damage = error
       }
     }
@@ -62,58 +83,99 @@ extension SourceFeed {
   /// A file that has so many damaged frames in a row is said to be damaged.
   private static let mostDamaged = 10
 
+  /// - Throws: what opening it throws; `CancellationError` where it is not to be open any more.
   private func openSource() async throws -> any FrameSource {
     if let opened { return opened.source }
+    let opening = opening ?? Task { try await openAnew() }
+    self.opening = opening
+    return try await opening.value
+  }
+
+  private func openAnew() async throws -> any FrameSource {
+    let late = Task { [began = CaptureClock.now, opensWithin = source.opensWithin] in
+      if (try? await pause(opensWithin)) != nil { self.opensLate(since: began) }
+    }
+    defer {
+      late.cancel()
+      opening = nil
+      if fallback?.reason == .opening { show(nil) }
+    }
+    await lastClosing?.value
+    try Task.checkCancellation()
     let demand = demand
     let source = try await source.open(demand, reference: drawing.reference, memory: drawing.memory)
-    guard !isClosed, isOn else {
+    guard !isClosed, isOn, still == nil else {
       await source.close()
       throw CancellationError()
     }
     return adopt(source, demand)
   }
 
+  private func opensLate(since time: Duration) {
+    guard opening != nil, isOn, !isClosed, fallback == nil else { return }
+    show(FallbackState(.opening, since: CaptureClock.timeSince1970(time) / .seconds(1)))
+  }
+
   private func adopt(_ source: any FrameSource, _ demand: CaptureDemand) -> any FrameSource {
     openings += 1
     counters.count(\.opens)
     let number = openings
-    let watcher = (source as? LiveSource).map { live in
-      Task { for await _ in live.statuses { self.stateChanged(number) } }
-    }
-    opened = OpenSource(source: source, demand: demand, number: number, watcher: watcher)
-    if watcher != nil {
-      Task { [opensWithin = self.source.opensWithin] in
-        try? await Task.sleep(for: opensWithin)
-        self.stateChanged(number)
-      }
-    }
+    let watchers = (source as? LiveSource).map { watch($0, number) } ?? []
+    opened = OpenSource(source: source, demand: demand, number: number, watchers: watchers)
+    // Whoever it was opened for may be gone, or want something else.
+    demandChanged()
     return source
   }
 
-  /// Closes the source, where it is open; who waits goes on waiting.
+  private func watch(_ live: LiveSource, _ number: Int) -> [Task<Void, Never>] {
+    [
+      Task { for await _ in live.statuses { self.stateChanged(number) } },
+      Task { [opensWithin = source.opensWithin] in
+        if (try? await pause(opensWithin)) != nil { self.stateChanged(number) }
+      },
+    ]
+  }
+
+  /// Closes the source, where it is open; who waits goes on waiting. When it returns, none is open that was before.
   func closeSource() async {
-    guard let closed = opened else { return }
-    opened = nil
-    counters.count(\.closes)
-    closed.watcher?.cancel()
-    closed.fetch?.cancel()
-    await closed.source.close()
+    if let closed = opened {
+      (opened, isEnded, isFailing) = (nil, false, false)
+      counters.count(\.closes)
+      for watcher in closed.watchers { watcher.cancel() }
+      closed.fetch?.cancel()
+      lastClosing = Task { [before = lastClosing] in
+        await before?.value
+        await closed.source.close()
+      }
+    }
+    await lastClosing?.value
+  }
+
+  /// Neither goes on when this returns.
+  func stopStillAndOpening() async {
+    still?.cancel()
+    opening?.cancel()
+    _ = await still?.result
+    _ = await opening?.result
   }
 
   /// Closes it, unless somebody comes in the meantime.
   func closeIfUnread() {
     guard !isRead, !source.keepsWarm, opened != nil, closing == nil else { return }
     closing = Task {
-      if linger > .zero { try? await Task.sleep(for: linger) }
-      guard !Task.isCancelled, !isRead else { return }
+      if linger > .zero { try? await pause(linger) }
+      guard !Task.isCancelled else { return }
       closing = nil
+      guard !isRead else { return }
+      // Whoever looks next is shown how it is then.
+      if isOn { show(nil) }
       await closeSource()
     }
   }
 
   /// Opens what is to be kept warm.
   func warmUp() async {
-    guard source.keepsWarm, !isClosed, isOn, opened == nil else { return }
+    guard source.keepsWarm, !isClosed, isOn, still == nil, opened == nil else { return }
     _ = try? await openSource()
   }
 
@@ -123,7 +185,7 @@ extension SourceFeed {
   private func stateChanged(_ number: Int) {
     guard isOn, let opened, opened.number == number, let status = opened.live?.status else { return }
     switch status.state {
-    case .live, .closed: show(nil)
+    case .live, .closed: if !isFailing { show(nil) }
     case .stalled, .lost: show(FallbackState(status))
     case .opening:
       if CaptureClock.now - status.since >= source.opensWithin { show(FallbackState(status)) }
@@ -134,14 +196,24 @@ extension SourceFeed {
   func setOn(_ isOn: Bool) async {
     guard isOn != self.isOn, !isClosed else { return }
     self.isOn = isOn
-    if isOn {
+    guard !isOn else {
       show(nil)
-      await warmUp()
-      resume()
-    } else {
-      show(.off(since: CaptureClock.now))
-      await closeSource()
+      return resume()
     }
+    show(.off(since: CaptureClock.now))
+    await stopStillAndOpening()
+    // It may have been switched on meanwhile.
+    if !self.isOn { await closeSource() }
+  }
+
+  /// Says why there is no frame, as long as that is so.
+  func showFailure(_ error: any Error) {
+    guard isOn, !isClosed else { return }
+    isFailing = true
+    let reason = (error as? SourceError)?.reason ?? "\(error)"
+    if let fallback, fallback.reason == .lost, fallback.text == reason { return }
+    show(
+      FallbackState(.lost, text: reason, since: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)))
   }
 
   // MARK: Size
@@ -161,68 +233,24 @@ extension SourceFeed {
   func demandChanged() {
     closeIfUnread()
     resizing?.cancel()
-    guard source.origin.hasSizes, isRead, let opened, !isTakingStill else { return }
+    guard source.origin.hasSizes, isRead, let opened, still == nil else { return }
     let wanted = demand
     guard wanted != opened.demand else { return }
     let isEnough = wanted.isServed(by: opened.demand)
     if isEnough, !wanted.isMuchLess(than: opened.demand) { return }
     resizing = Task {
-      if isEnough { try? await Task.sleep(for: .seconds(5)) }
+      if isEnough { try? await pause(.seconds(5)) }
       guard !Task.isCancelled, self.opened?.number == opened.number else { return }
       await closeSource()
     }
   }
-
-  // MARK: Stills
-
-  /// One frame in the camera's largest size; the previews pause meanwhile, and then go on. Of a source that has no choice,
-  /// the next frame.
-  ///
-  /// - Parameters:
-  ///   - settling: frames that are passed over first, for the camera to find its exposure.
-  ///   - limit: how long it may take.
-  /// - Returns: the frame, or what stands in for it; nil where there is none any more.
-  /// - Throws: `SourceError` where the camera gives none, or is busy with another still.
-  func still(settling: Int, within limit: Duration) async throws -> FeedEvent? {
-    guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
-    guard !isTakingStill else {
-      throw SourceError(.unavailable, path: source.name, reason: "a still is being taken already")
-    }
-    // Masks and crops are said in pixels of the size that the camera has usually.
-    if drawing.reference == nil { _ = try await frame(capturedAt: .zero) }
-    isTakingStill = true
-    defer {
-      isTakingStill = false
-      resume()
-    }
-    await closeSource()
-    await pumpStopped()
-    let camera = try await source.open(
-      CaptureDemand(minimumSize: .largest), reference: drawing.reference, memory: FramePool())
-    counters.count(\.opens)
-    do {
-      let still = try await withTimeout(limit, source.name) {
-        for _ in 0..<settling { _ = try await camera.nextFrame() }
-        return try await camera.nextFrame()
-      }
-      await camera.close()
-      counters.count(\.closes)
-      guard let still else { return nil }
-      defer { nextSequence += 1 }
-      return FeedEvent(
-        frame: still.with(sequence: nextSequence), fallback: nil,
-        key: FeedKey(sequence: nextSequence, fallback: 0), isLast: false)
-    } catch {
-      await camera.close()
-      counters.count(\.closes)
-      throw error
-    }
-  }
 }
 
-extension Size {
-  /// Larger than any camera's.
-  fileprivate static let largest = Size(width: 65535, height: 65535)
+extension LiveSource {
+  /// Whether it gives no more frames. One that is connected, but whose masks don't fit its pictures, may give others.
+  fileprivate func isGivenUp(_ error: any Error) -> Bool {
+    isFinished || (error as? SourceError)?.kind != .badRequest
+  }
 }
 
 extension CaptureDemand {
@@ -247,7 +275,7 @@ func withTimeout<Value: Sendable>(
   try await withThrowingTaskGroup(of: Value.self) { group in
     group.addTask(operation: work)
     group.addTask {
-      try await Task.sleep(for: limit)
+      try await pause(limit)
       throw SourceError(.unavailable, path: name, reason: "gave no picture within \(limit / .seconds(1)) s")
     }
     defer { group.cancelAll() }

@@ -22,12 +22,22 @@ actor SourceFeed: PictureProducer {
   private(set) var failure: (any Error)?
   private var fallbackCount = 0
   private(set) var isClosed = false
-  private var isEnded = false
+  private var ending: Task<Void, Never>?
 
   // What the camera's side of the feed keeps (SourceFeed+Camera.swift).
   var opened: OpenSource?
+  /// The opening that is under way, however many wait for it.
+  var opening: Task<any FrameSource, any Error>?
+  /// The last closing: nothing is opened again before it is done.
+  var lastClosing: Task<Void, Never>?
+  /// Whether what is open has given its last frame.
+  var isEnded = false
+  /// Whether the last frame could not be had of what is open.
+  var isFailing = false
   var isOn = true
-  var isTakingStill = false
+  /// The still that is being taken.
+  var still: Task<FeedEvent?, any Error>?
+  /// Waits for somebody to come back.
   var closing: Task<Void, Never>?
   var resizing: Task<Void, Never>?
   var openings = 0
@@ -53,9 +63,10 @@ actor SourceFeed: PictureProducer {
     return nil
   }
 
-  /// What the source shows when it shows something else than at `key`; nil once it is closed, or has shown its last.
-  func event(after key: FeedKey?) async throws -> FeedEvent? {
-    let answer = try await answer(to: .event(after: key))
+  /// What the source shows when it shows something else than at `key`, and once that it was its last; who knows that,
+  /// by `isOver`, is told when it shows something all the same. Nil once it is closed.
+  func event(after key: FeedKey?, isOver: Bool = false) async throws -> FeedEvent? {
+    let answer = try await answer(to: .event(after: key, isOver: isOver))
     if case .event(let event) = answer { return event }
     return nil
   }
@@ -82,7 +93,8 @@ actor SourceFeed: PictureProducer {
   }
 
   private func add(_ want: FeedWant, _ id: Int) {
-    guard !isClosed else { return want.answer(.success(nil)) }
+    guard !isClosed, !want.isForNothing else { return want.answer(.success(nil)) }
+    guard !want.isDisabled else { return want.answer(.failure(PreviewIsDisabled())) }
     wants[id] = want
     closing?.cancel()
     closing = nil
@@ -95,11 +107,12 @@ actor SourceFeed: PictureProducer {
 
   private func cancel(_ id: Int) {
     wants.removeValue(forKey: id)?.answer(.failure(CancellationError()))
+    closeIfUnread()
   }
 
   nonisolated func changed(_ preview: Preview) {
     Task {
-      await self.dropRemoved()
+      await self.dropUnwanted()
       // What is seen is another thing: who waits for the next frame has one to see at once.
       await self.serve()
       await self.demandChanged()
@@ -115,8 +128,12 @@ actor SourceFeed: PictureProducer {
 
   /// A scene that shows the source in `size`; nil where that is not known.
   nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?) {
-    readers.withLock { $0[ObjectIdentifier(scene)] = FeedReader(.scene(size), count: 1) }
-    Task { await self.demandChanged() }
+    let isNew = readers.withLock { readers in
+      let before = readers.updateValue(
+        FeedReader(.scene(size), count: 1), forKey: ObjectIdentifier(scene))
+      return before == nil || before?.wantedSize != size
+    }
+    if isNew { Task { await self.demandChanged() } }
   }
 
   nonisolated func sceneWent(_ scene: any AnyObject & Sendable) { went(ObjectIdentifier(scene)) }
@@ -147,50 +164,56 @@ actor SourceFeed: PictureProducer {
   }
 
   private func startPump() {
-    guard pump == nil, !isClosed, !isTakingStill else { return }
+    guard pump == nil, isWanted, !isClosed, isOn, still == nil else { return }
     pump = Task { await self.run() }
   }
 
   /// Takes frames for as long as somebody wants them.
   private func run() async {
-    while !wants.isEmpty, !isClosed, isOn, !isTakingStill {
+    while isWanted, !isClosed, isOn, still == nil {
       do {
         guard let frame = try await takeFrame() else {
           isEnded = true
-          break
+          await serve()
+          answerLast()
+          continue
         }
+        // It may have been switched off while the frame was on its way.
+        guard isOn, !isClosed else { break }
         latest = frame
         failure = nil
-        isEnded = false
         show(nil)
         await serve()
       } catch is CancellationError {
         continue
+      } catch let frameFailure as FrameFailure {
+        failure = frameFailure.error
+        showFailure(frameFailure.error)
+        try? await pause(Self.failurePause)
       } catch {
         failure = error
         fail(error)
       }
     }
     pump = nil
-    if isEnded {
-      await serve()
-      // Who has seen the last one has seen all.
-      for want in takeWants(where: { _ in true }) { want.answer(.success(nil)) }
-    }
     closeIfUnread()
   }
+
+  /// A source that gives no frame is asked again, but not at once.
+  private static let failurePause = Duration.milliseconds(200)
 
   /// Waits until the pump has stopped, for who has made it stop.
   func pumpStopped() async { await pump?.value }
 
-  /// Goes on where somebody is waiting.
-  func resume() { if !wants.isEmpty { startPump() } }
+  /// Goes on where somebody is waiting, or nobody need be.
+  func resume() {
+    if isWanted { startPump() } else if source.keepsWarm { Task { await warmUp() } }
+  }
 
   /// Gives what is there to all whom it concerns, drawn once.
   private func serve() async {
     let (key, frame, fallback) = (key, latest, fallback)
     let taken = takeWants { $0.isMet(by: key, timestamp: frame?.timestamp) }
-    guard !taken.isEmpty else { return }
     var pictures: [PictureWish: [FeedWant]] = [:]
     for want in taken {
       if case .picture(let preview, let format, _) = want.subject {
@@ -199,21 +222,37 @@ actor SourceFeed: PictureProducer {
         want.answer(.success(.event(FeedEvent(frame: frame, fallback: fallback, key: key, isLast: isEnded))))
       }
     }
-    guard !pictures.isEmpty else { return }
-    let results = await drawing.draw(Array(pictures.keys), frame, fallback, key, of: source)
+    guard !pictures.isEmpty else { return closeIfUnread() }
+    // In one order, so that what was planned once is found again.
+    let wishes = pictures.keys.sorted { $0.order < $1.order }
+    let results = await drawing.draw(wishes, frame, fallback, key, of: source)
     for (wish, wants) in pictures {
       let result = results[wish] ?? .success(nil)
       for want in wants { want.answer(result.map { rendered in rendered.map { .picture($0) } }) }
     }
+    closeIfUnread()
   }
+
+  /// Who has seen the last frame has seen all; for a snapshot it is what there is.
+  private func answerLast() {
+    let last = FeedEvent(frame: latest, fallback: fallback, key: key, isLast: true)
+    for want in takeWants(where: { !$0.isMet(by: key, timestamp: latest?.timestamp) && !$0.hasSeenAll }) {
+      let isTold = want.isForEvents || want.takesOlder && latest != nil
+      want.answer(.success(isTold ? .event(last) : nil))
+    }
+  }
+
+  /// Whether anybody waits for a frame that may come.
+  private var isWanted: Bool { wants.values.contains { !(isEnded && $0.hasSeenAll) } }
 
   private func takeWants(where isTaken: (FeedWant) -> Bool) -> [FeedWant] {
     wants.filter { isTaken($0.value) }.keys.sorted().compactMap { wants.removeValue(forKey: $0) }
   }
 
-  /// Who waits for a preview that is no more gets nil.
-  private func dropRemoved() {
+  /// Who waits for a preview that is no more gets nil; for one that is switched off nobody waits here.
+  private func dropUnwanted() {
     for want in takeWants(where: \.isForNothing) { want.answer(.success(nil)) }
+    for want in takeWants(where: \.isDisabled) { want.answer(.failure(PreviewIsDisabled())) }
   }
 
   /// Nothing can be given.
@@ -237,17 +276,27 @@ actor SourceFeed: PictureProducer {
 
   /// Everything is given back when this returns; who waits gets nil.
   func close() async {
-    guard !isClosed else { return }
     isClosed = true
+    let ending = ending ?? Task { await end() }
+    self.ending = ending
+    await ending.value
+  }
+
+  private func end() async {
     for want in takeWants(where: { _ in true }) { want.answer(.success(nil)) }
     resizing?.cancel()
     closing?.cancel()
+    pump?.cancel()
+    await stopStillAndOpening()
     await closeSource()
     await pump?.value
-    latest = nil
+    (latest, fallback) = (nil, nil)
     drawing.end()
   }
 }
+
+/// A preview was switched off while somebody waited for its next picture.
+struct PreviewIsDisabled: Error {}
 
 /// Who reads a source.
 struct FeedReader: Sendable {
@@ -273,6 +322,9 @@ struct FeedReader: Sendable {
       guard let view = preview.configuration.view, view.crop == nil, view.width != nil || view.height != nil
       else { return nil }
       let size = Size(width: view.width ?? 1, height: view.height ?? 1)
+      // What is wrong with it is told when it is to be drawn.
+      let sides = 1...ViewConfiguration.maximumSide
+      guard sides.contains(size.width), sides.contains(size.height) else { return nil }
       return Orientation(view.rotation).swapsAxes ? size.transposed : size
     }
   }
@@ -287,6 +339,9 @@ struct PictureWish: Sendable, Hashable {
     self.preview = preview
     self.format = format
   }
+
+  /// By name, then by format.
+  var order: (String, String) { (preview.name, "\(format)") }
 
   static func == (one: PictureWish, other: PictureWish) -> Bool {
     one.preview === other.preview && one.format == other.format

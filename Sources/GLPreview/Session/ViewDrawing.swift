@@ -29,7 +29,11 @@ struct ViewDrawing: Sendable {
     for wish in wishes {
       let (configuration, version, _) = wish.preview.current
       let key = PictureKey(sequence: key.sequence, version: version, fallback: key.fallback)
-      guard let view = configuration.view else { continue }
+      let view: ViewConfiguration
+      do throws(SessionError) { view = try wish.preview.view(of: configuration) } catch {
+        results[wish] = .failure(error)
+        continue
+      }
       if let newest = wish.preview.newest(wish.format), newest.key == key {
         results[wish] = .success(newest)
       } else {
@@ -109,9 +113,8 @@ struct ViewDrawing: Sendable {
     _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ fallback: FallbackState,
     of source: SessionSource
   ) async throws -> Picture {
-    let seen = frame.map { ($0.format, plans.reference(for: $0.format)) }
-    let view = seen.map { view.rescaled(from: $0.1, to: $0.0.uprightSize) } ?? view
-    let size = view.size(of: frame?.format.uprightSize ?? ViewDrawing.usualSize)
+    let view = frame.map { plans.rescaled(view, for: $0.format) } ?? view
+    let size = try drawing.size(of: view, in: frame?.format.uprightSize ?? ViewDrawing.usualSize)
     let scene = drawing.compose(
       source.fallback, fallback, of: source.name, hasFrame: frame != nil, view, in: size)
     return try await drawing.draw(scene, as: format, named: view.name) { reference in
@@ -126,14 +129,4 @@ struct ViewDrawing: Sendable {
   private static let usualSize = Size(width: 640, height: 360)
 
   func end() { plans.end() }
-}
-
-extension ViewConfiguration {
-  /// The size of its pictures of an upright source of `size`.
-  fileprivate func size(of size: Size) -> Size {
-    let crop = crop.flatMap { $0.isInside(size) ? $0 : nil } ?? Rectangle(all: size)
-    return Placement(
-      of: Orientation(rotation).seen(crop.size), width: width, height: height, mode: contentMode
-    ).target
-  }
 }

@@ -33,6 +33,9 @@ final class CaptureQueue: Sendable {
   /// Whether a capture waits to be taken.
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
+  /// Whether no more captures come than wait.
+  var isFinished: Bool { state.withLock { $0.end != nil } }
+
   /// Adds a capture. Where all are kept and there is no room, waits for some, or for the end of the task.
   ///
   /// - Returns: how many that nobody had taken it replaced.

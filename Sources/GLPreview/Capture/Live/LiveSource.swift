@@ -56,6 +56,9 @@ public final class LiveSource: FrameSource {
   /// Whether a frame is there that was not given yet.
   var hasNewFrame: Bool { core.hasNewFrame }
 
+  /// Whether it is closed, at its end or given up: nothing comes any more but what is there.
+  var isFinished: Bool { core.isFinished }
+
   /// What is live has gone by.
   ///
   /// - Throws: `SourceError`, always.
@@ -102,6 +105,7 @@ private final class LiveCore: Sendable {
 
   var status: SourceStatus { monitor.status }
   var hasNewFrame: Bool { queue.isFilled }
+  var isFinished: Bool { queue.isFinished }
 
   private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
     monitor.change(body)

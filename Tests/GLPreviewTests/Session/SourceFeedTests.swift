@@ -1,0 +1,315 @@
+// What sources do at a bad moment: while they open, as they close, as somebody comes or goes.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Sources at a bad moment", .timeLimit(.minutes(1)))
+struct SourceFeedTests {
+  private static let small = ViewConfiguration(width: 4, height: 3)
+  private static let anyAge = SnapshotRequest(.newest(maxAge: .seconds(3600)), as: .rgba)
+
+  /// A while in which what is to happen would.
+  private func others() async { for _ in 0..<200 { await Task.yield() } }
+
+  // MARK: Opening
+
+  @Test("a source is opened once, though it is kept warm and somebody reads")
+  func openedOnce() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    var source = script.source().opening(through: gate)
+    source.keepsWarm = true
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    async let picture = preview.pictures.first
+    await until { await session.waitingCount == 1 && gate.waitingCount > 0 }
+    await others()
+    gate.open()
+    script.give(7)
+    #expect(try await picture?.code == 7)
+    #expect(script.opens.count == 1)
+    await session.close()
+    #expect(!script.isOpen)
+  }
+
+  @Test("a reader that goes while the source opens lets it close")
+  func goneWhileOpening() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    let session = try PreviewSession(scripted: script.source().opening(through: gate))
+    let preview = try session.addPreview(Self.small)
+    let reader = Task { try await preview.pictures.first }
+    await until { gate.waitingCount == 1 }
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    gate.open()
+    await until { script.opens.count == 1 && !script.isOpen }
+    #expect(!script.isOpen)
+    await session.close()
+  }
+
+  @Test("a larger size that is wanted while the source opens is asked for")
+  func largerWhileOpening() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    let session = try PreviewSession(scripted: script.source(hasSizes: true).opening(through: gate))
+    let small = try session.addPreview(Self.small)
+    let large = try session.addPreview(ViewConfiguration(name: "large", width: 40, height: 3))
+    let one = Task { try await small.pictures.first }
+    await until { gate.waitingCount == 1 }
+    let other = Task { try await large.pictures.first }
+    await until { await session.waitingCount == 2 }
+    gate.open()
+    await until { script.opens.last?.minimumSize == Size(width: 40, height: 3) }
+    script.give(1)
+    #expect(try await one.value?.code == 1)
+    #expect(try await other.value?.code == 1)
+    await session.close()
+  }
+
+  @Test("a session can be closed while a source that never answers opens")
+  func closedWhileOpening() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    var warm = script.source(named: "warm").opening(through: gate)
+    warm.keepsWarm = true
+    let session = try PreviewSession(scripted: script.source().opening(through: gate), warm)
+    let preview = try session.addPreview(Self.small)
+    async let picture = preview.pictures.first
+    await until { gate.waitingCount == 2 }
+    await session.close()
+    #expect(try await picture == nil)
+    #expect(gate.waitingCount == 0)
+    #expect(script.opens.isEmpty)
+  }
+
+  @Test("a source that takes long to open is seen to be opening")
+  func opensLate() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    var source = script.source().opening(through: gate)
+    source.opensWithin = .milliseconds(1)
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.fallback == .opening)
+    gate.open()
+    script.give(5)
+    #expect(try await frames.next()?.code == 5)
+    await session.close()
+  }
+
+  // MARK: Closing
+
+  @Test("a snapshot while the source lingers does not keep it open for good")
+  func snapshotWhileLingering() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(), linger: .milliseconds(300))
+    let preview = try session.addPreview(Self.small)
+    script.give(1)
+    #expect(try await preview.pictures.first?.code == 1)
+    await until { await session.firstFeed?.closing != nil }
+    #expect(try await session.snapshot(Self.anyAge).sequence == 0)
+    await until { !script.isOpen }
+    await session.close()
+  }
+
+  @Test("a snapshot that gets nothing in time does not keep the source open")
+  func snapshotInVain() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    _ = try session.addPreview(Self.small)
+    let request = SnapshotRequest(.newest, timeout: .milliseconds(20))
+    await #expect(throws: SourceError.self) { try await session.snapshot(request) }
+    await until { !script.isOpen && script.opens.count == 1 }
+    await session.close()
+  }
+
+  @Test("a source is not opened again before it is closed")
+  func closedBeforeOpened() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    let session = try PreviewSession(
+      scripted: script.source().wrapped { SlowlyClosedSource(source: $0, gate: gate) })
+    let preview = try session.addPreview(Self.small)
+    script.give(1)
+    #expect(try await preview.pictures.first?.code == 1)
+    await until { gate.waitingCount == 1 }
+    async let next = preview.pictures.first
+    await until { await session.waitingCount == 1 }
+    await others()
+    #expect(script.opens.count == 1)
+    gate.open()
+    script.give(2)
+    #expect(try await next?.code == 2)
+    #expect(script.opens.count == 2)
+    await session.close()
+  }
+
+  @Test("whoever closes a session waits until it is closed, also the second time")
+  func closedTwice() async throws {
+    let (script, gate) = (SourceScript(), OpeningGate())
+    let session = try PreviewSession(
+      scripted: script.source().wrapped { SlowlyClosedSource(source: $0, gate: gate) })
+    let preview = try session.addPreview(Self.small)
+    script.give(1)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.code == 1)
+    let first = Task { await session.close() }
+    await until { gate.waitingCount == 1 }
+    let second = Task {
+      await session.close()
+      return script.isOpen
+    }
+    await others()
+    gate.open()
+    #expect(await second.value == false)
+    await first.value
+    #expect(try await frames.next() == nil)
+  }
+
+  @Test("a frame that comes as the source is switched off is not seen")
+  func frameWhileSwitchedOff() async throws {
+    let script = SourceScript()
+    let late = try #require(SourceScript.frame(99, script.size, 1))
+    let session = try PreviewSession(
+      scripted: script.source().wrapped { LastFrameSource(source: $0, frame: late) })
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(1)
+    #expect(try await frames.next()?.code == 1)
+    let next = Task { [frames] in
+      var frames = frames
+      return try await frames.next()
+    }
+    await until { await session.waitingCount == 1 }
+    await session.setSource(isOn: false)
+    #expect(try await next.value?.fallback == .off)
+    await others()
+    #expect(try await session.snapshot(Self.anyAge).sourceState == .closed)
+    await session.close()
+  }
+
+  @Test("who is shown that a source is off is not told that it ends when it is changed and switched on")
+  func changedWhileNothingIsThere() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    await session.setSource(isOn: false)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.fallback == .off)
+    let next = Task { [frames] in
+      var frames = frames
+      return try await frames.next()
+    }
+    await until { await session.waitingCount == 1 }
+    await session.setSource(isOn: true)
+    preview.preferredSize = Size(width: 6, height: 6)
+    await others()
+    script.give(3)
+    #expect(try await next.value?.code == 3)
+    await session.close()
+  }
+
+  @Test("a preview that is switched off while its reader waits lets the camera go, and goes on later")
+  func disabledWhileWaiting() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    async let picture = preview.pictures.first
+    await until { await session.waitingCount == 1 && script.isOpen }
+    preview.isEnabled = false
+    await until { !script.isOpen }
+    preview.isEnabled = true
+    script.give(6)
+    #expect(try await picture?.code == 6)
+    await session.close()
+  }
+
+  @Test("a source that was lost when nobody looked any more is tried again before it is said to be lost")
+  func lostLongAgo() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    script.give(.failure(SourceError(.unavailable, path: "script", reason: "is gone")))
+    #expect(try await preview.pictures.first?.fallback == .lost)
+    await until { !script.isOpen }
+    script.give(4)
+    let snapshot = try await session.snapshot(Self.anyAge)
+    #expect(snapshot.sourceState == .live)
+    await session.close()
+  }
+
+  // MARK: Failures
+
+  @Test("a frame that can't be had is told by a fallback, and the next one is seen")
+  func oneFailure() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(.failure(SourceError(.badRequest, path: "script", reason: "masks are for another shape")))
+    #expect(try await frames.next()?.fallback == .lost)
+    script.give(8)
+    #expect(try await frames.next()?.code == 8)
+    await session.close()
+  }
+
+  @Test("a source that fails each time is not asked without a pause, and is given back")
+  func failsAlways() async throws {
+    let failing = FailingSource()
+    let session = try PreviewSession(scripted: SourceScript().source().wrapped { _ in failing })
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.fallback == .lost)
+    let next = Task { [frames] in
+      var frames = frames
+      return try await frames.next()
+    }
+    await until { failing.count > 1 }
+    #expect(failing.count < 10)
+    await session.close()
+    #expect(try await next.value == nil)
+  }
+
+  @Test("frames that masks don't fit show a fallback, not an end")
+  func masksOfAnotherShape() async throws {
+    let device = ScriptedDevice(.picture(10), .picture(20), .picture(30))
+    var options = SourceOptions()
+    options.masks = PrivacyMasks(
+      [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 50, height: 5)))],
+      referenceSize: Size(width: 100, height: 10))
+    let source = SessionSource(
+      name: "camera", options: options,
+      SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(device as any CaptureDevice, $0) })
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.fallback == .lost)
+    let request = SnapshotRequest(.newest, as: .rgba, fallback: .error)
+    let error = await #expect(throws: SourceError.self) { try await session.snapshot(request) }
+    #expect(error?.reason.contains("masks") == true)
+    await session.close()
+  }
+
+  // MARK: Ends
+
+  @Test("a still is there for each who looks, once, and for snapshots whenever they are taken")
+  func still() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(isLive: false))
+    let preview = try session.addPreview(Self.small)
+    for code: UInt8 in [1, 2] {
+      script.give(code)
+      script.give(.success(nil))
+      var codes: [UInt8] = []
+      for try await frame in preview.pictures { codes.append(frame.code) }
+      #expect(codes == [code])
+      await until { !script.isOpen }
+    }
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(3)
+    #expect(try await frames.next()?.code == 3)
+    for mode in [SnapshotMode.newest(maxAge: .zero), .next, .newest] {
+      script.give(.success(nil))
+      let snapshot = try await session.snapshot(SnapshotRequest(mode, as: .rgba))
+      #expect(snapshot["main"]?.picture.bytes[0] == 3)
+    }
+    await session.close()
+  }
+}
