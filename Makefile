@@ -10,13 +10,14 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples test test-camera verify bench gpu-kit format lint golden install clean
+.PHONY: help setup build render examples docs test test-camera verify bench gpu-kit format lint golden install clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
+	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
@@ -46,6 +47,9 @@ render: build
 examples: setup
 	@for example in $(EXAMPLES); do $(SWIFT) build --product $$example || exit 1; done
 	@for example in $(EXAMPLES); do .build/debug/$$example out/examples/$$example || exit 1; done
+
+docs: setup
+	@SWIFT="$(SWIFT)" scripts/docs
 
 test: setup
 	$(SWIFT) build --build-tests
