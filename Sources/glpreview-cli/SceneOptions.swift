@@ -15,7 +15,7 @@ struct SceneOptions: ParsableArguments {
       valueName: "NAME:KEY=VALUE,..."))
   var tile: [String] = []
 
-  @Option(help: ArgumentHelp("What is written into the scene: none, names, time or all.", valueName: "WORDS"))
+  @Option(help: ArgumentHelp("What is written into the scene.", valueName: "WORDS"))
   var labels = SceneLabels.none
 
   @Option(help: ArgumentHelp("A source that gets the green border. Repeatable.", valueName: "NAME"))

@@ -35,7 +35,7 @@ struct HelpTests {
       "--quality",
       "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
       "--json",
-      "--quiet",
+      "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar",
     ]
     for option in options { #expect(text.contains(option), "\(option)") }
     let words = [
