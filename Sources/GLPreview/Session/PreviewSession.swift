@@ -127,6 +127,9 @@ public final class PreviewSession: Sendable {
   /// For tests.
   var firstFeed: SourceFeed? { core.feed(core.firstSource) }
 
+  /// For tests: what must be gone when it is.
+  var parts: [any AnyObject & Sendable] { [core, core.drawing] + core.previews.compactMap(core.scene(of:)) }
+
   // MARK: The whole
 
   /// What it draws on, which is opened for that where it is not.

@@ -210,8 +210,10 @@ actor SceneFeed: PictureProducer {
     return wants.values.contains { $0.isBehind(drawnSequence, version) }
   }
 
-  /// Whether no source will show anything else.
-  private var isOver: Bool { !followed.isEmpty && followed.values.allSatisfy(\.isOver) }
+  /// Whether no source will show anything else, and the time is not seen.
+  private var isOver: Bool { !followed.isEmpty && followed.values.allSatisfy(\.isOver) && !showsTime }
+
+  private var showsTime: Bool { preview?.configuration.scene?.showsTime == true }
 
   private func drawWhenDue() async {
     guard isWorthDrawing else { return startClock() }
@@ -251,7 +253,7 @@ actor SceneFeed: PictureProducer {
 
   /// Nothing changes but the time, where it is shown.
   private func startClock() {
-    guard clock == nil, preview?.configuration.scene?.showsTime == true else { return }
+    guard clock == nil, showsTime else { return }
     clock = Task {
       try? await pause(Self.longestInterval)
       self.clock = nil

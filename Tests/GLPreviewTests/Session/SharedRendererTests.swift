@@ -20,6 +20,12 @@ struct SharedRendererTests {
     }
   }
 
+  /// How far several sessions have come.
+  private final class Progress: Sendable {
+    let drawn = Atomic<Int>(0)
+    let isOver = Atomic<Bool>(false)
+  }
+
   private static func session(_ script: SourceScript, _ renderers: SharedRenderers) throws -> (
     SessionCore, Preview
   ) {
@@ -62,6 +68,62 @@ struct SharedRendererTests {
     #expect(opener.opened.withLock { $0.count } == 2)
     await core.close()
     await renderers.closeUnused()
+  }
+
+  @Test("a context that is lost again and again, while sessions draw and take snapshots, is seen by nobody")
+  func lostOften() async throws {
+    let opener = Opener()
+    let renderers = opener.renderers()
+    let progress = Progress()
+    let losing = Task {
+      var lost = 0
+      while !progress.isOver.load(ordering: .relaxed) {
+        // Something is drawn in between, or it would never end.
+        let before = progress.drawn.load(ordering: .relaxed)
+        await until {
+          progress.drawn.load(ordering: .relaxed) > before + 5 || progress.isOver.load(ordering: .relaxed)
+        }
+        await opener.opened.withLock { $0.last }?.loseContext()
+        lost += 1
+      }
+      return lost
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          let script = SourceScript()
+          let (core, preview) = try Self.session(script, renderers)
+          let scene = try core.add(
+            "scene",
+            PreviewConfiguration(.scene(Scene(size: Size(width: 8, height: 6), tiles: [Tile("camera")]))))
+          var frames = preview.pictures.makeAsyncIterator()
+          for code: UInt8 in 1...40 {
+            script.give(code)
+            #expect(try await frames.next()?.code == code)
+            progress.drawn.add(1, ordering: .relaxed)
+            guard code % 5 == 0 else { continue }
+            let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), of: ["main"])
+            #expect(try await core.snapshot(request).sequence == Int(code) - 1)
+            #expect(try await scene.pictures.first != nil)
+          }
+          await core.close()
+        }
+      }
+      try await group.waitForAll()
+    }
+    progress.isOver.store(true, ordering: .relaxed)
+    #expect(await losing.value > 3)
+    #expect(opener.opened.withLock { $0.count } > 3)
+    await renderers.closeUnused()
+  }
+
+  @Test("a session that is closed draws nothing, and opens no renderer for that")
+  func closedSession() async throws {
+    let opener = Opener()
+    let lease = RendererLease(.automatic, of: opener.renderers())
+    await lease.giveBack()
+    await #expect(throws: CancellationError.self) { try await lease.withRenderer { _ in } }
+    #expect(opener.opened.withLock { $0.isEmpty })
   }
 
   @Test("a renderer that nobody uses is closed, and the next session opens another one")

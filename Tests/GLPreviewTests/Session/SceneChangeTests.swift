@@ -1,0 +1,168 @@
+// Scenes while everything about them changes: readers that come late, sources that end, names that are not there.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Scenes that change", .timeLimit(.minutes(1)))
+struct SceneChangeTests {
+  private static let size = Size(width: 32, height: 18)
+
+  private static func session(_ scripts: [String: SourceScript], isLive: Bool = true) throws -> PreviewSession
+  {
+    try PreviewSession(
+      scripts.sorted { $0.key < $1.key }.map { $1.source(named: $0, isLive: isLive) },
+      options: SessionOptions(linger: .zero))
+  }
+
+  /// The first pictures that show `code` in the middle.
+  private func show(_ code: UInt8, _ frames: inout PreviewFrames.Iterator) async throws {
+    while let frame = try await frames.next() {
+      if frame.picture.bytes[4 * (9 * 32 + 16)] == code { return }
+    }
+    Issue.record("it ended before \(code) was seen")
+  }
+
+  @Test("who comes when nothing changes any more gets the picture that is there, in whichever format")
+  func late() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script])
+    let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
+    var frames = preview.pictures.makeAsyncIterator()
+    script.give(60)
+    try await show(60, &frames)
+    var others = preview.pictures.makeAsyncIterator()
+    try await show(60, &others)
+    #expect(try await preview.jpegs().first?.picture.size == Self.size)
+    // Nothing is drawn again and again for that.
+    let renders = session.statistics.renders
+    for _ in 0..<200 { await Task.yield() }
+    #expect(session.statistics.renders == renders)
+    await session.close()
+  }
+
+  @Test("a reader that comes as another one goes is not taken for the end")
+  func oneAfterAnother() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script])
+    let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
+    for code: UInt8 in 1...30 {
+      script.give(code)
+      #expect(try await preview.pictures.first != nil)
+    }
+    await session.close()
+  }
+
+  @Test("a still that is switched off and on again is seen to be so")
+  func stillSwitchedOff() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script], isLive: false)
+    let preview = try session.addScene(
+      Scene(
+        size: Self.size, tiles: [Tile("one")],
+        labels: [Label(.time(), font: Font(size: 4), margin: 0)]))
+    script.give(60)
+    script.give(.success(nil))
+    var frames = preview.pictures.makeAsyncIterator()
+    try await show(60, &frames)
+    await session.setSource("one", isOn: false)
+    while let frame = try await frames.next() {
+      if frame.picture.bytes[4 * (9 * 32 + 16)] != 60 { break }
+    }
+    script.give(70)
+    script.give(.success(nil))
+    await session.setSource("one", isOn: true)
+    try await show(70, &frames)
+    await session.close()
+  }
+
+  @Test("a clock in a scene does not hold up its sources")
+  func clock() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script])
+    let preview = try session.addScene(
+      Scene(size: Self.size, tiles: [Tile("one")], labels: [Label(.time(), font: Font(size: 4), margin: 0)]))
+    var frames = preview.pictures.makeAsyncIterator()
+    // A picture a second would take longer than this test may.
+    for code: UInt8 in 1...70 {
+      script.give(code)
+      try await show(code, &frames)
+    }
+    await session.close()
+  }
+
+  @Test("a source that could not be opened is seen once it can be")
+  func openedLater() async throws {
+    let script = SourceScript()
+    script.refuse(SourceError(.notFound, path: "one", reason: "is not there"))
+    let session = try Self.session(["one": script])
+    let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next() != nil)
+    #expect(try await frames.next() != nil)
+    script.refuse(nil)
+    script.give(80)
+    try await show(80, &frames)
+    await session.close()
+  }
+
+  @Test("a scene of sources that are not there is thrown to who reads, and goes on with those that are")
+  func unknownNames() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script])
+    let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
+    script.give(60)
+    #expect(try await preview.pictures.first != nil)
+    preview.update { $0.scene?.tiles.append(Tile("nobody")) }
+    await #expect(throws: SceneError.self) { try await preview.pictures.first }
+    preview.update { $0.scene?.tiles = [Tile("nobody")] }
+    await #expect(throws: SceneError.self) { try await preview.pictures.first }
+    preview.update { $0.scene?.background = .blur(source: "nobody") }
+    await #expect(throws: SceneError.self) {
+      try await session.snapshot(SnapshotRequest(.newest, of: ["scene"]))
+    }
+    preview.update { $0.scene = Scene(size: Self.size, tiles: [Tile("one")]) }
+    script.give(70)
+    var frames = preview.pictures.makeAsyncIterator()
+    try await show(70, &frames)
+    await session.close()
+  }
+
+  @Test("a preview that is to become something else says so to who reads, and to who wants a snapshot")
+  func becomesSomethingElse() async throws {
+    let script = SourceScript()
+    let session = try Self.session(["one": script, "two": SourceScript()])
+    let view = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+    let scene = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
+    script.give(60)
+    #expect(try await view.pictures.first?.code == 60)
+    let contents: [(Preview, PreviewContent)] = [
+      (view, .scene(Scene(size: Self.size, tiles: [Tile("one")]))),
+      (view, .view(ViewConfiguration(), of: "two")), (view, .view(ViewConfiguration(), of: "nobody")),
+      (scene, .view(ViewConfiguration(), of: "one")),
+    ]
+    for (preview, content) in contents {
+      let before = preview.configuration
+      preview.configuration.content = content
+      script.give(60)
+      await #expect(throws: SessionError.self) { try await preview.pictures.first }
+      script.give(60)
+      await #expect(throws: SessionError.self) {
+        try await session.snapshot(SnapshotRequest(.newest, of: [preview.name]))
+      }
+      preview.configuration = before
+    }
+    script.give(61)
+    #expect(try await view.pictures.first != nil)
+    await session.close()
+  }
+
+  @Test("a view keeps its preview's name, whatever it is changed to")
+  func names() async throws {
+    let session = try Self.session(["one": SourceScript()])
+    let preview = try session.addPreview(ViewConfiguration(name: "door"))
+    preview.configuration.view = ViewConfiguration(width: 4, height: 3)
+    #expect(preview.configuration.view?.name == "door")
+    await session.close()
+  }
+}

@@ -1,0 +1,172 @@
+// What is closed or let go is gone: nothing holds a session's parts that nobody has in hand.
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+
+@Suite("Lifetimes of sessions", .timeLimit(.minutes(1)))
+struct SessionLifetimeTests {
+  /// Knows objects without holding them.
+  private final class Watch: Sendable {
+    private let state = Mutex<[(name: String, object: Weak)]>([])
+
+    private struct Weak: Sendable { weak var object: (any AnyObject & Sendable)? }
+
+    func add(_ name: String, _ object: (any AnyObject & Sendable)?) {
+      state.withLock { $0.append((name, Weak(object: object))) }
+    }
+
+    /// Those that are still there.
+    var names: [String] { state.withLock { $0.filter { $0.object.object != nil }.map(\.name) } }
+  }
+
+  /// What is done to a session before it ends.
+  enum Use: CaseIterable { case nothing, reading, waiting, scene, still, off, failing, opening, snapshots }
+
+  private func use(_ use: Use, _ session: PreviewSession, _ script: SourceScript) async throws -> [Task<
+    Void, Never
+  >] {
+    let view = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+    let scene = try session.addScene(Scene(size: Size(width: 8, height: 8), tiles: [Tile("camera")]))
+    switch use {
+    case .nothing: return []
+    case .reading:
+      script.give(1)
+      _ = try await view.pictures.first
+    case .waiting, .opening:
+      let reader = Task { _ = try? await view.pictures.first }
+      await until { await session.waitingCount == 1 }
+      return [reader]
+    case .scene:
+      _ = try await scene.pictures.first
+      let reader = Task {
+        var frames = scene.pictures.makeAsyncIterator()
+        while (try? await frames.next()) ?? nil != nil {}
+      }
+      return [reader]
+    case .still:
+      script.give(1)
+      _ = try await session.snapshot(SnapshotRequest(.still, of: ["main"]))
+    case .off:
+      await session.setSource(isOn: false)
+      _ = try await view.pictures.first
+    case .failing:
+      script.give(.failure(SourceError(.unavailable, path: "script", reason: "is gone")))
+      _ = try await view.pictures.first
+    case .snapshots:
+      let trigger = SnapshotTrigger()
+      session.attach(trigger, SnapshotRequest(.next))
+      trigger.capture()
+      await until { await session.waitingCount > 0 }
+    }
+    return []
+  }
+
+  private func check(_ way: Use, ends: (consuming PreviewSession) async -> Void) async throws {
+    let script = SourceScript()
+    let watch = Watch()
+    var tasks: [Task<Void, Never>] = []
+    do {
+      let gate = OpeningGate()
+      let source = script.source(hasSizes: way == .still)
+      let session = try PreviewSession(scripted: way == .opening ? source.opening(through: gate) : source)
+      tasks = try await use(way, session, script)
+      watch.add("session", session)
+      watch.add("feed", session.firstFeed)
+      watch.add("memory", session.firstFeed?.drawing.memory)
+      for preview in session.previews { watch.add("preview \(preview.name)", preview) }
+      for object in session.parts { watch.add("\(type(of: object))", object) }
+      await ends(session)
+    }
+    for task in tasks { await task.value }
+    await until { watch.names.isEmpty && !script.isOpen }
+    #expect(watch.names.isEmpty, "\(way)")
+    #expect(!script.isOpen)
+  }
+
+  @Test("a session that is closed is gone, with all that was in it", arguments: Use.allCases)
+  func closed(use: Use) async throws {
+    try await check(use) { await $0.close() }
+  }
+
+  @Test("a session that is let go is gone, with all that was in it", arguments: Use.allCases)
+  func dropped(use: Use) async throws {
+    try await check(use) { _ in }
+  }
+
+  @Test("a session may be closed twice, and from several places at a time")
+  func closedByMany() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+    script.give(1)
+    var frames = preview.pictures.makeAsyncIterator()
+    #expect(try await frames.next()?.code == 1)
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          await session.close()
+          return script.isOpen
+        }
+      }
+      for await isOpen in group { #expect(!isOpen) }
+    }
+    #expect(try await frames.next() == nil)
+    #expect(await session.status() == nil)
+    await session.setSource(isOn: false)
+    await session.setSource(isOn: true)
+    session.remove(preview)
+  }
+
+  @Test("a still ends with its session, and with its source being switched off", arguments: [true, false])
+  func stillEnds(isClosed: Bool) async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(
+      scripted: script.source(hasSizes: true).wrapped { StillThatNeverComes(source: $0) })
+    _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+    script.give(1)
+    let still = Task { try await session.snapshot(SnapshotRequest(.still, as: .rgba)) }
+    await until { script.opens.last?.minimumSize?.width == 65535 }
+    if isClosed { await session.close() } else { await session.setSource(isOn: false) }
+    #expect(!script.isOpen)
+    if isClosed {
+      await #expect(throws: SnapshotError.self) { try await still.value }
+    } else {
+      #expect(try await still.value.sourceState == .closed)
+    }
+    await session.close()
+  }
+
+  @Test("of two stills at a time one is refused, also where no frame was seen before")
+  func twoStills() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(hasSizes: true))
+    _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
+    let request = SnapshotRequest(.still, as: .rgba)
+    let stills = (0..<2).map { _ in Task { try await session.snapshot(request) } }
+    await until { await session.waitingCount == 2 }
+    script.give(1)
+    var taken = 0
+    for still in stills where (try? await still.value) != nil { taken += 1 }
+    #expect(taken == 1)
+    #expect(script.opens.filter { $0.minimumSize?.width == 65535 }.count == 1)
+    await session.close()
+  }
+}
+
+/// Gives stills of no source: only its usual frames.
+private struct StillThatNeverComes: FrameSource {
+  let source: any FrameSource
+  var name: String { source.name }
+
+  func nextFrame() async throws -> Frame? {
+    let frame = try await source.nextFrame()
+    // Usual frames are 8 pixels wide.
+    if let frame, frame.format.size.width > 8 { try await pause(.seconds(3600)) }
+    return frame
+  }
+
+  func rewind() async throws { try await source.rewind() }
+  func close() async { await source.close() }
+}

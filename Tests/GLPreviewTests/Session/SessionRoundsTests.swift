@@ -1,0 +1,83 @@
+// Sessions by the thousand: opened, read, closed, they leave memory, descriptors and threads as they were.
+import Foundation
+import Testing
+
+@testable import GLPreview
+
+@Suite("Sessions by the thousand")
+struct SessionRoundsTests {
+  /// What this process holds.
+  private struct Holdings: CustomStringConvertible {
+    let descriptors: Int
+    let threads: Int
+    let kilobytes: Int
+
+    init() throws {
+      func count(_ name: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/\(name)").count
+      }
+      descriptors = try count("fd")
+      threads = try count("task")
+      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      kilobytes = line?.split { !$0.isNumber }.first.flatMap { Int($0) } ?? 0
+    }
+
+    var description: String { "\(descriptors) descriptors, \(threads) threads, \(kilobytes) kB" }
+
+    func isMore(than before: Holdings, kilobytes growth: Int) -> Bool {
+      descriptors > before.descriptors + 2 || threads > before.threads + 2
+        || kilobytes > before.kilobytes + growth
+    }
+  }
+
+  /// Opens a session, looks at it in one of the ways in which people do, and closes it, or lets it go.
+  private static func round(_ number: Int) async throws {
+    let session = try PreviewSession([
+      SessionSource("pattern:smpte,size=64x48", name: "one"),
+      SessionSource("pattern:zoneplate,size=64x48", name: "two"),
+    ])
+    let preview = try session.addPreview(ViewConfiguration(width: 32, height: 24))
+    for try await frame in preview.jpegs() {
+      precondition(frame.picture.size.width == 32)
+      _ = try await frame.jpeg()
+      break
+    }
+    if number % 5 == 0 {
+      let snapshot = try await session.snapshot()
+      precondition(snapshot.pictures.count == 1)
+    }
+    if number % 7 == 0 {
+      let scene = try session.addScene(
+        Scene(size: Size(width: 64, height: 48), tiles: [Tile("one"), Tile("two")]))
+      for try await _ in scene.pictures { break }
+    }
+    if number % 11 == 0 { await session.setSource(isOn: false) }
+    if number % 3 != 0 { await session.close() }
+  }
+
+  /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number.
+  @Test("sessions that were opened and closed leave nothing behind")
+  func rounds() async {
+    await #expect(processExitsWith: .success) {
+      let rounds =
+        ProcessInfo.processInfo.environment["GLPREVIEW_SESSION_ROUNDS"].flatMap { Int($0) } ?? 100
+      // What is made once is made now.
+      for number in 0..<50 { try await Self.round(number) }
+      let before = try Holdings()
+      print("before: \(before)")
+      for number in 1...max(rounds, 1) {
+        try await Self.round(number)
+        if number % 1000 == 0 { print("\(number) rounds: \(try Holdings())") }
+      }
+      // What was let go ends in its own time.
+      var after = try Holdings()
+      for _ in 0..<500 where after.isMore(than: before, kilobytes: 12_000) {
+        try await Task.sleep(for: .milliseconds(20))
+        after = try Holdings()
+      }
+      print("after: \(after)")
+      precondition(!after.isMore(than: before, kilobytes: 12_000), "from \(before) to \(after)")
+    }
+  }
+}
