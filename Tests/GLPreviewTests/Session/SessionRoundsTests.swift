@@ -59,7 +59,7 @@ struct SessionRoundsTests {
   /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number.
   @Test("sessions that were opened and closed leave nothing behind")
   func rounds() async {
-    await #expect(processExitsWith: .success) {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let rounds =
         ProcessInfo.processInfo.environment["GLPREVIEW_SESSION_ROUNDS"].flatMap { Int($0) } ?? 100
       // What is made once is made now.
@@ -79,5 +79,6 @@ struct SessionRoundsTests {
       print("after: \(after)")
       precondition(!after.isMore(than: before, kilobytes: 12_000), "from \(before) to \(after)")
     }
+    print(String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
   }
 }
