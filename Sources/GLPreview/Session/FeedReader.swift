@@ -1,0 +1,57 @@
+// Who reads a feed, what for, and which pictures are wanted: what a feed knows of the previews and scenes that it serves.
+internal import PreviewCore
+
+/// Who reads a source.
+struct FeedReader: Sendable {
+  /// What it is read for.
+  enum Subject: Sendable {
+    case preview(Preview)
+    case scene(Size?)
+  }
+
+  let subject: Subject
+  var count = 0
+
+  init(_ subject: Subject, count: Int = 0) {
+    self.subject = subject
+    self.count = count
+  }
+
+  /// The size of the pictures as the source stores them; nil where all of it is wanted.
+  var wantedSize: Size? {
+    switch subject {
+    case .scene(let size): return size
+    case .preview(let preview):
+      guard let view = preview.configuration.view, view.crop == nil, view.width != nil || view.height != nil
+      else { return nil }
+      let size = Size(width: view.width ?? 1, height: view.height ?? 1)
+      // What is wrong with it is told when it is to be drawn.
+      let sides = 1...ViewConfiguration.maximumSide
+      guard sides.contains(size.width), sides.contains(size.height) else { return nil }
+      return Orientation(view.rotation).swapsAxes ? size.transposed : size
+    }
+  }
+}
+
+/// A preview's pictures in one format: drawn once, however many want them.
+struct PictureWish: Sendable, Hashable {
+  let preview: Preview
+  let format: PictureFormat
+
+  init(_ preview: Preview, _ format: PictureFormat) {
+    self.preview = preview
+    self.format = format
+  }
+
+  /// By name, then by format.
+  var order: (String, String) { (preview.name, "\(format)") }
+
+  static func == (one: PictureWish, other: PictureWish) -> Bool {
+    one.preview === other.preview && one.format == other.format
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(preview))
+    hasher.combine(format)
+  }
+}
