@@ -3,6 +3,9 @@
 # make help     the rest
 
 SWIFT ?= swift
+# SwiftPM names a package's traits to the compiler in the order of a hash table. Where that is another one each time, every
+# second build begins anew.
+SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --static-swift-stdlib
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
@@ -31,7 +34,7 @@ setup:
 	@scripts/setup
 
 build: setup
-	$(SWIFT) build -c release $(BUILD_FLAGS) --product glpreview
+	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product glpreview
 
 render: build
 	@mkdir -p out
@@ -45,20 +48,20 @@ render: build
 	@echo "rendered:" && ls -1 out/whole.jpg out/centre.jpg out/turned.jpg out/letterbox.jpg out/thumbnail.jpg out/zoneplate.png
 
 examples: setup
-	@for example in $(EXAMPLES); do $(SWIFT) build --product $$example || exit 1; done
+	@for example in $(EXAMPLES); do $(SWIFT_BUILD) --product $$example || exit 1; done
 	@for example in $(EXAMPLES); do .build/debug/$$example out/examples/$$example || exit 1; done
 
 docs: setup
 	@SWIFT="$(SWIFT)" scripts/docs
 
 test: setup
-	$(SWIFT) build --build-tests
+	$(SWIFT_BUILD) --build-tests
 	@mkdir -p .build/attachments
 	$(SWIFT) test --skip-build --attachments-path .build/attachments
 
 test-camera:
 	@scripts/setup camera
-	$(SWIFT) build --build-tests
+	$(SWIFT_BUILD) --build-tests
 	@mkdir -p .build/camera-attachments
 	@Tests/CameraVM/test --attachments .build/camera-attachments
 
@@ -69,7 +72,7 @@ bench: build
 	@Benchmarks/compare --json .build/bench-data/results.json $(BENCH_FLAGS)
 
 gpu-kit: build
-	$(SWIFT) build --build-tests
+	$(SWIFT_BUILD) --build-tests
 	@scripts/gpu-kit
 
 install: build
