@@ -99,7 +99,7 @@ actor PacedSource: TimelySource {
     guard let frame = try await frameOrAgain() else { return nil }
     let now = CaptureClock.now
     let due = (start ?? now - frame.timestamp) + frame.timestamp
-    if due > now { try await Task.sleep(for: due - now) }
+    if due > now { try await pause(due - now) }
     let given = CaptureClock.now
     lastGiven = given
     let interval = await interval

@@ -1,13 +1,14 @@
 // Which frame a snapshot is of.
 
-/// Which frame a snapshot is of.
+/// Which frame a snapshot is of; of a source that is at its end, as a still is, the last one.
 public enum SnapshotMode: Sendable, Hashable {
   /// What is there already, at once, where it is no older than that; else the next frame.
   case newest(maxAge: Duration)
   /// The first frame that is captured after the call.
   case next
-  /// A frame of the camera's largest size: it is switched to that, and back; previews pause and go on. So many frames are
-  /// passed over first, for the exposure to settle. Of a source without a choice of sizes, the next frame.
+  /// A frame of the camera's largest size: it is switched to that, and back; previews pause and go on. So many frames
+  /// are passed over first, for the exposure to settle; a negative number counts as 0. Of a source without a choice of
+  /// sizes, the next frame.
   case still(settling: Int)
 
   /// What is there, if it is no older than a second.

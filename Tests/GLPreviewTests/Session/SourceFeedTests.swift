@@ -287,6 +287,33 @@ struct SourceFeedTests {
     await session.close()
   }
 
+  @Test("a still of another shape is refused while masks are there, and the previews go on")
+  func stillOfAnotherShape() async throws {
+    let script = SourceScript(stillSize: Size(width: 32, height: 12))
+    let open = script.source(hasSizes: true).origin.open
+    var options = SourceOptions()
+    options.masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 4, height: 6)))]
+    let source = SessionSource(
+      name: "camera", options: options,
+      SessionSource.Origin(isLive: true, hasSizes: true) { options in
+        MaskedSource(try await open(options), options.masks)
+      })
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(ViewConfiguration())
+    var frames = preview.pictures.makeAsyncIterator()
+    for code: UInt8 in [90, 91] {
+      script.give(code)
+      let picture = try #require(try await frames.next()).picture
+      #expect(picture.bytes[0] == 0 && picture.bytes[4 * 7] == code)
+      let error = await #expect(throws: SourceError.self) {
+        try await session.snapshot(SnapshotRequest(.still, as: .rgba))
+      }
+      #expect(error?.kind == .badRequest)
+    }
+    await session.close()
+    #expect(!script.isOpen)
+  }
+
   // MARK: Ends
 
   @Test("a still is there for each who looks, once, and for snapshots whenever they are taken")
