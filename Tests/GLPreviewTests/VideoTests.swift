@@ -191,7 +191,8 @@
     func refusals() async throws {
       let (_, error) = try await failure(video("unsupported.mkv"))
       #expect(error?.kind == .badData)
-      #expect(error?.reason.contains("pictures of gbrp10le are not supported") == true, "\(error?.reason ?? "")")
+      let reason = error?.reason ?? ""
+      #expect(reason.contains("pictures of gbrp10le are not supported"), "\(reason)")
       let (_, silent) = try await failure(video("sound.mp4"))
       #expect(silent?.reason == "has no video")
     }
