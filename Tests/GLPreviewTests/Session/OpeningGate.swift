@@ -55,11 +55,14 @@ extension SessionSource {
   /// The same, which opens when the gate does.
   func opening(through gate: OpeningGate) -> SessionSource {
     let open = origin.open
-    return with(
+    var gated = with(
       Origin(isLive: origin.isLive, hasSizes: origin.hasSizes) { options in
         try await gate.pass()
         return try await open(options)
       })
+    // It is the test that takes its time: nothing stands in for the source meanwhile.
+    gated.opensWithin = .seconds(3600)
+    return gated
   }
 
   /// The same, whose opened sources are put into others.
