@@ -66,9 +66,9 @@ struct FallbackSessionTests {
     var frames = preview.pictures.makeAsyncIterator()
     _ = try await frames.next()
     _ = try await frames.next()
-    let snapshot = try await session.snapshot(SnapshotRequest(.next, as: .rgba))
+    let snapshot = try await session.snapshot(SnapshotRequest.patient(.next, as: .rgba))
     #expect(snapshot.sourceState == .lost)
-    let refused = SnapshotRequest(.next, as: .rgba, fallback: .error)
+    let refused = SnapshotRequest.patient(.next, as: .rgba, fallback: .error)
     await #expect(throws: SourceError.self) { try await session.snapshot(refused) }
     await session.close()
   }

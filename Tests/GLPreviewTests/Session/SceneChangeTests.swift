@@ -119,7 +119,7 @@ struct SceneChangeTests {
     await #expect(throws: SceneError.self) { try await preview.pictures.first }
     preview.update { $0.scene?.background = .blur(source: "nobody") }
     await #expect(throws: SceneError.self) {
-      try await session.snapshot(SnapshotRequest(.newest, of: ["scene"]))
+      try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
     }
     preview.update { $0.scene = Scene(size: Self.size, tiles: [Tile("one")]) }
     script.give(70)
@@ -148,7 +148,7 @@ struct SceneChangeTests {
       await #expect(throws: SessionError.self) { try await preview.pictures.first }
       script.give(60)
       await #expect(throws: SessionError.self) {
-        try await session.snapshot(SnapshotRequest(.newest, of: [preview.name]))
+        try await session.snapshot(SnapshotRequest.patient(.newest, of: [preview.name]))
       }
       preview.configuration = before
     }

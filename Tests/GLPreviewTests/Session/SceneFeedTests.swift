@@ -60,7 +60,7 @@ struct SceneFeedTests {
     _ = try session.addScene(Self.scene("on", "off"), name: "call")
     await session.setSource("off", isOn: false)
     on.give(120)
-    let snapshot = try await session.snapshot(SnapshotRequest(.newest, of: ["call"], as: .rgba))
+    let snapshot = try await session.snapshot(SnapshotRequest.patient(.newest, of: ["call"], as: .rgba))
     let picture = try #require(snapshot["call"]?.picture)
     #expect(picture.bytes[4 * (18 * 64 + 10)] == 120)
     #expect(off.opens.isEmpty)

@@ -36,7 +36,7 @@ struct SessionInputTests {
         let preview = try session.addPreview(view)
         await #expect(throws: ViewError.self, "\(view.name) \(state)") { try await preview.pictures.first }
         await #expect(throws: ViewError.self) {
-          try await session.snapshot(SnapshotRequest(.newest(maxAge: .seconds(60)), of: [view.name]))
+          try await session.snapshot(SnapshotRequest.patient(.newest(maxAge: .seconds(60)), of: [view.name]))
         }
       }
       await session.close()
@@ -108,7 +108,7 @@ struct SessionInputTests {
     let session = try PreviewSession(scripted: script.source(hasSizes: true))
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
     script.give(1)
-    let snapshot = try await session.snapshot(SnapshotRequest(.still(settling: -1), as: .rgba))
+    let snapshot = try await session.snapshot(SnapshotRequest.patient(.still(settling: -1), as: .rgba))
     #expect(snapshot.pictures.first?.picture.bytes[0] == 200)
     await session.close()
   }
@@ -181,7 +181,7 @@ struct SessionInputTests {
         }
         #expect(error is SceneError || error is ViewError, "\(name): \(String(describing: error))")
         await #expect(throws: (any Error).self, "\(name) \(state)") {
-          try await session.snapshot(SnapshotRequest(.newest, of: ["scene"]))
+          try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }
       }
       preview.configuration.scene = good

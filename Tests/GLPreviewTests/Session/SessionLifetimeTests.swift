@@ -47,7 +47,7 @@ struct SessionLifetimeTests {
       return [reader]
     case .still:
       script.give(1)
-      _ = try await session.snapshot(SnapshotRequest(.still, of: ["main"]))
+      _ = try await session.snapshot(SnapshotRequest.patient(.still, of: ["main"]))
     case .off:
       await session.setSource(isOn: false)
       _ = try await view.pictures.first
@@ -56,7 +56,7 @@ struct SessionLifetimeTests {
       _ = try await view.pictures.first
     case .snapshots:
       let trigger = SnapshotTrigger()
-      session.attach(trigger, SnapshotRequest(.next))
+      session.attach(trigger, SnapshotRequest.patient(.next))
       trigger.capture()
       await until { await session.waitingCount > 0 }
     }
@@ -126,7 +126,7 @@ struct SessionLifetimeTests {
       scripted: script.source(hasSizes: true).wrapped { StillThatNeverComes(source: $0) })
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
     script.give(1)
-    let still = Task { try await session.snapshot(SnapshotRequest(.still, as: .rgba)) }
+    let still = Task { try await session.snapshot(SnapshotRequest.patient(.still, as: .rgba)) }
     await until { script.opens.last?.minimumSize?.width == 65535 }
     if isClosed { await session.close() } else { await session.setSource(isOn: false) }
     #expect(!script.isOpen)
@@ -143,7 +143,7 @@ struct SessionLifetimeTests {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(hasSizes: true))
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
-    let request = SnapshotRequest(.still, as: .rgba)
+    let request = SnapshotRequest.patient(.still, as: .rgba)
     let stills = (0..<2).map { _ in Task { try await session.snapshot(request) } }
     await until { await session.waitingCount == 2 }
     script.give(1)

@@ -15,7 +15,7 @@ struct SessionSnapshotTests {
   }
 
   private static func rgba(_ mode: SnapshotMode, of previews: [String]? = nil) -> SnapshotRequest {
-    SnapshotRequest(mode, of: previews, as: .rgba)
+    SnapshotRequest.patient(mode, of: previews, as: .rgba)
   }
 
   @Test("all previews of one frame, with its number and time, without anybody reading")
@@ -43,7 +43,7 @@ struct SessionSnapshotTests {
     script.give(1)
     let frame = try #require(try await frames.next())
     let snapshot = try await session.snapshot(
-      SnapshotRequest(.newest(maxAge: .seconds(3600)), of: ["one"]))
+      SnapshotRequest.patient(.newest(maxAge: .seconds(3600)), of: ["one"]))
     #expect(snapshot.sequence == frame.sequence)
     #expect(snapshot.timestamp == frame.timestamp)
     #expect(snapshot["one"]?.picture == frame.picture)
@@ -113,7 +113,7 @@ struct SessionSnapshotTests {
     let snapshot = try await session.snapshot(Self.rgba(.newest))
     #expect(snapshot.sourceState == .closed)
     #expect(snapshot.pictures.count == 2)
-    let request = SnapshotRequest(.newest, as: .rgba, fallback: .error)
+    let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     await #expect(throws: SourceError.self) { try await session.snapshot(request) }
     #expect(script.opens.isEmpty)
     await session.close()

@@ -102,7 +102,7 @@ struct SharedRendererTests {
             #expect(try await frames.next()?.code == code)
             progress.drawn.add(1, ordering: .relaxed)
             guard code % 5 == 0 else { continue }
-            let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), of: ["main"])
+            let request = SnapshotRequest.patient(.newest(maxAge: .seconds(3600)), of: ["main"])
             #expect(try await core.snapshot(request).sequence == Int(code) - 1)
             #expect(try await scene.pictures.first != nil)
           }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Sources at a bad moment", .timeLimit(.minutes(1)))
 struct SourceFeedTests {
   private static let small = ViewConfiguration(width: 4, height: 3)
-  private static let anyAge = SnapshotRequest(.newest(maxAge: .seconds(3600)), as: .rgba)
+  private static let anyAge = SnapshotRequest.patient(.newest(maxAge: .seconds(3600)), as: .rgba)
 
   /// A while in which what is to happen would.
   private func others() async { for _ in 0..<200 { await Task.yield() } }
@@ -281,7 +281,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.fallback == .lost)
-    let request = SnapshotRequest(.newest, as: .rgba, fallback: .error)
+    let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     let error = await #expect(throws: SourceError.self) { try await session.snapshot(request) }
     #expect(error?.reason.contains("masks") == true)
     await session.close()
@@ -306,7 +306,7 @@ struct SourceFeedTests {
       let picture = try #require(try await frames.next()).picture
       #expect(picture.bytes[0] == 0 && picture.bytes[4 * 7] == code)
       let error = await #expect(throws: SourceError.self) {
-        try await session.snapshot(SnapshotRequest(.still, as: .rgba))
+        try await session.snapshot(SnapshotRequest.patient(.still, as: .rgba))
       }
       #expect(error?.kind == .badRequest)
     }
@@ -334,7 +334,7 @@ struct SourceFeedTests {
     #expect(try await frames.next()?.code == 3)
     for mode in [SnapshotMode.newest(maxAge: .zero), .next, .newest] {
       script.give(.success(nil))
-      let snapshot = try await session.snapshot(SnapshotRequest(mode, as: .rgba))
+      let snapshot = try await session.snapshot(SnapshotRequest.patient(mode, as: .rgba))
       #expect(snapshot["main"]?.picture.bytes[0] == 3)
     }
     await session.close()

@@ -161,3 +161,13 @@ extension PreviewSession {
   /// Who waits for a picture of the first source.
   var waitingCount: Int { get async { await firstFeed?.waitingCount ?? 0 } }
 }
+
+extension SnapshotRequest {
+  /// For who has all the time there is: many tests at once may leave one waiting for longer than a user would.
+  static func patient(
+    _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    fallback: SnapshotFallback = .placeholder
+  ) -> SnapshotRequest {
+    SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: .seconds(600))
+  }
+}
