@@ -11,13 +11,17 @@ extension FallbackState {
       case .lost, .closed: .lost
       }
     self.init(
-      reason, text: status.reason ?? "",
-      since: CaptureClock.timeSince1970(status.since) / .seconds(1))
+      reason, text: status.reason ?? "", sinceCapture: status.since)
+  }
+
+  /// A state since `time`, by `CaptureClock`.
+  init(_ reason: FallbackReason, text: String = "", sinceCapture time: Duration) {
+    self.init(reason, text: text, since: CaptureClock.timeSince1970(time) / .seconds(1))
   }
 
   /// Switched off at `time`, by `CaptureClock`.
   static func off(since time: Duration) -> FallbackState {
-    FallbackState(.off, since: CaptureClock.timeSince1970(time) / .seconds(1))
+    FallbackState(.off, sinceCapture: time)
   }
 }
 

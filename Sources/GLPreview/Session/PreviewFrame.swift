@@ -41,8 +41,6 @@ public struct PreviewFrame: Sendable {
 /// What was encoded of one picture.
 final class PictureEncodings: Sendable {
   private let tasks = Mutex<[Int: Task<EncodedPicture, any Error>]>([:])
-  /// How many pictures were encoded in this process: for tests and for who counts.
-  static let count = Atomic<Int>(0)
 
   func jpeg(of picture: Picture, quality: Int, _ profile: [UInt8]?) async throws -> EncodedPicture {
     let task = tasks.withLock { tasks in
@@ -51,7 +49,6 @@ final class PictureEncodings: Sendable {
         guard case .ycbcr(let chroma) = picture.format else {
           throw EncodingError(description: "a JPEG is made of Y'CbCr planes, not of \(picture.format)")
         }
-        PictureEncodings.count.add(1, ordering: .relaxed)
         return try PictureEncoder(.jpeg, quality: quality, subsampling: chroma)
           .encode(picture, iccProfile: profile)
       }

@@ -171,7 +171,7 @@ actor SceneFeed: PictureProducer {
       return
     }
     followed[name]?.failure = FallbackState(
-      .lost, text: reason, since: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1))
+      .lost, text: reason, sinceCapture: CaptureClock.now)
     changes += 1
     wake()
   }

@@ -11,9 +11,15 @@ struct OpenSource: Sendable {
   /// Follow its states; none for what has none.
   let watchers: [Task<Void, Never>]
   /// The frame that is being waited for.
-  var fetch: Task<Frame?, any Error>?
+  var fetch: Task<FetchedFrame, any Error>?
 
   var live: LiveSource? { source as? LiveSource }
+}
+
+/// What a source gave: a frame, or its end; and what was wrong with the frames before it that are left out.
+struct FetchedFrame: Sendable {
+  let frame: Frame?
+  let damage: SourceError?
 }
 
 /// A frame that could not be had of a source that is open; the next one may be.
@@ -33,19 +39,20 @@ extension SourceFeed {
     let source = try await openSource()
     guard let number = opened?.number else { throw CancellationError() }
     let isFirst = latest == nil
-    let fetch = Task { try await Self.nextWhole(of: source, isFirst: isFirst) }
+    let fetch = Task { try await Self.nextWhole(of: source) }
     opened?.fetch = fetch
     let result = await fetch.result
     // What is closed gives nil too, and that is no end.
     guard opened?.number == number else { throw CancellationError() }
     opened?.fetch = nil
     switch result {
-    case .success(let frame):
+    case .success(let fetched):
       isFailing = false
-      guard frame != nil || !isFirst || source is LiveSource else {
-        throw SourceError(.badData, path: source.name, reason: "has no frames")
+      // The end of a file that was damaged all through, or empty, is an error.
+      guard fetched.frame != nil || !isFirst || source is LiveSource else {
+        throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
-      return frame.map(numbered)
+      return fetched.frame.map(numbered)
     case .failure(let error):
       guard let live = source as? LiveSource, live.isGivenUp(error) else { throw FrameFailure(error: error) }
       // Who asks next has it connect again.
@@ -63,21 +70,17 @@ extension SourceFeed {
     return frame.with(sequence: nextSequence)
   }
 
-  /// The next frame that is not damaged; live sources leave damaged ones out themselves. Where it would be the first, the
-  /// end of a file that was damaged all through is an error.
-  private static func nextWhole(of source: any FrameSource, isFirst: Bool) async throws -> Frame? {
+  /// The next frame that is not damaged; live sources leave damaged ones out themselves.
+  private static func nextWhole(of source: any FrameSource) async throws -> FetchedFrame {
     var damage: SourceError?
     for _ in 0..<mostDamaged {
       do {
-        let frame = try await source.nextFrame()
-        if frame == nil, isFirst, let damage { throw damage }
-        return frame
+        return FetchedFrame(frame: try await source.nextFrame(), damage: damage)
       } catch let error as SourceError where error.kind == .badData && !(source is LiveSource) {
-        if error == damage { throw error }
         damage = error
       }
     }
-    return try await source.nextFrame()
+    return FetchedFrame(frame: try await source.nextFrame(), damage: damage)
   }
 
   /// A file that has so many damaged frames in a row is said to be damaged.
@@ -113,7 +116,7 @@ extension SourceFeed {
 
   private func opensLate(since time: Duration) {
     guard opening != nil, isOn, !isClosed, fallback == nil else { return }
-    show(FallbackState(.opening, since: CaptureClock.timeSince1970(time) / .seconds(1)))
+    show(FallbackState(.opening, sinceCapture: time))
   }
 
   private func adopt(_ source: any FrameSource, _ demand: CaptureDemand) -> any FrameSource {
@@ -213,7 +216,7 @@ extension SourceFeed {
     let reason = (error as? SourceError)?.reason ?? "\(error)"
     if let fallback, fallback.reason == .lost, fallback.text == reason { return }
     show(
-      FallbackState(.lost, text: reason, since: CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)))
+      FallbackState(.lost, text: reason, sinceCapture: CaptureClock.now))
   }
 
   // MARK: Size

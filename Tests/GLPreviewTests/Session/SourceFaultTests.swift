@@ -1,0 +1,65 @@
+// Sources of a session that go wrong: who is told, and what of; and scenes in which nothing happens any more.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Sources that go wrong")
+struct SourceFaultTests {
+  private static let damage = SourceError(.badData, path: "clip", reason: "is damaged")
+
+  @Test("what went wrong with a source is told though a scene goes on, and no more once a frame comes")
+  func told() async throws {
+    let (fine, broken) = (SourceScript(), SourceScript())
+    broken.refuse(SourceError(.notFound, path: "broken", reason: "is not there"))
+    let session = try PreviewSession(scripted: fine.source(named: "fine"), broken.source(named: "broken"))
+    _ = try session.addScene(
+      Scene(size: Size(width: 64, height: 36), tiles: [Tile("fine"), Tile("broken")]), name: "call")
+    let preview = try session.addPreview(of: "broken")
+    #expect(await session.failure(of: "broken") == nil)
+    fine.give(120)
+    _ = try await session.snapshot(.patient(of: ["call"], as: .rgba))
+    #expect((await session.failure(of: "broken") as? SourceError)?.kind == .notFound)
+    #expect(await session.failure(of: "fine") == nil)
+    broken.refuse(nil)
+    broken.give(7)
+    #expect(try await preview.pictures.first?.code == 7)
+    #expect(await session.failure(of: "broken") == nil)
+    await session.close()
+  }
+
+  @Test("a file that is damaged all through, or has no frames, is an error, not an end")
+  func noFrames() async throws {
+    for results: [Result<Frame?, any Error>] in [[.failure(Self.damage), .success(nil)], [.success(nil)]] {
+      let script = SourceScript()
+      let session = try PreviewSession(scripted: script.source())
+      let preview = try session.addPreview()
+      for result in results { script.give(result) }
+      await #expect {
+        try await preview.pictures.first
+      } throws: { error in
+        (error as? SourceError)?.kind == .badData
+      }
+      await session.close()
+    }
+  }
+
+  @Test("who begins to read a scene in which nothing changes any more sees what is there")
+  func still() async throws {
+    let script = SourceScript()
+    let session = try PreviewSession(scripted: script.source(named: "one"))
+    let preview = try session.addScene(Scene(size: Size(width: 64, height: 36), tiles: [Tile("one")]))
+    var first = preview.pictures.makeAsyncIterator()
+    script.give(90)
+    while try #require(try await first.next()).code != 90 {}
+    #expect(try await preview.pictures.first?.code == 90)
+    // How often it is drawn is another thing than what is seen: nothing is drawn anew for that.
+    let renders = session.statistics.renders
+    preview.updateEvery = .milliseconds(1)
+    #expect(try await preview.pictures.first?.code == 90)
+    #expect(session.statistics.renders == renders)
+    script.give(91)
+    #expect(try await first.next()?.code == 91)
+    await session.close()
+  }
+}
