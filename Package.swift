@@ -22,6 +22,28 @@ let http: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["HTTP"])),
 ]
 
+/// What the service stands on.
+let service: [Target.Dependency] = [
+  .product(name: "AsyncHTTPClient", package: "async-http-client"),
+  .product(name: "Configuration", package: "swift-configuration"),
+  .product(name: "Crypto", package: "swift-crypto"),
+  .product(name: "HTTPTypes", package: "swift-http-types"),
+  .product(name: "Hummingbird", package: "hummingbird"),
+  .product(name: "HummingbirdCore", package: "hummingbird"),
+  .product(name: "HummingbirdTLS", package: "hummingbird"),
+  .product(name: "Logging", package: "swift-log"),
+  .product(name: "Metrics", package: "swift-metrics"),
+  .product(name: "CoreMetrics", package: "swift-metrics"),
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOSSL", package: "swift-nio-ssl"),
+  .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+  .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+  .product(name: "Yams", package: "Yams"),
+]
+
 let package = Package(
   name: "GLPreview",
   products: [
@@ -41,6 +63,15 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(
+      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // C libraries, each behind a wall of its own.
@@ -55,6 +86,7 @@ let package = Package(
     // Needs neither headers nor libraries until a text is drawn.
     .target(name: "CPango"),
     .target(name: "CShaders"),
+    .target(name: "CWeb"),
 
     // The house, in the order in which its rooms stand on one another.
     .target(name: "Shaders", dependencies: ["CShaders"], swiftSettings: house),
@@ -70,10 +102,13 @@ let package = Package(
     .target(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
       swiftSettings: house),
+    .target(
+      name: "GLPreviewServer", dependencies: ["CWeb", "GLPreview", "PreviewCore"] + service,
+      swiftSettings: house),
     .executableTarget(
       name: "glpreview-cli",
       dependencies: [
-        "Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer",
+        "Conformance", "GLPreview", "GLPreviewServer", "PreviewCore", "ReferenceRenderer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: house),
@@ -104,6 +139,13 @@ let package = Package(
     .testTarget(
       name: "ConformanceTests",
       dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer"], exclude: ["Golden"],
+      swiftSettings: house),
+    .testTarget(
+      name: "GLPreviewServerTests",
+      dependencies: [
+        "GLPreview", "GLPreviewServer", "PreviewCore",
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+      ] + service,
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["GLPreview", "glpreview-cli"], exclude: ["rtsp_server.py"],

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Walls")
 struct WallTests {
-  private static let http = ["Sources/GLPreview/Capture/HTTP/"]
+  private static let server = "Sources/GLPreviewServer/"
+  private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -38,6 +39,9 @@ struct WallTests {
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]), ("CPango", ["Sources/GLPreview/Text/"]),
+      ("CWeb", ["Sources/GLPreviewServer/Routes/"]), ("Hummingbird", [server]),
+      ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
+      ("Configuration", ["Sources/GLPreviewServer/Configuration/"]),
       ("AsyncHTTPClient", http), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
       ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
     ])

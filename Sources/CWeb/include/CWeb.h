@@ -1,0 +1,16 @@
+// The files of Resources/web, in the binary.
+#ifndef GLP_CWEB_H
+#define GLP_CWEB_H
+#include <stddef.h>
+
+/// A file that lives as long as the process; not ended by a zero.
+typedef struct {
+  const char *bytes;
+  size_t length;
+} glp_web_file;
+
+extern const glp_web_file glp_index_html;
+extern const glp_web_file glp_dashboard_css;
+extern const glp_web_file glp_dashboard_js;
+
+#endif

@@ -1,0 +1,3 @@
+// The service: routes and services put together.
+internal import GLPreview
+internal import Hummingbird

@@ -1,0 +1,23 @@
+// What is known of a request beside its bytes.
+internal import Hummingbird
+internal import NIOCore
+
+/// A request's surroundings: who asks, from where, and what he may do.
+struct ServiceContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  /// The connection; streams write to it directly.
+  let channel: any Channel
+  /// Where the request comes from: an address without a port, `unix` of a local socket.
+  let clientAddress: String
+  /// What the one who asks may do; set by `AccessMiddleware`, nil before it.
+  var role: Role?
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    channel = source.channel
+    clientAddress = source.channel.remoteAddress?.ipAddress ?? "unix"
+  }
+
+  /// The most bytes of a JSON body.
+  var maxUploadSize: Int { 64 << 10 }
+}

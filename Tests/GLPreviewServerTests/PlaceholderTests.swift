@@ -1,0 +1,3 @@
+// Will be replaced.
+import HummingbirdTesting
+import Testing
