@@ -72,6 +72,14 @@ public final class PreviewSession: Sendable {
 
   // MARK: Sources
 
+  /// Adds a source while it runs.
+  ///
+  /// - Throws: `SessionError` where its name is empty or taken, or the session is closed.
+  public func addSource(_ source: SessionSource) throws(SessionError) { try core.add(source) }
+
+  /// Takes a source out, with the previews of it; scenes show it no more. When this returns, it is closed.
+  public func removeSource(_ name: String) async { await core.removeSource(name) }
+
   /// The sources' names, in their order.
   public var sourceNames: [String] { core.sources.map(\.name) }
 
@@ -105,6 +113,39 @@ public final class PreviewSession: Sendable {
   ///   placeholder is wanted, or in time; `ViewError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
+  }
+
+  /// A source at one moment, of which any view can be drawn.
+  ///
+  /// - Parameters:
+  ///   - source: by name; nil is the first.
+  ///   - request: which frame, what where there is none, and how long that may take; the rest does not matter.
+  /// - Throws: as `snapshot` does.
+  public func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
+    -> SourceMoment
+  {
+    try await core.moment(of: source ?? core.firstSource, request)
+  }
+
+  /// Draws previews of the moment's source at that moment, in one go; what they showed of it already is not drawn again,
+  /// nor are its JPEGs made again.
+  ///
+  /// - Returns: a picture for each, in order.
+  /// - Throws: `ViewError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
+  public func draw(
+    _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
+  ) async throws -> [PreviewFrame] {
+    try await core.draw(previews, at: moment, as: format)
+  }
+
+  /// Draws views of the moment in one go.
+  ///
+  /// - Returns: a picture for each, in order.
+  /// - Throws: `ViewError`, `DeviceError`, `RenderError`.
+  public func draw(
+    _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
+  ) async throws -> [PreviewFrame] {
+    try await core.draw(views, at: moment, as: format)
   }
 
   /// Lets a trigger take snapshots of this session, in place of whichever it was attached to.
@@ -142,6 +183,10 @@ public final class PreviewSession: Sendable {
   /// What was done since it began.
   public var statistics: SessionStatistics { core.counters.now }
 
+  /// What was done with one source's frames since that was added; nil where there is none of that name. Pictures are
+  /// counted for the whole session alone.
+  public func statistics(of source: String) -> SessionStatistics? { core.feed(source)?.counters.now }
+
   /// Ends previews and sources; when it returns, cameras, memory and threads are given back. What is called afterwards
   /// fails or gives nothing.
   public func close() async { await core.close() }
@@ -158,6 +203,9 @@ public struct SessionOptions: Sendable {
   /// What draws labels, Pango unless told; nil draws none. Where Pango can't be loaded there are none either, and
   /// `PangoTextRenderer.shared.failure` says why.
   public var text: (any TextRenderer)?
+  /// Is told how long each rendering took, from upload to readback, and the wait for the GPU before it. Called from any
+  /// thread; it should do no more than count.
+  public var onRender: (@Sendable (Duration) -> Void)?
 
   /// The usual way, unless said otherwise.
   public init(

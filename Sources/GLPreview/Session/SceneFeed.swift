@@ -5,37 +5,35 @@ internal import Synchronization
 /// Serves those who want pictures of one scene.
 actor SceneFeed: PictureProducer {
   private nonisolated let drawing: SessionDrawing
-  private nonisolated let feeds: @Sendable (String) -> SourceFeed?
-  private nonisolated let readers = Mutex(0)
+  nonisolated let feeds: @Sendable (String) -> SourceFeed?
+  nonisolated let readers = Mutex(0)
   /// Weak: the preview holds its producer.
-  private weak var preview: Preview?
+  weak var preview: Preview?
 
-  private var wants: [Int: Want] = [:]
+  var wants: [Int: Want] = [:]
   private var nextID = 0
-  private var followed: [String: Follower] = [:]
-  private var followings = 0
+  var followed: [String: SceneSource] = [:]
+  var followings = 0
   /// Counts what has changed in any source.
-  private var changes = 0
+  var changes = 0
   private var renders = 0
   /// What `changes` was when the scene was last drawn, and which of its pictures that was.
-  private var drawnChanges = -1
+  var drawnChanges = -1
   private var drawnSequence = -1
   private var drawnVersion = -1
   private var drawnAt: Duration?
   private var drawingTask: Task<Void, Never>?
   private var clock: Task<Void, Never>?
-  private var isClosed = false
+  var isClosed = false
   /// Snapshots that are being taken.
-  private var snapshots = 0
+  var snapshots = 0
 
   /// A scene of sources that are not in step is drawn at most so often, unless its preview says otherwise.
   private static let shortestInterval = Duration.seconds(1) / 30
-  /// A source that can't be opened is tried again.
-  private static let retriesAfter = Duration.seconds(1)
   /// A time in a label goes on while no source does.
   private static let longestInterval = Duration.seconds(1)
 
-  private struct Want {
+  struct Want {
     let format: PictureFormat
     let key: PictureKey?
     let continuation: CheckedContinuation<RenderedPreview?, any Error>
@@ -44,18 +42,6 @@ actor SceneFeed: PictureProducer {
     func isBehind(_ sequence: Int, _ version: Int) -> Bool {
       key.map { $0.sequence < sequence || $0.version != version } ?? true
     }
-  }
-
-  /// One source, as it was last seen.
-  private struct Follower {
-    let feed: SourceFeed
-    /// Which following it is: what an earlier one of the same source saw last is not its.
-    let number: Int
-    let task: Task<Void, Never>
-    let history: FrameHistory
-    var event: FeedEvent?
-    var failure: FallbackState?
-    var isOver = false
   }
 
   init(on drawing: SessionDrawing, _ feeds: @escaping @Sendable (String) -> SourceFeed?) {
@@ -102,79 +88,7 @@ actor SceneFeed: PictureProducer {
     rest()
   }
 
-  // MARK: Following the sources
-
-  /// Follows the sources that the scene has now, and no others.
-  private func follow(_ preview: Preview) {
-    guard let scene = preview.configuration.scene else { return }
-    let names = scene.sourceNames
-    for name in followed.keys where !names.contains(name) { leave(name) }
-    let sizes = scene.tileSizes
-    for name in names {
-      if let follower = followed[name] {
-        follower.feed.sceneCame(self, size: sizes[name])
-        follower.history.keep(for: scene.longestDelay(of: name))
-        continue
-      }
-      guard let feed = feeds(name) else { continue }
-      feed.sceneCame(self, size: sizes[name])
-      let history = FrameHistory()
-      history.keep(for: scene.longestDelay(of: name))
-      followings += 1
-      let number = followings
-      let task = Task { [weak self] in
-        while !Task.isCancelled {
-          do {
-            var last: FeedEvent?
-            while let event = try await feed.event(after: last?.key, isOver: last?.isLast ?? false) {
-              guard await self?.saw(event, of: name, number) == true else { return }
-              last = event
-            }
-            return
-          } catch {
-            await self?.lost(name, number, "\(error)")
-            try? await pause(Self.retriesAfter)
-          }
-        }
-      }
-      followed[name] = Follower(feed: feed, number: number, task: task, history: history)
-    }
-  }
-
-  private func leave(_ name: String) {
-    guard let follower = followed.removeValue(forKey: name) else { return }
-    follower.task.cancel()
-    follower.feed.sceneWent(self)
-  }
-
-  /// Nobody looks: the sources may close.
-  private func rest() {
-    guard isClosed || wants.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
-    for name in followed.keys { leave(name) }
-    drawnChanges = -1
-  }
-
-  private func saw(_ event: FeedEvent, of name: String, _ number: Int) -> Bool {
-    guard var follower = followed[name], follower.number == number else { return false }
-    if follower.failure != nil || follower.event?.key != event.key {
-      if let frame = event.frame, event.fallback == nil { follower.history.add(frame) }
-      changes += 1
-    }
-    (follower.event, follower.failure, follower.isOver) = (event, nil, event.isLast)
-    followed[name] = follower
-    wake()
-    return true
-  }
-
-  private func lost(_ name: String, _ number: Int, _ reason: String) {
-    guard let follower = followed[name], follower.number == number, follower.failure?.text != reason else {
-      return
-    }
-    followed[name]?.failure = FallbackState(
-      .lost, text: reason, sinceCapture: CaptureClock.now)
-    changes += 1
-    wake()
-  }
+  // MARK: Drawing
 
   private func sceneChanged() {
     guard let preview else { return }
@@ -188,10 +102,8 @@ actor SceneFeed: PictureProducer {
     wake()
   }
 
-  // MARK: Drawing
-
   /// Draws when it is time to, where somebody wants that.
-  private func wake() {
+  func wake() {
     guard drawingTask == nil, !wants.isEmpty, !isClosed else { return }
     drawingTask = Task {
       await self.drawWhenDue()

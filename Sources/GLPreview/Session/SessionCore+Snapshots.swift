@@ -7,23 +7,23 @@ extension SessionCore {
     guard !isClosed else { throw SnapshotError("the session is closed") }
     let wanted = try wantedPreviews(request)
     guard let source = try source(of: wanted) else { return try await sceneSnapshot(wanted, request) }
-    guard let feed = feed(source) else { throw SnapshotError("there is no source '\(source)'") }
-    let event = try await withTimeout(request.timeout, source) { () -> FeedEvent in
-      guard let event = try await self.event(of: feed, request) else {
-        guard !self.isClosed else { throw SnapshotError("the session is closed") }
-        throw SourceError(.unavailable, path: source, reason: "gives no more frames")
+    let moment = try await moment(of: source, request)
+    let views = wanted.filter { $0.sourceName != nil }
+    var drawn = try await draw(views, at: moment, as: request.format)[...]
+    var pictures: [SnapshotPicture] = []
+    for preview in wanted {
+      if preview.sourceName != nil {
+        guard let frame = drawn.popFirst() else { continue }
+        pictures.append(
+          SnapshotPicture(name: preview.name, picture: frame.picture, iccProfile: frame.iccProfile))
+      } else if let scene = scene(of: preview) {
+        let picture = try await scene.snapshot(of: preview, request.format).picture
+        pictures.append(SnapshotPicture(name: preview.name, picture: picture))
       }
-      return event
     }
-    if let fallback = event.fallback {
-      guard request.fallback == .placeholder else {
-        let reason = fallback.text.isEmpty ? "is \(fallback.reason.rawValue)" : fallback.text
-        throw SourceError(.unavailable, path: source, reason: reason)
-      }
-      return try await placeholder(wanted, event, fallback, feed, request)
-    }
-    guard let frame = event.frame else { throw SnapshotError("source '\(source)' has no frame") }
-    return try await snapshot(wanted, frame, feed, request)
+    return Snapshot(
+      camera: source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+      sourceState: moment.sourceState, pictures: pictures)
   }
 
   /// In the wanted order.
@@ -51,71 +51,6 @@ extension SessionCore {
       throw SnapshotError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
     }
     return sources.first
-  }
-
-  private func event(of feed: SourceFeed, _ request: SnapshotRequest) async throws -> FeedEvent? {
-    switch request.mode {
-    case .newest(let maximumAge): try await feed.frame(capturedAt: CaptureClock.now - maximumAge)
-    case .next: try await feed.frame(capturedAt: CaptureClock.now)
-    case .still(let settling): try await feed.still(settling: settling, within: request.timeout)
-    }
-  }
-
-  // MARK: Pictures
-
-  private func snapshot(
-    _ wanted: [Preview], _ frame: Frame, _ feed: SourceFeed, _ request: SnapshotRequest
-  ) async throws -> Snapshot {
-    var pictures: [ObjectIdentifier: Picture] = [:]
-    var missing: [(preview: Preview, view: ViewConfiguration)] = []
-    for preview in wanted {
-      guard preview.sourceName != nil else { continue }
-      let view = try preview.view(of: preview.configuration)
-      // What was drawn of this frame already is what is wanted.
-      if let newest = preview.newest(request.format), newest.key.sequence == frame.sequence,
-        newest.frame.timestamp == frame.timestamp, newest.frame.fallback == nil
-      {
-        pictures[ObjectIdentifier(preview)] = newest.frame.picture
-      } else {
-        missing.append((preview, view))
-      }
-    }
-    if !missing.isEmpty {
-      let drawn = try await feed.drawing.draw(missing.map(\.view), frame, as: request.format)
-      for (one, picture) in zip(missing, drawn) { pictures[ObjectIdentifier(one.preview)] = picture }
-    }
-    for preview in wanted {
-      guard let scene = scene(of: preview) else { continue }
-      pictures[ObjectIdentifier(preview)] = try await scene.snapshot(of: preview, request.format).picture
-    }
-    return Snapshot(
-      camera: feed.source.name, sequence: frame.sequence, timestamp: frame.timestamp,
-      pictures: wanted.compactMap { preview in
-        pictures[ObjectIdentifier(preview)].map {
-          SnapshotPicture(name: preview.name, picture: $0, iccProfile: frame.iccProfile)
-        }
-      })
-  }
-
-  private func placeholder(
-    _ wanted: [Preview], _ event: FeedEvent, _ fallback: FallbackState, _ feed: SourceFeed,
-    _ request: SnapshotRequest
-  ) async throws -> Snapshot {
-    var pictures: [SnapshotPicture] = []
-    for preview in wanted {
-      if preview.sourceName != nil {
-        let view = try preview.view(of: preview.configuration)
-        let picture = try await feed.drawing.draw(
-          view, request.format, event.frame, fallback, of: feed.source)
-        pictures.append(SnapshotPicture(name: preview.name, picture: picture))
-      } else if let scene = scene(of: preview) {
-        let picture = try await scene.snapshot(of: preview, request.format).picture
-        pictures.append(SnapshotPicture(name: preview.name, picture: picture))
-      }
-    }
-    return Snapshot(
-      camera: feed.source.name, sequence: max(event.key.sequence, 0), timestamp: CaptureClock.now,
-      sourceState: fallback.reason.sourceState, pictures: pictures)
   }
 
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {

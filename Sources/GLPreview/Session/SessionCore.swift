@@ -4,10 +4,11 @@ internal import Synchronization
 
 /// A session's sources, previews and drawing.
 final class SessionCore: Sendable {
-  let sources: [SessionSource]
   let counters = SessionCounters()
   let drawing: SessionDrawing
-  private let feeds: [String: SourceFeed]
+  /// Scenes look their sources up here, and do not know the session.
+  private let feeds = FeedDirectory()
+  private let linger: Duration
   private let state = Mutex(State())
 
   private struct State {
@@ -21,30 +22,35 @@ final class SessionCore: Sendable {
     throws(SessionError)
   {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
-    var names: Set<String> = []
-    for source in sources {
-      guard !source.name.isEmpty else { throw SessionError("a source has no name") }
-      guard names.insert(source.name).inserted else {
-        throw SessionError("two sources are called '\(source.name)'")
-      }
-    }
-    self.sources = sources
-    let drawing = SessionDrawing(
+    linger = options.linger
+    drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, counting: counters,
-      renderers: renderers)
-    self.drawing = drawing
-    var feeds: [String: SourceFeed] = [:]
-    for source in sources {
-      feeds[source.name] = SourceFeed(
-        source, ViewDrawing(on: drawing), linger: options.linger, counting: counters)
-    }
-    self.feeds = feeds
-    for feed in feeds.values where feed.source.keepsWarm { Task { await feed.warmUp() } }
+      measuring: options.onRender, renderers: renderers)
+    for source in sources { try add(source) }
   }
 
-  var firstSource: String { sources[0].name }
+  // MARK: Sources
+
+  /// In the order in which they were added.
+  var sources: [SessionSource] { feeds.all.map(\.source) }
+
+  var firstSource: String { feeds.all.first?.source.name ?? "" }
 
   func feed(_ name: String) -> SourceFeed? { feeds[name] }
+
+  func add(_ source: SessionSource) throws(SessionError) {
+    guard !source.name.isEmpty else { throw SessionError("a source has no name") }
+    let feed = SourceFeed(source, ViewDrawing(on: drawing), linger: linger, counting: counters)
+    guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
+    if source.keepsWarm { Task { await feed.warmUp() } }
+    for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }
+  }
+
+  /// Takes a source and its previews out; when it returns, it is closed.
+  func removeSource(_ name: String) async {
+    for preview in previews where preview.sourceName == name { remove(preview) }
+    await feeds.remove(name)?.close()
+  }
 
   // MARK: Previews
 
@@ -120,10 +126,54 @@ final class SessionCore: Sendable {
     for preview in previews { preview.end() }
     await withTaskGroup(of: Void.self) { group in
       for scene in scenes { group.addTask { await scene.close() } }
-      for feed in feeds.values { group.addTask { await feed.close() } }
+      for feed in feeds.end() { group.addTask { await feed.close() } }
     }
     await drawing.end()
   }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
+}
+
+/// A session's sources at work, by name; they come and go while it runs.
+final class FeedDirectory: Sendable {
+  private let state = Mutex(State())
+
+  private struct State {
+    var feeds: [SourceFeed] = []
+    var isClosed = false
+  }
+
+  /// In the order in which they came.
+  var all: [SourceFeed] { state.withLock { $0.feeds } }
+
+  subscript(name: String) -> SourceFeed? {
+    state.withLock { $0.feeds.first { $0.source.name == name } }
+  }
+
+  /// Whether there was none of that name.
+  ///
+  /// - Throws: `SessionError` after `end()`.
+  func add(_ feed: SourceFeed) throws(SessionError) -> Bool {
+    try state.withLock { state throws(SessionError) in
+      guard !state.isClosed else { throw SessionError("the session is closed") }
+      guard !state.feeds.contains(where: { $0.source.name == feed.source.name }) else { return false }
+      state.feeds.append(feed)
+      return true
+    }
+  }
+
+  /// Takes one out.
+  func remove(_ name: String) -> SourceFeed? {
+    state.withLock { state in
+      state.feeds.firstIndex { $0.source.name == name }.map { state.feeds.remove(at: $0) }
+    }
+  }
+
+  /// All that there are; none is added any more.
+  func end() -> [SourceFeed] {
+    state.withLock { state in
+      state.isClosed = true
+      return state.feeds
+    }
+  }
 }

@@ -15,13 +15,17 @@ public struct SessionStatistics: Sendable, Hashable {
   public var closes = 0
 }
 
-/// Counts.
+/// Counts, for one and for the whole that it belongs to.
 final class SessionCounters: Sendable {
   private let statistics = Mutex(SessionStatistics())
+  private let whole: SessionCounters?
+
+  init(partOf whole: SessionCounters? = nil) { self.whole = whole }
 
   var now: SessionStatistics { statistics.withLock { $0 } }
 
   func count(_ event: any WritableKeyPath<SessionStatistics, Int> & Sendable, by number: Int = 1) {
     statistics.withLock { $0[keyPath: event] += number }
+    whole?.count(event, by: number)
   }
 }

@@ -8,6 +8,7 @@ final class SessionDrawing: Sendable {
   private let text: any TextRenderer
   private let maximumPixels: Int
   private let counters: SessionCounters
+  private let onRender: (@Sendable (Duration) -> Void)?
   private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
 
   /// What a plan is made of.
@@ -22,12 +23,13 @@ final class SessionDrawing: Sendable {
 
   init(
     on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, counting counters: SessionCounters,
-    renderers: SharedRenderers = .ofThisProcess
+    measuring onRender: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
   ) {
     lease = RendererLease(choice, of: renderers)
     self.text = text ?? NoText()
     self.maximumPixels = maximumPixels
     self.counters = counters
+    self.onRender = onRender
   }
 
   /// What it draws on.
@@ -44,8 +46,18 @@ final class SessionDrawing: Sendable {
     return try await lease.withRenderer { [maximumPixels] renderer in
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
-      return try await renderer.render(frame, plans.plan(frame.format, requests, planner))
+      let plan = try plans.plan(frame.format, requests, planner)
+      return try await self.measured { try await renderer.render(frame, plan) }
     }
+  }
+
+  /// What `render` gives; how long that took is told.
+  private func measured<Value: Sendable>(_ render: () async throws -> Value) async throws -> Value {
+    guard let onRender else { return try await render() }
+    let start = CaptureClock.now
+    let value = try await render()
+    onRender(CaptureClock.now - start)
+    return value
   }
 
   /// Draws a scene of the frames that `resolve` finds.
@@ -60,7 +72,7 @@ final class SessionDrawing: Sendable {
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
       let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
-      return try await renderer.render(frames, plan)
+      return try await self.measured { try await renderer.render(frames, plan) }
     }
   }
 

@@ -16,6 +16,9 @@ public struct SessionSource: Sendable {
   public var opensWithin = Duration.seconds(1)
   /// What is seen while it gives nothing.
   public var fallback = Fallback.standard
+  /// Whether one that can't be opened, or is given up, is shown as lost and tried again each second; else who reads it is
+  /// told by an error. False unless told.
+  public var showsFailures = false
   /// Whether frames come by themselves, as a camera's do, and it may be lost and found again.
   public var isLive: Bool { origin.isLive }
   let origin: Origin

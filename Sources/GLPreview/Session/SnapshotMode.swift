@@ -21,6 +21,9 @@ public enum SnapshotMode: Sendable, Hashable {
 public enum SnapshotFallback: Sendable, Hashable {
   /// Its pictures are those that stand in for the source; `sourceState` says so.
   case placeholder
+  /// Its pictures are those of the last frame, however old, and `sourceState` says so; where there never was one, the
+  /// placeholder.
+  case lastFrame
   /// It fails with `SourceError`.
   case error
 }

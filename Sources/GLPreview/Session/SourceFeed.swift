@@ -50,7 +50,7 @@ actor SourceFeed: PictureProducer {
     self.source = source
     self.drawing = drawing
     self.linger = linger
-    self.counters = counters
+    self.counters = SessionCounters(partOf: counters)
   }
 
   // MARK: Those who want something
@@ -192,7 +192,12 @@ actor SourceFeed: PictureProducer {
         try? await pause(Self.failurePause)
       } catch {
         failure = error
-        fail(error)
+        guard source.showsFailures else {
+          fail(error)
+          continue
+        }
+        showFailure(error)
+        try? await pause(Self.reopeningPause)
       }
     }
     pump = nil
@@ -201,6 +206,8 @@ actor SourceFeed: PictureProducer {
 
   /// A source that gives no frame is asked again, but not at once.
   private static let failurePause = Duration.milliseconds(200)
+  /// One that can't be opened even later.
+  private static let reopeningPause = Duration.seconds(1)
 
   /// Waits until the pump has stopped, for who has made it stop.
   func pumpStopped() async { await pump?.value }

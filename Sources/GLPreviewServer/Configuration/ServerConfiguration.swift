@@ -63,9 +63,12 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
 public struct AccessConfiguration: Sendable, Hashable {
   /// A secret that opens the door.
   public struct Token: Sendable, Hashable {
+    /// What is shown.
     public var secret: String
+    /// What it opens.
     public var role: Role
 
+    /// A token.
     public init(secret: String, role: Role) {
       self.secret = secret
       self.role = role
@@ -74,10 +77,14 @@ public struct AccessConfiguration: Sendable, Hashable {
 
   /// Somebody with a password.
   public struct User: Sendable, Hashable {
+    /// As it is typed.
     public var name: String
+    /// As it is typed.
     public var password: String
+    /// What is allowed.
     public var role: Role
 
+    /// A user.
     public init(name: String, password: String, role: Role) {
       self.name = name
       self.password = password

@@ -1,0 +1,109 @@
+// A scene's sources: it follows them while somebody looks, and is told what each shows.
+internal import PreviewCore
+internal import Synchronization
+
+/// One source, as it was last seen.
+struct SceneSource {
+  let feed: SourceFeed
+  /// Which following it is: what an earlier one of the same source saw last is not its.
+  let number: Int
+  let task: Task<Void, Never>
+  let history: FrameHistory
+  var event: FeedEvent?
+  var failure: FallbackState?
+  var isOver = false
+}
+
+extension SceneFeed {
+  /// A source that can't be opened is tried again.
+  private static let retriesAfter = Duration.seconds(1)
+
+  /// Follows the sources that the scene has now, and no others.
+  func follow(_ preview: Preview) {
+    guard let scene = preview.configuration.scene else { return }
+    let names = scene.sourceNames
+    for (name, follower) in followed where !names.contains(name) || follower.feed !== feeds(name) {
+      leave(name)
+    }
+    let sizes = scene.tileSizes
+    for name in names {
+      if let follower = followed[name] {
+        follower.feed.sceneCame(self, size: sizes[name])
+        follower.history.keep(for: scene.longestDelay(of: name))
+        continue
+      }
+      guard let feed = feeds(name) else { continue }
+      feed.sceneCame(self, size: sizes[name])
+      let history = FrameHistory()
+      history.keep(for: scene.longestDelay(of: name))
+      followings += 1
+      let number = followings
+      let task = Task { [weak self] in
+        while !Task.isCancelled {
+          do {
+            var last: FeedEvent?
+            while let event = try await feed.event(after: last?.key, isOver: last?.isLast ?? false) {
+              guard await self?.saw(event, of: name, number) == true else { return }
+              last = event
+            }
+            return await self?.ended(name, number) ?? ()
+          } catch {
+            await self?.lost(name, number, "\(error)")
+            try? await pause(Self.retriesAfter)
+          }
+        }
+      }
+      followed[name] = SceneSource(feed: feed, number: number, task: task, history: history)
+    }
+  }
+
+  private func leave(_ name: String) {
+    guard let follower = followed.removeValue(forKey: name) else { return }
+    follower.task.cancel()
+    follower.feed.sceneWent(self)
+  }
+
+  /// Nobody looks: the sources may close.
+  func rest() {
+    guard isClosed || wants.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
+    for name in followed.keys { leave(name) }
+    drawnChanges = -1
+  }
+
+  private func saw(_ event: FeedEvent, of name: String, _ number: Int) -> Bool {
+    guard var follower = followed[name], follower.number == number else { return false }
+    if follower.failure != nil || follower.event?.key != event.key {
+      if let frame = event.frame, event.fallback == nil { follower.history.add(frame) }
+      changes += 1
+    }
+    (follower.event, follower.failure, follower.isOver) = (event, nil, event.isLast)
+    followed[name] = follower
+    wake()
+    return true
+  }
+
+  private func lost(_ name: String, _ number: Int, _ reason: String) {
+    guard let follower = followed[name], follower.number == number, follower.failure?.text != reason else {
+      return
+    }
+    followed[name]?.failure = FallbackState(
+      .lost, text: reason, sinceCapture: CaptureClock.now)
+    changes += 1
+    wake()
+  }
+
+  /// A source was taken out of the session.
+  private func ended(_ name: String, _ number: Int) {
+    guard let follower = followed[name], follower.number == number else { return }
+    leave(name)
+    sourcesChanged()
+  }
+
+  /// Sources were added or taken out.
+  func sourcesChanged() {
+    guard let preview, !isClosed, !wants.isEmpty else { return }
+    follow(preview)
+    changes += 1
+    wake()
+  }
+}
