@@ -1,9 +1,9 @@
 // Bytes as text: for JSON, pages and passwords over HTTP (RFC 4648, 4).
 
 /// Base64 with padding, in one line.
-enum Base64 {
+package enum Base64 {
   /// Four characters, ASCII, to three bytes.
-  static func encoded(_ bytes: [UInt8]) -> [UInt8] {
+  package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
     var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
     var output = text.mutableSpan
     let input = bytes.span

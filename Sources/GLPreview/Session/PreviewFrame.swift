@@ -38,6 +38,29 @@ public struct PreviewFrame: Sendable {
   }
 }
 
+extension PreviewFrame {
+  /// The picture's JPEG within a budget, as `SnapshotPicture.jpegData` makes it, beside Swift's own threads. It is made
+  /// anew each time.
+  ///
+  /// - Throws: `EncodingError` as that does.
+  public func jpeg(quality: Int = 80, maxBytes: Int) async throws -> EncodedPicture {
+    let picture = SnapshotPicture(name: preview, picture: picture, iccProfile: iccProfile)
+    return try await Task(executorPreference: DecodingQueue.shared) {
+      try picture.jpegData(quality: quality, maxBytes: maxBytes)
+    }.value
+  }
+
+  /// The picture's PNG, made beside Swift's own threads, anew each time.
+  ///
+  /// - Throws: `EncodingError` where the picture is not `.rgba`.
+  public func png() async throws -> EncodedPicture {
+    let (picture, profile) = (picture, iccProfile)
+    return try await Task(executorPreference: DecodingQueue.shared) {
+      try PictureEncoder(.png).encode(picture, iccProfile: profile)
+    }.value
+  }
+}
+
 /// What was encoded of one picture.
 final class PictureEncodings: Sendable {
   private let tasks = Mutex<[Int: Task<EncodedPicture, any Error>]>([:])

@@ -148,6 +148,17 @@ public final class PreviewSession: Sendable {
     try await core.draw(views, at: moment, as: format)
   }
 
+  /// Draws a scene as it is now.
+  ///
+  /// - Parameter limit: how long its sources may take to show something.
+  /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `SceneError`,
+  ///   `DeviceError`, `RenderError`.
+  public func drawScene(
+    _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
+  ) async throws -> PreviewFrame {
+    try await core.drawScene(scene, as: format, within: limit)
+  }
+
   /// Lets a trigger take snapshots of this session, in place of whichever it was attached to.
   ///
   /// - Parameters:

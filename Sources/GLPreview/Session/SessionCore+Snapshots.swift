@@ -57,16 +57,21 @@ extension SessionCore {
     if case .still = request.mode { throw SnapshotError("a scene has no still: its sources have") }
     var frames: [PreviewFrame] = []
     for preview in wanted {
-      guard let scene = scene(of: preview) else { continue }
-      let name = preview.name
-      frames.append(
-        try await withTimeout(request.timeout, name) {
-          try await scene.snapshot(of: preview, request.format)
-        })
+      frames.append(try await drawScene(preview, as: request.format, within: request.timeout))
     }
     guard let first = frames.first else { throw SnapshotError("the session is closed") }
     return Snapshot(
       camera: first.preview, sequence: first.sequence, timestamp: first.timestamp,
       pictures: frames.map { SnapshotPicture(name: $0.preview, picture: $0.picture) })
+  }
+
+  /// A scene as it is now.
+  func drawScene(_ preview: Preview, as format: PictureFormat, within limit: Duration) async throws
+    -> PreviewFrame
+  {
+    guard let scene = scene(of: preview) else {
+      throw SnapshotError("preview '\(preview.name)' is no scene of this session")
+    }
+    return try await withTimeout(limit, preview.name) { try await scene.snapshot(of: preview, format) }
   }
 }

@@ -1,0 +1,224 @@
+// Where snapshots are taken: a moment of the source, then what is wanted of it, made once for all who want the same.
+internal import GLPreview
+internal import HTTPTypes
+internal import NIOCore
+
+/// A picture that is ready to be sent, and what is said with it.
+struct SnapshotAnswer: Sendable {
+  /// As it is sent.
+  let bytes: ByteBuffer
+  let mediaType: String
+  /// In pixels.
+  let size: Size
+  /// The JPEG quality that was taken; nil of a PNG.
+  let quality: Int?
+}
+
+/// What a snapshot shows.
+struct SnapshotSubject: Sendable {
+  /// Of which source, or scene.
+  let camera: String
+  /// Frame number, time, and how the source is.
+  let sequence: Int
+  let timestamp: Duration
+  let time: WallTime
+  let state: SourceState
+  /// Of the source, upright; nil of a scene, and where there never was a frame.
+  let sourceSize: Size?
+  /// Differs between any two answers whose bytes may differ.
+  let entityTag: String
+}
+
+/// Takes snapshots for a service.
+final class SnapshotDesk: Sendable {
+  private let session: PreviewSession
+  private let pictures = SharedWork<PictureKey, SnapshotAnswer>(capacity: 32)
+  private let sceneShots = SharedWork<SceneKey, PreviewFrame>(capacity: 8)
+  private let measured: @Sendable (ServiceStage, Duration) -> Void
+  /// Lets in who has something drawn that is not drawn anyway.
+  private let gate: AdHocGate
+  /// Of this life of the service: frames are numbered from 0 in each.
+  private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
+
+  /// What makes a picture what it is.
+  private struct PictureKey: Hashable {
+    let camera: String
+    let sequence: Int
+    let timestamp: Duration
+    let view: ViewConfiguration
+    let quality: Int
+    let format: EncodedFormat
+    let encoding: SnapshotEncoding
+    let maximumBytes: Int?
+    let hasEXIF: Bool
+  }
+
+  private struct SceneKey: Hashable {
+    let scene: String
+    let format: EncodedFormat
+    /// A scene is taken at most so often.
+    let tick: Int64
+  }
+
+  /// Who asks while a source is being opened waits for it so long at a time.
+  private static let openingStep = Duration.milliseconds(20)
+  private static let sceneInterval = Duration.milliseconds(33)
+
+  init(
+    _ session: PreviewSession, gate: AdHocGate,
+    measuring measured: @escaping @Sendable (ServiceStage, Duration) -> Void = { _, _ in }
+  ) {
+    self.session = session
+    self.gate = gate
+    self.measured = measured
+  }
+
+  // MARK: Moments
+
+  /// The moment that a query asks for.
+  ///
+  /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, 504 where it took too long.
+  func moment(of camera: String, _ query: SnapshotQuery) async throws -> SourceMoment {
+    let start = CaptureClock.now
+    var request = query.request
+    do {
+      var moment = try await session.moment(of: camera, request)
+      // What is being opened is worth waiting for: the first picture is to be one of the camera.
+      while moment.sourceState == .opening {
+        let rest = start + query.timeout - CaptureClock.now
+        guard rest > Self.openingStep else { break }
+        try await Task.sleep(for: Self.openingStep)
+        request.timeout = rest
+        moment = try await session.moment(of: camera, request)
+      }
+      return moment
+    } catch let error as SourceError {
+      throw problem(error, isLate: CaptureClock.now - start >= query.timeout, camera)
+    }
+  }
+
+  private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
+    isLate
+      ? Problem(.gatewayTimeout, "camera '\(camera)' \(error.reason)")
+      : .busy(.serviceUnavailable, "camera '\(camera)' gives no picture: \(error.reason)", retryAfter: 1)
+  }
+
+  /// What a moment shows in a view.
+  func subject(_ moment: SourceMoment, _ query: SnapshotQuery) -> SnapshotSubject {
+    SnapshotSubject(
+      camera: moment.source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+      state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query)))
+  }
+
+  /// Within a process equal keys have equal hashes; the epoch tells processes apart.
+  private func entityTag(_ key: PictureKey) -> String {
+    "\"\(epoch)-\(key.sequence)-\(String(UInt(bitPattern: key.hashValue), radix: 36))\""
+  }
+
+  private func key(_ moment: SourceMoment, _ query: SnapshotQuery) -> PictureKey {
+    // Placeholders look the same for a second.
+    let timestamp =
+      moment.isFallback ? .seconds(moment.timestamp.components.seconds) : moment.timestamp
+    return PictureKey(
+      camera: moment.source, sequence: moment.isFallback ? -1 : moment.sequence, timestamp: timestamp,
+      view: query.served.view, quality: query.served.quality, format: query.format, encoding: query.encoding,
+      maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
+  }
+
+  // MARK: Pictures
+
+  /// The picture of a moment; `preview` is that of the served view, where nothing else is wanted.
+  ///
+  /// - Throws: `Problem`: 400 where the view can't be drawn, 503 where too much is being drawn.
+  func picture(_ moment: SourceMoment, _ query: SnapshotQuery, _ preview: Preview?) async throws
+    -> SnapshotAnswer
+  {
+    let start = CaptureClock.now
+    defer { measured(.snapshot, CaptureClock.now - start) }
+    let key = key(moment, query)
+    let pass = preview == nil && !pictures.has(key) ? try gate.enter() : nil
+    defer { _ = consume pass }
+    do {
+      return try await pictures.value(key) { [session] in
+        let format: PictureFormat = query.format == .png ? .rgba : .ycbcr(.yuv420)
+        let frames =
+          if let preview {
+            try await session.draw([preview], at: moment, as: format)
+          } else {
+            try await session.draw([query.served.view], at: moment, as: format)
+          }
+        guard let frame = frames.first else { throw CancellationError() }
+        return try await Self.encoded(frame, query, moment.isFallback ? nil : moment.time)
+      }
+    } catch let error as ViewError {
+      throw Problem.badParameter(error.key, error.reason)
+    } catch let error as EncodingError {
+      throw Problem.badParameter(query.maximumBytes == nil ? "view" : "max_bytes", error.description)
+    }
+  }
+
+  /// A scene as it is, no older than a thirtieth of a second.
+  func scene(_ scene: String, _ preview: Preview, _ query: SnapshotQuery) async throws -> (
+    SnapshotSubject, SnapshotAnswer
+  ) {
+    let start = CaptureClock.now
+    defer { measured(.snapshot, CaptureClock.now - start) }
+    let format: PictureFormat = query.format == .png ? .rgba : .ycbcr(.yuv420)
+    let tick = Int64(start / Self.sceneInterval)
+    do {
+      let frame = try await sceneShots.value(SceneKey(scene: scene, format: query.format, tick: tick)) {
+        [session] in
+        try await session.drawScene(preview, as: format, within: query.timeout)
+      }
+      let key = PictureKey(
+        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, view: query.served.view,
+        quality: query.served.quality, format: query.format, encoding: query.encoding,
+        maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
+      let time = WallTime(capturedAt: frame.timestamp)
+      let answer = try await pictures.value(key) { try await Self.encoded(frame, query, time) }
+      let subject = SnapshotSubject(
+        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, time: time, state: .live,
+        sourceSize: nil, entityTag: entityTag(key))
+      return (subject, answer)
+    } catch let error as SourceError {
+      throw problem(error, isLate: CaptureClock.now - start >= query.timeout, scene)
+    } catch let error as EncodingError {
+      throw Problem.badParameter("max_bytes", error.description)
+    }
+  }
+
+  /// - Parameter time: when it was taken, for EXIF; nil of what was not taken at all.
+  private static func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
+    -> SnapshotAnswer
+  {
+    var encoded: EncodedPicture
+    let room = query.maximumBytes.map { query.encoding.room(in: $0, query.format) }
+    switch query.format {
+    case .png: encoded = try await frame.png()
+    case .jpeg:
+      encoded = try await frame.jpeg(quality: query.served.quality)
+      if let room, encoded.bytes.count > room {
+        encoded = try await frame.jpeg(quality: query.served.quality, maxBytes: room)
+      }
+    }
+    var bytes = encoded.bytes
+    if query.format == .jpeg, query.hasEXIF, let time {
+      let segment = EXIFSegment(taken: time)
+      // Under a budget the picture is worth more.
+      if bytes.count + segment.bytes.count <= room ?? .max { bytes = segment.inserted(into: bytes) }
+    }
+    return SnapshotAnswer(
+      bytes: wrapped(bytes, query),
+      mediaType: query.encoding == .binary ? query.format.mediaType : "text/plain",
+      size: encoded.size, quality: encoded.quality)
+  }
+
+  private static func wrapped(_ bytes: [UInt8], _ query: SnapshotQuery) -> ByteBuffer {
+    switch query.encoding {
+    case .binary: ByteBuffer(bytes: bytes)
+    case .base64: ByteBuffer(bytes: Base64.encoded(bytes))
+    case .dataurl:
+      ByteBuffer(bytes: Array(SnapshotEncoding.prefix(query.format).utf8) + Base64.encoded(bytes))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+// A connection that becomes a stream: after the head its parts go past the HTTP encoder, as they are, to the socket.
+internal import GLPreview
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTPTypes
+
+/// Stands between Hummingbird and the connection's HTTP encoder. It does nothing but where an answer is a
+/// `multipart/x-mixed-replace` stream: that has no length and no chunks, and ends with the connection, as the clients of
+/// such streams expect; its parts are the hubs' own buffers, never copied for a connection.
+final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+  typealias InboundOut = HTTPRequestPart
+  typealias OutboundIn = HTTPResponsePart
+  typealias OutboundOut = HTTPResponsePart
+
+  private let stalledAfter: Duration
+  private let counters: StreamCounters
+  private var context: ChannelHandlerContext?
+  /// Past the encoder.
+  private var raw: ChannelHandlerContext?
+  private var watchers: [StreamWatcher] = []
+  /// Which of `watchers` has the next turn.
+  private var turn = 0
+  private var finished: EventLoopPromise<Void>?
+  private var blockedSince: Duration?
+  private var isEnding = false
+
+  /// What a socket may hold that is not on its way yet: beyond that a slow connection skips pictures instead of being late.
+  private static let unsentBytes = 128 << 10
+  /// TCP_NOTSENT_LOWAT of <linux/tcp.h>.
+  private static let notSentLowWaterMark = ChannelOptions.Types.SocketOption(
+    level: .tcp, name: .init(rawValue: 25))
+
+  init(cutOffAfter stalledAfter: Duration, counting counters: StreamCounters) {
+    self.stalledAfter = stalledAfter
+    self.counters = counters
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    end()
+    self.context = nil
+  }
+
+  // MARK: The answer
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let part = unwrapOutboundIn(data)
+    switch part {
+    case .head(let head) where head.isStream:
+      do {
+        raw = try context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
+      } catch {
+        promise?.fail(error)
+        return context.close(promise: nil)
+      }
+      write(bytes: head.http1Bytes, promise)
+    case .body(let bytes) where raw != nil: write(bytes: bytes, promise)
+    case .end where raw != nil:
+      promise?.succeed()
+      context.close(promise: nil)
+    default: context.write(data, promise: promise)
+    }
+  }
+
+  private func write(bytes: ByteBuffer, _ promise: EventLoopPromise<Void>? = nil) {
+    raw?.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: promise)
+  }
+
+  /// Streams to it from now on; `finished` is fulfilled when it is gone. To be called on its event loop.
+  func begin(_ streams: [(ticket: StreamTicket, interval: Duration)], finished: EventLoopPromise<Void>) {
+    guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
+    self.finished = finished
+    let channel = context.channel
+    // Whatever is waiting makes it unwritable: then the slots keep the newest.
+    _ = channel.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+    if channel.remoteAddress?.ipAddress != nil {
+      _ = channel.setOption(Self.notSentLowWaterMark, value: Self.unsentBytes)
+      _ = channel.setOption(.tcpOption(.tcp_nodelay), value: 1)
+    }
+    write(bytes: StreamPart.opening)
+    watchers = streams.map { StreamWatcher($0.ticket, every: $0.interval, of: self) }
+    for watcher in watchers { watcher.hub.add(watcher, on: context.eventLoop) }
+  }
+
+  // MARK: Parts
+
+  /// Whether a part may be written now.
+  func takesPart(at now: Duration) -> Bool {
+    guard let context, !isEnding else { return false }
+    guard !context.channel.isWritable else {
+      blockedSince = nil
+      return true
+    }
+    let since = blockedSince ?? now
+    blockedSince = since
+    if now - since > stalledAfter {
+      counters.countCutOff()
+      isEnding = true
+      // Not within the hub's walk over its connections.
+      context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
+    }
+    return false
+  }
+
+  func write(_ part: StreamPart) { write(bytes: part.bytes) }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    guard raw != nil else { return context.fireChannelWritabilityChanged() }
+    guard context.channel.isWritable else { return }
+    blockedSince = nil
+    // What waits is sent in turn, so that a stream of large pictures does not keep the others back.
+    for offset in watchers.indices {
+      let index = (turn + offset) % watchers.count
+      guard let part = watchers[index].takeSlot() else { continue }
+      turn = index + 1
+      counters.count(sent: 1, skipped: 0, bytes: part.bytes.readableBytes)
+      return write(part)
+    }
+  }
+
+  // MARK: The end
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end()
+    context.fireChannelInactive()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // The service shuts down: a stream has no end of its own.
+    if event is ChannelShouldQuiesceEvent, raw != nil { return context.close(promise: nil) }
+    if case ChannelEvent.inputClosed = event, raw != nil {
+      // Some clients close their side early and go on reading; those that are gone are found out by writing.
+      return
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  private func end() {
+    guard let context else { return }
+    for watcher in watchers { watcher.hub.remove(watcher, on: context.eventLoop) }
+    watchers = []
+    finished?.succeed()
+    finished = nil
+  }
+}
+
+extension HTTPResponse {
+  /// Whether it has no end but the connection's.
+  fileprivate var isStream: Bool {
+    headerFields[.contentType]?.hasPrefix("multipart/x-mixed-replace") == true
+  }
+
+  /// As RFC 9112 has it written.
+  fileprivate var http1Bytes: ByteBuffer {
+    var buffer = ByteBuffer()
+    buffer.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
+    for field in headerFields { buffer.writeString("\(field.name.rawName): \(field.value)\r\n") }
+    buffer.writeString("Connection: close\r\n\r\n")
+    return buffer
+  }
+}

@@ -1,0 +1,293 @@
+// One stream, however many watch it: each picture is drawn once, encoded once and handed to every connection.
+internal import GLPreview
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Reads a preview while somebody watches, and gives each JPEG to all who do.
+final class StreamHub: Sendable {
+  let camera: String
+  let view: String
+  let preview: Preview
+  let quality: Int
+  private let counters: StreamCounters
+  private let logger: Logger
+  private let state = Mutex(State())
+  /// Called when the last one has gone.
+  private let onEmpty: @Sendable () -> Void
+
+  private struct State {
+    var newest: StreamPart?
+    /// When `newest` was handed out last.
+    var publishedAt = Duration.zero
+    var failure: (any Error)?
+    var loops: [ObjectIdentifier: LoopWatchers] = [:]
+    /// From a picture to the next, by who wants that.
+    var intervals: [Int: Duration] = [:]
+    var nextID = 0
+    var pump: Task<Void, Never>?
+    var repeater: Task<Void, Never>?
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var rate = RateMeter()
+    var isOver = false
+  }
+
+  /// Nothing newer came for so long: the last picture is sent again, so that nobody on the way gives up.
+  private static let repeatsAfter = Duration.seconds(1)
+  /// What fails is tried again.
+  private static let retriesAfter = Duration.seconds(1)
+  /// How soon somebody who wants more pictures has them.
+  private static let paceStep = Duration.milliseconds(100)
+
+  init(
+    camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
+    logger: Logger, onEmpty: @escaping @Sendable () -> Void
+  ) {
+    self.camera = camera
+    self.view = view
+    self.preview = preview
+    self.quality = quality
+    self.counters = counters
+    self.logger = logger
+    self.onEmpty = onEmpty
+  }
+
+  deinit {
+    state.withLock { state in
+      state.pump?.cancel()
+      state.repeater?.cancel()
+    }
+  }
+
+  // MARK: Who watches
+
+  /// Somebody watches, for as long as he holds the ticket.
+  ///
+  /// - Parameter interval: from a picture to the next; zero is every one.
+  func join(every interval: Duration) -> StreamTicket {
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.intervals[state.nextID] = interval
+      if state.pump == nil {
+        state.newest = nil
+        state.pump = Task { [weak self] in await self?.run() }
+        state.repeater = Task { [weak self] in
+          while !Task.isCancelled {
+            try? await Task.sleep(for: Self.repeatsAfter / 4)
+            self?.repeatIfStale()
+          }
+        }
+      }
+      return state.nextID
+    }
+    return StreamTicket(self, id)
+  }
+
+  fileprivate func leave(_ id: Int) {
+    let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
+      state.intervals[id] = nil
+      guard state.intervals.isEmpty else { return (false, []) }
+      defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
+      return (true, [state.pump, state.repeater])
+    }
+    for task in tasks { task?.cancel() }
+    if isEmpty { onEmpty() }
+  }
+
+  /// How many watch.
+  var clientCount: Int { state.withLock { $0.intervals.count } }
+
+  /// Pictures a second, of late; 0 while nobody watches.
+  var framesPerSecond: Double {
+    state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
+  }
+
+  /// The newest picture; nil before the first.
+  var newest: StreamPart? { state.withLock { $0.newest } }
+
+  /// The newest picture, waited for.
+  ///
+  /// - Throws: what drawing it throws; `SourceError` after `limit`.
+  func firstPart(within limit: Duration) async throws -> StreamPart {
+    let deadline = CaptureClock.now + limit
+    while true {
+      let (newest, failure) = state.withLock { ($0.newest, $0.failure) }
+      if let newest { return newest }
+      if let failure { throw failure }
+      guard CaptureClock.now < deadline else { throw StreamTimeout() }
+      await waitForChange(until: deadline)
+    }
+  }
+
+  private func waitForChange(until deadline: Duration) async {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    let timer = Task {
+      try? await Task.sleep(for: deadline - CaptureClock.now)
+      self.state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          guard !Task.isCancelled, state.newest == nil, state.failure == nil, CaptureClock.now < deadline
+          else {
+            return true
+          }
+          state.waiting[id] = continuation
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+    }
+    timer.cancel()
+  }
+
+  /// A connection takes parts from now on; to be called on its event loop.
+  func add(_ watcher: StreamWatcher, on loop: any EventLoop) {
+    let (watchers, newest) = state.withLock { state in
+      let watchers = state.loops[ObjectIdentifier(loop)] ?? LoopWatchers(loop)
+      state.loops[ObjectIdentifier(loop)] = watchers
+      return (watchers, state.newest)
+    }
+    watchers.add(watcher)
+    // The first comes at once.
+    if let newest { watcher.offer(newest, at: CaptureClock.now) }
+  }
+
+  /// It takes none any more; to be called on its event loop.
+  func remove(_ watcher: StreamWatcher, on loop: any EventLoop) {
+    state.withLock { $0.loops[ObjectIdentifier(loop)] }?.remove(watcher)
+  }
+
+  // MARK: Pictures
+
+  private func run() async {
+    var lastDue: Duration?
+    while !Task.isCancelled {
+      do {
+        var frames = preview.jpegs().makeAsyncIterator()
+        while !Task.isCancelled {
+          try await waitUntilDue(after: lastDue)
+          guard let frame = try await frames.next() else { break }
+          let now = CaptureClock.now
+          lastDue = max((lastDue ?? now) + interval, now - interval)
+          let jpeg = try await frame.jpeg(quality: quality)
+          counters.encoded(jpeg.bytes.count, in: CaptureClock.now - now)
+          publish(StreamPart(jpeg, frame, camera: camera, view: view))
+        }
+        // What is at its end stays as it is, unless it is changed.
+        try await Task.sleep(for: Self.retriesAfter)
+      } catch is CancellationError {
+        return
+      } catch {
+        failed(error)
+        try? await Task.sleep(for: Self.retriesAfter)
+      }
+    }
+  }
+
+  /// From a picture to the next, as the fastest wants it.
+  private var interval: Duration { state.withLock { $0.intervals.values.min() ?? .zero } }
+
+  private func waitUntilDue(after last: Duration?) async throws {
+    guard let last else { return }
+    while true {
+      let wait = last + interval - CaptureClock.now
+      guard wait > .zero else { return }
+      try await Task.sleep(for: min(wait, Self.paceStep))
+    }
+  }
+
+  private func publish(_ part: StreamPart) {
+    let now = CaptureClock.now
+    let (loops, waiting) = state.withLock { state in
+      state.newest = part
+      state.failure = nil
+      state.publishedAt = now
+      state.rate.count(at: now)
+      defer { state.waiting = [:] }
+      return (Array(state.loops.values), Array(state.waiting.values))
+    }
+    for continuation in waiting { continuation.resume() }
+    counters.delivered(after: now - part.timestamp)
+    for watchers in loops { watchers.offer(part, counters) }
+  }
+
+  private func repeatIfStale() {
+    let now = CaptureClock.now
+    let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
+      guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else { return (nil, []) }
+      state.publishedAt = now
+      return (newest, Array(state.loops.values))
+    }
+    guard let part else { return }
+    for watchers in loops { watchers.offer(part, counters) }
+  }
+
+  private func failed(_ error: any Error) {
+    let (isNew, waiting) = state.withLock { state in
+      let isNew = state.failure == nil
+      state.failure = error
+      defer { state.waiting = [:] }
+      return (isNew, Array(state.waiting.values))
+    }
+    if isNew {
+      logger.warning(
+        "a stream has no pictures",
+        metadata: ["camera": "\(camera)", "view": "\(view)", "reason": "\(error)"])
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+}
+
+/// No picture came in time.
+struct StreamTimeout: Error {}
+
+/// Somebody watches a stream, for as long as this is there.
+final class StreamTicket: Sendable {
+  let hub: StreamHub
+  private let id: Int
+
+  init(_ hub: StreamHub, _ id: Int) {
+    self.hub = hub
+    self.id = id
+  }
+
+  deinit { hub.leave(id) }
+}
+
+/// The connections of one event loop that take a stream's parts.
+final class LoopWatchers: Sendable {
+  private let loop: any EventLoop
+  private let watchers: NIOLoopBoundBox<[StreamWatcher]>
+
+  /// To be called on the loop.
+  init(_ loop: any EventLoop) {
+    self.loop = loop
+    watchers = NIOLoopBoundBox([], eventLoop: loop)
+  }
+
+  func add(_ watcher: StreamWatcher) { watchers.value.append(watcher) }
+
+  func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
+
+  /// Hands a part to all of them, in one go on their loop.
+  func offer(_ part: StreamPart, _ counters: StreamCounters) {
+    loop.execute {
+      let now = CaptureClock.now
+      var (sent, skipped) = (0, 0)
+      for watcher in self.watchers.value {
+        switch watcher.offer(part, at: now) {
+        case .sent: sent += 1
+        case .replaced: skipped += 1
+        case .kept, .notDue: break
+        }
+      }
+      counters.count(sent: sent, skipped: skipped, bytes: sent * part.bytes.readableBytes)
+    }
+  }
+}
