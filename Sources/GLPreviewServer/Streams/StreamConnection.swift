@@ -114,7 +114,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     // What waits is sent in turn, so that a stream of large pictures does not keep the others back.
     for offset in watchers.indices {
       let index = (turn + offset) % watchers.count
-      guard let part = watchers[index].takeSlot() else { continue }
+      guard let part = watchers[index].takeSlot(at: CaptureClock.now) else { continue }
       turn = index + 1
       counters.count(sent: 1, skipped: 0, bytes: part.bytes.readableBytes)
       return write(part)

@@ -13,8 +13,8 @@ final class StreamHub: Sendable {
   private let counters: StreamCounters
   private let logger: Logger
   private let state = Mutex(State())
-  /// Called when the last one has gone.
-  private let onEmpty: @Sendable () -> Void
+  /// Called when the last one has gone, of a hub that nobody joins again; nil of one that goes on.
+  private let onEnd: (@Sendable () -> Void)?
 
   private struct State {
     var newest: StreamPart?
@@ -24,6 +24,7 @@ final class StreamHub: Sendable {
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
     /// From a picture to the next, by who wants that.
     var intervals: [Int: Duration] = [:]
+    var tickets: [Int: WeakTicket] = [:]
     var nextID = 0
     var pump: Task<Void, Never>?
     var repeater: Task<Void, Never>?
@@ -41,7 +42,7 @@ final class StreamHub: Sendable {
 
   init(
     camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, onEmpty: @escaping @Sendable () -> Void
+    logger: Logger, onEnd: (@Sendable () -> Void)? = nil
   ) {
     self.camera = camera
     self.view = view
@@ -49,7 +50,7 @@ final class StreamHub: Sendable {
     self.quality = quality
     self.counters = counters
     self.logger = logger
-    self.onEmpty = onEmpty
+    self.onEnd = onEnd
   }
 
   deinit {
@@ -64,8 +65,10 @@ final class StreamHub: Sendable {
   /// Somebody watches, for as long as he holds the ticket.
   ///
   /// - Parameter interval: from a picture to the next; zero is every one.
-  func join(every interval: Duration) -> StreamTicket {
-    let id = state.withLock { state in
+  /// - Returns: the ticket; nil where the hub has come to its end.
+  func join(every interval: Duration) -> StreamTicket? {
+    let id = state.withLock { state -> Int? in
+      guard !state.isOver else { return nil }
       state.nextID += 1
       state.intervals[state.nextID] = interval
       if state.pump == nil {
@@ -80,19 +83,26 @@ final class StreamHub: Sendable {
       }
       return state.nextID
     }
-    return StreamTicket(self, id)
+    guard let id else { return nil }
+    let ticket = StreamTicket(self, id)
+    state.withLock { $0.tickets[id] = WeakTicket(ticket: ticket) }
+    return ticket
   }
 
-  fileprivate func leave(_ id: Int) {
+  func leave(_ id: Int) {
     let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
-      state.intervals[id] = nil
+      (state.intervals[id], state.tickets[id]) = (nil, nil)
       guard state.intervals.isEmpty else { return (false, []) }
+      state.isOver = onEnd != nil
       defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
       return (true, [state.pump, state.repeater])
     }
     for task in tasks { task?.cancel() }
-    if isEmpty { onEmpty() }
+    if isEmpty { onEnd?() }
   }
+
+  /// Those who watch.
+  var tickets: [StreamTicket] { state.withLock { $0.tickets.values.compactMap(\.ticket) } }
 
   /// How many watch.
   var clientCount: Int { state.withLock { $0.intervals.count } }
@@ -246,48 +256,3 @@ final class StreamHub: Sendable {
 
 /// No picture came in time.
 struct StreamTimeout: Error {}
-
-/// Somebody watches a stream, for as long as this is there.
-final class StreamTicket: Sendable {
-  let hub: StreamHub
-  private let id: Int
-
-  init(_ hub: StreamHub, _ id: Int) {
-    self.hub = hub
-    self.id = id
-  }
-
-  deinit { hub.leave(id) }
-}
-
-/// The connections of one event loop that take a stream's parts.
-final class LoopWatchers: Sendable {
-  private let loop: any EventLoop
-  private let watchers: NIOLoopBoundBox<[StreamWatcher]>
-
-  /// To be called on the loop.
-  init(_ loop: any EventLoop) {
-    self.loop = loop
-    watchers = NIOLoopBoundBox([], eventLoop: loop)
-  }
-
-  func add(_ watcher: StreamWatcher) { watchers.value.append(watcher) }
-
-  func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
-
-  /// Hands a part to all of them, in one go on their loop.
-  func offer(_ part: StreamPart, _ counters: StreamCounters) {
-    loop.execute {
-      let now = CaptureClock.now
-      var (sent, skipped) = (0, 0)
-      for watcher in self.watchers.value {
-        switch watcher.offer(part, at: now) {
-        case .sent: sent += 1
-        case .replaced: skipped += 1
-        case .kept, .notDue: break
-        }
-      }
-      counters.count(sent: sent, skipped: skipped, bytes: sent * part.bytes.readableBytes)
-    }
-  }
-}

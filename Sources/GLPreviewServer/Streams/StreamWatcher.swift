@@ -1,6 +1,7 @@
 // One connection that watches one stream: a slot of one part, and the pace that it wants.
 internal import GLPreview
 internal import NIOCore
+internal import Synchronization
 
 /// A stream as one connection takes it. It belongs to the connection's event loop.
 ///
@@ -22,6 +23,9 @@ final class StreamWatcher {
   private let interval: Duration
   private unowned let connection: StreamConnection
   private var nextDue = Duration.zero
+  /// The second that is being counted, and how many parts went in it.
+  private var second = Int64.min
+  private var countInSecond = 0
   /// What waits to be sent.
   private(set) var slot: StreamPart?
 
@@ -42,15 +46,27 @@ final class StreamWatcher {
     }
     if connection.takesPart(at: now) {
       connection.write(part)
+      count(at: now)
       return .sent
     }
     defer { slot = part }
     return slot == nil ? .kept : .replaced
   }
 
-  /// What waits, once.
-  func takeSlot() -> StreamPart? {
-    defer { slot = nil }
-    return slot
+  /// What waits, once; it is going to be written.
+  func takeSlot(at now: Duration) -> StreamPart? {
+    guard let part = slot else { return nil }
+    slot = nil
+    count(at: now)
+    return part
+  }
+
+  private func count(at now: Duration) {
+    if now.components.seconds != second {
+      let isNext = now.components.seconds == second &+ 1
+      ticket.framesPerSecond.store(isNext ? countInSecond : 0, ordering: .relaxed)
+      (second, countInSecond) = (now.components.seconds, 0)
+    }
+    countInSecond += 1
   }
 }

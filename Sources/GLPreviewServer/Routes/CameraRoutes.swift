@@ -1,0 +1,119 @@
+// `/api/cameras`: how everything is, and PATCH, which changes a view while it runs.
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// What is served, as JSON.
+struct CameraRoutes: Sendable {
+  let registry: CameraRegistry
+  let watch: CameraWatch
+  let streams: StreamDesk
+  let version: String
+  /// Is told which view was changed.
+  let onChange: @Sendable (_ camera: String, _ view: String) -> Void
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("api/cameras") { _, context in try await all(context) }
+    group.get("api/cameras/:camera") { _, context in
+      try Response(json: camera(context.parameters.require("camera"), context))
+    }
+    group.patch("api/cameras/:camera/views/:view") { request, context in try await patch(request, context) }
+  }
+
+  // MARK: How it is
+
+  private func all(_ context: ServiceContext) async throws -> Response {
+    let cameras = registry.cameras.map { answer($0, context) } + registry.scenes.map { answer($0, context) }
+    return try Response(
+      json: CamerasAnswer(
+        cameras: cameras, device: await DeviceAnswer(registry.session), version: version,
+        role: (context.role ?? .control).rawValue))
+  }
+
+  private func camera(_ name: String, _ context: ServiceContext) throws(Problem) -> CameraAnswer {
+    if let camera = registry.cameras.first(where: { $0.configuration.name == name }) {
+      return answer(camera, context)
+    }
+    let views = try registry.views(of: name)
+    return answer(views[0], context)
+  }
+
+  private func answer(_ camera: CameraRegistry.Camera, _ context: ServiceContext) -> CameraAnswer {
+    let configuration = camera.configuration
+    let report = watch.report(of: configuration.name)
+    return CameraAnswer(
+      name: configuration.name, kind: "camera", state: report.state.rawValue,
+      since: report.since.description, reason: report.reason,
+      source: context.role == .read ? nil : configuration.source.withoutSecrets,
+      format: report.mode.map(FormatAnswer.init), fps: rounded(report.framesPerSecond),
+      required: configuration.isRequired, counters: report.counters,
+      views: camera.views.map { answer($0, in: context) })
+  }
+
+  private func answer(_ scene: ServedPreview, _ context: ServiceContext) -> CameraAnswer {
+    let use = streams.use(of: scene.camera, scene.name)
+    return CameraAnswer(
+      name: scene.camera, kind: "scene", state: CameraState.live.rawValue, since: WallTime.now.description,
+      reason: nil, source: nil, format: nil, fps: rounded(use.framesPerSecond), required: false,
+      counters: nil,
+      views: [answer(scene, in: context)])
+  }
+
+  private func answer(_ entry: ServedPreview, in context: ServiceContext) -> ViewAnswer {
+    let watchers = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
+      .flatMap(\.tickets).map { ticket in
+        WatcherAnswer(
+          address: ticket.address, key: ticket.key, fps: ticket.framesPerSecond.load(ordering: .relaxed),
+          since: WallTime(capturedAt: ticket.since).description)
+      }
+    return ViewAnswer(
+      entry, use: streams.use(of: entry.camera, entry.name), watchers: context.role == .read ? nil : watchers)
+  }
+
+  // MARK: Changing
+
+  private func patch(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    let change = try ViewChange(json: Array(body.readableBytesView))
+    let entry = try registry.view(view, of: camera)
+    guard !entry.served.isLocked else {
+      throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: the configuration alone changes it")
+    }
+    var wanted = entry.served
+    try change.apply(to: &wanted)
+    if wanted.view != entry.served.view, !entry.isScene {
+      let moment = try await registry.session.moment(
+        of: camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+      try ServiceLimits().check(wanted.view, in: moment.size)
+    }
+    let changed = try registry.update(view, of: camera) { served throws(Problem) in
+      try change.apply(to: &served)
+    }
+    onChange(camera, view)
+    return try Response(json: answer(changed, in: context))
+  }
+}
+
+extension DeviceAnswer {
+  /// What a session draws on; nil where there is nothing.
+  init?(_ session: PreviewSession) async {
+    guard let device = try? await session.device else { return nil }
+    self.init(
+      name: device.driver?.renderer ?? device.kind.rawValue, vendor: device.driver?.vendor,
+      software: device.isSoftware)
+  }
+}
+
+extension String {
+  /// Without the name and password that an address may hold.
+  var withoutSecrets: String {
+    guard let scheme = firstRange(of: "://"), let at = self[scheme.upperBound...].firstIndex(of: "@"),
+      !self[scheme.upperBound..<at].contains("/")
+    else { return self }
+    return self[..<scheme.upperBound] + "***" + self[at...]
+  }
+}

@@ -1,0 +1,111 @@
+// `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot now, fresh as asked, with what was applied said.
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// Snapshots by GET.
+struct SnapshotRoutes: Sendable {
+  let registry: CameraRegistry
+  let snapshots: SnapshotDesk
+  let streams: StreamRoutes
+  let limits: ServiceLimits
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("cameras/:camera/:file") { request, context in
+      let camera = try context.parameters.require("camera")
+      let file = try context.parameters.require("file")
+      guard let dot = file.lastIndex(of: ".") else {
+        throw Problem.notFound("'\(file)' has no ending; there are .mjpeg, .jpg and .png")
+      }
+      let target = try registry.view(String(file[..<dot]), of: camera)
+      switch file[dot...].lowercased() {
+      case ".mjpeg", ".mjpg": return try await streams.stream(target, request, context)
+      case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request)
+      case ".png": return try await snapshot(target, .png, request)
+      default: throw Problem.notFound("'\(file)' is none of .mjpeg, .jpg, .png")
+      }
+    }
+  }
+
+  /// A snapshot of a view, as the request's URL wants it.
+  func snapshot(_ target: ServedPreview, _ format: EncodedFormat, _ request: Request) async throws -> Response
+  {
+    guard target.served.isEnabled else {
+      throw Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
+    }
+    var base = target.served
+    // What is drawn of several cameras has no crop of its own.
+    if target.isScene { base.isLocked = true }
+    let query = try SnapshotQuery(QueryWords(request), of: base, as: format, offline: target.offline)
+    if target.isScene {
+      let (subject, answer) = try await snapshots.scene(target.camera, target.preview, query)
+      if isKnown(subject, request) { return notModified(subject) }
+      return response(subject, answer, query)
+    }
+    let moment = try await snapshots.moment(of: target.camera, query)
+    let isServed = query.served.view == target.served.view
+    if !isServed { try limits.check(query.served.view, in: moment.size) }
+    let subject = snapshots.subject(moment, query)
+    if isKnown(subject, request) { return notModified(subject) }
+    let answer = try await snapshots.picture(moment, query, isServed ? target.preview : nil)
+    return response(subject, answer, query)
+  }
+
+  // MARK: Answers
+
+  private func isKnown(_ subject: SnapshotSubject, _ request: Request) -> Bool {
+    guard let known = request.headers[.ifNoneMatch] else { return false }
+    return known.split(separator: ",").contains { tag in
+      let tag = tag.drop { $0 == " " }.prefix { $0 != " " }
+      return tag == "*" || tag == subject.entityTag || tag == "W/\(subject.entityTag)"
+    }
+  }
+
+  private func notModified(_ subject: SnapshotSubject) -> Response {
+    Response(status: .notModified, headers: fields(subject))
+  }
+
+  private func response(_ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery)
+    -> Response
+  {
+    var headers = fields(subject)
+    headers[.contentType] = answer.mediaType
+    let view = query.served.view
+    headers[.init("X-View-Size")] = "\(answer.size)"
+    let whole = subject.sourceSize.map { Rectangle(x: 0, y: 0, width: $0.width, height: $0.height) }
+    if let crop = view.crop ?? whole { headers[.init("X-View-Crop")] = "\(crop)" }
+    headers[.init("X-View-Rotate")] = "\(view.rotation.rawValue)"
+    headers[.init("X-View-Mirror")] = view.mirroring.rawValue
+    if let quality = answer.quality { headers[.init("X-View-Quality")] = "\(quality)" }
+    headers[.init("X-UStreamer-Online")] = subject.state == .live ? "true" : "false"
+    headers[.init("X-UStreamer-Width")] = "\(answer.size.width)"
+    headers[.init("X-UStreamer-Height")] = "\(answer.size.height)"
+    if query.isDownload {
+      let name = "\(subject.camera)-\(subject.time.description.replacing(":", with: "-"))"
+      headers[.contentDisposition] =
+        "attachment; filename=\"\(name).\(query.format == .png ? "png" : "jpg")\""
+    }
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: answer.bytes))
+  }
+
+  private func fields(_ subject: SnapshotSubject) -> HTTPFields {
+    let age = max(CaptureClock.now - subject.timestamp, .zero)
+    var headers: HTTPFields = [
+      .cacheControl: "private, no-cache", .eTag: subject.entityTag, .timestamp: subject.time.unixText,
+      .age: "\(age.components.seconds)",
+    ]
+    headers[.init("X-Frame-Age-Ms")] = "\(Int(age / .milliseconds(1)))"
+    headers[.init("X-Frame-Sequence")] = "\(subject.sequence)"
+    headers[.init("X-Source-State")] = subject.state.rawValue
+    return headers
+  }
+}
+
+extension HTTPFields {
+  /// A field by its name; a name that is none is none.
+  subscript(name: HTTPField.Name?) -> String? {
+    get { name.flatMap { self[$0] } }
+    set { if let name { self[name] = newValue } }
+  }
+}

@@ -1,0 +1,151 @@
+// `/cameras/{camera}/{view}.mjpeg`, and `/api/stream`, which carries several views in one connection.
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// Live streams.
+struct StreamRoutes: Sendable {
+  let registry: CameraRegistry
+  let streams: StreamDesk
+  let limits: ServiceLimits
+
+  /// How long the first picture may take: a fallback is there before that.
+  private static let firstPictureWithin = Duration.seconds(10)
+  /// What a stream's URL may say.
+  private static let keys =
+    ViewConfiguration.keys + [
+      "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
+    ]
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("api/stream") { request, context in try await several(request, context) }
+  }
+
+  /// A stream of one view.
+  func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
+  {
+    var words = try QueryWords(request)
+    let (wanted, interval, key) = try takeStream(from: &words, of: target)
+    try words.finish(known: Self.keys)
+    try await check(wanted, target)
+    let ticket = try streams.join(target, as: wanted, every: interval)
+    ticket.name(address: context.clientAddress, key: key)
+    do {
+      _ = try await ticket.hub.firstPart(within: Self.firstPictureWithin)
+    } catch is StreamTimeout {
+      throw Problem(.gatewayTimeout, "no picture came within \(Self.firstPictureWithin.components.seconds) s")
+    }
+    return response([(ticket, interval)], context)
+  }
+
+  /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts say what they are of; what other words say holds
+  /// for all of them but those that are locked, which come as they are.
+  private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    var words = try QueryWords(request)
+    let names = words.takeAll("view")
+    guard !names.isEmpty else {
+      throw Problem.badParameter("view", "name views: view=CAMERA/VIEW, once or more")
+    }
+    guard names.count <= Self.mostViews else {
+      throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
+    }
+    var tickets: [(StreamTicket, Duration)] = []
+    var rest = words
+    for name in names {
+      let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
+      let target = try registry.view(parts[1], of: parts[0])
+      guard target.served.isEnabled else { continue }
+      var own = words
+      var plain = target
+      // A scene, or a locked view, comes in its own size, beside others that are asked for in another one.
+      if target.isScene || target.served.isLocked { plain.served.isLocked = false }
+      var (wanted, interval, _) = try takeStream(from: &own, of: plain)
+      if target.isScene || target.served.isLocked { wanted = target.served }
+      rest = own
+      try await check(wanted, target)
+      let ticket = try streams.join(target, as: wanted, every: interval)
+      ticket.name(address: context.clientAddress, key: nil)
+      tickets.append((ticket, interval))
+    }
+    try rest.finish(known: Self.keys + ["view"])
+    return response(tickets, context)
+  }
+
+  private static let mostViews = 64
+
+  /// The view, the pace, and what the client calls itself.
+  private func takeStream(from words: inout QueryWords, of target: ServedPreview) throws(Problem) -> (
+    ServedView, Duration, String?
+  ) {
+    let fps = try words.takeNumber("fps", in: 0.01...1000)
+    // ustreamer's: parts always come as these ask for it, or nothing is lost without.
+    let key = words.take("key")
+    for name in ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"] {
+      _ = words.take(name)
+    }
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    let wanted = try words.takeView(over: base)
+    return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
+  }
+
+  /// Refuses what can't be drawn, or is too large, before anything is begun.
+  private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
+    guard wanted.view != target.served.view else { return }
+    let moment = try await registry.session.moment(
+      of: target.camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+    try limits.check(wanted.view, in: moment.size)
+  }
+
+  /// A head whose body is the connection's own from then on.
+  private func response(_ tickets: [(ticket: StreamTicket, interval: Duration)], _ context: ServiceContext)
+    -> Response
+  {
+    var headers: HTTPFields = [
+      .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",
+      .cacheControl:
+        "no-store, no-cache, must-revalidate, proxy-revalidate, pre-check=0, post-check=0, max-age=0",
+      .expires: "Mon, 3 Jan 2000 12:34:56 GMT", .accelBuffering: "no",
+    ]
+    headers[.init("Pragma")] = "no-cache"
+    let channel = context.channel
+    return Response(
+      status: .ok, headers: headers,
+      body: ResponseBody { writer in
+        let finished = channel.eventLoop.makePromise(of: Void.self)
+        channel.eventLoop.execute {
+          do {
+            try channel.pipeline.syncOperations.handler(type: StreamConnection.self)
+              .begin(tickets, finished: finished)
+          } catch {
+            finished.fail(error)
+          }
+        }
+        try await finished.futureResult.get()
+        try await writer.finish(nil)
+      })
+  }
+}
+
+extension HTTPField.Name {
+  /// Nothing is to be collected before it is passed on; for nginx.
+  static let accelBuffering = Self("X-Accel-Buffering") ?? .cacheControl
+  /// When the frame was captured: seconds since 1970, with a fraction.
+  static let timestamp = Self("X-Timestamp") ?? .date
+}
+
+extension ServiceLimits {
+  /// Refuses a view that somebody asks for and that can't be drawn of a source of `size`, or is too large.
+  ///
+  /// - Throws: `Problem` 400.
+  func check(_ view: ViewConfiguration, in size: Size?) throws(Problem) {
+    let size = size ?? Size(width: 640, height: 360)
+    do throws(ViewError) {
+      _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
+    } catch {
+      throw .badParameter(error.key, error.reason)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// What a PATCH says of a view: the words of a view, and how fast, how good and whether at all.
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+
+/// A change of a view, as a JSON object says it.
+struct ViewChange {
+  private let members: [String: JSONScalar]
+
+  private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality"]
+
+  /// - Throws: `Problem` 400 for what is no object of scalars, or empty.
+  init(json: [UInt8]) throws(Problem) {
+    do {
+      members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(json))
+    } catch {
+      throw Problem(.badRequest, "the body is no JSON object of texts, numbers, true, false and null")
+    }
+    guard !members.isEmpty else {
+      throw Problem(.badRequest, "the body changes nothing (there are: \(Self.keys.joined(separator: ", ")))")
+    }
+  }
+
+  /// - Throws: `Problem` 400 that names what is wrong.
+  func apply(to served: inout ServedView) throws(Problem) {
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) { try apply(key, value, to: &served) }
+  }
+
+  private func apply(_ key: String, _ value: JSONScalar, to served: inout ServedView) throws(Problem) {
+    switch (key, value) {
+    case ("fps", .null): served.framesPerSecond = nil
+    case ("fps", _):
+      guard let rate = value.number, (0.01...1000).contains(rate) else {
+        throw .badParameter("fps", "'\(value)' is neither null nor a number from 0.01 to 1000")
+      }
+      served.framesPerSecond = rate
+    case ("enabled", .bool(let isEnabled)): served.isEnabled = isEnabled
+    case ("enabled", _): throw .badParameter("enabled", "'\(value)' is neither true nor false")
+    case ("quality", _):
+      guard let quality = value.number.flatMap(Int.init(exactly:)), (1...100).contains(quality) else {
+        throw .badParameter("quality", "'\(value)' is not a whole number from 1 to 100")
+      }
+      served.quality = quality
+    case ("crop", .null): served.view.crop = nil
+    case ("width", .null): served.view.width = nil
+    case ("height", .null): served.view.height = nil
+    case ("size", .null): (served.view.width, served.view.height) = (nil, nil)
+    case (_, .null): throw .badParameter(key, "'\(key)' can't be null")
+    default:
+      do throws(ViewError) {
+        try served.view.set(key, to: "\(value)")
+      } catch {
+        let isUnknown = !Self.keys.contains(key)
+        throw .badParameter(
+          isUnknown ? key : error.key,
+          isUnknown
+            ? "there is no '\(key)' to change (there are: \(Self.keys.joined(separator: ", ")))"
+            : error.reason)
+      }
+    }
+  }
+}
+
+/// A text, number, true, false or null.
+private enum JSONScalar: Decodable, CustomStringConvertible {
+  case text(String)
+  case number(Double)
+  case bool(Bool)
+  case null
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else {
+      self = .text(try container.decode(String.self))
+    }
+  }
+
+  var number: Double? {
+    switch self {
+    case .number(let number): number
+    case .text(let text): Double(text)
+    case .bool, .null: nil
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .text(let text): text
+    case .number(let number): Int(exactly: number).map(String.init) ?? "\(number)"
+    case .bool(let isTrue): "\(isTrue)"
+    case .null: "null"
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// A stream's connections, by the event loop that each belongs to: a picture crosses to a loop once.
+internal import GLPreview
+internal import NIOCore
+
+/// The connections of one event loop that take a stream's parts.
+final class LoopWatchers: Sendable {
+  private let loop: any EventLoop
+  private let watchers: NIOLoopBoundBox<[StreamWatcher]>
+
+  /// To be called on the loop.
+  init(_ loop: any EventLoop) {
+    self.loop = loop
+    watchers = NIOLoopBoundBox([], eventLoop: loop)
+  }
+
+  func add(_ watcher: StreamWatcher) { watchers.value.append(watcher) }
+
+  func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
+
+  /// Hands a part to all of them, in one go on their loop.
+  func offer(_ part: StreamPart, _ counters: StreamCounters) {
+    loop.execute {
+      let now = CaptureClock.now
+      var (sent, skipped) = (0, 0)
+      for watcher in self.watchers.value {
+        switch watcher.offer(part, at: now) {
+        case .sent: sent += 1
+        case .replaced: skipped += 1
+        case .kept, .notDue: break
+        }
+      }
+      counters.count(sent: sent, skipped: skipped, bytes: sent * part.bytes.readableBytes)
+    }
+  }
+}
