@@ -1,1 +1,297 @@
-// The dashboard.
+// The dashboard: what the service tells, shown. Two connections stay open: events, and one stream of all that is seen.
+import { askJSON, session, signOut } from "/api.js";
+import { Detail } from "/detail.js";
+import { Snapshots } from "/snapshots.js";
+import { LiveStream } from "/stream.js";
+import { Overview } from "/tiles.js";
+
+const byID = (id) => document.getElementById(id);
+
+// ---- What is known
+
+let known = { cameras: [], role: "read", device: null, version: "" };
+let refreshing = null;
+
+/** Asks for all cameras, and shows them; who asks meanwhile gets the same answer. */
+function refresh() {
+  refreshing ??= askJSON("/api/cameras").then(show).finally(() => { refreshing = null; });
+  return refreshing;
+}
+
+function show(answer) {
+  known = answer;
+  const canControl = answer.role === "control";
+  overview.update(answer.cameras, canControl);
+  detail.canControl = canControl;
+  if (detail.isOpen && overview.tile(detail.tile.key) !== detail.tile) detail.close();
+  detail.update();
+  byID("cameras").setAttribute("aria-busy", "false");
+  byID("empty").hidden = answer.cameras.length > 0;
+  byID("shoot-all").hidden = byID("detail-shoot").hidden = !canControl;
+  byID("leave").hidden = !session.isSignedIn;
+  showSummary();
+  showDevice(answer.device, answer.version);
+  look();
+}
+
+function showSummary() {
+  const cameras = known.cameras.filter((camera) => camera.kind !== "scene");
+  const live = cameras.filter((camera) => camera.state === "live").length;
+  const all = cameras.length === 1 ? "1 camera" : `${cameras.length} cameras`;
+  byID("summary").textContent = live === cameras.length ? `${all} live` : `${live} of ${all} live`;
+  byID("summary").dataset.isWhole = live === cameras.length;
+}
+
+function showDevice(device, version) {
+  const badge = byID("software");
+  badge.hidden = !device?.software;
+  badge.title = `There is no GPU: ${device?.name ?? "a software renderer"} draws on the CPU.`;
+  badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
+  document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}` : ""}`;
+}
+
+// ---- What is seen
+
+const overview = new Overview(byID("cameras"), {
+  onOpen: (tile) => detail.open(tile),
+  onShoot: (camera) => snapshots.take(camera),
+  onSeen: () => soon(look),
+});
+
+const detail = new Detail({
+  onChange: () => look(),
+  onView: (camera, view) => {
+    const tile = overview.tile(`${camera}/${view.name}`);
+    const rest = known.cameras.find(({ name }) => name === camera);
+    if (!tile || !rest) return;
+    rest.views = rest.views.map((old) => (old.name === view.name ? view : old));
+    show(known);
+  },
+  onShoot: (camera) => snapshots.take(camera),
+});
+
+const snapshots = new Snapshots((text) => complain(text));
+
+const stream = new LiveStream((part) => {
+  const tile = overview.tile(`${part.camera}/${part.view}`);
+  tile?.show(part);
+  if (tile && tile === detail.tile) detail.show(part);
+}, (state, retryAt) => {
+  document.documentElement.dataset.stream = state;
+  outage.set("stream", state === "waiting" ? retryAt : null);
+});
+
+/** Asks for the pictures that are in sight, and for no others. */
+function look() {
+  const tiles = document.hidden ? [] : detail.isOpen ? [detail.tile] : overview.tiles.filter((tile) => tile.isSeen);
+  const enabled = tiles.filter((tile) => tile.view.enabled);
+  if (enabled.length === 0) return stream.want(null);
+  const isFew = enabled.length === 1;
+  const words = new URLSearchParams(enabled.map((tile) => ["view", tile.key]));
+  words.append("fps", isFew ? (known.device?.software ? 15 : 30) : 10);
+  words.append("width", widthOf(enabled));
+  stream.want(`/api/stream?${words}`);
+}
+
+/** As many columns as the widest picture has here, in steps: not each pixel of a window's edge is another stream. */
+function widthOf(tiles) {
+  const density = Math.min(devicePixelRatio, 2);
+  const canvases = detail.isOpen ? [detail.screen.canvas.parentElement] : tiles.map((tile) => tile.screen.canvas);
+  const widest = Math.max(...canvases.map((canvas) => canvas.clientWidth)) * density;
+  return [320, 480, 640, 960, 1280].find((width) => width >= widest * 0.9) ?? (detail.isOpen ? 1920 : 1280);
+}
+
+let soonTimer = 0;
+
+/** Once, when things have come to rest. */
+function soon(action) {
+  clearTimeout(soonTimer);
+  soonTimer = setTimeout(action, 150);
+}
+
+document.addEventListener("visibilitychange", () => {
+  look();
+  if (!document.hidden) refresh().catch(() => {});
+});
+addEventListener("resize", () => soon(look));
+
+// ---- What happens
+
+let events = null;
+let eventsPause = 1000;
+let eventsTimer = 0;
+
+function listen() {
+  clearTimeout(eventsTimer);
+  events?.close();
+  events = new EventSource("/api/events");
+  events.addEventListener("open", () => {
+    eventsPause = 1000;
+    outage.set("events", null);
+    // What happened meanwhile was not heard.
+    refresh().catch(() => {});
+  });
+  events.addEventListener("snapshot", (event) => snapshots.show(JSON.parse(event.data)));
+  events.addEventListener("camera", (event) => {
+    const { camera, ...state } = JSON.parse(event.data);
+    overview.setState(camera, state);
+    if (detail.tile?.camera.name === camera) detail.update();
+    showSummary();
+  });
+  events.addEventListener("view", () => refresh().catch(() => {}));
+  events.addEventListener("error", () => {
+    // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.
+    if (events.readyState === EventSource.CLOSED) listenLater();
+    else outage.set("events", Date.now() + 3000);
+  });
+}
+
+function listenLater() {
+  const pause = eventsPause * (0.75 + Math.random() / 2);
+  eventsPause = Math.min(eventsPause * 2, 10_000);
+  outage.set("events", Date.now() + pause);
+  clearTimeout(eventsTimer);
+  // A 401 is seen by the question, which has somebody sign in.
+  eventsTimer = setTimeout(() => refresh().then(listen, listenLater), pause);
+}
+
+// ---- What goes wrong
+
+/** Says that the server is away, once it has been for a moment. */
+const outage = {
+  until: new Map(),
+  timer: 0,
+
+  set(connection, retryAt) {
+    if (retryAt === null) this.until.delete(connection);
+    else this.until.set(connection, retryAt);
+    clearInterval(this.timer);
+    if (this.until.size === 0) return this.hide();
+    this.timer = setInterval(() => this.say(), 1000);
+    if (!byID("notice").hidden) this.say();
+  },
+
+  say() {
+    const seconds = Math.ceil((Math.min(...this.until.values()) - Date.now()) / 1000);
+    const when = seconds > 0 ? `Next try in ${seconds} s.` : "Trying …";
+    notice(`The server does not answer. ${when}`, true);
+  },
+
+  hide() {
+    if (byID("notice").dataset.kind === "outage") byID("notice").hidden = true;
+  },
+};
+
+let complaintTimer = 0;
+
+function complain(text) {
+  notice(text, false);
+  clearTimeout(complaintTimer);
+  complaintTimer = setTimeout(() => { if (byID("notice").dataset.kind === "problem") byID("notice").hidden = true; }, 6000);
+}
+
+function notice(text, isOutage) {
+  byID("notice").dataset.kind = isOutage ? "outage" : "problem";
+  byID("notice-text").textContent = text;
+  byID("notice-retry").hidden = !isOutage;
+  byID("notice").hidden = false;
+}
+
+function retryNow() {
+  stream.retryNow();
+  if (outage.until.has("events")) listen();
+}
+
+byID("notice-retry").addEventListener("click", retryNow);
+addEventListener("online", retryNow);
+
+// ---- What somebody does
+
+const themes = ["system", "light", "dark"];
+
+function setTheme(theme) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("glpreview.theme", theme);
+  } catch {
+    // Then it holds for this page alone.
+  }
+  nameTheme();
+}
+
+function nameTheme() {
+  const theme = document.documentElement.dataset.theme ?? "system";
+  byID("theme").title = { system: "Light or dark as the system has it (T)", light: "Light (T)", dark: "Dark (T)" }[theme];
+  byID("theme").setAttribute("aria-label", `Appearance: ${theme}`);
+}
+
+function nextTheme() {
+  const theme = document.documentElement.dataset.theme ?? "system";
+  setTheme(themes[(themes.indexOf(theme) + 1) % themes.length]);
+}
+
+/** The view that is open or focused, else every camera. */
+function shoot() {
+  if (known.role !== "control") return;
+  const focused = document.activeElement?.closest?.(".camera")?.dataset.camera;
+  const camera = detail.tile?.camera.name ?? focused;
+  const cameras = camera ? [camera] : known.cameras.map(({ name }) => name);
+  for (const name of cameras) snapshots.take(name);
+}
+
+/** The view before or after the one that is open, or focused. */
+function step(by) {
+  const { tiles } = overview;
+  const index = tiles.findIndex((tile) => tile === detail.tile || tile.button === document.activeElement);
+  const next = tiles[((index < 0 && by < 0 ? 0 : index) + by + tiles.length) % tiles.length];
+  if (!next) return;
+  if (detail.isOpen) detail.open(next);
+  else next.button.focus({ focusVisible: true });
+}
+
+const keys = {
+  s: shoot,
+  t: nextTheme,
+  f: () => { if (detail.isOpen) detail.toggleFullScreen(); },
+  "?": () => byID("help").showModal(),
+  ArrowLeft: () => step(-1),
+  ArrowRight: () => step(1),
+  Escape: () => detail.escape(),
+};
+
+addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches("input:not([type=checkbox]), select, textarea");
+  if (event.ctrlKey || event.metaKey || event.altKey || byID("login").open || byID("help").open) return;
+  if (isTyping && event.key !== "Escape") return;
+  const digit = Number(event.key);
+  const action = digit >= 1
+    ? () => { const tile = overview.tiles[digit - 1]; if (tile) detail.open(tile); }
+    : keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+byID("theme").addEventListener("click", nextTheme);
+byID("help-open").addEventListener("click", () => byID("help").showModal());
+byID("leave").addEventListener("click", () => signOut().catch((error) => complain(error.message)));
+byID("shoot-all").addEventListener("click", () => {
+  for (const { name } of known.cameras) snapshots.take(name);
+});
+byID("detail-back").addEventListener("click", () => step(-1));
+byID("detail-next").addEventListener("click", () => step(1));
+
+// ---- Begin
+
+nameTheme();
+refresh().then(listen, (error) => {
+  if (error instanceof TypeError) complain("The server does not answer.");
+  listenLater();
+});
+// Measured rates change without an event.
+setInterval(() => {
+  if (document.hidden) return;
+  overview.tick();
+  refresh().catch(() => {});
+}, 5000);

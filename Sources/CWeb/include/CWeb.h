@@ -11,6 +11,14 @@ typedef struct {
 
 extern const glp_web_file glp_index_html;
 extern const glp_web_file glp_dashboard_css;
+extern const glp_web_file glp_theme_js;
 extern const glp_web_file glp_dashboard_js;
+extern const glp_web_file glp_api_js;
+extern const glp_web_file glp_words_js;
+extern const glp_web_file glp_stream_js;
+extern const glp_web_file glp_tiles_js;
+extern const glp_web_file glp_detail_js;
+extern const glp_web_file glp_crop_js;
+extern const glp_web_file glp_snapshots_js;
 
 #endif

@@ -1,0 +1,103 @@
+// Questions to the service: JSON in and out, its problems as errors, and signing in where it asks who we are.
+
+/** What the service says is wrong (RFC 9457). */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body?.detail ?? body?.title ?? `The server answered ${status}.`);
+    this.status = status;
+    this.parameter = body?.parameter ?? null;
+  }
+}
+
+/** Asks, and signs in and asks again where the service wants to know who we are. Throws TypeError without a network. */
+export async function ask(path, { method = "GET", body, signal } = {}) {
+  for (;;) {
+    const response = await fetch(path, {
+      method, signal, cache: "no-store", credentials: "same-origin",
+      headers: {
+        "X-Requested-With": "glpreview",
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (response.ok) return response;
+    const problem = new Problem(response.status, await response.json().catch(() => null));
+    if (problem.status !== 401 || path === "/api/login") throw problem;
+    await signIn();
+  }
+}
+
+/** Asks for JSON; null where the answer is empty. */
+export async function askJSON(path, options) {
+  const response = await ask(path, options);
+  return response.status === 204 ? null : response.json();
+}
+
+export const viewPath = (camera, view) =>
+  `/api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
+export const snapshotPath = (camera) => `/api/cameras/${encodeURIComponent(camera)}/snapshots`;
+
+/** Whether somebody signed in by this page, who may want to sign out. */
+export const session = { isSignedIn: remembered() };
+
+let signingIn = null;
+
+/** Shows the form until somebody is let in; who asks meanwhile waits for the same. */
+function signIn() {
+  signingIn ??= showLogin().finally(() => { signingIn = null; });
+  return signingIn;
+}
+
+function showLogin() {
+  const dialog = document.getElementById("login");
+  const form = document.getElementById("login-form");
+  const complaint = document.getElementById("login-problem");
+  return new Promise((resolve) => {
+    const stay = (event) => event.preventDefault();
+    const submit = async (event) => {
+      event.preventDefault();
+      const { token, user, password } = Object.fromEntries(new FormData(form));
+      complaint.hidden = true;
+      try {
+        await ask("/api/login", { method: "POST", body: token ? { token } : { user, password } });
+      } catch (error) {
+        complaint.textContent = error.status === 401 ? "That is not right." : error.message;
+        complaint.hidden = false;
+        return;
+      }
+      form.removeEventListener("submit", submit);
+      dialog.removeEventListener("cancel", stay);
+      form.reset();
+      dialog.close();
+      remember(true);
+      resolve();
+    };
+    form.addEventListener("submit", submit);
+    dialog.addEventListener("cancel", stay);
+    dialog.showModal();
+  });
+}
+
+export async function signOut() {
+  await ask("/api/logout", { method: "POST" });
+  remember(false);
+  location.reload();
+}
+
+function remember(isSignedIn) {
+  session.isSignedIn = isSignedIn;
+  try {
+    if (isSignedIn) localStorage.setItem("glpreview.session", "1");
+    else localStorage.removeItem("glpreview.session");
+  } catch {
+    // Only the button to sign out depends on it.
+  }
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem("glpreview.session") === "1";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+// From what is seen of a view back to its source: drag a rectangle on the picture, get the crop that shows it.
+
+/** `WxH+X+Y` as numbers; null where it is not that. */
+export function parseCrop(text) {
+  const match = /^(\d+)x(\d+)\+(\d+)\+(\d+)$/.exec(text ?? "");
+  if (!match) return null;
+  const [width, height, x, y] = match.slice(1).map(Number);
+  return { x, y, width, height };
+}
+
+/** The crop that shows the rectangle `seen` (fractions of the picture, 0...1) of a view of a source of a size. */
+export function cropOf(seen, view, source) {
+  const crop = parseCrop(view.crop) ?? { x: 0, y: 0, width: source.width, height: source.height };
+  const corners = [[seen.x, seen.y], [seen.x + seen.width, seen.y + seen.height]]
+    .map(([x, y]) => sourcePoint(x * view.width, y * view.height, view, crop));
+  const left = Math.round(Math.min(corners[0].x, corners[1].x));
+  const top = Math.round(Math.min(corners[0].y, corners[1].y));
+  const right = Math.max(left + 1, Math.round(Math.max(corners[0].x, corners[1].x)));
+  const bottom = Math.max(top + 1, Math.round(Math.max(corners[0].y, corners[1].y)));
+  return `${right - left}x${bottom - top}+${left}+${top}`;
+}
+
+/** Undoes placing, mirroring, turning and cropping, in this order: the way of a picture, backwards. */
+function sourcePoint(x, y, view, crop) {
+  const isTurned = view.rotate === 90 || view.rotate === 270;
+  const width = isTurned ? crop.height : crop.width;
+  const height = isTurned ? crop.width : crop.height;
+  let [scaleX, scaleY] = [view.width / width, view.height / height];
+  if (view.mode === "fill") scaleX = scaleY = Math.max(scaleX, scaleY);
+  if (view.mode === "fit") scaleX = scaleY = Math.min(scaleX, scaleY);
+  let px = clamp((x - view.width / 2) / scaleX + width / 2, 0, width);
+  let py = clamp((y - view.height / 2) / scaleY + height / 2, 0, height);
+  if (view.mirror === "horizontal" || view.mirror === "both") px = width - px;
+  if (view.mirror === "vertical" || view.mirror === "both") py = height - py;
+  const [dx, dy] = {
+    0: [px, py],
+    90: [py, crop.height - px],
+    180: [crop.width - px, crop.height - py],
+    270: [crop.width - py, px],
+  }[view.rotate] ?? [px, py];
+  return { x: crop.x + dx, y: crop.y + dy };
+}
+
+const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+
+/** Lets a rectangle be dragged on a canvas; `onCrop(seen)` when it is let go. */
+export class Marquee {
+  #start = null;
+
+  /** `isEnabled()` and `keepsShape()` are asked when it matters. */
+  constructor(canvas, frame, { isEnabled, keepsShape, onCrop }) {
+    this.canvas = canvas;
+    this.frame = frame;
+    this.keepsShape = keepsShape;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !isEnabled()) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.#start = this.#point(event);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (this.#start) this.#draw(this.#rectangle(event));
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (!this.#start) return;
+      const seen = this.#rectangle(event);
+      this.cancel();
+      const box = canvas.getBoundingClientRect();
+      // Smaller than a finger's tremble is a click.
+      if (seen.width * box.width > 12 && seen.height * box.height > 12) onCrop(seen);
+    });
+    canvas.addEventListener("pointercancel", () => this.cancel());
+  }
+
+  get isDragging() { return this.#start !== null; }
+
+  cancel() {
+    this.#start = null;
+    this.frame.hidden = true;
+  }
+
+  #point(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return {
+      x: clamp((event.clientX - box.left) / box.width, 0, 1),
+      y: clamp((event.clientY - box.top) / box.height, 0, 1),
+    };
+  }
+
+  #rectangle(event) {
+    const [start, end] = [this.#start, this.#point(event)];
+    let [width, height] = [Math.abs(end.x - start.x), Math.abs(end.y - start.y)];
+    // In fractions of the picture its own shape is a square; Shift lets go of it.
+    if (this.keepsShape() && !event.shiftKey) width = height = Math.min(width, height);
+    return {
+      x: end.x < start.x ? start.x - width : start.x,
+      y: end.y < start.y ? start.y - height : start.y,
+      width, height,
+    };
+  }
+
+  #draw({ x, y, width, height }) {
+    const { canvas, frame } = this;
+    frame.style.left = `${canvas.offsetLeft + x * canvas.offsetWidth}px`;
+    frame.style.top = `${canvas.offsetTop + y * canvas.offsetHeight}px`;
+    frame.style.width = `${width * canvas.offsetWidth}px`;
+    frame.style.height = `${height * canvas.offsetHeight}px`;
+    frame.hidden = false;
+  }
+}

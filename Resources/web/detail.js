@@ -1,0 +1,220 @@
+// One view, large: its picture, what may be changed of it, and where else it is to be had.
+import { askJSON, viewPath } from "/api.js";
+import { Marquee, cropOf } from "/crop.js";
+import { Screen } from "/stream.js";
+import { forHowLong, rate, size, spoken, stateName } from "/words.js";
+
+const byID = (id) => document.getElementById(id);
+
+/** The page's other face: a tile that was opened. */
+export class Detail {
+  #lastFocus = null;
+  #marquee;
+  #turn = 0;
+
+  /** `onChange()` when another view is shown, or none; `onView(camera, view)` when one was changed; `onShoot(camera)`. */
+  constructor({ onChange, onView, onShoot }) {
+    this.element = byID("detail");
+    this.form = byID("controls");
+    this.screen = new Screen(byID("detail-canvas"));
+    this.tile = null;
+    this.canControl = false;
+    this.onChange = onChange;
+    this.onView = onView;
+    this.#marquee = new Marquee(this.screen.canvas, byID("marquee"), {
+      isEnabled: () => this.#maySetGeometry && this.tile.camera.format !== null,
+      keepsShape: () => this.tile.view.mode === "fill",
+      onCrop: (seen) => this.#set({ crop: cropOf(seen, this.tile.view, this.tile.camera.format) }),
+    });
+    byID("detail-close").addEventListener("click", () => this.close());
+    byID("detail-full").addEventListener("click", () => this.toggleFullScreen());
+    byID("detail-shoot").addEventListener("click", () => onShoot(this.tile.camera.name));
+    byID("crop-whole").addEventListener("click", () => this.#set({ crop: null }));
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("change", (event) => this.#changed(event.target));
+    this.form.addEventListener("input", (event) => this.#sliding(event.target));
+  }
+
+  get isOpen() { return this.tile !== null; }
+
+  /** Shows a tile's view; what the tile shows stands there until its first picture comes. */
+  open(tile) {
+    if (!this.isOpen) this.#lastFocus = document.activeElement;
+    this.tile = tile;
+    this.screen.clear();
+    this.screen.copy(tile.screen.canvas);
+    this.#complain(null);
+    this.update();
+    if (!this.element.open) this.element.show();
+    for (const part of document.querySelectorAll("body > .bar, body > main")) part.inert = true;
+    document.documentElement.classList.add("has-detail");
+    this.onChange();
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    if (document.fullscreenElement) document.exitFullscreen();
+    this.#marquee.cancel();
+    this.tile = null;
+    for (const part of document.querySelectorAll("body > .bar, body > main")) part.inert = false;
+    document.documentElement.classList.remove("has-detail");
+    this.element.close();
+    this.#lastFocus?.focus({ focusVisible: false });
+    this.onChange();
+  }
+
+  /** What Escape does first: a drag is given up before the view is left. */
+  escape() {
+    if (this.#marquee.isDragging) this.#marquee.cancel();
+    else this.close();
+  }
+
+  toggleFullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else byID("stage").requestFullscreen().catch(() => {});
+  }
+
+  /** Says anew what is known of the view. */
+  update() {
+    if (!this.isOpen) return;
+    const { camera, view } = this.tile;
+    byID("detail-title").textContent = camera.name;
+    byID("detail-title").append(Object.assign(document.createElement("span"), { textContent: view.name }));
+    this.screen.canvas.style.setProperty("--shape", view.width / view.height);
+    this.screen.canvas.setAttribute("aria-label", spoken(camera.name, view.name));
+    this.screen.canvas.classList.toggle("can-crop", this.#maySetGeometry && camera.format !== null);
+    this.showState(this.tile.element.dataset.state);
+    this.#showFacts(camera, view);
+    this.#showControls(camera, view);
+    this.#showLinks(view);
+  }
+
+  /** A part of the stream. */
+  show(part) {
+    this.showState(part.state);
+    this.screen.show(part.blob);
+  }
+
+  showState(state) {
+    const { camera } = this.tile;
+    this.element.dataset.state = state;
+    const name = state === "off" ? "Off" : stateName(state);
+    const why = state === camera.state ? [forHowLong(camera.since), camera.reason && `· ${camera.reason}`] : [];
+    byID("detail-state").textContent = [name, ...why].filter(Boolean).join(" ");
+    const shown = this.screen.rate;
+    byID("stage-hint").textContent = state === "live" && shown > 0 ? rate(shown) : "";
+  }
+
+  get #maySetGeometry() {
+    return this.isOpen && this.canControl && this.tile.camera.kind !== "scene";
+  }
+
+  #showFacts(camera, view) {
+    const facts = {
+      Source: camera.source,
+      Captures: camera.format && [size(camera.format.width, camera.format.height), camera.format.fourcc].filter(Boolean).join(" "),
+      Measured: camera.fps > 0 ? rate(camera.fps) : null,
+      View: size(view.width, view.height),
+      Drawn: view.fps > 0 ? rate(view.fps) : null,
+      Watchers: view.clients,
+    };
+    byID("facts").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => {
+      if (value === null || value === undefined || value === "") return [];
+      return [
+        Object.assign(document.createElement("dt"), { textContent: name }),
+        Object.assign(document.createElement("dd"), { textContent: value, title: name === "Source" ? value : "" }),
+      ];
+    }));
+  }
+
+  #showControls(camera, view) {
+    const fields = this.form.elements;
+    byID("controls-set").disabled = !this.canControl;
+    const note = byID("controls-note");
+    note.hidden = this.canControl && !view.locked;
+    note.textContent = this.canControl
+      ? "Locked: no address can ask for it in another way." : "You may look, but not change anything.";
+    for (const row of this.form.querySelectorAll("[data-geometry]")) row.hidden = camera.kind === "scene";
+    byID("background-row").hidden ||= view.mode !== "fit";
+    const values = { ...view, fps: view.fps_limit ?? "", crop: view.crop ?? "" };
+    for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
+      // What somebody is typing is his until he is done.
+      if (document.activeElement !== fields[name]) fields[name].value = String(values[name] ?? "");
+    }
+    fields.enabled.checked = view.enabled;
+    byID("quality-value").textContent = fields.quality.value;
+    byID("crop-whole").hidden = view.crop === null;
+  }
+
+  #showLinks(view) {
+    const names = { stream: "MJPEG", jpeg: "JPEG", png: "PNG" };
+    byID("links").replaceChildren(...Object.entries(view.urls).map(([kind, path]) => {
+      const item = byID("link-template").content.firstElementChild.cloneNode(true);
+      const [link, button] = item.children;
+      link.href = path;
+      const name = names[kind] ?? kind;
+      link.append(Object.assign(document.createElement("b"), { textContent: name }), path);
+      button.title = `Copy the address of the ${name}`;
+      button.setAttribute("aria-label", button.title);
+      button.addEventListener("click", () => copy(link.href, button));
+      return item;
+    }));
+  }
+
+  #changed(field) {
+    const [name, text] = [field.name, field.value.trim()];
+    const isNumber = ["rotate", "width", "height", "fps", "quality"].includes(name);
+    if (isNumber && name !== "fps" && text === "") return this.update();
+    let value = isNumber ? Number(text) : text;
+    if (name === "enabled") value = field.checked;
+    if (text === "" && (name === "fps" || name === "crop")) value = null;
+    this.#set({ [name]: value });
+  }
+
+  /** A slider tells its number at once, and the service when it rests. */
+  #sliding(field) {
+    if (field.name !== "quality") return;
+    byID("quality-value").textContent = field.value;
+  }
+
+  async #set(change) {
+    const { camera, view, key } = this.tile;
+    const turn = ++this.#turn;
+    try {
+      const changed = await askJSON(viewPath(camera.name, view.name), { method: "PATCH", body: change });
+      this.onView(camera.name, changed);
+      if (turn === this.#turn) this.#complain(null);
+    } catch (error) {
+      if (this.tile?.key === key) this.#complain(error);
+    }
+  }
+
+  #complain(error) {
+    const problem = byID("problem");
+    problem.hidden = error === null;
+    problem.textContent = error?.message ?? "";
+    for (const field of this.form.elements) {
+      const isWrong = error?.parameter !== undefined && error?.parameter !== null && field.name === error.parameter;
+      if (isWrong) field.setAttribute("aria-invalid", "true");
+      else field.removeAttribute("aria-invalid");
+    }
+    if (error && error.parameter === null) this.update();
+  }
+}
+
+/** To the clipboard; pages that came without TLS have only the old way. */
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = Object.assign(document.createElement("textarea"), { value: text });
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    button.focus();
+    if (!done) return;
+  }
+  button.classList.add("is-done");
+  setTimeout(() => button.classList.remove("is-done"), 1200);
+}

@@ -1,0 +1,214 @@
+// Live pictures: one request for all that is seen, taken apart as it comes, and asked for again when it ends.
+import { ask } from "/api.js";
+
+const LONGEST_HEAD = 16 << 10;
+const LARGEST_PART = 32 << 20;
+
+/** Takes `multipart/x-mixed-replace` apart by Content-Length; bytes may be cut anywhere. */
+export class MultipartParser {
+  #onPart;
+  #head = "";
+  #headers = null;
+  #body = null;
+  #filled = 0;
+
+  /** `onPart(headers, body)`: a Map of lower-case names, and a Uint8Array that is the receiver's. */
+  constructor(onPart) { this.#onPart = onPart; }
+
+  push(bytes) {
+    let at = 0;
+    while (at < bytes.length) {
+      at = this.#body ? this.#fill(bytes, at) : this.#readHead(bytes, at);
+    }
+  }
+
+  #readHead(bytes, start) {
+    for (let at = start; at < bytes.length; at++) {
+      this.#head += String.fromCharCode(bytes[at]);
+      if (bytes[at] === 10 && this.#head.endsWith("\r\n\r\n")) {
+        this.#begin();
+        return at + 1;
+      }
+    }
+    if (this.#head.length > LONGEST_HEAD) throw new Error("The stream has a part without an end to its head.");
+    return bytes.length;
+  }
+
+  #begin() {
+    this.#headers = new Map();
+    for (const line of this.#head.split("\r\n")) {
+      const colon = line.indexOf(":");
+      if (colon > 0) this.#headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+    }
+    this.#head = "";
+    const length = Number(this.#headers.get("content-length") ?? NaN);
+    if (!Number.isInteger(length) || length < 0 || length > LARGEST_PART) {
+      throw new Error("The stream has a part of no proper length.");
+    }
+    this.#body = new Uint8Array(length);
+    this.#filled = 0;
+    if (length === 0) this.#end();
+  }
+
+  #fill(bytes, at) {
+    const count = Math.min(bytes.length - at, this.#body.length - this.#filled);
+    this.#body.set(bytes.subarray(at, at + count), this.#filled);
+    this.#filled += count;
+    if (this.#filled === this.#body.length) this.#end();
+    return at + count;
+  }
+
+  #end() {
+    const [headers, body] = [this.#headers, this.#body];
+    this.#headers = this.#body = null;
+    this.#onPart(headers, body);
+  }
+}
+
+// The service repeats a picture once a second at least: longer silence is a connection that is no more.
+const SILENCE = 10_000;
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 10_000;
+
+/** The one connection that brings pictures. There is none while nothing is wanted. */
+export class LiveStream {
+  #onPicture;
+  #onState;
+  #path = null;
+  #connection = null;
+  #pause = FIRST_PAUSE;
+  #timer = 0;
+
+  /**
+   * `onPicture({camera, view, sequence, timestamp, state, blob})` for each part;
+   * `onState("idle" | "connecting" | "open" | "waiting", retryAt)` when that changes.
+   */
+  constructor(onPicture, onState) {
+    this.#onPicture = onPicture;
+    this.#onState = onState;
+  }
+
+  /** What is wanted from now on: a path, or null for nothing. The same path again changes nothing. */
+  want(path) {
+    if (path === this.#path) return;
+    this.#path = path;
+    this.#pause = FIRST_PAUSE;
+    this.retryNow();
+  }
+
+  /** Connects without waiting any longer. */
+  retryNow() {
+    clearTimeout(this.#timer);
+    this.#connection?.abort();
+    this.#connection = null;
+    if (this.#path === null) return this.#onState("idle");
+    this.#connection = new AbortController();
+    this.#run(this.#path, this.#connection);
+  }
+
+  async #run(path, connection) {
+    this.#onState("connecting");
+    let watch = 0;
+    try {
+      const response = await ask(path, { signal: connection.signal });
+      const reader = response.body.getReader();
+      const parser = new MultipartParser((headers, body) => this.#deliver(headers, body));
+      const lost = () => reader.cancel(new Error("silence")).catch(() => {});
+      watch = setTimeout(lost, SILENCE);
+      this.#onState("open");
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        clearTimeout(watch);
+        watch = setTimeout(lost, SILENCE);
+        parser.push(value);
+      }
+    } catch (error) {
+      if (!connection.signal.aborted) console.info(`Live pictures: ${error.message}`);
+    } finally {
+      clearTimeout(watch);
+    }
+    if (connection !== this.#connection) return;
+    connection.abort();
+    this.#wait();
+  }
+
+  /** Each time a little longer, and not all browsers at the same moment. */
+  #wait() {
+    const pause = this.#pause * (0.75 + Math.random() / 2);
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
+    this.#onState("waiting", Date.now() + pause);
+    this.#timer = setTimeout(() => this.retryNow(), pause);
+  }
+
+  #deliver(headers, body) {
+    this.#pause = FIRST_PAUSE;
+    this.#onPicture({
+      camera: headers.get("x-camera"),
+      view: headers.get("x-view"),
+      sequence: Number(headers.get("x-frame-sequence")),
+      timestamp: Number(headers.get("x-timestamp")),
+      state: headers.get("x-source-state") ?? "live",
+      blob: new Blob([body], { type: headers.get("content-type") ?? "image/jpeg" }),
+    });
+  }
+}
+
+/** A canvas that shows the newest picture: while one is decoded the next waits, and gives way to one that is newer. */
+export class Screen {
+  #next = null;
+  #isBusy = false;
+  #times = [];
+  #epoch = 0;
+
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d", { alpha: false });
+  }
+
+  show(blob) {
+    this.#next = blob;
+    if (!this.#isBusy) this.#drain();
+  }
+
+  /** What another screen shows, until a picture comes. */
+  copy(other) {
+    this.#fit(other.width, other.height);
+    this.context.drawImage(other, 0, 0);
+  }
+
+  /** Forgets what was to be shown: pictures are of something else from now on. */
+  clear() {
+    this.#next = null;
+    this.#times = [];
+    this.#epoch++;
+  }
+
+  /** Pictures a second that were drawn of late. */
+  get rate() {
+    const recent = this.#times.filter((time) => time > performance.now() - 3000);
+    return recent.length < 2 ? 0 : (recent.length - 1) * 1000 / (recent.at(-1) - recent[0]);
+  }
+
+  async #drain() {
+    this.#isBusy = true;
+    while (this.#next) {
+      const [blob, epoch] = [this.#next, this.#epoch];
+      this.#next = null;
+      const picture = await createImageBitmap(blob).catch(() => null);
+      if (!picture) continue;
+      if (epoch === this.#epoch) {
+        this.#fit(picture.width, picture.height);
+        this.context.drawImage(picture, 0, 0);
+      }
+      picture.close();
+      this.#times = [...this.#times.slice(-89), performance.now()];
+    }
+    this.#isBusy = false;
+  }
+
+  #fit(width, height) {
+    if (this.canvas.width !== width) this.canvas.width = width;
+    if (this.canvas.height !== height) this.canvas.height = height;
+  }
+}

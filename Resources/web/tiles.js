@@ -1,0 +1,162 @@
+// The overview: a section for each camera and scene, a tile for each of its views, kept from one answer to the next.
+import { Screen } from "/stream.js";
+import { forHowLong, rate, size, spoken, stateName } from "/words.js";
+
+const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
+const find = (element, name) => element.querySelector(`.${name}`);
+
+/** A view's picture, and the little that is said of it. */
+export class Tile {
+  constructor(camera, view, onOpen) {
+    this.key = `${camera.name}/${view.name}`;
+    this.element = clone("tile-template");
+    this.element.dataset.key = this.key;
+    this.button = find(this.element, "tile-open");
+    this.button.addEventListener("click", () => onOpen(this));
+    this.screen = new Screen(this.element.querySelector("canvas"));
+    this.isSeen = false;
+    this.update(camera, view);
+  }
+
+  update(camera, view) {
+    this.camera = camera;
+    this.view = view;
+    // The row's height is the same for all: a picture takes room by its shape.
+    this.element.style.setProperty("--shape", view.width / view.height);
+    find(this.element, "tile-name").textContent = view.name;
+    find(this.element, "tile-lock").toggleAttribute("hidden", !view.locked);
+    find(this.element, "tile-meta").textContent = [
+      size(view.width, view.height), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · ");
+    const watchers = find(this.element, "tile-watchers");
+    watchers.hidden = view.clients < 2;
+    watchers.title = `${view.clients} watch`;
+    watchers.lastElementChild.textContent = view.clients;
+    this.showState(camera.state);
+  }
+
+  /** What stands on the picture where it is not live. */
+  showState(state) {
+    const isOff = !this.view.enabled;
+    this.element.dataset.state = isOff ? "off" : state;
+    const isPlain = !isOff && state === "live";
+    find(this.element, "veil").hidden = isPlain;
+    find(this.element, "veil-state").textContent = isOff ? "Off" : stateName(state);
+    find(this.element, "veil-reason").textContent = isOff || state !== this.camera.state ? "" : this.camera.reason ?? "";
+    const label = `${spoken(this.camera.name, this.view.name)}, ${isOff ? "off" : stateName(state).toLowerCase()}`;
+    this.button.setAttribute("aria-label", `Open ${label}`);
+    this.screen.canvas.setAttribute("aria-label", label);
+  }
+
+  /** A part of the stream. */
+  show(part) {
+    if (this.element.dataset.state !== part.state && this.view.enabled) this.showState(part.state);
+    this.screen.show(part.blob);
+  }
+}
+
+/** A camera or scene: its head, and its tiles. */
+class CameraSection {
+  constructor(camera, onShoot) {
+    this.element = clone("camera-template");
+    this.element.dataset.camera = camera.name;
+    this.tiles = new Map();
+    this.shoot = find(this.element, "camera-shoot");
+    this.shoot.addEventListener("click", () => onShoot(this.camera.name));
+  }
+
+  update(camera, canShoot, onOpen) {
+    this.camera = camera;
+    find(this.element, "camera-name").textContent = camera.name;
+    this.shoot.hidden = !canShoot;
+    this.shoot.title = `Snapshot of ${camera.name}`;
+    this.shoot.setAttribute("aria-label", this.shoot.title);
+    this.showState();
+    this.tiles = keep(this.tiles, camera.views, find(this.element, "tiles"), {
+      key: (view) => view.name,
+      make: (view) => new Tile(camera, view, onOpen),
+      update: (tile, view) => tile.update(camera, view),
+    });
+    const shape = camera.views.reduce((sum, view) => sum + view.width / view.height, 0);
+    this.element.style.setProperty("--shape", shape);
+    this.element.style.setProperty("--tiles", camera.views.length);
+  }
+
+  showState() {
+    const { state, since, format, fps, kind, source } = this.camera;
+    this.element.dataset.state = state;
+    find(this.element, "camera-meta").textContent = [
+      [kind === "scene" && "Scene ·", stateName(state), forHowLong(since)].filter(Boolean).join(" "),
+      format && [size(format.width, format.height), format.fourcc].filter(Boolean).join(" "),
+      fps > 0 && rate(fps),
+    ].filter(Boolean).join(" · ");
+    find(this.element, "camera-meta").title = source ?? "";
+  }
+}
+
+/** All cameras, as the service told last. */
+export class Overview {
+  #sections = new Map();
+
+  /** `onOpen(tile)`, `onShoot(camera)`, `onSeen()` when other tiles are in sight. */
+  constructor(element, { onOpen, onShoot, onSeen }) {
+    this.element = element;
+    this.onOpen = onOpen;
+    this.onShoot = onShoot;
+    this.sight = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const tile = this.tile(target.dataset.key);
+        if (tile) tile.isSeen = isIntersecting;
+      }
+      onSeen();
+    }, { rootMargin: "80px" });
+  }
+
+  get tiles() { return [...this.#sections.values()].flatMap((section) => [...section.tiles.values()]); }
+
+  tile(key) { return this.tiles.find((tile) => tile.key === key); }
+
+  update(cameras, canShoot) {
+    this.#sections = keep(this.#sections, cameras, this.element, {
+      key: (camera) => camera.name,
+      make: (camera) => new CameraSection(camera, this.onShoot),
+      update: (section, camera) => section.update(camera, canShoot, this.onOpen),
+    });
+    this.element.dataset.tiles = Math.min(this.tiles.length, 3);
+    this.sight.disconnect();
+    for (const tile of this.tiles) this.sight.observe(tile.element);
+  }
+
+  /** A camera's state, from an event. */
+  setState(name, { state, reason, since }) {
+    const section = this.#sections.get(name);
+    if (!section) return;
+    Object.assign(section.camera, { state, reason, since });
+    section.showState();
+    for (const tile of section.tiles.values()) tile.showState(state);
+  }
+
+  /** How long ago something was grows with time. */
+  tick() {
+    for (const section of this.#sections.values()) section.showState();
+  }
+}
+
+/** What is shown of a list: elements stay those of their keys, in the list's order; the rest goes. */
+function keep(shown, values, parent, { key, make, update }) {
+  const next = new Map();
+  for (const value of values) {
+    const item = shown.get(key(value)) ?? make(value);
+    update(item, value);
+    next.set(key(value), item);
+  }
+  for (const [name, item] of shown) {
+    if (!next.has(name)) item.element.remove();
+  }
+  // Who stands where it belongs is not moved: that would take the focus from it.
+  let place = parent.firstElementChild;
+  for (const { element } of next.values()) {
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+  return next;
+}

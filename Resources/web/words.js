@@ -1,0 +1,32 @@
+// What people read: states, times, sizes.
+
+const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", closed: "Closed" };
+
+export const stateName = (state) => STATES[state] ?? state;
+
+/** "for 3 min" of a time in ISO 8601; empty where there is none. */
+export function forHowLong(since, now = Date.now()) {
+  const seconds = Math.floor((now - Date.parse(since)) / 1000);
+  if (!Number.isFinite(seconds) || seconds < 5) return "";
+  if (seconds < 60) return `for ${Math.floor(seconds / 5) * 5} s`;
+  if (seconds < 3600) return `for ${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `for ${Math.floor(seconds / 3600)} h`;
+  return `for ${Math.floor(seconds / 86400)} d`;
+}
+
+/** "29.9 fps"; whole numbers without a point. */
+export function rate(fps) {
+  const rounded = Math.round(fps * 10) / 10;
+  return `${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} fps`;
+}
+
+export const size = (width, height) => `${width}×${height}`;
+
+/** The time of day, of seconds since 1970 or a time in ISO 8601. */
+export function timeOfDay(timestamp) {
+  const date = typeof timestamp === "number" ? new Date(timestamp * 1000) : new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString([], { hour12: false });
+}
+
+/** "camera, main": for names that are heard. */
+export const spoken = (camera, view) => `${camera}, ${view}`;
