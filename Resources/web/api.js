@@ -9,6 +9,11 @@ export class Problem extends Error {
   }
 }
 
+let clockAhead = 0;
+
+/** The service's time, in milliseconds since 1970: its clock may be another's. */
+export const serverNow = () => Date.now() + clockAhead;
+
 /** Asks, and signs in and asks again where the service wants to know who we are. Throws TypeError without a network. */
 export async function ask(path, { method = "GET", body, signal } = {}) {
   for (;;) {
@@ -20,6 +25,7 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
+    clockAhead = Date.parse(response.headers.get("Date")) - Date.now() || 0;
     if (response.ok) return response;
     const problem = new Problem(response.status, await response.json().catch(() => null));
     if (problem.status !== 401 || path === "/api/login") throw problem;
@@ -50,29 +56,30 @@ function signIn() {
 
 function showLogin() {
   const dialog = document.getElementById("login");
-  const form = document.getElementById("login-form");
+  const forms = dialog.querySelectorAll("form");
   const complaint = document.getElementById("login-problem");
   return new Promise((resolve) => {
     const stay = (event) => event.preventDefault();
     const submit = async (event) => {
       event.preventDefault();
-      const { token, user, password } = Object.fromEntries(new FormData(form));
       complaint.hidden = true;
       try {
-        await ask("/api/login", { method: "POST", body: token ? { token } : { user, password } });
+        await ask("/api/login", { method: "POST", body: Object.fromEntries(new FormData(event.target)) });
       } catch (error) {
         complaint.textContent = error.status === 401 ? "That is not right." : error.message;
         complaint.hidden = false;
         return;
       }
-      form.removeEventListener("submit", submit);
+      for (const form of forms) {
+        form.removeEventListener("submit", submit);
+        form.reset();
+      }
       dialog.removeEventListener("cancel", stay);
-      form.reset();
       dialog.close();
       remember(true);
       resolve();
     };
-    form.addEventListener("submit", submit);
+    for (const form of forms) form.addEventListener("submit", submit);
     dialog.addEventListener("cancel", stay);
     dialog.showModal();
   });

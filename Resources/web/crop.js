@@ -43,17 +43,19 @@ function sourcePoint(x, y, view, crop) {
 
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
-/** Lets a rectangle be dragged on a canvas; `onCrop(seen)` when it is let go. */
+/** Lets a rectangle be dragged on a canvas while it is armed; `onCrop(seen)` when one was. */
 export class Marquee {
   #start = null;
 
-  /** `isEnabled()` and `keepsShape()` are asked when it matters. */
-  constructor(canvas, frame, { isEnabled, keepsShape, onCrop }) {
+  /** `keepsShape()`: whether rectangles have the picture's shape; `onArm(isArmed)`. */
+  constructor(canvas, frame, { keepsShape, onArm, onCrop }) {
     this.canvas = canvas;
     this.frame = frame;
+    this.onArm = onArm;
+    this.isArmed = false;
     this.keepsShape = keepsShape;
     canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || !isEnabled()) return;
+      if (event.button !== 0 || !this.isArmed) return;
       canvas.setPointerCapture(event.pointerId);
       this.#start = this.#point(event);
     });
@@ -63,19 +65,21 @@ export class Marquee {
     canvas.addEventListener("pointerup", (event) => {
       if (!this.#start) return;
       const seen = this.#rectangle(event);
-      this.cancel();
+      this.arm(false);
       const box = canvas.getBoundingClientRect();
       // Smaller than a finger's tremble is a click.
       if (seen.width * box.width > 12 && seen.height * box.height > 12) onCrop(seen);
     });
-    canvas.addEventListener("pointercancel", () => this.cancel());
+    canvas.addEventListener("pointercancel", () => this.arm(false));
   }
 
-  get isDragging() { return this.#start !== null; }
-
-  cancel() {
+  /** A picture is touched for many reasons: only who asked for it draws on it, once. */
+  arm(isArmed) {
     this.#start = null;
     this.frame.hidden = true;
+    this.isArmed = isArmed;
+    this.canvas.classList.toggle("can-crop", isArmed);
+    this.onArm(isArmed);
   }
 
   #point(event) {

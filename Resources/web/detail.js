@@ -2,7 +2,7 @@
 import { askJSON, viewPath } from "/api.js";
 import { Marquee, cropOf } from "/crop.js";
 import { Screen } from "/stream.js";
-import { forHowLong, rate, size, spoken, stateName } from "/words.js";
+import { forHowLong, rate, say, size, spoken, stateName } from "/words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -10,7 +10,7 @@ const byID = (id) => document.getElementById(id);
 export class Detail {
   #lastFocus = null;
   #marquee;
-  #turn = 0;
+  #changes = Promise.resolve();
 
   /** `onChange()` when another view is shown, or none; `onView(camera, view)` when one was changed; `onShoot(camera)`. */
   constructor({ onChange, onView, onShoot }) {
@@ -22,14 +22,15 @@ export class Detail {
     this.onChange = onChange;
     this.onView = onView;
     this.#marquee = new Marquee(this.screen.canvas, byID("marquee"), {
-      isEnabled: () => this.#maySetGeometry && this.tile.camera.format !== null,
       keepsShape: () => this.tile.view.mode === "fill",
+      onArm: (isArmed) => this.#showArmed(isArmed),
       onCrop: (seen) => this.#set({ crop: cropOf(seen, this.tile.view, this.tile.camera.format) }),
     });
     byID("detail-close").addEventListener("click", () => this.close());
     byID("detail-full").addEventListener("click", () => this.toggleFullScreen());
     byID("detail-shoot").addEventListener("click", () => onShoot(this.tile.camera.name));
     byID("crop-whole").addEventListener("click", () => this.#set({ crop: null }));
+    byID("crop-select").addEventListener("click", () => this.#marquee.arm(!this.#marquee.isArmed));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("change", (event) => this.#changed(event.target));
     this.form.addEventListener("input", (event) => this.#sliding(event.target));
@@ -41,6 +42,7 @@ export class Detail {
   open(tile) {
     if (!this.isOpen) this.#lastFocus = document.activeElement;
     this.tile = tile;
+    this.#marquee.arm(false);
     this.screen.clear();
     this.screen.copy(tile.screen.canvas);
     this.#complain(null);
@@ -54,7 +56,7 @@ export class Detail {
   close() {
     if (!this.isOpen) return;
     if (document.fullscreenElement) document.exitFullscreen();
-    this.#marquee.cancel();
+    this.#marquee.arm(false);
     this.tile = null;
     for (const part of document.querySelectorAll("body > .bar, body > main")) part.inert = false;
     document.documentElement.classList.remove("has-detail");
@@ -63,9 +65,9 @@ export class Detail {
     this.onChange();
   }
 
-  /** What Escape does first: a drag is given up before the view is left. */
+  /** What Escape does: a selection is given up before the view is left. */
   escape() {
-    if (this.#marquee.isDragging) this.#marquee.cancel();
+    if (this.#marquee.isArmed) this.#marquee.arm(false);
     else this.close();
   }
 
@@ -82,7 +84,6 @@ export class Detail {
     byID("detail-title").append(Object.assign(document.createElement("span"), { textContent: view.name }));
     this.screen.canvas.style.setProperty("--shape", view.width / view.height);
     this.screen.canvas.setAttribute("aria-label", spoken(camera.name, view.name));
-    this.screen.canvas.classList.toggle("can-crop", this.#maySetGeometry && camera.format !== null);
     this.showState(this.tile.element.dataset.state);
     this.#showFacts(camera, view);
     this.#showControls(camera, view);
@@ -100,22 +101,25 @@ export class Detail {
     this.element.dataset.state = state;
     const name = state === "off" ? "Off" : stateName(state);
     const why = state === camera.state ? [forHowLong(camera.since), camera.reason && `· ${camera.reason}`] : [];
-    byID("detail-state").textContent = [name, ...why].filter(Boolean).join(" ");
+    say(byID("detail-state"), [name, ...why].filter(Boolean).join(" "));
+    if (this.#marquee.isArmed) return;
     const shown = this.screen.rate;
-    byID("stage-hint").textContent = state === "live" && shown > 0 ? rate(shown) : "";
+    say(byID("stage-hint"), state === "live" && shown > 0 ? rate(shown) : "");
   }
 
-  get #maySetGeometry() {
-    return this.isOpen && this.canControl && this.tile.camera.kind !== "scene";
+  #showArmed(isArmed) {
+    byID("crop-select").setAttribute("aria-pressed", isArmed);
+    say(byID("crop-select"), isArmed ? "Cancel" : "Select");
+    say(byID("stage-hint"), isArmed ? "Drag over what is to be seen" : "");
   }
 
   #showFacts(camera, view) {
     const facts = {
       Source: camera.source,
-      Captures: camera.format && [size(camera.format.width, camera.format.height), camera.format.fourcc].filter(Boolean).join(" "),
+      Format: camera.format && [size(camera.format.width, camera.format.height), camera.format.fourcc].filter(Boolean).join(" "),
       Measured: camera.fps > 0 ? rate(camera.fps) : null,
       View: size(view.width, view.height),
-      Drawn: view.fps > 0 ? rate(view.fps) : null,
+      Rendered: view.fps > 0 ? rate(view.fps) : null,
       Watchers: view.clients,
     };
     byID("facts").replaceChildren(...Object.entries(facts).flatMap(([name, value]) => {
@@ -138,12 +142,14 @@ export class Detail {
     byID("background-row").hidden ||= view.mode !== "fit";
     const values = { ...view, fps: view.fps_limit ?? "", crop: view.crop ?? "" };
     for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
-      // What somebody is typing is his until he is done.
-      if (document.activeElement !== fields[name]) fields[name].value = String(values[name] ?? "");
+      // What somebody is typing is his until he is done, and what was refused until he mends it.
+      const isHis = document.activeElement === fields[name] || fields[name].ariaInvalid === "true";
+      if (!isHis) fields[name].value = String(values[name] ?? "");
     }
     fields.enabled.checked = view.enabled;
     byID("quality-value").textContent = fields.quality.value;
     byID("crop-whole").hidden = view.crop === null;
+    byID("crop-select").hidden = camera.format === null;
   }
 
   #showLinks(view) {
@@ -177,16 +183,18 @@ export class Detail {
     byID("quality-value").textContent = field.value;
   }
 
-  async #set(change) {
+  /** One change after the other, so that what the service has in the end is the last. */
+  #set(change) {
     const { camera, view, key } = this.tile;
-    const turn = ++this.#turn;
-    try {
-      const changed = await askJSON(viewPath(camera.name, view.name), { method: "PATCH", body: change });
-      this.onView(camera.name, changed);
-      if (turn === this.#turn) this.#complain(null);
-    } catch (error) {
-      if (this.tile?.key === key) this.#complain(error);
-    }
+    this.#changes = this.#changes.then(async () => {
+      try {
+        const changed = await askJSON(viewPath(camera.name, view.name), { method: "PATCH", body: change });
+        this.onView(camera.name, changed);
+        if (this.tile?.key === key) this.#complain(null);
+      } catch (error) {
+        if (this.tile?.key === key) this.#complain(error);
+      }
+    });
   }
 
   #complain(error) {

@@ -70,7 +70,7 @@ class Toast {
     this.time = timeOfDay(timestamp);
     this.element = document.getElementById("toast-template").content.firstElementChild.cloneNode(true);
     this.element.dataset.camera = camera;
-    this.element.querySelector("strong").textContent = `Snapshot of ${camera}`;
+    this.element.querySelector("strong").textContent = camera;
     this.element.querySelector(".toast-close").addEventListener("click", onEnd);
   }
 
@@ -86,7 +86,7 @@ class Toast {
       thumbs.append(image);
     }
     const what = this.#views.size === 1 ? view : `${this.#views.size} views`;
-    this.element.querySelector(".toast-text span").textContent = [what, this.time].filter(Boolean).join(" · ");
+    this.element.querySelector(".toast-text span").textContent = `Snapshot at ${this.time} · ${what}`;
   }
 
   /** Whole pictures, where they were asked for here, to be saved. */

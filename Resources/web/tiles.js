@@ -1,6 +1,6 @@
 // The overview: a section for each camera and scene, a tile for each of its views, kept from one answer to the next.
 import { Screen } from "/stream.js";
-import { forHowLong, rate, size, spoken, stateName } from "/words.js";
+import { forHowLong, rate, say, size, spoken, stateName } from "/words.js";
 
 const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const find = (element, name) => element.querySelector(`.${name}`);
@@ -25,8 +25,8 @@ export class Tile {
     this.element.style.setProperty("--shape", view.width / view.height);
     find(this.element, "tile-name").textContent = view.name;
     find(this.element, "tile-lock").toggleAttribute("hidden", !view.locked);
-    find(this.element, "tile-meta").textContent = [
-      size(view.width, view.height), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · ");
+    say(find(this.element, "tile-meta"),
+      [size(view.width, view.height), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · "));
     const watchers = find(this.element, "tile-watchers");
     watchers.hidden = view.clients < 2;
     watchers.title = `${view.clients} watch`;
@@ -82,13 +82,16 @@ class CameraSection {
   }
 
   showState() {
-    const { state, since, format, fps, kind, source } = this.camera;
+    const { state, since, reason, format, fps, kind, source } = this.camera;
+    const isLive = state === "live";
     this.element.dataset.state = state;
-    find(this.element, "camera-meta").textContent = [
-      [kind === "scene" && "Scene ·", stateName(state), forHowLong(since)].filter(Boolean).join(" "),
-      format && [size(format.width, format.height), format.fourcc].filter(Boolean).join(" "),
-      fps > 0 && rate(fps),
-    ].filter(Boolean).join(" · ");
+    say(find(this.element, "camera-meta"), [
+      kind === "scene" && "Scene",
+      [stateName(state), forHowLong(since)].filter(Boolean).join(" "),
+      !isLive && reason,
+      isLive && format && [size(format.width, format.height), format.fourcc].filter(Boolean).join(" "),
+      isLive && fps > 0 && rate(fps),
+    ].filter(Boolean).join(" · "));
     find(this.element, "camera-meta").title = source ?? "";
   }
 }
@@ -122,7 +125,6 @@ export class Overview {
       update: (section, camera) => section.update(camera, canShoot, this.onOpen),
     });
     this.element.dataset.tiles = Math.min(this.tiles.length, 3);
-    this.sight.disconnect();
     for (const tile of this.tiles) this.sight.observe(tile.element);
   }
 

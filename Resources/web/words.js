@@ -1,12 +1,13 @@
 // What people read: states, times, sizes.
+import { serverNow } from "/api.js";
 
 const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", closed: "Closed" };
 
 export const stateName = (state) => STATES[state] ?? state;
 
 /** "for 3 min" of a time in ISO 8601; empty where there is none. */
-export function forHowLong(since, now = Date.now()) {
-  const seconds = Math.floor((now - Date.parse(since)) / 1000);
+export function forHowLong(since) {
+  const seconds = Math.floor((serverNow() - Date.parse(since)) / 1000);
   if (!Number.isFinite(seconds) || seconds < 5) return "";
   if (seconds < 60) return `for ${Math.floor(seconds / 5) * 5} s`;
   if (seconds < 3600) return `for ${Math.floor(seconds / 60)} min`;
@@ -18,6 +19,11 @@ export function forHowLong(since, now = Date.now()) {
 export function rate(fps) {
   const rounded = Math.round(fps * 10) / 10;
   return `${Number.isInteger(rounded) ? rounded : rounded.toFixed(1)} fps`;
+}
+
+/** Writes only what changes. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 export const size = (width, height) => `${width}×${height}`;
