@@ -4,6 +4,7 @@ import { Detail } from "/detail.js";
 import { Snapshots } from "/snapshots.js";
 import { LiveStream } from "/stream.js";
 import { Overview } from "/tiles.js";
+import { say } from "/words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -37,9 +38,10 @@ function show(answer) {
 function showSummary() {
   const cameras = known.cameras.filter((camera) => camera.kind !== "scene");
   const live = cameras.filter((camera) => camera.state === "live").length;
+  const away = cameras.some((camera) => camera.state === "lost" || camera.state === "stalled");
   const all = cameras.length === 1 ? "1 camera" : `${cameras.length} cameras`;
-  byID("summary").textContent = live === cameras.length ? `${all} live` : `${live} of ${all} live`;
-  byID("summary").dataset.isWhole = live === cameras.length;
+  say(byID("summary"), live === cameras.length ? `${all} live` : away ? `${live} of ${all} live` : all);
+  byID("summary").dataset.isWhole = !away;
 }
 
 function showDevice(device, version) {

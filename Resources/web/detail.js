@@ -8,7 +8,6 @@ const byID = (id) => document.getElementById(id);
 
 /** The page's other face: a tile that was opened. */
 export class Detail {
-  #lastFocus = null;
   #marquee;
   #changes = Promise.resolve();
 
@@ -40,7 +39,6 @@ export class Detail {
 
   /** Shows a tile's view; what the tile shows stands there until its first picture comes. */
   open(tile) {
-    if (!this.isOpen) this.#lastFocus = document.activeElement;
     this.tile = tile;
     this.#marquee.arm(false);
     this.screen.clear();
@@ -57,11 +55,12 @@ export class Detail {
     if (!this.isOpen) return;
     if (document.fullscreenElement) document.exitFullscreen();
     this.#marquee.arm(false);
+    const { button } = this.tile;
     this.tile = null;
     for (const part of document.querySelectorAll("body > .bar, body > main")) part.inert = false;
     document.documentElement.classList.remove("has-detail");
     this.element.close();
-    this.#lastFocus?.focus({ focusVisible: false });
+    button.focus();
     this.onChange();
   }
 

@@ -1,0 +1,78 @@
+// The dashboard's files, as the binary has them.
+internal import CWeb
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// A file of Resources/web. It needs nobody's rights: what it shows is asked for by the page, with them.
+struct WebFile: Sendable {
+  /// Where it is asked for.
+  let path: String
+  let mediaType: String
+  /// All of it, shared by all who get it.
+  let content: ByteBuffer
+  /// Of its bytes, in quotation marks.
+  let entityTag: String
+
+  /// The dashboard: its page at `/`, and what that loads.
+  static let all: [WebFile] = unsafe [
+    WebFile("/", html, glp_index_html),
+    WebFile("/dashboard.css", css, glp_dashboard_css),
+    WebFile("/theme.js", script, glp_theme_js),
+    WebFile("/dashboard.js", script, glp_dashboard_js),
+    WebFile("/api.js", script, glp_api_js),
+    WebFile("/words.js", script, glp_words_js),
+    WebFile("/stream.js", script, glp_stream_js),
+    WebFile("/tiles.js", script, glp_tiles_js),
+    WebFile("/detail.js", script, glp_detail_js),
+    WebFile("/crop.js", script, glp_crop_js),
+    WebFile("/snapshots.js", script, glp_snapshots_js),
+  ]
+
+  /// What the page may load: its own files, and pictures that it makes itself.
+  static let contentSecurityPolicy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob: data:",
+    "connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+  ].joined(separator: "; ")
+
+  private static let html = "text/html; charset=utf-8"
+  private static let css = "text/css; charset=utf-8"
+  private static let script = "text/javascript; charset=utf-8"
+
+  private init(_ path: String, _ mediaType: String, _ file: glp_web_file) {
+    let bytes = unsafe UnsafeRawBufferPointer(start: file.bytes, count: file.length)
+    self.path = path
+    self.mediaType = mediaType
+    content = unsafe ByteBuffer(bytes: bytes)
+    entityTag = unsafe "\"\(String(WebFile.fingerprint(bytes), radix: 16))\""
+  }
+
+  /// FNV-1a: tells a new version from an old one, and proves nothing.
+  private static func fingerprint(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    unsafe bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  /// 304 where the browser has it, else all of it. Browsers ask each time: a new binary is seen at once.
+  func response(to request: Request) -> Response {
+    var fields = HTTPFields()
+    fields[.eTag] = entityTag
+    fields[.cacheControl] = "no-cache"
+    fields[.contentSecurityPolicy] = WebFile.contentSecurityPolicy
+    guard request.headers[.ifNoneMatch] != entityTag else {
+      return Response(status: .notModified, headers: fields)
+    }
+    fields[.contentType] = mediaType
+    return Response(status: .ok, headers: fields, body: ResponseBody(byteBuffer: content))
+  }
+}
+
+extension RouterMethods {
+  /// The dashboard's files, each at its path.
+  @discardableResult
+  func addDashboard() -> Self {
+    for file in WebFile.all {
+      get(RouterPath(file.path)) { request, _ in file.response(to: request) }
+    }
+    return self
+  }
+}
