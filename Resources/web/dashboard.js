@@ -1,10 +1,10 @@
 // The dashboard: what the service tells, shown. Two connections stay open: events, and one stream of all that is seen.
-import { askJSON, session, signOut } from "/api.js";
-import { Detail } from "/detail.js";
-import { Snapshots } from "/snapshots.js";
-import { LiveStream } from "/stream.js";
-import { Overview } from "/tiles.js";
-import { say } from "/words.js";
+import { askJSON, session, signOut } from "./dashboard/api.js";
+import { Detail } from "./dashboard/detail.js";
+import { Snapshots } from "./dashboard/snapshots.js";
+import { LiveStream } from "./dashboard/stream.js";
+import { Overview } from "./dashboard/tiles.js";
+import { say } from "./dashboard/words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -15,7 +15,7 @@ let refreshing = null;
 
 /** Asks for all cameras, and shows them; who asks meanwhile gets the same answer. */
 function refresh() {
-  refreshing ??= askJSON("/api/cameras").then(show).finally(() => { refreshing = null; });
+  refreshing ??= askJSON("api/cameras").then(show).finally(() => { refreshing = null; });
   return refreshing;
 }
 
@@ -92,7 +92,7 @@ function look() {
   const words = new URLSearchParams(enabled.map((tile) => ["view", tile.key]));
   words.append("fps", isFew ? (known.device?.software ? 15 : 30) : 10);
   words.append("width", widthOf(enabled));
-  stream.want(`/api/stream?${words}`);
+  stream.want(`api/stream?${words}`);
 }
 
 /** As many columns as the widest picture has here, in steps: not each pixel of a window's edge is another stream. */
@@ -126,7 +126,7 @@ let eventsTimer = 0;
 function listen() {
   clearTimeout(eventsTimer);
   events?.close();
-  events = new EventSource("/api/events");
+  events = new EventSource("api/events");
   events.addEventListener("open", () => {
     eventsPause = 1000;
     outage.set("events", null);

@@ -12,7 +12,7 @@ static const char dashboard_css[] = {
 const glp_web_file glp_dashboard_css = {dashboard_css, sizeof dashboard_css};
 
 static const char theme_js[] = {
-#embed "../../Resources/web/theme.js"
+#embed "../../Resources/web/dashboard/theme.js"
 };
 const glp_web_file glp_theme_js = {theme_js, sizeof theme_js};
 
@@ -22,36 +22,36 @@ static const char dashboard_js[] = {
 const glp_web_file glp_dashboard_js = {dashboard_js, sizeof dashboard_js};
 
 static const char api_js[] = {
-#embed "../../Resources/web/api.js"
+#embed "../../Resources/web/dashboard/api.js"
 };
 const glp_web_file glp_api_js = {api_js, sizeof api_js};
 
 static const char words_js[] = {
-#embed "../../Resources/web/words.js"
+#embed "../../Resources/web/dashboard/words.js"
 };
 const glp_web_file glp_words_js = {words_js, sizeof words_js};
 
 static const char stream_js[] = {
-#embed "../../Resources/web/stream.js"
+#embed "../../Resources/web/dashboard/stream.js"
 };
 const glp_web_file glp_stream_js = {stream_js, sizeof stream_js};
 
 static const char tiles_js[] = {
-#embed "../../Resources/web/tiles.js"
+#embed "../../Resources/web/dashboard/tiles.js"
 };
 const glp_web_file glp_tiles_js = {tiles_js, sizeof tiles_js};
 
 static const char detail_js[] = {
-#embed "../../Resources/web/detail.js"
+#embed "../../Resources/web/dashboard/detail.js"
 };
 const glp_web_file glp_detail_js = {detail_js, sizeof detail_js};
 
 static const char crop_js[] = {
-#embed "../../Resources/web/crop.js"
+#embed "../../Resources/web/dashboard/crop.js"
 };
 const glp_web_file glp_crop_js = {crop_js, sizeof crop_js};
 
 static const char snapshots_js[] = {
-#embed "../../Resources/web/snapshots.js"
+#embed "../../Resources/web/dashboard/snapshots.js"
 };
 const glp_web_file glp_snapshots_js = {snapshots_js, sizeof snapshots_js};

@@ -18,15 +18,15 @@ struct WebFile: Sendable {
   static let all: [WebFile] = unsafe [
     WebFile("/", html, glp_index_html),
     WebFile("/dashboard.css", css, glp_dashboard_css),
-    WebFile("/theme.js", script, glp_theme_js),
+    WebFile("/dashboard/theme.js", script, glp_theme_js),
     WebFile("/dashboard.js", script, glp_dashboard_js),
-    WebFile("/api.js", script, glp_api_js),
-    WebFile("/words.js", script, glp_words_js),
-    WebFile("/stream.js", script, glp_stream_js),
-    WebFile("/tiles.js", script, glp_tiles_js),
-    WebFile("/detail.js", script, glp_detail_js),
-    WebFile("/crop.js", script, glp_crop_js),
-    WebFile("/snapshots.js", script, glp_snapshots_js),
+    WebFile("/dashboard/api.js", script, glp_api_js),
+    WebFile("/dashboard/words.js", script, glp_words_js),
+    WebFile("/dashboard/stream.js", script, glp_stream_js),
+    WebFile("/dashboard/tiles.js", script, glp_tiles_js),
+    WebFile("/dashboard/detail.js", script, glp_detail_js),
+    WebFile("/dashboard/crop.js", script, glp_crop_js),
+    WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
   ]
 
   /// What the page may load: its own files, and pictures that it makes itself.

@@ -1,8 +1,8 @@
 // One view, large: its picture, what may be changed of it, and where else it is to be had.
-import { askJSON, viewPath } from "/api.js";
-import { Marquee, cropOf } from "/crop.js";
-import { Screen } from "/stream.js";
-import { forHowLong, rate, say, size, spoken, stateName } from "/words.js";
+import { askJSON, viewPath } from "./api.js";
+import { Marquee, cropOf } from "./crop.js";
+import { Screen } from "./stream.js";
+import { forHowLong, rate, say, size, spoken, stateName } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -156,7 +156,7 @@ export class Detail {
     byID("links").replaceChildren(...Object.entries(view.urls).map(([kind, path]) => {
       const item = byID("link-template").content.firstElementChild.cloneNode(true);
       const [link, button] = item.children;
-      link.href = path;
+      link.href = path.replace(/^\//, "");
       const name = names[kind] ?? kind;
       link.append(Object.assign(document.createElement("b"), { textContent: name }), path);
       button.title = `Copy the address of the ${name}`;

@@ -1,6 +1,6 @@
 // Snapshots: taken on request, and shown as toasts whoever had them taken.
-import { askJSON, snapshotPath } from "/api.js";
-import { timeOfDay } from "/words.js";
+import { askJSON, snapshotPath } from "./api.js";
+import { timeOfDay } from "./words.js";
 
 const STAY = 7000;
 const MOST = 4;

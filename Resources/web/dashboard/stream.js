@@ -1,5 +1,5 @@
 // Live pictures: one request for all that is seen, taken apart as it comes, and asked for again when it ends.
-import { ask } from "/api.js";
+import { ask } from "./api.js";
 
 const LONGEST_HEAD = 16 << 10;
 const LARGEST_PART = 32 << 20;

@@ -1,5 +1,5 @@
 // What people read: states, times, sizes.
-import { serverNow } from "/api.js";
+import { serverNow } from "./api.js";
 
 const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", closed: "Closed", idle: "Idle" };
 

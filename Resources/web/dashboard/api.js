@@ -1,4 +1,5 @@
 // Questions to the service: JSON in and out, its problems as errors, and signing in where it asks who we are.
+// All addresses are relative to the page: it may be served below another path, by a proxy.
 
 /** What the service says is wrong (RFC 9457). */
 export class Problem extends Error {
@@ -28,7 +29,7 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
     clockAhead = Date.parse(response.headers.get("Date")) - Date.now() || 0;
     if (response.ok) return response;
     const problem = new Problem(response.status, await response.json().catch(() => null));
-    if (problem.status !== 401 || path === "/api/login") throw problem;
+    if (problem.status !== 401 || path === "api/login") throw problem;
     await signIn();
   }
 }
@@ -40,8 +41,8 @@ export async function askJSON(path, options) {
 }
 
 export const viewPath = (camera, view) =>
-  `/api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
-export const snapshotPath = (camera) => `/api/cameras/${encodeURIComponent(camera)}/snapshots`;
+  `api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
+export const snapshotPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/snapshots`;
 
 /** Whether somebody signed in by this page, who may want to sign out. */
 export const session = { isSignedIn: remembered() };
@@ -64,7 +65,7 @@ function showLogin() {
       event.preventDefault();
       complaint.hidden = true;
       try {
-        await ask("/api/login", { method: "POST", body: Object.fromEntries(new FormData(event.target)) });
+        await ask("api/login", { method: "POST", body: Object.fromEntries(new FormData(event.target)) });
       } catch (error) {
         complaint.textContent = error.status === 401 ? "That is not right." : error.message;
         complaint.hidden = false;
@@ -86,7 +87,7 @@ function showLogin() {
 }
 
 export async function signOut() {
-  await ask("/api/logout", { method: "POST" });
+  await ask("api/logout", { method: "POST" });
   remember(false);
   location.reload();
 }

@@ -1,6 +1,6 @@
 // The overview: a section for each camera and scene, a tile for each of its views, kept from one answer to the next.
-import { Screen } from "/stream.js";
-import { forHowLong, rate, say, size, spoken, stateName } from "/words.js";
+import { Screen } from "./stream.js";
+import { forHowLong, rate, say, size, spoken, stateName } from "./words.js";
 
 const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const find = (element, name) => element.querySelector(`.${name}`);
