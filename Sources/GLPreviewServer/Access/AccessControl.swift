@@ -1,0 +1,53 @@
+// Who may do what: the secrets of the configuration, who has logged in, and who guesses.
+internal import GLPreview
+import HTTPTypes
+internal import Synchronization
+
+/// What decides about requests; one for a service, shared by `AccessMiddleware` and `LoginRoutes`.
+final class AccessControl: Sendable {
+  private struct State {
+    var configuration: AccessConfiguration
+    var credentials: Credentials
+  }
+
+  let sessions: LoginSessions
+  private let failures: FailedAttempts
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - configuration: the secrets.
+  ///   - now: the clock.
+  init(
+    _ configuration: AccessConfiguration, now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+  ) {
+    sessions = LoginSessions(now: now)
+    failures = FailedAttempts(now: now)
+    state = Mutex(State(configuration: configuration, credentials: Credentials(configuration)))
+  }
+
+  /// Takes other secrets. Who has logged in by those before has to do so again.
+  func update(_ configuration: AccessConfiguration) {
+    let isOther = state.withLock { state in
+      let known = state.configuration
+      state = State(configuration: configuration, credentials: Credentials(configuration))
+      return known.tokens != configuration.tokens || known.users != configuration.users
+    }
+    if isOther { sessions.endAll() }
+  }
+
+  /// Whether somebody has to say who he is.
+  var asksForCredentials: Bool { state.withLock { $0.configuration.asksForCredentials } }
+
+  /// What a secret proves. Wrong ones are counted, and after too many none is looked at.
+  ///
+  /// - Throws: a `Problem` of status 429 for who has guessed too often.
+  func role(for client: ClientGroup, _ prove: (Credentials) -> Role?) throws(Problem) -> Role? {
+    if let seconds = failures.secondsToWait(client) {
+      throw .busy(
+        .tooManyRequests, "too many wrong passwords or tokens came from this address", retryAfter: seconds)
+    }
+    if let role = prove(state.withLock { $0.credentials }) { return role }
+    failures.add(client)
+    return nil
+  }
+}

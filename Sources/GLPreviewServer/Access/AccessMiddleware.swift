@@ -1,0 +1,90 @@
+// Asks who sends a request, and whether he may: by token, by password, or by the cookie of a login.
+internal import HTTPTypes
+internal import Hummingbird
+import Logging
+
+/// Lets through who may, and says in the context what he may do.
+///
+/// What comes after it never sees a token in a URL.
+struct AccessMiddleware: RouterMiddleware {
+  typealias Context = ServiceContext
+
+  let control: AccessControl
+
+  func handle(
+    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+  ) async throws -> Response {
+    var context = context
+    let rule = AccessRule.of(request.method, request.uri)
+    context.role = control.asksForCredentials ? try role(of: request, rule, context) : .control
+    switch (rule, context.role) {
+    case (.everybody, _): break
+    case (.role, nil): return try unauthorized(request, context)
+    case (.role(let needed), let role?):
+      guard role.includes(needed) else {
+        throw Problem(.forbidden, "who is let in to look only may not do this: it needs the role 'control'")
+      }
+    }
+    return try await next(request.withoutToken, context)
+  }
+
+  /// What the sender may do: the most that his cookie or his secret proves.
+  private func role(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Role? {
+    let known = request.cookies[LoginRoutes.cookie].flatMap { control.sessions.role(cookie: $0.value) }
+    // A browser goes on sending a password that it once knew: who is let in already is not asked for it.
+    if case .role(let needed) = rule, let known, known.includes(needed) { return known }
+    guard rule != .everybody, let prove = secret(in: request) else { return known }
+    do throws(Problem) {
+      if let role = try control.role(for: ClientGroup(context.clientAddress), prove) { return role }
+    } catch {
+      context.logger.notice("too many wrong credentials", metadata: ["client": "\(context.clientAddress)"])
+      guard known == nil else { return known }
+      throw error
+    }
+    context.logger.warning(
+      "wrong credentials",
+      metadata: [
+        "client": "\(context.clientAddress)",
+        "request": "\(request.method) \(URLToken.redacted(request.uri.string))",
+      ])
+    return known
+  }
+
+  /// How the request says who sends it; nil where it doesn't.
+  private func secret(in request: Request) -> ((Credentials) -> Role?)? {
+    if let authorization = request.headers[.authorization] {
+      return { $0.role(authorization: authorization) }
+    }
+    guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path),
+      let token = URLToken.token(in: request.uri)
+    else { return nil }
+    return { $0.role(token: token) }
+  }
+
+  private func unauthorized(_ request: Request, _ context: ServiceContext) throws -> Response {
+    let problem = Problem(
+      .unauthorized,
+      "this needs a token (Authorization: Bearer ..., or ?token= for pictures) or a user and password")
+    var response = try problem.response(from: request, context: context)
+    // One field each: browsers read no more than the first of several in one.
+    response.headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="glpreview""#))
+    // A page that asks by itself, as the dashboard, wants no box of the browser's over it.
+    if let name = HTTPField.Name("X-Requested-With"), request.headers[name] == nil {
+      response.headers.append(
+        HTTPField(name: .wwwAuthenticate, value: #"Basic realm="glpreview", charset="UTF-8""#))
+    }
+    return response
+  }
+}
+
+extension Request {
+  /// The same without a token in its URL.
+  fileprivate var withoutToken: Request {
+    guard let path = head.path, path.contains("?") else { return self }
+    let removed = URLToken.removed(from: path)
+    guard removed != path else { return self }
+    var head = head
+    head.path = removed
+    return Request(head: head, body: body)
+  }
+}

@@ -1,0 +1,60 @@
+// A token in a URL, for players that can't send a field: where it is taken, and how it is kept out of what is logged.
+import FoundationEssentials
+import HummingbirdCore
+
+/// `?token=SECRET`.
+enum URLToken {
+  private static let others: Set<String> = [
+    "/snapshot", "/snapshot.jpg", "/stream", "/stream.mjpg", "/api/frame.jpeg", "/api/stream.mjpeg",
+  ]
+
+  /// Whether a path shows pictures to whoever has a token in its URL. No other does: URLs get around.
+  static func isAccepted(at path: String) -> Bool {
+    // `/` is mjpg-streamer's, with ?action=.
+    path == "/" || path.hasPrefix("/cameras/") || others.contains(path)
+  }
+
+  /// The token in a URL; nil where there is none.
+  static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
+
+  /// The URL with `***` in place of a token, for logs.
+  static func redacted(_ url: String) -> String {
+    edited(url) { pair in
+      let name = pair.prefix { $0 != "=" }
+      return isToken(name) ? name + "=***" : pair
+    }
+  }
+
+  /// The URL without a token.
+  static func removed(from url: String) -> String {
+    edited(url) { isToken($0.prefix { $0 != "=" }) ? nil : $0 }
+  }
+
+  /// In whatever letters: a name that we would not take may still be followed by a secret.
+  private static func isToken(_ name: Substring) -> Bool {
+    decoded(name).lowercased() == "token"
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"),
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(code)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func edited(_ url: String, _ edit: (Substring) -> Substring?) -> String {
+    guard let mark = url.firstIndex(of: "?") else { return url }
+    let pairs = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+    let query = pairs.compactMap(edit).joined(separator: "&")
+    return query.isEmpty ? String(url[..<mark]) : url[...mark] + query
+  }
+}

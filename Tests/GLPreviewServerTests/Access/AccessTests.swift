@@ -1,0 +1,273 @@
+// Who is let in, to what, and what he is told who is not.
+import GLPreview
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Access")
+struct AccessTests {
+  private static let basic = ["Authorization": "Basic YW5uYTp3b3JkOndpdGg6Y29sb25z"]
+
+  /// A token and a user of each role; anna's password is `word:with:colons`.
+  private static var configuration: AccessConfiguration {
+    var access = AccessConfiguration()
+    access.tokens = [.init(secret: "look", role: .read), .init(secret: "change", role: .control)]
+    access.users = [
+      .init(name: "anna", password: "word:with:colons", role: .control),
+      .init(name: "bert", password: "b", role: .read),
+    ]
+    return access
+  }
+
+  /// A service that answers with the role that it is told of, and the URL that it sees.
+  private static func withService(
+    _ configuration: AccessConfiguration = configuration, isSecure: Bool = false,
+    clock: TestClock = TestClock(),
+    _ test: @Sendable (any TestClientProtocol) async throws -> Void
+  ) async throws {
+    let control = AccessControl(configuration, now: { clock.now })
+    let router = Router(context: ServiceContext.self)
+    router.add(middleware: AccessMiddleware(control: control))
+    LoginRoutes(control: control, isSecure: isSecure).add(to: router)
+    for path: RouterPath in ["/", "/healthz", "/cameras/a/main.jpg", "/api/cameras", "/metrics", "/snapshot"]
+    {
+      router.get(path) { request, context in "\(context.role?.rawValue ?? "nobody") \(request.uri)" }
+    }
+    router.patch("/api/cameras/a/views/main") { _, context in context.role?.rawValue ?? "nobody" }
+    try await Application(router: router).test(.router, test)
+  }
+
+  private static func fields(_ fields: [String: String]) throws -> HTTPFields {
+    var result = HTTPFields()
+    for (name, value) in fields { result[try #require(HTTPField.Name(name))] = value }
+    return result
+  }
+
+  @Test(
+    "a secret opens what its role is for, whatever way it is said",
+    arguments: [
+      (["Authorization": "Bearer look"], HTTPResponse.Status.ok, HTTPResponse.Status.forbidden),
+      (["Authorization": "bearer  change"], .ok, .ok), (basic, .ok, .ok),
+      (["Authorization": "Basic YmVydDpi"], .ok, .forbidden),
+      // bert with anna's password; anna without; what is no base64; a user's password as a token.
+      (["Authorization": "Basic YmVydDp3b3JkOndpdGg6Y29sb25z"], .unauthorized, .unauthorized),
+      (["Authorization": "Basic YW5uYTo="], .unauthorized, .unauthorized),
+      (["Authorization": "Basic ***"], .unauthorized, .unauthorized),
+      (["Authorization": "Bearer b"], .unauthorized, .unauthorized),
+      (["Authorization": "look"], .unauthorized, .unauthorized), ([:], .unauthorized, .unauthorized),
+    ])
+  func roles(
+    said: [String: String], toLook: HTTPResponse.Status, toChange: HTTPResponse.Status
+  ) async throws {
+    let fields = try Self.fields(said)
+    try await Self.withService { client in
+      let look = try await client.execute(uri: "/api/cameras", method: .get, headers: fields)
+      #expect(look.status == toLook)
+      let change = try await client.execute(
+        uri: "/api/cameras/a/views/main", method: .patch, headers: fields)
+      #expect(change.status == toChange)
+    }
+  }
+
+  @Test("pages that show no camera are open, and `/` is one only where nothing is asked of it")
+  func openPages() async throws {
+    try await Self.withService { client in
+      for (uri, status) in [
+        ("/", HTTPResponse.Status.ok), ("/healthz", .ok), ("/metrics", .unauthorized),
+        ("/?action=snapshot", .unauthorized), ("/?%61ction=snapshot", .unauthorized),
+        ("//", .unauthorized), ("/api/nothing", .unauthorized),
+      ] {
+        let answer = try await client.execute(uri: uri, method: .get)
+        #expect(answer.status == status, "\(uri)")
+      }
+    }
+  }
+
+  @Test("who is not let in is told how, and a page that asks by itself gets no box of the browser's")
+  func challenge() async throws {
+    try await Self.withService { client in
+      let answer = try await client.execute(uri: "/api/cameras", method: .get)
+      let challenges = answer.headers[values: .wwwAuthenticate]
+      #expect(
+        challenges == [#"Bearer realm="glpreview""#, #"Basic realm="glpreview", charset="UTF-8""#])
+      #expect(answer.headers[.contentType] == "application/problem+json")
+      let page = try await client.execute(
+        uri: "/api/cameras", method: .get, headers: try Self.fields(["X-Requested-With": "dashboard"]))
+      #expect(page.headers[values: .wwwAuthenticate] == [#"Bearer realm="glpreview""#])
+    }
+  }
+
+  @Test("a token in a URL opens pictures alone, and nobody behind the door sees it")
+  func tokenInURL() async throws {
+    try await Self.withService { client in
+      for path in ["/cameras/a/main.jpg", "/snapshot", "/"] {
+        let answer = try await client.execute(uri: "\(path)?w=3&token=look&h=2", method: .get)
+        #expect(String(buffer: answer.body) == "read \(path)?w=3&h=2")
+        let only = try await client.execute(uri: "\(path)?token=change", method: .get)
+        #expect(String(buffer: only.body) == "control \(path)")
+      }
+      #expect(try await client.execute(uri: "/api/cameras?token=look", method: .get).status == .unauthorized)
+      #expect(
+        try await client.execute(uri: "/api/cameras/a/views/main?token=change", method: .patch).status
+          == .unauthorized)
+    }
+  }
+
+  @Test("a token is kept out of what is logged, however its name is written")
+  func redaction() {
+    #expect(URLToken.redacted("/stream?token=a%26b&w=3") == "/stream?token=***&w=3")
+    #expect(
+      URLToken.redacted("/stream?w=3&TOKEN=x&t%6fken=y&tokens=z")
+        == "/stream?w=3&TOKEN=***&t%6fken=***&tokens=z")
+    #expect(URLToken.redacted("/token=x") == "/token=x")
+  }
+
+  @Test("without secrets, or where it is told to answer everybody, everybody has control")
+  func noCredentials() async throws {
+    var insecure = Self.configuration
+    insecure.isInsecure = true
+    for configuration in [AccessConfiguration(), insecure] {
+      try await Self.withService(configuration) { client in
+        let answer = try await client.execute(uri: "/api/cameras/a/views/main", method: .patch)
+        #expect(String(buffer: answer.body) == "control")
+        let login = try await client.execute(uri: "/api/login", method: .post)
+        #expect(login.status == .noContent)
+      }
+    }
+  }
+
+  @Test("after ten wrong secrets in a minute none is looked at, until it is over; a login goes on")
+  func backOff() async throws {
+    let clock = TestClock()
+    try await Self.withService(clock: clock) { client in
+      let cookie = try await Self.logIn(client, #"{"token": "look"}"#)
+      let wrong = try Self.fields(["Authorization": "Bearer wrong"])
+      for _ in 0..<10 {
+        #expect(
+          try await client.execute(uri: "/api/cameras", method: .get, headers: wrong).status
+            == .unauthorized)
+      }
+      let right = try Self.fields(["Authorization": "Bearer look"])
+      let refused = try await client.execute(uri: "/api/cameras", method: .get, headers: right)
+      #expect(refused.status == .tooManyRequests)
+      #expect(refused.headers[.retryAfter] == "60")
+      let login = try await client.execute(
+        uri: "/api/login", method: .post, body: ByteBuffer(string: #"{"token": "look"}"#))
+      #expect(login.status == .tooManyRequests)
+      let page = try await client.execute(
+        uri: "/api/cameras", method: .get,
+        headers: try Self.fields(["Authorization": "Bearer wrong", "Cookie": "glpreview=\(cookie)"]))
+      #expect(page.status == .ok)
+      clock.advance(by: .seconds(60))
+      #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: right).status == .ok)
+    }
+  }
+
+  @Test(
+    "a login gives a cookie that scripts and other sites can't use; it holds for a week, and until the end")
+  func login() async throws {
+    let clock = TestClock()
+    try await Self.withService(isSecure: true, clock: clock) { client in
+      let answer = try await client.execute(
+        uri: "/api/login", method: .post,
+        body: ByteBuffer(string: #"{"user": "bert", "password": "b"}"#))
+      #expect(answer.status == .noContent)
+      let field = try #require(answer.headers[.setCookie])
+      #expect(field.hasSuffix("; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800; Secure"))
+      let cookie = try #require(field.split(separator: ";").first)
+      #expect(cookie.count == "glpreview=".count + 64)
+      let fields = try Self.fields(["Cookie": "theme=dark; \(cookie)"])
+      let look = try await client.execute(uri: "/api/cameras", method: .get, headers: fields)
+      #expect(String(buffer: look.body).hasPrefix("read"))
+      let change = try await client.execute(
+        uri: "/api/cameras/a/views/main", method: .patch, headers: fields)
+      #expect(change.status == .forbidden)
+      clock.advance(by: LoginSessions.lifetime)
+      #expect(
+        try await client.execute(uri: "/api/cameras", method: .get, headers: fields).status == .unauthorized)
+
+      let other = try Self.fields([
+        "Cookie": "glpreview=\(try await Self.logIn(client, #"{"token": "look"}"#))"
+      ])
+      #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: other).status == .ok)
+      let end = try await client.execute(uri: "/api/logout", method: .post, headers: other)
+      #expect(end.status == .noContent)
+      #expect(end.headers[.setCookie]?.contains("Max-Age=0") == true)
+      #expect(
+        try await client.execute(uri: "/api/cameras", method: .get, headers: other).status == .unauthorized)
+    }
+  }
+
+  @Test(
+    "a login that says nothing is told what one is",
+    arguments: ["", "[]", "{}", #"{"user": "bert"}"#, String(repeating: " ", count: 5000)])
+  func badLogin(body: String) async throws {
+    try await Self.withService { client in
+      let answer = try await client.execute(uri: "/api/login", method: .post, body: ByteBuffer(string: body))
+      #expect(answer.status == (body.count > 4096 ? .contentTooLarge : .badRequest))
+    }
+  }
+
+  @Test("other secrets end the logins that those before them gave")
+  func update() throws {
+    let control = AccessControl(Self.configuration)
+    let cookie = control.sessions.begin(.control)
+    var configuration = Self.configuration
+    configuration.allowedHosts = ["a"]
+    control.update(configuration)
+    #expect(control.sessions.role(cookie: cookie) == .control)
+    configuration.tokens.removeLast()
+    control.update(configuration)
+    #expect(control.sessions.role(cookie: cookie) == nil)
+    #expect(try control.role(for: .local) { $0.role(token: "change") } == nil)
+  }
+
+  @Test("logins and guesses take no more memory than they are given")
+  func bounds() {
+    let clock = TestClock()
+    let sessions = LoginSessions(capacity: 2, now: { clock.now })
+    let cookies = (0..<3).map { _ in
+      clock.advance(by: .seconds(1))
+      return sessions.begin(.read)
+    }
+    #expect(cookies.map { sessions.role(cookie: $0) } == [nil, .read, .read])
+    let failures = FailedAttempts(capacity: 2, now: { clock.now })
+    for address in ["10.0.0.1", "10.0.0.2", "10.0.0.3"] {
+      clock.advance(by: .seconds(1))
+      for _ in 0..<10 { failures.add(ClientGroup(address)) }
+    }
+    #expect(failures.secondsToWait(ClientGroup("10.0.0.1")) == nil)
+    #expect(failures.secondsToWait(ClientGroup("10.0.0.2")) == 59)
+    #expect(failures.secondsToWait(ClientGroup("10.0.0.3")) == 60)
+  }
+
+  @Test("an IPv6 network is one client, a cable is not, and IPv4 is the same on any socket")
+  func clients() {
+    #expect(ClientGroup("2001:db8::1") == ClientGroup("2001:db8:0:0:ffff::2"))
+    #expect(ClientGroup("2001:db8::1") != ClientGroup("2001:db8:0:1::1"))
+    #expect(ClientGroup("fe80::1%eth0") != ClientGroup("fe80::2%eth0"))
+    #expect(ClientGroup("::ffff:10.0.0.1") == ClientGroup("10.0.0.1"))
+    #expect(ClientGroup("10.0.0.1") != ClientGroup("10.0.0.2"))
+    #expect(ClientGroup("unix").isLocal)
+  }
+
+  private static func logIn(_ client: any TestClientProtocol, _ body: String) async throws -> Substring {
+    let answer = try await client.execute(uri: "/api/login", method: .post, body: ByteBuffer(string: body))
+    let cookie = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
+    return cookie.dropFirst("glpreview=".count)
+  }
+}
+
+/// A clock that goes when it is told to.
+final class TestClock: Sendable {
+  private let time = Mutex(Duration.seconds(1000))
+
+  var now: Duration { time.withLock { $0 } }
+
+  func advance(by duration: Duration) { time.withLock { $0 += duration } }
+}

@@ -1,0 +1,217 @@
+// What happened is told to all who listen, in order, once, and who fell behind knows it.
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Events")
+struct EventTests {
+  private static func data(_ number: Int) -> [UInt8] { Array("{\"n\":\(number)}".utf8) }
+
+  /// The numbers of the events that are there, and of those lost in negative.
+  private static func read(_ subscription: EventSubscription, _ count: Int) async -> [Int] {
+    var numbers: [Int] = []
+    while numbers.count < count {
+      switch await subscription.next(within: .seconds(600)) {
+      case .event(let event): numbers.append(event.id.number)
+      case .lost(let count): numbers.append(-count)
+      case .nothing, .end: return numbers
+      }
+    }
+    return numbers
+  }
+
+  private static func fields(_ name: String, _ value: String) throws -> HTTPFields {
+    [try #require(HTTPField.Name(name)): value]
+  }
+
+  /// A service with a log, and its answer to a GET when the log ends after what `meanwhile` does.
+  private static func answer(
+    of log: EventLog, _ uri: String, _ headers: HTTPFields = [:], keepAlive: Duration = .seconds(600),
+    meanwhile: @escaping @Sendable () async throws -> Void = {}
+  ) async throws -> TestResponse {
+    let router = Router(context: ServiceContext.self)
+    EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
+    return try await Application(router: router).test(.live) { client in
+      async let response = client.execute(uri: uri, method: .get, headers: headers)
+      while log.subscriberCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      try await meanwhile()
+      log.finish()
+      return try await response
+    }
+  }
+
+  @Test("who listens is told what comes, in order, and each of several the same")
+  func telling() async throws {
+    let log = EventLog(epoch: "e")
+    log.publish(type: "camera", data: Self.data(0))
+    let (one, other) = (try log.subscribe(), try log.subscribe())
+    async let first = Self.read(one, 3)
+    async let second = Self.read(other, 3)
+    for number in 1...3 { log.publish(type: "snapshot", data: Self.data(number)) }
+    #expect(await first == [2, 3, 4])
+    #expect(await second == [2, 3, 4])
+  }
+
+  @Test(
+    "who comes again goes on after what he knows; of another life he is told everything that is kept",
+    arguments: [
+      ("e-3", [4, 5]), ("e-5", []), ("e-1", [-1, 3, 4, 5]), ("e-2", [3, 4, 5]), ("f-4", [3, 4, 5]),
+      ("e-9", [3, 4, 5]), ("nonsense", [3, 4, 5]), ("e-0", [3, 4, 5]), ("", [3, 4, 5]),
+    ])
+  func replay(lastID: String, expected: [Int]) async throws {
+    let log = EventLog(capacity: 3, epoch: "e")
+    for number in 1...5 { log.publish(type: "camera", data: Self.data(number)) }
+    let subscription = try log.subscribe(after: lastID)
+    log.publish(type: "camera", data: Self.data(6))
+    // The sixth pushes the third out of the log.
+    let kept = expected.first == 3 ? [-1, 4, 5, 6] : expected.first == -1 ? [-2, 4, 5, 6] : expected + [6]
+    #expect(await Self.read(subscription, kept.count) == kept)
+  }
+
+  @Test("who is slow loses the oldest, is told how many, and holds up nobody")
+  func slow() async throws {
+    let log = EventLog(capacity: 4, epoch: "e")
+    let slow = try log.subscribe()
+    let quick = try log.subscribe()
+    for number in 1...10 {
+      log.publish(type: "camera", data: Self.data(number))
+      #expect(await Self.read(quick, 1) == [number])
+    }
+    #expect(await Self.read(slow, 5) == [-6, 7, 8, 9, 10])
+  }
+
+  @Test("the log is bounded by bytes too, and keeps the last event whatever its size")
+  func bytes() async throws {
+    let log = EventLog(capacity: 100, maximumBytes: 1000, epoch: "e")
+    let early = try log.subscribe()
+    for _ in 1...3 { log.publish(type: "camera", data: [UInt8](repeating: 0x20, count: 400)) }
+    #expect(await Self.read(early, 3) == [-1, 2, 3])
+    log.publish(type: "camera", data: [UInt8](repeating: 0x20, count: 5000))
+    #expect(await Self.read(try log.subscribe(after: "f-1"), 1) == [4])
+  }
+
+  @Test("an event is written as the standard says: a field for each line of its data")
+  func text() {
+    let event = ServerEvent(
+      id: EventID(epoch: "e", number: 7), type: "view", data: Array("{\n\"a\": 1}\r".utf8))
+    #expect(String(buffer: event.text) == "id: e-7\nevent: view\ndata: {\ndata: \"a\": 1}\ndata: \n\n")
+    #expect(EventID("a-b-7") == EventID(epoch: "a-b", number: 7))
+    #expect(EventLog().epoch.count == 16)
+  }
+
+  @Test("no more than so many listen, and who goes makes room")
+  func subscribers() throws {
+    let log = EventLog(maximumSubscribers: 1)
+    do {
+      let held = try log.subscribe()
+      #expect(throws: Problem.self) { try log.subscribe() }
+      withExtendedLifetime(held) {}
+    }
+    #expect(log.subscriberCount == 0)
+    _ = try log.subscribe()
+  }
+
+  @Test(
+    "waiting ends when the task is cancelled, when it is told to, and with the log", .timeLimit(.minutes(5)))
+  func ends() async throws {
+    let log = EventLog()
+    let cancelled = try log.subscribe()
+    let task = Task { await cancelled.next(within: .seconds(3600)) }
+    task.cancel()
+    guard case .end = await task.value else {
+      Issue.record("goes on")
+      return
+    }
+    let ended = try log.subscribe()
+    async let step = ended.next(within: .seconds(3600))
+    ended.end()
+    guard case .end = await step else {
+      Issue.record("goes on")
+      return
+    }
+    let last = try log.subscribe()
+    async let end = last.next(within: .seconds(3600))
+    log.finish()
+    guard case .end = await end else {
+      Issue.record("goes on")
+      return
+    }
+    #expect(log.publish(type: "camera", data: []) == nil)
+  }
+
+  @Test("the answer is an event stream that proxies leave alone, with what was missed and what comes")
+  func route() async throws {
+    let log = EventLog(epoch: "e")
+    log.publish(type: "camera", data: Self.data(1))
+    log.publish(type: "snapshot", data: Self.data(2))
+    let answer = try await Self.answer(of: log, "/api/events", try Self.fields("Last-Event-ID", "e-1")) {
+      log.publish(type: "view", data: Self.data(3))
+    }
+    #expect(answer.status == .ok)
+    #expect(answer.headers[.contentType] == "text/event-stream")
+    #expect(answer.headers[.cacheControl] == "no-store")
+    #expect(answer.headers[try #require(HTTPField.Name("X-Accel-Buffering"))] == "no")
+    let text = String(buffer: answer.body)
+    #expect(
+      text == "retry: 3000\n\nid: e-2\nevent: snapshot\ndata: {\"n\":2}\n\n"
+        + "id: e-3\nevent: view\ndata: {\"n\":3}\n\n")
+    let query = try await Self.answer(of: EventLog(epoch: "e"), "/api/events?last_event_id=f-1")
+    #expect(String(buffer: query.body) == "retry: 3000\n\n")
+  }
+
+  @Test("who asks for some types is told of those alone, and of types that there are not, which there are")
+  func types() async throws {
+    let log = EventLog(epoch: "e")
+    let answer = try await Self.answer(of: log, "/api/events?types=view,snapshot") {
+      for type in ["camera", "snapshot", "camera", "view"] { log.publish(type: type, data: Array("1".utf8)) }
+    }
+    #expect(
+      String(buffer: answer.body)
+        == "retry: 3000\n\nid: e-2\nevent: snapshot\ndata: 1\n\nid: e-4\nevent: view\ndata: 1\n\n")
+    let router = Router(context: ServiceContext.self)
+    EventRoutes(log: EventLog()).add(to: router)
+    let wrong = try await Application(router: router).test(.router) { client in
+      try await client.execute(uri: "/api/events?types=snapshot,smell", method: .get)
+    }
+    #expect(wrong.status == .badRequest)
+    #expect(String(buffer: wrong.body).contains("camera,snapshot,view"))
+  }
+
+  @Test("silence is broken by comments", .timeLimit(.minutes(5)))
+  func keepAlive() async throws {
+    let log = EventLog(epoch: "e")
+    try await Self.withConnection(to: log, keepAlive: .milliseconds(1)) { connection in
+      try await connection.waits(for: "retry: 3000\n\n")
+      try await connection.waits(for: ": still here\n\n")
+      log.publish(type: "view", data: [])
+      try await connection.waits(for: "id: e-1\nevent: view\ndata: \n\n")
+      log.finish()
+    }
+  }
+
+  @Test("who closes his connection is noticed while nothing happens", .timeLimit(.minutes(5)))
+  func gone() async throws {
+    let log = EventLog()
+    try await Self.withConnection(to: log, keepAlive: .seconds(3600)) { connection in
+      try await connection.waits(for: "retry")
+      #expect(log.subscriberCount == 1)
+      try await connection.close()
+      while log.subscriberCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+  }
+
+  private static func withConnection(
+    to log: EventLog, keepAlive: Duration, _ test: @escaping @Sendable (RawConnection) async throws -> Void
+  ) async throws {
+    let router = Router(context: ServiceContext.self)
+    EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
+    try await Application(router: router).test(.live) { client in
+      let request = "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      try await test(RawConnection(to: try #require(client.port), sending: request))
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// A connection to a server on loopback, as bytes: for answers that never end.
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A connection, and what came over it.
+final class RawConnection: Sendable {
+  private let channel: any Channel
+  private let collector: Collector
+
+  /// Connects to 127.0.0.1 and sends `text`.
+  init(to port: Int, sending text: String) async throws {
+    let collector = Collector()
+    channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Reader(collector))
+        }
+      }
+      .connect(host: "127.0.0.1", port: port).get()
+    self.collector = collector
+    try await channel.writeAndFlush(ByteBuffer(string: text))
+  }
+
+  /// All that came so far.
+  var received: String { collector.bytes.withLock { String(buffer: $0) } }
+
+  /// Returns when `text` came.
+  func waits(for text: String) async throws {
+    while !received.contains(text) { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
+  func close() async throws { try await channel.close() }
+
+  private final class Collector: Sendable {
+    let bytes = Mutex(ByteBuffer())
+  }
+
+  private final class Reader: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private let collector: Collector
+
+    init(_ collector: Collector) { self.collector = collector }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let buffer = unwrapInboundIn(data)
+      collector.bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
+    }
+  }
+}
