@@ -1,0 +1,84 @@
+// What a command's options say, by the keys of a configuration file.
+internal import PreviewCore
+
+/// Options of the command: they win over the environment and over files.
+public struct ConfigurationOptions: Sendable {
+  private(set) var layer = ConfigurationLayer(name: "options")
+  private(set) var problems: [ConfigurationProblem] = []
+
+  /// Says nothing.
+  public init() {}
+
+  /// The camera that `setSource` and `addView` speak of.
+  public static let cameraName = "camera"
+
+  /// Says a key of a configuration.
+  ///
+  /// - Parameters:
+  ///   - key: its parts, such as `["access", "insecure"]`; `["token"]` and `["user"]` (`NAME:PASSWORD`) are keys beside those of
+  ///     files, whose owner may control the service.
+  ///   - value: as a file has it; nil says nothing.
+  ///   - option: what messages name, such as `--bind`.
+  public mutating func set(_ key: [String], to value: String?, by option: String) {
+    guard let value else { return }
+    layer.set(key, ConfigurationLayer.Entry(.word(value), [.option(option)]))
+  }
+
+  /// Adds the camera `camera`, before those of files.
+  public mutating func setSource(_ source: String, by option: String = "SOURCE") {
+    set(["cameras", Self.cameraName, "source"], to: source, by: option)
+  }
+
+  /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...` with a view's words, `fps`, `quality`, `enabled` and `locked`.
+  public mutating func addView(_ text: String, by option: String = "--view") {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let path = ["cameras", Self.cameraName, "views", name]
+    guard !layer.names(below: Array(path.dropLast())).contains(name) else {
+      return refuse(option, "there are two views named '\(name)'")
+    }
+    layer.declare(path, at: .option(option))
+    var words: [String] = []
+    for pair in parts.count == 2 ? Self.pairs(of: parts[1]) : [] {
+      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let key = ["w": "width", "h": "height"][sides[0]] ?? sides[0]
+      if sides.count == 2, Self.ownKeys.contains(key) {
+        guard layer[path + [key]] == nil else {
+          refuse(option, "\(key): given twice in view '\(name)'")
+          continue
+        }
+      } else {
+        words.append(pair)
+      }
+      if sides.count == 2 { set(path + [key], to: sides[1], by: option) }
+    }
+    // Finds what is no view's word, or said twice; the values are read with all others.
+    do throws(ViewError) {
+      let whole = words.isEmpty ? name : name + ":" + words.joined(separator: ",")
+      _ = try ViewConfiguration(parsing: whole)
+    } catch {
+      guard !ViewConfiguration.keys.contains(error.key) || error.reason.hasPrefix("given twice") else {
+        return
+      }
+      refuse(option, error.description)
+    }
+  }
+
+  /// Something that makes no sense before any file is read.
+  mutating func refuse(_ option: String, _ reason: String) {
+    problems.append(ConfigurationProblem(origin: option, reason))
+  }
+
+  private static let ownKeys = ["fps", "quality", "enabled", "locked"]
+
+  /// Splits at commas; a part with no '=' goes on with the value before it, as `crop=X,Y,W,H` does.
+  private static func pairs(of text: Substring) -> [String] {
+    text.split(separator: ",", omittingEmptySubsequences: false).reduce(into: []) { pairs, part in
+      if !part.contains("="), let last = pairs.popLast() {
+        pairs.append(last + "," + part)
+      } else {
+        pairs.append(String(part))
+      }
+    }
+  }
+}

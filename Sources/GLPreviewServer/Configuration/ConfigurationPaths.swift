@@ -1,0 +1,96 @@
+// Paths of a configuration: resolved once, when it is read, so that nothing later follows a link or a `..`.
+internal import FoundationEssentials
+internal import Glibc
+
+enum ConfigurationPaths {
+  /// `path` without `.`, `..` and links, as far as it is there; what is not there yet is appended as it is said.
+  ///
+  /// - Parameter folder: what a relative path is relative to; absolute.
+  static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
+    guard !path.isEmpty else { throw WordError("is an empty path") }
+    guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }
+    var parts: [Substring] = []
+    // A `..` behind a folder that is not there can't be followed, and takes back what is said before it.
+    for part in (path.hasPrefix("/") ? path : folder + "/" + path).split(separator: "/") where part != "." {
+      if part == "..", realPath(of: "/" + parts.joined(separator: "/")) == nil {
+        parts = Array(parts.dropLast())
+      } else {
+        parts.append(part)
+      }
+    }
+    for count in stride(from: parts.count, through: 0, by: -1) {
+      guard let real = realPath(of: "/" + parts[..<count].joined(separator: "/")) else { continue }
+      let rest = parts[count...]
+      guard !rest.contains("..") else { break }
+      return rest.isEmpty ? real : (real == "/" ? "" : real) + "/" + rest.joined(separator: "/")
+    }
+    throw WordError("'\(path)' leads nowhere")
+  }
+
+  /// Of a file that is there and can be read.
+  static func file(_ path: String, in folder: String) throws(WordError) -> String {
+    let resolved = try resolved(path, in: folder)
+    guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)': \(reason(errno))") }
+    guard !isFolder(resolved) else { throw WordError("'\(path)' is a folder") }
+    return resolved
+  }
+
+  /// A secret from a file, without the line's end.
+  static func secret(_ path: String, in folder: String) throws(WordError) -> String {
+    let text = try text(of: file(path, in: folder), named: path, limit: 64 << 10)
+    let secret = text.trimmingSuffix { $0.isNewline }
+    guard !secret.isEmpty else { throw WordError("'\(path)' is empty") }
+    return String(secret)
+  }
+
+  /// A file's text, UTF-8.
+  static func text(of path: String, named name: String, limit: Int) throws(WordError) -> String {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw WordError("'\(name)': \(reason(errno))") }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = unsafe read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw WordError("'\(name)': \(reason(errno))") }
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+      guard bytes.count <= limit else { throw WordError("'\(name)' has more than \(limit) bytes") }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw WordError("'\(name)' is not UTF-8")
+    }
+    // Editors elsewhere mark it so.
+    return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
+  }
+
+  /// Absolute; nil where it is not there.
+  private static func realPath(of path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isDirectory = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
+  }
+
+  private static func reason(_ number: Int32) -> String {
+    switch number {
+    case ENOENT: "is not there"
+    case EACCES, EPERM: "may not be read"
+    case EISDIR: "is a folder"
+    case let other: unsafe String(cString: strerror(other))
+    }
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(while isTaken: (Character) -> Bool) -> Substring {
+    var rest = self[...]
+    while let last = rest.last, isTaken(last) { rest = rest.dropLast() }
+    return rest
+  }
+}

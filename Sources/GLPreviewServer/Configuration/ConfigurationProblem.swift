@@ -1,0 +1,44 @@
+// What is wrong with a configuration: where it was said, of what, and what would be right.
+
+/// A mistake in a configuration.
+public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+  /// Where it was said: `FILE:LINE:COLUMN`, an option such as `--bind`, a variable of the environment; nil where nobody
+  /// said it.
+  public var origin: String?
+  /// What it is of, such as `cameras.door.views.face.rotate`; nil where it is of the whole file.
+  public var key: String?
+  /// What is wrong, and what would be right. No secret is in it.
+  public var reason: String
+
+  /// A mistake.
+  public init(origin: String? = nil, key: String? = nil, _ reason: String) {
+    self.origin = origin
+    self.key = key
+    self.reason = reason
+  }
+
+  /// `FILE:LINE:COLUMN: KEY: REASON`, without what is not known.
+  public var description: String { [origin, key, reason].compactMap { $0 }.joined(separator: ": ") }
+}
+
+/// All that is wrong with a configuration.
+public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// At least one, in the order in which they were found.
+  public let problems: [ConfigurationProblem]
+
+  /// An error of `problems`.
+  public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+
+  /// One alone.
+  init(_ problem: ConfigurationProblem) { self.init([problem]) }
+
+  /// A line for each.
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// A word that can't be read, and what would be one; its key is told by who asked for it.
+struct WordError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
