@@ -3,9 +3,8 @@ internal import FoundationEssentials
 internal import Glibc
 
 enum ConfigurationPaths {
-  /// `path` without `.`, `..` and links, as far as it is there; what is not there yet is appended as it is said.
-  ///
-  /// - Parameter folder: what a relative path is relative to; absolute.
+  /// `path` without `.`, `..` and links, as far as it is there; what is not there yet is appended as it is said. What is
+  /// relative is so to `folder`, which is absolute.
   static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
     guard !path.isEmpty else { throw WordError("is an empty path") }
     guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }

@@ -9,6 +9,8 @@ struct YAMLDocument {
   ///   - text: of the file.
   ///   - file: its name, for messages.
   ///   - folder: absolute; what paths in it are relative to.
+  /// - Returns: all that it says.
+  /// - Throws: `ConfigurationError` with the first place that is no YAML, or more of YAML than is taken.
   static func tree(of text: String, file: String, folder: String) throws(ConfigurationError)
     -> ConfigurationNode
   {

@@ -1,0 +1,134 @@
+// Log events to lines, whole ones: what comes from outside can break neither a line nor an object.
+internal import FoundationEssentials
+internal import Glibc
+internal import Logging
+
+/// Writes each event as a line.
+struct LineLogHandler: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var metadataProvider: Logger.MetadataProvider?
+  var logLevel = Logger.Level.info
+  private let label: String
+  private let format: LogFormat
+  private let now: @Sendable () -> Date
+  private let write: @Sendable (String) -> Void
+
+  /// RFC 3339, in UTC.
+  private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt)
+
+  /// A handler that writes to standard error by the clock of the machine, unless told otherwise.
+  init(
+    label: String, format: LogFormat, now: @escaping @Sendable () -> Date = { Date() },
+    write: @escaping @Sendable (String) -> Void = LineLogHandler.writeToStandardError
+  ) {
+    self.label = label
+    self.format = format
+    self.now = now
+    self.write = write
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let time = now().formatted(Self.timeStyle)
+    let known = fields(of: event)
+    switch format {
+    case .text: write(text(event, time, known))
+    case .json: write(json(event, time, known))
+    }
+  }
+
+  // MARK: What is known
+
+  /// What stands beside the message, flat, in the order of its keys: `camera.name` for a name within a camera.
+  private func fields(of event: LogEvent) -> [(key: String, value: String)] {
+    var all = metadata
+    if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
+    if let said = event.metadata { all.merge(said) { $1 } }
+    var fields: [(key: String, value: String)] = []
+    for (key, value) in all { Self.flatten(value, key, into: &fields) }
+    if let error = event.error { fields.append(("error", "\(error)")) }
+    return fields.sorted { $0.key < $1.key }
+  }
+
+  private static func flatten(
+    _ value: Logger.MetadataValue, _ key: String, into fields: inout [(key: String, value: String)]
+  ) {
+    switch value {
+    case .string(let text): fields.append((key, text))
+    case .stringConvertible(let value): fields.append((key, "\(value)"))
+    case .dictionary(let values): for (name, value) in values { flatten(value, "\(key).\(name)", into: &fields) }
+    case .array(let values):
+      for (index, value) in values.enumerated() { flatten(value, "\(key).\(index)", into: &fields) }
+    }
+  }
+
+  // MARK: Lines
+
+  private func text(_ event: LogEvent, _ time: String, _ fields: [(key: String, value: String)]) -> String {
+    var line = "\(time) \(event.level) \(label): \(event.message.description.withoutControls)"
+    for (key, value) in fields {
+      let isWord = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
+      line += " \(key.withoutControls)=\(isWord ? value.withoutControls : value.quotedAsJSON)"
+    }
+    return line + "\n"
+  }
+
+  private func json(_ event: LogEvent, _ time: String, _ fields: [(key: String, value: String)]) -> String {
+    let own = [
+      ("time", time), ("level", "\(event.level)"), ("message", event.message.description), ("label", label),
+    ]
+    // An object has each key once.
+    let reserved = Set(own.map(\.0))
+    var seen = reserved
+    var pairs = own
+    for (key, value) in fields {
+      let key = reserved.contains(key) ? "metadata.\(key)" : key
+      if seen.insert(key).inserted { pairs.append((key, value)) }
+    }
+    return "{" + pairs.map { "\($0.0.quotedAsJSON):\($0.1.quotedAsJSON)" }.joined(separator: ",") + "}\n"
+  }
+
+  /// In one go, so that lines of several threads don't mix.
+  private static let writeToStandardError: @Sendable (String) -> Void = { line in
+    var rest = Array(line.utf8)[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      // Nobody reads: the service goes on without a log.
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+}
+
+extension String {
+  /// With a mark in place of what would break a line or paint a terminal.
+  fileprivate var withoutControls: String {
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+  }
+
+  /// As RFC 8259 has strings.
+  fileprivate var quotedAsJSON: String {
+    var quoted = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case "\n": quoted += "\\n"
+      case "\r": quoted += "\\r"
+      case "\t": quoted += "\\t"
+      case _ where scalar.properties.generalCategory == .control:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}
