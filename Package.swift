@@ -110,6 +110,7 @@ let package = Package(
       dependencies: [
         "Conformance", "GLPreview", "GLPreviewServer", "PreviewCore", "ReferenceRenderer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: house),
 

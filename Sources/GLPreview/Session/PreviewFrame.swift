@@ -30,6 +30,13 @@ public struct PreviewFrame: Sendable {
     self.iccProfile = iccProfile
   }
 
+  /// A picture of a snapshot, to be encoded as these are.
+  package init(_ picture: SnapshotPicture) {
+    self.init(
+      preview: picture.name, sequence: 0, timestamp: .zero, picture: picture.picture,
+      iccProfile: picture.iccProfile)
+  }
+
   /// The picture's JPEG, encoded beside the GPU's thread; copies of this frame share it.
   ///
   /// - Throws: `EncodingError` where the picture is not `.ycbcr`, or too large for a JPEG.

@@ -60,7 +60,8 @@ struct LineLogHandler: LogHandler {
     switch value {
     case .string(let text): fields.append((key, text))
     case .stringConvertible(let value): fields.append((key, "\(value)"))
-    case .dictionary(let values): for (name, value) in values { flatten(value, "\(key).\(name)", into: &fields) }
+    case .dictionary(let values):
+      for (name, value) in values { flatten(value, "\(key).\(name)", into: &fields) }
     case .array(let values):
       for (index, value) in values.enumerated() { flatten(value, "\(key).\(index)", into: &fields) }
     }
