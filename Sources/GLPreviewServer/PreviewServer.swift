@@ -50,7 +50,10 @@ public struct PreviewServer: Sendable {
   ///
   /// - Throws: `DeviceError` where hardware is required and there is none; what opening files and the address throws.
   public func run() async throws {
-    let parts = try await ServiceParts(configuration, logger: logger)
+    try await run(ServiceParts(configuration, logger: logger))
+  }
+
+  func run(_ parts: ServiceParts) async throws {
     if configuration.requiresHardware {
       let device = try await parts.registry.session.device
       guard !device.isSoftware else { throw SoftwareRendererRefused(device: device) }
@@ -64,7 +67,7 @@ public struct PreviewServer: Sendable {
       onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port) },
       logger: logger)
     var group = ServiceGroupConfiguration(
-      services: parts.services.map { .init(service: $0) } + [.init(service: application)],
+      services: (parts.services + [ReloadService(parts, reload), application]).map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
     group.maximumGracefulShutdownDuration = Self.shutdownWithin
     defer { Task { await parts.registry.session.close() } }

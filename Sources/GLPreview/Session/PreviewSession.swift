@@ -83,6 +83,11 @@ public final class PreviewSession: Sendable {
   /// The sources' names, in their order.
   public var sourceNames: [String] { core.sources.map(\.name) }
 
+  /// A source's size, upright, in whose pixels crops are; nil before its first frame.
+  public func size(of source: String? = nil) -> Size? {
+    core.feed(source ?? core.firstSource)?.drawing.reference
+  }
+
   /// How a source is; nil where it is not open, or has no states, as files have none.
   public func status(of source: String? = nil) async -> SourceStatus? {
     await core.feed(source ?? core.firstSource)?.status

@@ -15,8 +15,8 @@ public struct SourceMoment: Sendable {
   public let sourceState: SourceState
   /// Why the source gives nothing, for people; nil where it does.
   public let reason: String?
-  /// The frame's size, upright; nil where there never was one.
-  public var size: Size? { frame?.format.uprightSize }
+  /// The source's size, upright, in whose pixels crops are; nil where there never was a frame.
+  public var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
   /// Whether a fallback is drawn in its place.
   public var isFallback: Bool { fallback != nil }
 

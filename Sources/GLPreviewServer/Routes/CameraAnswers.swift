@@ -25,6 +25,9 @@ struct CameraAnswer: Encodable {
   let reason: String?
   let source: String?
   let format: FormatAnswer?
+  /// Upright, in whose pixels crops are; nil before the first frame.
+  let width: Int?
+  let height: Int?
   let fps: Double
   let required: Bool
   let counters: SourceCounters?

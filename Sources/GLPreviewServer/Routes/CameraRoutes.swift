@@ -11,6 +11,7 @@ struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let streams: StreamDesk
+  let limits: ServiceLimits
   let version: String
   /// Is told which view was changed.
   let onChange: @Sendable (_ camera: String, _ view: String) -> Void
@@ -44,11 +45,13 @@ struct CameraRoutes: Sendable {
   private func answer(_ camera: CameraRegistry.Camera, _ context: ServiceContext) -> CameraAnswer {
     let configuration = camera.configuration
     let report = watch.report(of: configuration.name)
+    let size = registry.session.size(of: configuration.name)
     return CameraAnswer(
       name: configuration.name, kind: "camera", state: report.state.rawValue,
       since: report.since.description, reason: report.reason,
       source: context.role == .read ? nil : configuration.source.withoutSecrets,
-      format: report.mode.map(FormatAnswer.init), fps: rounded(report.framesPerSecond),
+      format: report.mode.map(FormatAnswer.init), width: size?.width, height: size?.height,
+      fps: rounded(report.framesPerSecond),
       required: configuration.isRequired, counters: report.counters,
       views: camera.views.map { answer($0, in: context) })
   }
@@ -57,7 +60,8 @@ struct CameraRoutes: Sendable {
     let use = streams.use(of: scene.camera, scene.name)
     return CameraAnswer(
       name: scene.camera, kind: "scene", state: CameraState.live.rawValue, since: WallTime.now.description,
-      reason: nil, source: nil, format: nil, fps: rounded(use.framesPerSecond), required: false,
+      reason: nil, source: nil, format: nil, width: nil, height: nil, fps: rounded(use.framesPerSecond),
+      required: false,
       counters: nil,
       views: [answer(scene, in: context)])
   }
@@ -88,7 +92,7 @@ struct CameraRoutes: Sendable {
     if wanted.view != entry.served.view, !entry.isScene {
       let moment = try await registry.session.moment(
         of: camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
-      try ServiceLimits().check(wanted.view, in: moment.size)
+      try limits.check(wanted.view, in: moment.size)
     }
     let changed = try registry.update(view, of: camera) { served throws(Problem) in
       try change.apply(to: &served)

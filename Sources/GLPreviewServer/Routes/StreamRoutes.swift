@@ -141,6 +141,9 @@ extension ServiceLimits {
   ///
   /// - Throws: `Problem` 400.
   func check(_ view: ViewConfiguration, in size: Size?) throws(Problem) {
+    if let crop = view.crop, let size, !crop.isInside(size) {
+      throw .badParameter("crop", "\(crop) is not inside the \(size) source")
+    }
     let size = size ?? Size(width: 640, height: 360)
     do throws(ViewError) {
       _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)

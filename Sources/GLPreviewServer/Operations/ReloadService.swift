@@ -1,0 +1,36 @@
+// SIGHUP: the configuration is read again, and what has changed in it is taken over.
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// Waits for SIGHUP for as long as the service runs.
+struct ReloadService: Service {
+  private let parts: ServiceParts
+  private let reload: (@Sendable () async throws -> ServerConfiguration)?
+
+  init(_ parts: ServiceParts, _ reload: (@Sendable () async throws -> ServerConfiguration)?) {
+    self.parts = parts
+    self.reload = reload
+  }
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      for await _ in await UnixSignalsSequence(trapping: .sighup) {
+        await reloadNow()
+      }
+    }
+  }
+
+  /// A configuration with mistakes changes nothing.
+  private func reloadNow() async {
+    guard let reload else { return parts.logger.notice("SIGHUP: there is no file to read again") }
+    SystemdNotifier().reloading()
+    do {
+      try await parts.apply(try await reload())
+      parts.logger.notice("the configuration was read again")
+    } catch {
+      parts.logger.error("the configuration stays as it was", metadata: ["reason": "\(error)"])
+    }
+    SystemdNotifier().ready()
+  }
+}

@@ -1,3 +1,0 @@
-// Will be replaced.
-import HummingbirdTesting
-import Testing

@@ -1,0 +1,178 @@
+// A whole service on a port of its own, for tests that ask it over HTTP.
+import AsyncHTTPClient
+import FoundationEssentials
+import GLPreview
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+/// A service that is running.
+struct RunningService: Sendable {
+  let port: Int
+  let reload: Reload
+
+  var base: String { "http://127.0.0.1:\(port)" }
+
+  /// What the next SIGHUP's configuration would be.
+  final class Reload: Sendable {
+    let parts: ServiceParts
+    init(_ parts: ServiceParts) { self.parts = parts }
+  }
+
+  /// An answer, whole.
+  struct Answer {
+    let status: Int
+    let headers: HTTPHeaders
+    let bytes: [UInt8]
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
+      try JSONDecoder().decode(type, from: Data(bytes))
+    }
+  }
+
+  func get(_ path: String, _ headers: [(String, String)] = []) async throws -> Answer {
+    try await send("GET", path, headers)
+  }
+
+  func send(
+    _ method: String, _ path: String, _ headers: [(String, String)] = [], body: String? = nil
+  ) async throws -> Answer {
+    var request = HTTPClientRequest(url: base + path)
+    request.method = .init(rawValue: method)
+    for (name, value) in headers { request.headers.add(name: name, value: value) }
+    if let body {
+      request.body = .bytes(ByteBuffer(string: body))
+      if !request.headers.contains(name: "Content-Type") {
+        request.headers.add(name: "Content-Type", value: "application/json")
+      }
+    }
+    let response = try await HTTPClient.shared.execute(request, timeout: .minutes(2))
+    let bytes = try await response.body.collect(upTo: 64 << 20)
+    return Answer(
+      status: Int(response.status.code), headers: response.headers, bytes: Array(bytes.readableBytesView))
+  }
+
+  /// The first `count` parts of a stream.
+  func parts(_ path: String, _ count: Int) async throws -> (head: HTTPHeaders, parts: [Part]) {
+    let response = try await HTTPClient.shared.execute(
+      HTTPClientRequest(url: base + path), timeout: .minutes(2))
+    guard response.status == .ok else {
+      let body = try await response.body.collect(upTo: 1 << 20)
+      throw UnexpectedStatus(code: Int(response.status.code), body: String(buffer: body))
+    }
+    var reader = PartReader()
+    var parts: [Part] = []
+    for try await chunk in response.body {
+      parts += reader.read(Array(chunk.readableBytesView))
+      if parts.count >= count { break }
+    }
+    return (response.headers, parts)
+  }
+
+  /// The body of a stream that is left open.
+  func openStream(_ path: String) async throws -> HTTPClientResponse.Body {
+    try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: .minutes(2)).body
+  }
+
+  struct UnexpectedStatus: Error {
+    let code: Int
+    let body: String
+  }
+
+  struct Part {
+    let headers: [String: String]
+    let jpeg: [UInt8]
+    var size: String {
+      guard let image = try? JPEGProbe(jpeg) else { return "no JPEG" }
+      return "\(image.width)x\(image.height)"
+    }
+  }
+}
+
+/// Takes parts apart by their lengths.
+struct PartReader {
+  private var buffer: [UInt8] = []
+
+  mutating func read(_ bytes: [UInt8]) -> [RunningService.Part] {
+    buffer += bytes
+    var parts: [RunningService.Part] = []
+    while let part = next() { parts.append(part) }
+    return parts
+  }
+
+  private mutating func next() -> RunningService.Part? {
+    guard let end = buffer.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+    let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
+    var headers: [String: String] = [:]
+    for line in head.split(separator: "\r\n") {
+      guard let colon = line.firstIndex(of: ":") else { continue }
+      headers[line[..<colon].lowercased()] = String(line[line.index(colon, offsetBy: 2)...])
+    }
+    guard let length = headers["content-length"].flatMap(Int.init), buffer.count >= end.upperBound + length
+    else {
+      return nil
+    }
+    let jpeg = Array(buffer[end.upperBound..<end.upperBound + length])
+    buffer.removeFirst(end.upperBound + length)
+    return RunningService.Part(headers: headers, jpeg: jpeg)
+  }
+}
+
+/// The size that a JPEG's frame header says.
+struct JPEGProbe {
+  let width: Int
+  let height: Int
+
+  struct NoJPEG: Error {}
+
+  init(_ bytes: [UInt8]) throws {
+    guard bytes.starts(with: [0xff, 0xd8]), bytes.suffix(2) == [0xff, 0xd9] else { throw NoJPEG() }
+    var position = 2
+    while position + 9 < bytes.count {
+      let length = Int(bytes[position + 2]) << 8 | Int(bytes[position + 3])
+      if (0xc0...0xc2).contains(bytes[position + 1]) {
+        height = Int(bytes[position + 5]) << 8 | Int(bytes[position + 6])
+        width = Int(bytes[position + 7]) << 8 | Int(bytes[position + 8])
+        return
+      }
+      position += 2 + length
+    }
+    throw NoJPEG()
+  }
+}
+
+/// Runs `work` beside a service of `configuration`, and ends that.
+func withService<Result: Sendable>(
+  _ configuration: ServerConfiguration, _ work: @escaping @Sendable (RunningService) async throws -> Result
+) async throws -> Result {
+  var configuration = configuration
+  configuration.bind = .host("127.0.0.1", port: 0)
+  let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  let (ports, told) = AsyncStream.makeStream(of: Int.self)
+  let parts = try await ServiceParts(configuration, logger: logger)
+  let server = PreviewServer(configuration, logger: logger, onRunning: { port in told.yield(port ?? 0) })
+  return try await withThrowingTaskGroup(of: Result?.self) { group in
+    group.addTask {
+      defer { told.finish() }
+      try await server.run(parts)
+      return nil
+    }
+    var iterator = ports.makeAsyncIterator()
+    guard let port = await iterator.next() else {
+      try await group.waitForAll()
+      throw CancellationError()
+    }
+    group.addTask { try await work(RunningService(port: port, reload: .init(parts))) }
+    defer { group.cancelAll() }
+    while let result = try await group.next() {
+      if let result { return result }
+    }
+    throw CancellationError()
+  }
+}

@@ -1,0 +1,159 @@
+// Live streams over HTTP: what comes, how soon, to whom, and how often it is drawn.
+import AsyncHTTPClient
+import GLPreview
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Streams")
+struct StreamTests {
+  /// 320x180 at 20 frames a second.
+  static let pattern = "pattern:counter,size=320x180,fps=20"
+
+  static func configuration(_ views: [ServedView] = [ServedView()]) -> ServerConfiguration {
+    ServerConfiguration(cameras: [CameraConfiguration(source: pattern, views: views)])
+  }
+
+  @Test("a stream is parts with their lengths and times, and its head is what such streams' clients expect")
+  func form() async throws {
+    try await withService(Self.configuration()) { service in
+      let (head, parts) = try await service.parts("/cameras/camera/main.mjpeg", 3)
+      #expect(head["Content-Type"] == ["multipart/x-mixed-replace; boundary=boundarydonotcross"])
+      #expect(head["Connection"] == ["close"])
+      #expect(head["Transfer-Encoding"].isEmpty)
+      #expect(head["X-Accel-Buffering"] == ["no"])
+      #expect(parts.allSatisfy { $0.size == "320x180" })
+      let sequences = parts.compactMap { $0.headers["x-frame-sequence"].flatMap(Int.init) }
+      #expect(sequences == sequences.sorted() && Set(sequences).count == parts.count)
+      let stamp = try #require(parts[0].headers["x-timestamp"])
+      #expect(stamp.split(separator: ".").last?.count == 6)
+      #expect(parts[0].headers["x-camera"] == "camera" && parts[0].headers["x-view"] == "main")
+    }
+  }
+
+  @Test("however many watch, each frame is drawn once")
+  func sharing() async throws {
+    try await withService(Self.configuration()) { service in
+      let session = service.reload.parts.registry.session
+      let before = session.statistics
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<12 {
+          group.addTask { _ = try await service.parts("/cameras/camera/main.mjpeg", 5) }
+        }
+        try await group.waitForAll()
+      }
+      let after = session.statistics
+      // The probe of readiness takes a frame, and draws nothing.
+      #expect(after.pictures - before.pictures <= after.frames - before.frames + 1)
+      let counters = service.reload.parts.streams.counters
+      #expect(counters.encodes.load(ordering: .relaxed) <= after.pictures)
+      #expect(counters.sent.load(ordering: .relaxed) >= 60)
+    }
+  }
+
+  @Test("words of the URL make a stream of another kind, and equal words are one stream")
+  func words() async throws {
+    try await withService(Self.configuration()) { service in
+      let path = "/cameras/camera/main.mjpeg?width=64&rotate=90"
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            let parts = try await service.parts(path, 4).parts
+            #expect(parts.allSatisfy { $0.size == "64x114" })
+          }
+        }
+        try await group.waitForAll()
+      }
+      // What was made for them is gone when they are.
+      while !service.reload.parts.streams.all.isEmpty { await Task.yield() }
+      #expect(service.reload.parts.registry.session.previews.count == 1)
+    }
+  }
+
+  @Test("fps= gives a part now and then, the first at once")
+  func pace() async throws {
+    try await withService(Self.configuration()) { service in
+      let parts = try await service.parts("/cameras/camera/main.mjpeg?fps=4", 3).parts
+      let stamps = parts.compactMap { $0.headers["x-timestamp"].flatMap(Double.init) }
+      #expect(stamps.count == 3)
+      // A starved machine may make them later, never sooner.
+      #expect(stamps[2] - stamps[0] > 0.4)
+    }
+  }
+
+  @Test("one connection carries several views, whose parts say what they are of")
+  func several() async throws {
+    var face = ViewConfiguration(name: "face")
+    try face.set("crop", to: "90x90+0+0")
+    try await withService(Self.configuration([ServedView(), ServedView(face)])) { service in
+      let path = "/api/stream?view=camera/main&view=camera/face&fps=10"
+      let parts = try await service.parts(path, 12).parts
+      let sizes = Dictionary(grouping: parts) { $0.headers["x-view"] ?? "" }.mapValues { Set($0.map(\.size)) }
+      #expect(sizes == ["main": ["320x180"], "face": ["90x90"]])
+    }
+  }
+
+  @Test(
+    "what makes no sense is refused before anything is drawn, with the word that is at fault",
+    arguments: [
+      ("/cameras/camera/main.mjpeg?rotate=45", 400, "rotate"),
+      ("/cameras/camera/main.mjpeg?width=0", 400, "width"),
+      ("/cameras/camera/main.mjpeg?width=60000&height=60000", 400, ""),
+      ("/cameras/camera/main.mjpeg?crop=500x500%2B0%2B0", 400, "crop"),
+      ("/cameras/camera/main.mjpeg?fps=-1", 400, "fps"),
+      ("/cameras/camera/main.mjpeg?width=10&width=20", 400, "width"),
+      ("/cameras/camera/main.mjpeg?colour=red", 400, "colour"),
+      ("/cameras/camera/none.mjpeg", 404, ""), ("/cameras/none/main.mjpeg", 404, ""),
+      ("/cameras/camera/main.webp", 404, ""), ("/cameras/camera/main", 404, ""),
+      ("/api/stream", 400, "view"), ("/api/stream?view=camera", 400, "view"),
+    ])
+  func refusals(path: String, status: Int, parameter: String) async throws {
+    try await withService(Self.configuration()) { service in
+      let answer = try await service.get(path)
+      #expect(answer.status == status)
+      #expect(answer.headers["Content-Type"] == ["application/problem+json"])
+      if !parameter.isEmpty { #expect(answer.text.contains("\"parameter\":\"\(parameter)\"")) }
+      #expect(service.reload.parts.streams.all.isEmpty)
+    }
+  }
+
+  @Test("a client that reads nothing is given no more than its slot, and is cut off; others don't notice")
+  func slowClient() async throws {
+    var configuration = Self.configuration()
+    configuration.limits.stalledClient = .milliseconds(200)
+    try await withService(configuration) { service in
+      let stuck = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .channelOption(.autoRead, value: false)
+        .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+        .connect(host: "127.0.0.1", port: service.port).get()
+      try await stuck.writeAndFlush(
+        ByteBuffer(string: "GET /cameras/camera/main.mjpeg?width=1280 HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+      let counters = service.reload.parts.streams.counters
+      while counters.cutOff.load(ordering: .relaxed) == 0 {
+        _ = try await service.parts("/cameras/camera/main.mjpeg?width=1280", 2)
+      }
+      while service.reload.parts.streams.all.contains(where: { $0.clientCount > 0 }) { await Task.yield() }
+      #expect(counters.skipped.load(ordering: .relaxed) > 0)
+      try await stuck.close()
+    }
+  }
+
+  @Test("a stream ends when the service does")
+  func shutdown() async throws {
+    let reader = try await withService(Self.configuration()) { service in
+      let body = try await service.openStream("/cameras/camera/main.mjpeg")
+      let (begun, first) = AsyncStream.makeStream(of: Void.self)
+      let reader = Task {
+        // What was on its way may still come; then it is over, one way or the other.
+        do { for try await _ in body { first.yield() } } catch {}
+      }
+      for await _ in begun { break }
+      return reader
+    }
+    await reader.value
+  }
+}
