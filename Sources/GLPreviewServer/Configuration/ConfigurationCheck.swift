@@ -27,17 +27,15 @@ struct ConfigurationCheck {
       layer.set(path, ConfigurationLayer.Entry(.word(word), [.file(node.location)], isSecret: isSecret))
     case (.words, .word), (.words, .list), (.pairs, .word), (.pairs, .list), (.pairs, .members):
       checkWords(node, shape, path)
-    case (.keys(let shapes), .members(let members)): checkKeys(members, shapes, path)
+    case (.keys(let shapes), .members(let members)):
+      if !path.isEmpty { layer.declare(path, at: .file(node.location)) }
+      checkKeys(members, shapes, path)
     case (.named(let shape), .members(let members)):
       layer.declare(path)
-      for member in members {
-        layer.declare(path + [member.key], at: .file(member.location))
-        check(member.value, shape, path + [member.key])
-      }
+      for member in members { checkNamed(member.value, member.location, shape, path + [member.key]) }
     case (.list(let shape), .list(let items)):
       for (index, item) in items.enumerated() {
-        layer.declare(path + ["\(index)"], at: .file(item.location))
-        check(item, shape, path + ["\(index)"])
+        checkNamed(item, item.location, shape, path + ["\(index)"])
       }
     case (.word, .nothing), (.secret, .nothing):
       refuse(node.location, path, "has no value; one that begins with '#' is quoted: '#...'")
@@ -54,10 +52,21 @@ struct ConfigurationCheck {
     }
   }
 
+  /// Something of the user's, which is there even if nothing is said of it; unless it is another kind of thing.
+  private mutating func checkNamed(
+    _ node: ConfigurationNode, _ location: ConfigurationNode.Location, _ shape: ConfigurationShape,
+    _ path: [String]
+  ) {
+    switch node.content {
+    case .members, .nothing: layer.declare(path, at: .file(location))
+    case .word, .list: break
+    }
+    check(node, shape, path)
+  }
+
   private mutating func checkKeys(
     _ members: [ConfigurationNode.Member], _ shapes: [(String, ConfigurationShape)], _ path: [String]
   ) {
-    if !path.isEmpty { layer.declare(path) }
     for member in members {
       if let shape = shapes.first(where: { $0.0 == member.key })?.1 {
         check(member.value, shape, path + [member.key])

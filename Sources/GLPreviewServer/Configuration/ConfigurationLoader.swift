@@ -73,11 +73,11 @@ public struct ConfigurationLoader: Sendable {
   private func text(of file: String) throws(ConfigurationError) -> (String, folder: String) {
     do throws(WordError) {
       let path = try ConfigurationPaths.resolved(file, in: workingFolder)
-      let text = try ConfigurationPaths.text(of: path, named: file, limit: Self.largestFile)
+      let text = try ConfigurationPaths.text(of: path, limit: Self.largestFile)
       let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
       return (text, folder.isEmpty ? "/" : String(folder))
     } catch {
-      throw ConfigurationError(ConfigurationProblem(error.description))
+      throw ConfigurationError(ConfigurationProblem(origin: file, error.description))
     }
   }
 

@@ -21,6 +21,8 @@ public struct ConfigurationOptions: Sendable {
   ///   - option: what messages name, such as `--bind`.
   public mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
+    // What is said of a camera that nobody knows is told as this option's.
+    if key.first == "cameras" { layer.declare(Array(key.prefix(2)), at: .option(option)) }
     layer.set(key, ConfigurationLayer.Entry(.word(value), [.option(option)]))
   }
 
@@ -61,6 +63,16 @@ public struct ConfigurationOptions: Sendable {
         return
       }
       refuse(option, error.description)
+    }
+  }
+
+  /// Says a key of all views of the camera `camera` that were added and don't say it themselves; of `main` where none was.
+  public mutating func setForViews(_ key: String, to value: String?, by option: String) {
+    guard let value else { return }
+    let path = ["cameras", Self.cameraName, "views"]
+    let names = layer.names(below: path)
+    for name in names.isEmpty ? ["main"] : names where layer[path + [name, key]] == nil {
+      set(path + [name, key], to: value, by: option)
     }
   }
 

@@ -29,36 +29,40 @@ enum ConfigurationPaths {
   /// Of a file that is there and can be read.
   static func file(_ path: String, in folder: String) throws(WordError) -> String {
     let resolved = try resolved(path, in: folder)
-    guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)': \(reason(errno))") }
+    guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)' \(reason(errno))") }
     guard !isFolder(resolved) else { throw WordError("'\(path)' is a folder") }
     return resolved
   }
 
   /// A secret from a file, without the line's end.
   static func secret(_ path: String, in folder: String) throws(WordError) -> String {
-    let text = try text(of: file(path, in: folder), named: path, limit: 64 << 10)
-    let secret = text.trimmingSuffix { $0.isNewline }
-    guard !secret.isEmpty else { throw WordError("'\(path)' is empty") }
-    return String(secret)
+    let file = try file(path, in: folder)
+    do throws(WordError) {
+      let secret = try text(of: file, limit: 64 << 10).trimmingSuffix { $0.isNewline }
+      guard !secret.isEmpty else { throw WordError("is empty") }
+      return String(secret)
+    } catch {
+      throw WordError("'\(path)' \(error)")
+    }
   }
 
   /// A file's text, UTF-8.
-  static func text(of path: String, named name: String, limit: Int) throws(WordError) -> String {
+  static func text(of path: String, limit: Int) throws(WordError) -> String {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw WordError("'\(name)': \(reason(errno))") }
+    guard descriptor >= 0 else { throw WordError("\(reason(errno))") }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       let count = unsafe read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw WordError("'\(name)': \(reason(errno))") }
+      guard count >= 0 else { throw WordError("\(reason(errno))") }
       guard count > 0 else { break }
       bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw WordError("'\(name)' has more than \(limit) bytes") }
+      guard bytes.count <= limit else { throw WordError("has more than \(limit) bytes") }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw WordError("'\(name)' is not UTF-8")
+      throw WordError("is not UTF-8")
     }
     // Editors elsewhere mark it so.
     return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
@@ -81,7 +85,7 @@ enum ConfigurationPaths {
     case ENOENT: "is not there"
     case EACCES, EPERM: "may not be read"
     case EISDIR: "is a folder"
-    case let other: unsafe String(cString: strerror(other))
+    case let other: unsafe "can't be read: " + String(cString: strerror(other))
     }
   }
 }

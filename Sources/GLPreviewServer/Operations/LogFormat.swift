@@ -14,11 +14,32 @@ public enum LogFormat: String, Sendable, Hashable, CaseIterable {
   ///   - label: who speaks; `glpreview` unless told.
   ///   - level: what is less is not written; `info` unless told.
   /// - Returns: a logger that writes to standard error.
-  public func logger(label: String = "glpreview", level: Logger.Level = .info) -> Logger {
+  public func logger(label: String = "glpreview", level: LogLevel = .info) -> Logger {
     Logger(label: label) { label in
       var handler = LineLogHandler(label: label, format: self)
-      handler.logLevel = level
+      handler.logLevel = level.loggerLevel
       return handler
     }
   }
+}
+
+/// How much is written to a log, from all to nearly nothing. The words are swift-log's.
+public enum LogLevel: String, Sendable, Hashable, CaseIterable {
+  /// Each step of each request.
+  case trace
+  /// What helps to find a fault.
+  case debug
+  /// What happens: who comes and goes, cameras that are lost and found.
+  case info
+  /// What happens seldom.
+  case notice
+  /// What works, but not as it should.
+  case warning
+  /// What does not work.
+  case error
+  /// What ends the service.
+  case critical
+
+  /// As swift-log has it.
+  var loggerLevel: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }
 }

@@ -1,0 +1,232 @@
+// Mistakes in configuration files, each with its place and its key.
+import Foundation
+import GLPreviewServer
+import Testing
+
+@Suite("Mistakes in configurations")
+struct ConfigurationMistakeTests {
+  private let folder: ConfigurationFolder
+
+  init() throws { folder = try ConfigurationFolder() }
+
+  @Test(
+    "a value that makes no sense is told with its place, its key and what would",
+    arguments: [
+      ("bind: 0.0.0.0:99999", "1:7: bind: '0.0.0.0:99999': a port is"),
+      ("bind: ':80'", "1:7: bind: ':80' names no host"),
+      ("bind: ::1", "1:7: bind: '::1' is not"), ("bind: 'unix:'", "names no socket"),
+      ("bind: 'a b:1'", "HOST:PORT"),
+      ("bind: '8080'", "127.0.0.1:8080"), ("gpu: fast", "1:6: gpu: 'fast' is none of auto, software"),
+      ("require-hardware: perhaps", "neither true nor false"),
+      ("limits: {connections: 0}", "1:23: limits.connections: '0' is not a whole number from 1 to 1000000"),
+      ("limits: {requests-per-second: nan}", "requests-per-second: 'nan' is not a number from"),
+      ("limits: {stalled-client: 0s}", "'0s' is not a time above 0"),
+      ("limits: {request-bytes: 1XB}", "'1XB' is not an amount of bytes"),
+      ("tls: {certificate: cert.pem}", "tls.certificate: 'cert.pem' is not there"),
+      ("tls: {certificate: cert.pem}", "tls.key: is missing"),
+      ("tls: {certificate: '.', key: '.'}", "is a folder"),
+      ("access: {tokens: [{role: read}]}", "1:19: access.tokens.0: has neither token nor token-file"),
+      ("access: {tokens: [{token: a, token-file: b}]}", "say the same"),
+      ("access: {tokens: [{token: 'a b'}]}", "access.tokens.0.token: a token has"),
+      ("access: {tokens: [{token: a, role: admin}]}", "'admin' is none of read, control"),
+      ("access: {tokens: [{token-file: gone}]}", "access.tokens.0.token-file: 'gone' is not there"),
+      ("access: {users: [{password: x}]}", "access.users.0: has no name"),
+      ("access: {users: [{name: 'a:b', password: x}]}", "has no colon"),
+      (
+        "access: {origins: [home.example]}", "1:20: access.origins: 'home.example' is neither * nor an origin"
+      ),
+      ("access: {origins: ['https://a/b']}", "without a path"),
+      ("access: {hosts: ['a/b']}", "nor a host's name"),
+      ("cameras: {a: {}}", "1:11: cameras.a: has no source"), ("cameras: {a: {source: ''}}", "is empty"),
+      ("cameras: {'a b': {source: x}}", "1:11: cameras.a b: a name has 1 to 64 letters"),
+      ("cameras: {a: {source: x, views: {'..': {}}}}", "cameras.a.views...: a name has"),
+      (
+        "cameras: {a: {source: x, views: {m: {rotate: x}}}}",
+        "1:46: cameras.a.views.m.rotate: 'x' is none of 0, 90"
+      ),
+      ("cameras: {a: {source: x, views: {m: {crop: 1x1}}}}", "crop: '1x1' is neither WxH+X+Y"),
+      ("cameras: {a: {source: x, views: {m: {fps: -1}}}}", "fps: '-1' is not a number from 0.001"),
+      ("cameras: {a: {source: x, views: {m: {quality: 101}}}}", "from 1 to 100"),
+      (
+        "cameras: {a: {source: x, views: {m: {size: 8x8, width: 8}}}}",
+        "1:56: cameras.a.views.m.width: says the same"
+      ),
+      ("cameras: {a: {source: x, offline: never}}", "'never' is none of placeholder, last, error"),
+      ("cameras: {a: {source: x, masks: [1x1+0+0, what]}}", "1:43: cameras.a.masks: 'what' is neither"),
+      ("cameras: {a: {source: x, controls: [gain]}}", "is not NAME=VALUE"),
+      ("cameras: {a: {source: x, headers: [gain]}}", "is not 'NAME: VALUE'"),
+      ("cameras: {a: {source: x, input-format: nv99}}", "'nv99' is none of"),
+      ("cameras: {a: {source: x, input-size: 10}}", "'10' is not WxH"),
+      ("cameras: {a: {source: x, avatar: gone.png}}", "avatar: 'gone.png' is not there"),
+      (
+        "cameras: {a: {source: '-'}, b: {source: '-'}}",
+        "cameras.b.source: standard input can be one source only"
+      ),
+      ("cameras: {a: {source: x}}\nscenes: {a: {}}", "2:10: scenes.a: is a camera's name"),
+      (
+        "scenes: {s: {tiles: [nobody]}}",
+        "1:22: scenes.s.tiles: there is no camera 'nobody' (there are: camera)"
+      ),
+      ("scenes: {s: {layout: 'grid:gap=x'}}", "1:22: scenes.s.layout: gap: 'x' is not a whole number"),
+      ("scenes: {s: {labels: some}}", "'some' is none of none, names, time, all"),
+      ("scenes: {s: {layout: 'spotlight:main=3'}}", "scenes.s: "),
+      ("snapshots: {folder: {max-age: 1d}}", "1:21: snapshots.folder: has no path"),
+      ("snapshots: {webhook: {url: ftp://x}}", "1:28: snapshots.webhook.url: is not an address"),
+      ("snapshots: {webhook: {secret: x}}", "snapshots.webhook: has no url"),
+      ("cameras: {a: {source: '${NOT_SET}'}}", "1:23: cameras.a.source: the environment has no NOT_SET"),
+      ("cameras: {a: {source: '${NOT_CLOSED'}}", "has no '}'"),
+    ])
+  func values(text: String, told: String) throws {
+    let problems = try folder.problems(text)
+    #expect(problems.contains { $0.contains(told) }, "\(problems)")
+  }
+
+  @Test(
+    "a key that is not known is told with the nearest one",
+    arguments: [
+      ("acess: {}", "1:1: acess: is not known; is 'access' meant?"), ("Cameras: {}", "is 'cameras' meant?"),
+      (
+        "cameras: {a: {source: x, keep_warm: true}}",
+        "1:26: cameras.a.keep_warm: is not known; is 'keep-warm' meant?"
+      ),
+      ("cameras: {a: {source: x, views: {m: {rotation: 90}}}}", "is 'rotate' meant?"),
+      ("zzzzzzzzz: 1", "zzzzzzzzz: is not known (there are bind, tls"), ("<<: {a: 1}", "<<: is not known"),
+    ])
+  func unknownKeys(text: String, told: String) throws {
+    let problems = try folder.problems(text)
+    #expect(problems.count == 1 && problems[0].contains(told), "\(problems)")
+  }
+
+  @Test(
+    "a value of another kind is told",
+    arguments: [
+      ("bind: [a]", "1:7: bind: is one value, not a list"), ("cameras: [a]", "1:10: cameras: has keys"),
+      ("cameras: {a: pattern}", "1:14: cameras.a: has keys"), ("- a", "1:1: a configuration has keys"),
+      ("word", "a configuration has keys"), ("access: {tokens: {token: x}}", "access.tokens: is a list"),
+      ("cameras: {a: {source: x, masks: {b: c}}}", "masks: is a list of words"),
+      ("cameras: {a: {source: x, masks: [[b]]}}", "this one is a list"),
+      ("scenes: {s: {tiles: [camera: [a]]}}", "scenes.s.tiles.camera: is one value"),
+      (
+        "cameras: {a: {source: x, views: {m: {background: #203040\n}}}}", "one that begins with '#' is quoted"
+      ),
+      ("bind:", "bind: has no value"),
+    ])
+  func kinds(text: String, told: String) throws {
+    let problems = try folder.problems(text)
+    #expect(problems.count == 1 && problems[0].contains(told), "\(problems)")
+  }
+
+  @Test(
+    "what is no YAML is told with its place",
+    arguments: [
+      ("cameras:\n\ta: 1", "2:1: "), ("cameras:\n\ta: 1", "a tab can't indent"),
+      ("cameras: {a: ", "is not YAML"),
+      ("a: 'b", "is not YAML"), ("", "is empty"), ("# nothing\n", "is empty"),
+      ("bind: a\nbind: b", "1:1: 'bind': said twice"),
+      ("cameras: {a: {source: x}, a: {source: y}}", "1:11: 'a': said twice"), ("a: b: c", "1:5: is not YAML"),
+      ("bind: a\n---\nbind: b", "another document"), ("bind: !env X", "1:7: the tag !env"),
+      ("{a: b}: c", "a key is a word"),
+      ("bind: \u{1}", "is not YAML"), ("bind: @x", "is not YAML"),
+    ])
+  func syntax(text: String, told: String) throws {
+    let problems = try folder.problems(text)
+    #expect(problems.count == 1 && problems[0].contains(told), "\(problems)")
+  }
+
+  @Test(
+    "anchors and aliases are refused before anything is made of them",
+    arguments: [
+      ("bind: &b x", "1:7: "), ("a: 'x'\nb: *a", "2:4: "), ("cameras: [*a]", "1:11: "),
+      ("? *a\n: b", "1:3: "),
+      ("a: &x\n  b: c", "1:4: "), ("a: \"\\\\\"\nb: *c", "2:4: "),
+      ("a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n? [*b,*b]\n: *b", "1:4: "),
+    ])
+  func aliases(text: String, place: String) throws {
+    let problems = try folder.problems(text)
+    #expect(
+      problems.count == 1 && problems[0].hasPrefix(place) && problems[0].contains("aliases"), "\(problems)")
+  }
+
+  @Test("an anchor that hides from a first look is found by a second")
+  func hiddenAnchor() throws {
+    let problems = try folder.problems("bind: !!str &b x")
+    #expect(problems == ["1:7: anchors (&name) are not taken"])
+  }
+
+  @Test("all mistakes are told in one go, each once")
+  func all() throws {
+    let problems = try folder.problems(
+      """
+      bind: 0.0.0.0:80
+      gpu: fast
+      colour: red
+      cameras:
+        a:
+          source: x
+          views:
+            face: {rotate: 1, mode: zoom}
+      scenes: {s: {tiles: [b]}}
+      """)
+    let places = problems.map { $0.split(separator: ": ", maxSplits: 1)[0] }
+    #expect(places.sorted() == ["1:7", "2:6", "3:1", "8:22", "8:31", "9:22"])
+  }
+
+  @Test("a file that is cut off anywhere ends in what it says so far, or in a mistake with a place")
+  func cut() throws {
+    let whole = try String(contentsOf: Self.example, encoding: .utf8)
+    for count in stride(from: 0, to: whole.utf8.count, by: 61) {
+      let text = String(decoding: whole.utf8.prefix(count), as: UTF8.self)
+      for problem in try folder.problems(text) {
+        #expect(problem.contains(#/^(\d+:\d+|glpreview\.yaml): /#), "\(count): \(problem)")
+      }
+    }
+  }
+
+  @Test("what is nested deeply, and what is not text, is a mistake and no more")
+  func hostile() throws {
+    for text in [
+      String(repeating: "[", count: 100_000), String(repeating: "{a: ", count: 50_000),
+      String(repeating: "- ", count: 50_000), "a: " + String(repeating: "\"", count: 3),
+      String(repeating: "\n", count: 1000) + "%", "\u{FEFF}bind: [", String(repeating: "? ", count: 10_000),
+    ] { #expect(try !folder.problems(text).isEmpty) }
+    try Data([0xFF, 0xFE, 0x00]).write(to: URL(filePath: "\(folder.path)/glpreview.yaml"))
+    #expect(folder.problems(folder.loader()) == ["glpreview.yaml: is not UTF-8"])
+  }
+
+  @Test("a file that is too large, not there or a folder is told by name")
+  func files() throws {
+    #expect(
+      try folder.problems(String(repeating: "#", count: ConfigurationLoader.largestFile + 1))
+        == ["glpreview.yaml: has more than 1048576 bytes"])
+    #expect(
+      folder.problems(folder.loader(["gone.yaml", "."])) == ["gone.yaml: is not there", ".: is a folder"])
+  }
+
+  @Test("no secret is in a message", arguments: ["access: {tokens: [{token: 'se cret'}]}", "user: secret"])
+  func secrets(text: String) throws {
+    #expect(try !folder.problems(text).contains { $0.contains("cret") && $0.contains("se c") })
+    let told = try folder.problems(
+      "{}", environment: ["GLPREVIEW_TOKEN": "se cret", "GLPREVIEW_USER": "secret"])
+    #expect(
+      told == [
+        "GLPREVIEW_TOKEN: token: a token has ASCII's signs alone, and no spaces",
+        "GLPREVIEW_USER: user: is not NAME:PASSWORD",
+      ])
+  }
+
+  /// `GLPREVIEW_ROOT` is the package's folder where it is not the one that was built in.
+  private static let example =
+    (ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()).appending(path: "Examples/glpreview.yaml")
+
+  @Test("the example is a configuration that makes sense")
+  func exampleFile() throws {
+    let text = try String(contentsOf: Self.example, encoding: .utf8)
+    // Its certificates and secrets are somebody else's files.
+    for name in ["cert.pem", "key.pem", "token", "away.png"] { try folder.write("x", to: name) }
+    let configuration = try folder.load(text, environment: ["CAMERA_PASSWORD": "x"])
+    #expect(configuration.cameras.count >= 2 && configuration.scenes.count == 1)
+    #expect(configuration.access.asksForCredentials)
+  }
+}

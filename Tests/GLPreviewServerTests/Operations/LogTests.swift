@@ -1,0 +1,88 @@
+// Log lines: whole, in order, and readable by programs.
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Logs")
+struct LogTests {
+  /// Lines that were written.
+  private final class Lines: Sendable {
+    let all = Mutex<[String]>([])
+  }
+
+  private struct Failure: Error, CustomStringConvertible {
+    let description = "it \"broke\""
+  }
+
+  private func lines(_ format: LogFormat, _ work: (inout Logger) -> Void) -> [String] {
+    let lines = Lines()
+    var logger = Logger(label: "glpreview") { label in
+      LineLogHandler(
+        label: label, format: format, now: { Date(timeIntervalSince1970: 1_700_000_000.25) },
+        write: { line in lines.all.withLock { $0.append(line) } })
+    }
+    work(&logger)
+    return lines.all.withLock { $0 }
+  }
+
+  @Test("an event is an object on a line, with what is known beside it, flat")
+  func json() throws {
+    let lines = lines(.json) { logger in
+      logger[metadataKey: "service"] = "cam"
+      logger.warning(
+        "lost\n\"door\" \u{1}\u{7F}é",
+        metadata: [
+          "camera": ["name": "door", "views": ["main", "face"]], "fps": "\(29.5)", "level": "mine",
+        ])
+    }
+    #expect(lines.count == 1 && lines[0].hasSuffix("}\n") && lines[0].count(where: { $0 == "\n" }) == 1)
+    let object = try #require(
+      JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: String])
+    #expect(
+      object == [
+        "time": "2023-11-14T22:13:20.250Z", "level": "warning", "message": "lost\n\"door\" \u{1}\u{7F}é",
+        "label": "glpreview", "service": "cam", "camera.name": "door", "camera.views.0": "main",
+        "camera.views.1": "face", "fps": "29.5", "metadata.level": "mine",
+      ])
+    #expect(lines[0].hasPrefix("{\"time\":\"2023-11-14T22:13:20.250Z\",\"level\":\"warning\",\"message\":"))
+  }
+
+  @Test("an error of an event is told")
+  func errors() throws {
+    let lines = lines(.json) { $0.error("no", error: Failure()) }
+    let object = try #require(
+      JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: String])
+    #expect(object["error"] == "it \"broke\"")
+  }
+
+  @Test("a line of text can't be broken by what is in it")
+  func text() {
+    let lines = lines(.text) { $0.info("a\nb\u{1B}[2J", metadata: ["b": "x y", "a": "plain", "c": "1\n2"]) }
+    #expect(
+      lines == [
+        "2023-11-14T22:13:20.250Z info glpreview: a\u{FFFD}b\u{FFFD}[2J a=plain b=\"x y\" c=\"1\\n2\"\n"
+      ])
+  }
+
+  @Test("what is below the level is not written, what an event says wins over the logger's own")
+  func levels() {
+    let lines = lines(.text) { logger in
+      logger[metadataKey: "a"] = "1"
+      logger.debug("quiet")
+      logger.logLevel = .debug
+      logger.debug("loud", metadata: ["a": "2"])
+    }
+    #expect(lines == ["2023-11-14T22:13:20.250Z debug glpreview: loud a=2\n"])
+  }
+
+  @Test("the command's levels are swift-log's")
+  func words() {
+    #expect(LogLevel.allCases.map(\.rawValue) == Logger.Level.allCases.map(\.rawValue))
+    for level in LogLevel.allCases {
+      #expect(LogFormat.json.logger(level: level).logLevel.rawValue == level.rawValue)
+    }
+  }
+}
