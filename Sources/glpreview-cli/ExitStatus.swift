@@ -1,6 +1,7 @@
 // What went wrong as the number that a shell sees (BSD's sysexits.h) and the line that a user reads.
 import ArgumentParser
 import GLPreview
+import GLPreviewServer
 import Glibc
 
 /// Wrong usage that ArgumentParser can't see.
@@ -28,7 +29,8 @@ enum ExitStatus {
   /// The status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
-    case is UsageError, is ViewError, is SceneError, is SessionError, is FileNameError: usage
+    case is UsageError, is ViewError, is SceneError, is SessionError, is FileNameError, is ConfigurationError:
+      usage
     case let error as SourceError:
       switch error.kind {
       case .badRequest: usage
@@ -54,6 +56,9 @@ enum ExitStatus {
     } catch {
       switch error {
       case is CancellationError, is ConformanceFailure: break
+      // Each with its place first, as compilers have it, so that editors find it.
+      case let error as ConfigurationError:
+        for problem in error.problems { StandardError.print("\(problem)".onOneLine) }
       case let error as DeviceError: StandardError.print("glpreview: \(error.details)")
       default: StandardError.print("glpreview: \("\(error)".onOneLine)")
       }

@@ -14,7 +14,9 @@ struct GLPreviewCommand: AsyncParsableCommand {
       74 write failed, 130 interrupted.
       """,
     version: "0.1.0",
-    subcommands: [RenderCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self])
+    subcommands: [
+      RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
+    ])
 
   /// `--linear` stands alone or takes a value; ArgumentParser knows only one or the other.
   static func main() async {

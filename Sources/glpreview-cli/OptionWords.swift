@@ -1,8 +1,11 @@
 // The library's words as words of the command line.
 public import ArgumentParser
 public import GLPreview
+public import GLPreviewServer
 
 extension ChromaSubsampling: ExpressibleByArgument {}
+extension LogFormat: ExpressibleByArgument {}
+extension LogLevel: ExpressibleByArgument {}
 /// What `--format` says, or the end of an output's name.
 public enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
   case picture(EncodedFormat)

@@ -18,7 +18,7 @@ struct HelpTests {
   @Test("the command's help names its subcommands and every exit status")
   func command() async throws {
     let text = try await help()
-    for word in ["render", "devices", "verify", "bench"] { #expect(text.contains(word)) }
+    for word in ["render", "serve", "devices", "verify", "bench"] { #expect(text.contains(word)) }
     for status in ["0 done", "64 ", "65 ", "66 ", "69 ", "74 ", "130 "] {
       #expect(text.contains(status), "\(status)")
     }
