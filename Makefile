@@ -13,7 +13,7 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-camera verify bench gpu-kit format lint golden install clean
+.PHONY: help setup build render examples docs test test-camera verify bench gpu-kit format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make install   put the command into $(PREFIX)/bin"
+	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
 	@echo "make format    format the sources      make lint     check them"
 	@echo "make golden    record missing golden pictures (look at them before you commit them)"
 	@echo "make clean     remove what was built"
@@ -77,6 +78,14 @@ gpu-kit: build
 
 install: build
 	install -D -s -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview
+
+# A configuration that is there is somebody's.
+install-service:
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)/etc/glpreview
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' packaging/glpreview.service \
+	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/glpreview.service
+	test -e $(DESTDIR)/etc/glpreview/glpreview.yaml \
+	  || install -m 644 packaging/glpreview.yaml $(DESTDIR)/etc/glpreview/glpreview.yaml
 
 format:
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests

@@ -215,10 +215,24 @@ struct ConfigurationMistakeTests {
   }
 
   /// `GLPREVIEW_ROOT` is the package's folder where it is not the one that was built in.
-  private static let example =
+  private static let package =
     (ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
-    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()).appending(path: "Examples/glpreview.yaml")
+      ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent())
+
+  private static let example = package.appending(path: "Examples/glpreview.yaml")
+
+  @Test("what is installed where there is none makes sense, and so does all that it leaves out")
+  func installedFile() throws {
+    let path = Self.package.appending(path: "packaging/glpreview.yaml")
+    let text = try String(contentsOf: path, encoding: .utf8)
+    #expect(try folder.load(text).bind == .loopback)
+    let whole = text.replacing("    source: pattern:counter,size=1280x720,fps=30\n", with: "")
+      .replacing(/\n( +)#([a-z])/) { "\n\($0.1)\($0.2)" }
+    let configuration = try folder.load(whole)
+    #expect(configuration.cameras.map(\.source) == ["/dev/video0"])
+    #expect(configuration.snapshots.folder?.maximumAge == .seconds(604_800))
+  }
 
   @Test("the example is a configuration that makes sense")
   func exampleFile() throws {
