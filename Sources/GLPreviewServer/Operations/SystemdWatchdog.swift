@@ -1,4 +1,4 @@
-// Feeds systemd's watchdog as long as the service is well: one that hangs is started anew.
+// Feeds systemd's watchdog as long as the service is well: one that hangs is started anew. At the end says that it ends.
 public import ServiceLifecycle
 
 /// A part of the service that says now and then that all is well, until the service ends.
@@ -16,10 +16,18 @@ public struct SystemdWatchdog: Service {
     self.isHealthy = isHealthy
   }
 
-  /// Ends when the service does.
+  /// Ends when the service does, and says so.
   ///
   /// - Throws: `CancellationError` where the task is cancelled.
   public func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await feed()
+    } onGracefulShutdown: {
+      notifier.stopping()
+    }
+  }
+
+  private func feed() async throws {
     guard let interval = notifier.watchdogInterval else { return try await gracefulShutdown() }
     do {
       try await cancelWhenGracefulShutdown {

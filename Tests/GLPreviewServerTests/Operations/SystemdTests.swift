@@ -117,16 +117,14 @@ struct SystemdTests {
     let group = ServiceGroup(
       services: [SystemdWatchdog(notifier) { health.isHealthy() }], logger: Logger(label: "test"))
     async let run: Void = group.run()
-    var fed = 0
-    for await message in socket.messages {
-      #expect(message == "WATCHDOG=1")
-      fed += 1
-      if fed == 3 { break }
-    }
+    var messages = socket.messages.makeAsyncIterator()
+    for _ in 1...3 { #expect(await messages.next() == "WATCHDOG=1") }
     // Every other time it was not.
     #expect(health.asked.withLock { $0 } >= 6)
     await group.triggerGracefulShutdown()
     try await run
+    // What was fed before is read first.
+    while let message = await messages.next(), message != "STOPPING=1" { #expect(message == "WATCHDOG=1") }
   }
 
   @Test("without a watchdog the part waits for the service's end")

@@ -1,0 +1,41 @@
+// Addresses that can't be had, as a real server finds out.
+import Foundation
+import GLPreviewServer
+import Hummingbird
+import Logging
+import Testing
+
+@Suite("Addresses that can't be had")
+struct ListenErrorTests {
+  /// What a server's end at an address comes to.
+  private func end(_ address: HummingbirdCore.BindAddress, _ said: GLPreviewServer.BindAddress) async
+    -> ListenError?
+  {
+    let router = Router()
+    let application = Application(
+      router: router, configuration: ApplicationConfiguration(address: address), logger: Logger(label: "test")
+    )
+    do {
+      try await application.run()
+      return nil
+    } catch {
+      return ListenError(error, at: said)
+    }
+  }
+
+  @Test("an address of another machine is told")
+  func foreign() async {
+    let error = await end(.hostname("192.0.2.1", port: 0), .host("192.0.2.1", port: 80))
+    #expect(error?.description == "192.0.2.1:80: no interface of this machine has this address")
+  }
+
+  @Test("a socket in a folder that is not there is told")
+  func folder() async {
+    let path = "/tmp/glp-\(UUID().uuidString)/x.sock"
+    let error = await end(.unixDomainSocket(path: path), .unix(path: path))
+    #expect(error?.description == "unix:\(path): its folder is not there")
+  }
+
+  @Test("an error of something else is none of an address")
+  func others() { #expect(ListenError(CancellationError(), at: .loopback) == nil) }
+}
