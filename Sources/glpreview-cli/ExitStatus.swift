@@ -39,7 +39,8 @@ enum ExitStatus {
       case .unavailable: unavailable
       }
     case is EncodingError, is PictureError: badData
-    case is DeviceError, is RenderError, is SnapshotError: unavailable
+    case is DeviceError, is RenderError, is SnapshotError, is SoftwareRendererRefused, is ListenError:
+      unavailable
     case is WriteError: writeFailed
     case is CancellationError: Interruption.status
     case is ConformanceFailure: 1

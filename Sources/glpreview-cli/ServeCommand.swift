@@ -73,9 +73,13 @@ struct ServeCommand: AsyncParsableCommand {
       if checkConfig { return try StandardOutput.print(configuration.summary) }
       // Who looks may go: that is an error of a write, not a signal.
       signal(SIGPIPE, SIG_IGN)
-      let server = try PreviewServer(
+      let server = PreviewServer(
         configuration, logger: logFormat.logger(level: logLevel), reload: { try loader.load() })
-      try await server.run()
+      do {
+        try await server.run()
+      } catch {
+        throw ListenError(error, at: configuration.bind) ?? error
+      }
     }
   }
 
