@@ -13,12 +13,14 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-camera verify bench gpu-kit format lint golden install install-service clean
+.PHONY: help setup build render examples docs test test-camera test-browser screenshot verify bench gpu-kit format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
+	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
+	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
@@ -65,6 +67,17 @@ test-camera:
 	$(SWIFT_BUILD) --build-tests
 	@mkdir -p .build/camera-attachments
 	@Tests/CameraVM/test --attachments .build/camera-attachments
+
+test-browser:
+	@scripts/setup browser
+	$(SWIFT_BUILD) --build-tests
+	GLPREVIEW_BROWSER=1 $(SWIFT) test --skip-build --filter BrowserTests
+
+screenshot:
+	@scripts/setup browser
+	$(SWIFT_BUILD) --build-tests
+	GLPREVIEW_BROWSER=1 GLPREVIEW_SCREENSHOT="$(CURDIR)/docs/dashboard.png" \
+	  $(SWIFT) test --skip-build --filter 'BrowserTests.DashboardTests/screenshot'
 
 verify: build
 	$(GLPREVIEW) verify

@@ -129,6 +129,7 @@ function listen() {
   events = new EventSource("api/events");
   events.addEventListener("open", () => {
     eventsPause = 1000;
+    document.documentElement.dataset.events = "open";
     outage.set("events", null);
     // What happened meanwhile was not heard.
     refresh().catch(() => {});
@@ -142,6 +143,7 @@ function listen() {
   });
   events.addEventListener("view", () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
+    document.documentElement.dataset.events = "waiting";
     // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.
     if (events.readyState === EventSource.CLOSED) listenLater();
     else outage.set("events", Date.now() + 3000);
