@@ -83,7 +83,10 @@ const stream = new LiveStream((part) => {
   outage.set("stream", state === "waiting" ? retryAt : null);
 });
 
-/** Asks for the pictures that are in sight, and for no others. */
+/**
+ * Asks for the pictures that are in sight, and for no others. They come as they are served: another size would be drawn and
+ * encoded for this page alone.
+ */
 function look() {
   const tiles = document.hidden ? [] : detail.isOpen ? [detail.tile] : overview.tiles.filter((tile) => tile.isSeen);
   const enabled = tiles.filter((tile) => tile.view.enabled);
@@ -91,16 +94,7 @@ function look() {
   const isFew = enabled.length === 1;
   const words = new URLSearchParams(enabled.map((tile) => ["view", tile.key]));
   words.append("fps", isFew ? (known.device?.software ? 15 : 30) : 10);
-  words.append("width", widthOf(enabled));
   stream.want(`api/stream?${words}`);
-}
-
-/** As many columns as the widest picture has here, in steps: not each pixel of a window's edge is another stream. */
-function widthOf(tiles) {
-  const density = Math.min(devicePixelRatio, 2);
-  const canvases = detail.isOpen ? [detail.screen.canvas.parentElement] : tiles.map((tile) => tile.screen.canvas);
-  const widest = Math.max(...canvases.map((canvas) => canvas.clientWidth)) * density;
-  return [320, 480, 640, 960, 1280].find((width) => width >= widest * 0.9) ?? (detail.isOpen ? 1920 : 1280);
 }
 
 let soonTimer = 0;
@@ -115,7 +109,6 @@ document.addEventListener("visibilitychange", () => {
   look();
   if (!document.hidden) refresh().catch(() => {});
 });
-addEventListener("resize", () => soon(look));
 
 // ---- What happens
 

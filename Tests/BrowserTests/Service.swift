@@ -27,7 +27,7 @@ struct Service: Sendable {
     let file = folder.appending(path: "glpreview.yaml")
     try Data("bind: 127.0.0.1:\(port)\n\(configuration)\n".utf8).write(to: file)
     let process = try LocalProcess(try command(), ["serve", "--config", file.path])
-    let found = try await process.said(/http:\/\/127\.0\.0\.1:(\d+)/)
+    let found = try await process.said(/127\.0\.0\.1:([1-9]\d*)/)
     guard let address = URL(string: "http://127.0.0.1:\(found)/") else {
       throw NotThere("a port, not \(found)")
     }

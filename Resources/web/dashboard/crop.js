@@ -1,4 +1,5 @@
-// From what is seen of a view back to its source: drag a rectangle on the picture, get the crop that shows it.
+// A view's geometry: how large it is, and from what is seen of it back to its source: drag a rectangle on the picture, get the
+// crop that shows it.
 
 /** `WxH+X+Y` as numbers; null where it is not that. */
 export function parseCrop(text) {
@@ -8,11 +9,29 @@ export function parseCrop(text) {
   return { x, y, width, height };
 }
 
+/** What of the source is seen; null where its size is not known. */
+function seenPart(view, source) {
+  const whole = source?.width && source?.height ? { x: 0, y: 0, width: source.width, height: source.height } : null;
+  return parseCrop(view.crop) ?? whole;
+}
+
+const isTurned = (view) => view.rotate === 90 || view.rotate === 270;
+
+/** A view's size, as the service comes to it: what is not said of it follows from its turned crop. Null where that isn't known. */
+export function sizeOf(view, source) {
+  if (view.width && view.height) return { width: view.width, height: view.height };
+  const crop = seenPart(view, source);
+  if (!crop) return null;
+  const [width, height] = isTurned(view) ? [crop.height, crop.width] : [crop.width, crop.height];
+  if (view.width) return { width: view.width, height: Math.max(1, Math.round(height * view.width / width)) };
+  if (view.height) return { width: Math.max(1, Math.round(width * view.height / height)), height: view.height };
+  return { width, height };
+}
+
 /** The crop that shows the rectangle `seen` (fractions of the picture, 0...1) of a view of a source of a size. */
 export function cropOf(seen, view, source) {
-  const crop = parseCrop(view.crop) ?? { x: 0, y: 0, width: source.width, height: source.height };
   const corners = [[seen.x, seen.y], [seen.x + seen.width, seen.y + seen.height]]
-    .map(([x, y]) => sourcePoint(x * view.width, y * view.height, view, crop));
+    .map(([x, y]) => sourcePoint(x, y, view, seenPart(view, source), sizeOf(view, source)));
   const left = Math.round(Math.min(corners[0].x, corners[1].x));
   const top = Math.round(Math.min(corners[0].y, corners[1].y));
   const right = Math.max(left + 1, Math.round(Math.max(corners[0].x, corners[1].x)));
@@ -21,15 +40,13 @@ export function cropOf(seen, view, source) {
 }
 
 /** Undoes placing, mirroring, turning and cropping, in this order: the way of a picture, backwards. */
-function sourcePoint(x, y, view, crop) {
-  const isTurned = view.rotate === 90 || view.rotate === 270;
-  const width = isTurned ? crop.height : crop.width;
-  const height = isTurned ? crop.width : crop.height;
-  let [scaleX, scaleY] = [view.width / width, view.height / height];
+function sourcePoint(x, y, view, crop, size) {
+  const [width, height] = isTurned(view) ? [crop.height, crop.width] : [crop.width, crop.height];
+  let [scaleX, scaleY] = [size.width / width, size.height / height];
   if (view.mode === "fill") scaleX = scaleY = Math.max(scaleX, scaleY);
   if (view.mode === "fit") scaleX = scaleY = Math.min(scaleX, scaleY);
-  let px = clamp((x - view.width / 2) / scaleX + width / 2, 0, width);
-  let py = clamp((y - view.height / 2) / scaleY + height / 2, 0, height);
+  let px = clamp((x - 0.5) * size.width / scaleX + width / 2, 0, width);
+  let py = clamp((y - 0.5) * size.height / scaleY + height / 2, 0, height);
   if (view.mirror === "horizontal" || view.mirror === "both") px = width - px;
   if (view.mirror === "vertical" || view.mirror === "both") py = height - py;
   const [dx, dy] = {

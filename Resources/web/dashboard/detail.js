@@ -1,8 +1,8 @@
 // One view, large: its picture, what may be changed of it, and where else it is to be had.
 import { askJSON, viewPath } from "./api.js";
-import { Marquee, cropOf } from "./crop.js";
+import { Marquee, cropOf, sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
-import { forHowLong, rate, say, size, spoken, stateName } from "./words.js";
+import { forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -15,7 +15,7 @@ export class Detail {
   constructor({ onChange, onView, onShoot }) {
     this.element = byID("detail");
     this.form = byID("controls");
-    this.screen = new Screen(byID("detail-canvas"));
+    this.screen = new Screen(byID("detail-canvas"), (shape) => this.screen.canvas.style.setProperty("--shape", shape));
     this.tile = null;
     this.canControl = false;
     this.onChange = onChange;
@@ -81,7 +81,6 @@ export class Detail {
     const { camera, view } = this.tile;
     byID("detail-title").textContent = camera.name;
     byID("detail-title").append(Object.assign(document.createElement("span"), { textContent: view.name }));
-    this.screen.canvas.style.setProperty("--shape", view.width / view.height);
     this.screen.canvas.setAttribute("aria-label", spoken(camera.name, view.name));
     this.showState(this.tile.element.dataset.state);
     this.#showFacts(camera, view);
@@ -113,11 +112,12 @@ export class Detail {
   }
 
   #showFacts(camera, view) {
+    const known = sizeOf(view, camera.format);
     const facts = {
       Source: camera.source,
-      Format: camera.format && [size(camera.format.width, camera.format.height), camera.format.fourcc].filter(Boolean).join(" "),
+      Format: format(camera),
       Measured: camera.fps > 0 ? rate(camera.fps) : null,
-      View: size(view.width, view.height),
+      View: known && size(known),
       Rendered: view.fps > 0 ? rate(view.fps) : null,
       Watchers: view.clients,
     };
@@ -132,23 +132,28 @@ export class Detail {
 
   #showControls(camera, view) {
     const fields = this.form.elements;
-    byID("controls-set").disabled = !this.canControl;
+    byID("controls-set").disabled = !this.canControl || view.locked;
     const note = byID("controls-note");
     note.hidden = this.canControl && !view.locked;
     note.textContent = this.canControl
-      ? "Locked: no address can ask for it in another way." : "You may look, but not change anything.";
+      ? "Locked: only the configuration changes it." : "You may look, but not change anything.";
     for (const row of this.form.querySelectorAll("[data-geometry]")) row.hidden = camera.kind === "scene";
     byID("background-row").hidden ||= view.mode !== "fit";
-    const values = { ...view, fps: view.fps_limit ?? "", crop: view.crop ?? "" };
+    const isBlurred = view.background === "blur";
+    const values = { ...view, fps: view.fps_limit, background: isBlurred ? "#000000" : view.background };
     for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
       // What somebody is typing is his until he is done, and what was refused until he mends it.
       const isHis = document.activeElement === fields[name] || fields[name].ariaInvalid === "true";
       if (!isHis) fields[name].value = String(values[name] ?? "");
     }
     fields.enabled.checked = view.enabled;
+    fields.blur.checked = isBlurred;
+    fields.background.hidden = isBlurred;
+    fields.width.placeholder = known?.width ?? "";
+    fields.height.placeholder = known?.height ?? "";
     byID("quality-value").textContent = fields.quality.value;
-    byID("crop-whole").hidden = view.crop === null;
-    byID("crop-select").hidden = camera.format === null;
+    byID("crop-whole").hidden = !view.crop;
+    byID("crop-select").hidden = known === null;
   }
 
   #showLinks(view) {
@@ -169,11 +174,12 @@ export class Detail {
   #changed(field) {
     const [name, text] = [field.name, field.value.trim()];
     const isNumber = ["rotate", "width", "height", "fps", "quality"].includes(name);
-    if (isNumber && name !== "fps" && text === "") return this.update();
     let value = isNumber ? Number(text) : text;
     if (name === "enabled") value = field.checked;
-    if (text === "" && (name === "fps" || name === "crop")) value = null;
-    this.#set({ [name]: value });
+    // Nothing said: all of it, every frame, or as large as follows from the rest.
+    if (text === "") value = null;
+    if (name === "blur") this.#set({ background: field.checked ? "blur" : "#000000" });
+    else this.#set({ [name]: value });
   }
 
   /** A slider tells its number at once, and the service when it rests. */

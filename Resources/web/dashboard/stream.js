@@ -161,8 +161,10 @@ export class Screen {
   #times = [];
   #epoch = 0;
 
-  constructor(canvas) {
+  /** `onShape(width by height)` when the pictures' shape is another one. */
+  constructor(canvas, onShape = () => {}) {
     this.canvas = canvas;
+    this.onShape = onShape;
     this.context = canvas.getContext("2d", { alpha: false });
   }
 
@@ -208,7 +210,8 @@ export class Screen {
   }
 
   #fit(width, height) {
-    if (this.canvas.width !== width) this.canvas.width = width;
-    if (this.canvas.height !== height) this.canvas.height = height;
+    if (this.canvas.width === width && this.canvas.height === height) return;
+    [this.canvas.width, this.canvas.height] = [width, height];
+    this.onShape(width / height);
   }
 }

@@ -1,19 +1,28 @@
 // The overview: a section for each camera and scene, a tile for each of its views, kept from one answer to the next.
+import { sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
-import { forHowLong, rate, say, size, spoken, stateName } from "./words.js";
+import { forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
 
 const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const find = (element, name) => element.querySelector(`.${name}`);
 
 /** A view's picture, and the little that is said of it. */
 export class Tile {
-  constructor(camera, view, onOpen) {
+  /** `onOpen(tile)`; `onShape()` when its picture has another shape than was thought. */
+  constructor(camera, view, onOpen, onShape) {
     this.key = `${camera.name}/${view.name}`;
     this.element = clone("tile-template");
     this.element.dataset.key = this.key;
     this.button = find(this.element, "tile-open");
     this.button.addEventListener("click", () => onOpen(this));
-    this.screen = new Screen(this.element.querySelector("canvas"));
+    this.screen = new Screen(this.element.querySelector("canvas"), (shape) => {
+      // Rounding apart, what was known is right; and where nothing was known, the picture is.
+      if (Math.abs(shape / this.shape - 1) > 0.02) {
+        this.shape = shape;
+        onShape();
+      }
+    });
+    this.shape = 16 / 9;
     this.isSeen = false;
     this.update(camera, view);
   }
@@ -21,12 +30,12 @@ export class Tile {
   update(camera, view) {
     this.camera = camera;
     this.view = view;
-    // The row's height is the same for all: a picture takes room by its shape.
-    this.element.style.setProperty("--shape", view.width / view.height);
+    const known = sizeOf(view, camera.format);
+    if (known) this.shape = known.width / known.height;
     find(this.element, "tile-name").textContent = view.name;
     find(this.element, "tile-lock").toggleAttribute("hidden", !view.locked);
     say(find(this.element, "tile-meta"),
-      [size(view.width, view.height), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · "));
+      [known && size(known), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · "));
     const watchers = find(this.element, "tile-watchers");
     watchers.hidden = view.clients < 2;
     watchers.title = `${view.clients} watch`;
@@ -73,23 +82,29 @@ class CameraSection {
     this.showState();
     this.tiles = keep(this.tiles, camera.views, find(this.element, "tiles"), {
       key: (view) => view.name,
-      make: (view) => new Tile(camera, view, onOpen),
+      make: (view) => new Tile(camera, view, onOpen, () => this.arrange()),
       update: (tile, view) => tile.update(camera, view),
     });
-    const shape = camera.views.reduce((sum, view) => sum + view.width / view.height, 0);
-    this.element.style.setProperty("--shape", shape);
-    this.element.style.setProperty("--tiles", camera.views.length);
+    this.arrange();
+  }
+
+  /** The row's height is the same for all: a picture takes room by its shape, a camera by those of its pictures. */
+  arrange() {
+    const tiles = [...this.tiles.values()];
+    for (const tile of tiles) tile.element.style.setProperty("--shape", tile.shape);
+    this.element.style.setProperty("--shape", tiles.reduce((sum, tile) => sum + tile.shape, 0));
+    this.element.style.setProperty("--tiles", tiles.length);
   }
 
   showState() {
-    const { state, since, reason, format, fps, kind, source } = this.camera;
+    const { state, since, reason, fps, kind, source } = this.camera;
     const isLive = state === "live";
     this.element.dataset.state = state;
     say(find(this.element, "camera-meta"), [
       kind === "scene" && "Scene",
       [stateName(state), forHowLong(since)].filter(Boolean).join(" "),
       !isLive && reason,
-      isLive && format && [size(format.width, format.height), format.fourcc].filter(Boolean).join(" "),
+      isLive && format(this.camera),
       isLive && fps > 0 && rate(fps),
     ].filter(Boolean).join(" · "));
     find(this.element, "camera-meta").title = source ?? "";

@@ -26,7 +26,11 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-export const size = (width, height) => `${width}×${height}`;
+export const size = ({ width, height }) => `${width}×${height}`;
+
+/** What a camera captures: "1280×720 MJPG"; empty where that is not known. */
+export const format = (camera) =>
+  [camera.format?.width && size(camera.format), camera.format?.format].filter(Boolean).join(" ");
 
 /** The time of day, of seconds since 1970 or a time in ISO 8601. */
 export function timeOfDay(timestamp) {
