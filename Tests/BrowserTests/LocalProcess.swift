@@ -5,7 +5,7 @@ import Synchronization
 /// A process that was started; ended, and waited for, by `end`.
 final class LocalProcess: Sendable {
   private let process: Mutex<Process>
-  private let lines = Mutex<[String]>([])
+  private let heard = Lines()
   private let path: String
 
   /// Starts `path`; it knows nothing of this process's variables but those that it needs, and of `environment`.
@@ -23,13 +23,13 @@ final class LocalProcess: Sendable {
     try self.process.withLock { try $0.run() }
     // Read on a thread of its own: a program whose output nobody reads stands still.
     let reader = output.fileHandleForReading
-    Thread.detachNewThread { [lines] in
+    Thread.detachNewThread { [heard] in
       var rest: [UInt8] = []
       while case let bytes = reader.availableData, !bytes.isEmpty {
         rest += bytes
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
           let line = String(decoding: rest[..<end], as: UTF8.self)
-          lines.withLock { $0.append(line) }
+          heard.append(line)
           rest.removeFirst(end + 1)
         }
       }
@@ -37,14 +37,14 @@ final class LocalProcess: Sendable {
   }
 
   /// What it has said.
-  var output: String { lines.withLock { $0.joined(separator: "\n") } }
+  var output: String { heard.all.joined(separator: "\n") }
 
   /// What `pattern` captures of the first line that has it.
   ///
   /// - Throws: `NotThere` where it ends without having said so, or says nothing for a very long time.
   func said(_ pattern: sending Regex<(Substring, Substring)>) async throws -> String {
     try await awaited("\(path) to say where it listens") { [self] in
-      for line in lines.withLock({ $0 }) {
+      for line in heard.all {
         if let match = line.firstMatch(of: pattern) { return String(match.1) }
       }
       guard process.withLock({ $0.isRunning }) else { throw NotThere("\(path) ended:\n\(output)") }
@@ -61,6 +61,13 @@ final class LocalProcess: Sendable {
   }
 }
 
+/// Lines that one thread writes and others read.
+private final class Lines: Sendable {
+  private let lines = Mutex<[String]>([])
+  var all: [String] { lines.withLock { $0 } }
+  func append(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
 /// Something that did not come to be.
 struct NotThere: Error, CustomStringConvertible {
   let description: String
@@ -68,6 +75,7 @@ struct NotThere: Error, CustomStringConvertible {
 }
 
 /// Asks again and again until there is an answer. The limit is for what will never come, not for what is slow.
+@discardableResult
 func awaited<Value>(
   _ what: String, isolation: isolated (any Actor)? = #isolation,
   _ answer: () async throws -> Value?, orElse state: () async -> String = { "" }

@@ -15,7 +15,9 @@ export class Detail {
   constructor({ onChange, onView, onShoot }) {
     this.element = byID("detail");
     this.form = byID("controls");
-    this.screen = new Screen(byID("detail-canvas"), (shape) => this.screen.canvas.style.setProperty("--shape", shape));
+    this.screen = new Screen(byID("detail-canvas"), ({ width, height }) => {
+      this.screen.canvas.style.setProperty("--shape", width / height);
+    });
     this.tile = null;
     this.canControl = false;
     this.onChange = onChange;
@@ -23,7 +25,7 @@ export class Detail {
     this.#marquee = new Marquee(this.screen.canvas, byID("marquee"), {
       keepsShape: () => this.tile.view.mode === "fill",
       onArm: (isArmed) => this.#showArmed(isArmed),
-      onCrop: (seen) => this.#set({ crop: cropOf(seen, this.tile.view, this.tile.camera.format) }),
+      onCrop: (seen) => this.#set({ crop: cropOf(seen, this.tile.view, this.tile.source) }),
     });
     byID("detail-close").addEventListener("click", () => this.close());
     byID("detail-full").addEventListener("click", () => this.toggleFullScreen());
@@ -112,7 +114,7 @@ export class Detail {
   }
 
   #showFacts(camera, view) {
-    const known = sizeOf(view, camera.format);
+    const known = sizeOf(view, this.tile.source);
     const facts = {
       Source: camera.source,
       Format: format(camera),
@@ -139,6 +141,7 @@ export class Detail {
       ? "Locked: only the configuration changes it." : "You may look, but not change anything.";
     for (const row of this.form.querySelectorAll("[data-geometry]")) row.hidden = camera.kind === "scene";
     byID("background-row").hidden ||= view.mode !== "fit";
+    const known = sizeOf(view, this.tile.source);
     const isBlurred = view.background === "blur";
     const values = { ...view, fps: view.fps_limit, background: isBlurred ? "#000000" : view.background };
     for (const name of ["crop", "rotate", "mirror", "mode", "background", "width", "height", "filter", "fps", "quality"]) {
@@ -153,7 +156,7 @@ export class Detail {
     fields.height.placeholder = known?.height ?? "";
     byID("quality-value").textContent = fields.quality.value;
     byID("crop-whole").hidden = !view.crop;
-    byID("crop-select").hidden = known === null;
+    byID("crop-select").hidden = this.tile.source === null;
   }
 
   #showLinks(view) {

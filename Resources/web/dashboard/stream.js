@@ -161,7 +161,7 @@ export class Screen {
   #times = [];
   #epoch = 0;
 
-  /** `onShape(width by height)` when the pictures' shape is another one. */
+  /** `onShape({width, height})` when pictures have another size than those before. */
   constructor(canvas, onShape = () => {}) {
     this.canvas = canvas;
     this.onShape = onShape;
@@ -212,6 +212,6 @@ export class Screen {
   #fit(width, height) {
     if (this.canvas.width === width && this.canvas.height === height) return;
     [this.canvas.width, this.canvas.height] = [width, height];
-    this.onShape(width / height);
+    this.onShape({ width, height });
   }
 }

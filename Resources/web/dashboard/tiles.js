@@ -8,20 +8,15 @@ const find = (element, name) => element.querySelector(`.${name}`);
 
 /** A view's picture, and the little that is said of it. */
 export class Tile {
-  /** `onOpen(tile)`; `onShape()` when its picture has another shape than was thought. */
-  constructor(camera, view, onOpen, onShape) {
+  /** `onOpen(tile)` when somebody wants to see it large. */
+  constructor(section, camera, view, onOpen) {
+    this.section = section;
     this.key = `${camera.name}/${view.name}`;
     this.element = clone("tile-template");
     this.element.dataset.key = this.key;
     this.button = find(this.element, "tile-open");
     this.button.addEventListener("click", () => onOpen(this));
-    this.screen = new Screen(this.element.querySelector("canvas"), (shape) => {
-      // Rounding apart, what was known is right; and where nothing was known, the picture is.
-      if (Math.abs(shape / this.shape - 1) > 0.02) {
-        this.shape = shape;
-        onShape();
-      }
-    });
+    this.screen = new Screen(this.element.querySelector("canvas"), (size) => this.measure(size));
     this.shape = 16 / 9;
     this.isSeen = false;
     this.update(camera, view);
@@ -30,7 +25,7 @@ export class Tile {
   update(camera, view) {
     this.camera = camera;
     this.view = view;
-    const known = sizeOf(view, camera.format);
+    const known = sizeOf(view, this.source);
     if (known) this.shape = known.width / known.height;
     find(this.element, "tile-name").textContent = view.name;
     find(this.element, "tile-lock").toggleAttribute("hidden", !view.locked);
@@ -41,6 +36,19 @@ export class Tile {
     watchers.title = `${view.clients} watch`;
     watchers.lastElementChild.textContent = view.clients;
     this.showState(camera.state);
+  }
+
+  /** The size of what crops are in; null where it is not known yet. */
+  get source() { return this.section.source; }
+
+  /** What is not known of the source's size is seen in a picture of all of it. */
+  measure({ width, height }) {
+    const { rotate, crop, width: wide, height: high } = this.view;
+    if (this.element.dataset.state === "live" && !crop && !wide && !high) {
+      this.section.seen = rotate % 180 === 0 ? { width, height } : { width: height, height: width };
+    }
+    this.shape = width / height;
+    this.section.arrange();
   }
 
   /** What stands on the picture where it is not live. */
@@ -69,6 +77,7 @@ class CameraSection {
     this.element = clone("camera-template");
     this.element.dataset.camera = camera.name;
     this.tiles = new Map();
+    this.seen = null;
     this.shoot = find(this.element, "camera-shoot");
     this.shoot.addEventListener("click", () => onShoot(this.camera.name));
   }
@@ -82,11 +91,14 @@ class CameraSection {
     this.showState();
     this.tiles = keep(this.tiles, camera.views, find(this.element, "tiles"), {
       key: (view) => view.name,
-      make: (view) => new Tile(camera, view, onOpen, () => this.arrange()),
+      make: (view) => new Tile(this, camera, view, onOpen),
       update: (tile, view) => tile.update(camera, view),
     });
     this.arrange();
   }
+
+  /** The size of the source; null where neither it nor a picture told. */
+  get source() { return this.camera.format?.width ? this.camera.format : this.seen; }
 
   /** The row's height is the same for all: a picture takes room by its shape, a camera by those of its pictures. */
   arrange() {
