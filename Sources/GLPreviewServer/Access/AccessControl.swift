@@ -36,7 +36,10 @@ final class AccessControl: Sendable {
   }
 
   /// Whether somebody has to say who he is.
-  var asksForCredentials: Bool { state.withLock { $0.configuration.asksForCredentials } }
+  var asksForCredentials: Bool { configuration.asksForCredentials }
+
+  /// What holds now.
+  var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
   /// What a secret proves. Wrong ones are counted, and after too many none is looked at.
   ///

@@ -69,7 +69,7 @@ struct AccessMiddleware: RouterMiddleware {
     // One field each: browsers read no more than the first of several in one.
     response.headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="glpreview""#))
     // A page that asks by itself, as the dashboard, wants no box of the browser's over it.
-    if let name = HTTPField.Name("X-Requested-With"), request.headers[name] == nil {
+    if request.headers[named: "X-Requested-With"] == nil {
       response.headers.append(
         HTTPField(name: .wwwAuthenticate, value: #"Basic realm="glpreview", charset="UTF-8""#))
     }

@@ -1,36 +1,45 @@
-// Room for a few that want something drawn that is not drawn anyway; whoever comes when it is full is sent away.
+// How many may have something done at a time that costs: no more, and nobody waits in line.
 internal import HTTPTypes
 internal import Synchronization
 
-/// Counts what is under way.
+/// A gate that counts who is inside.
 final class AdHocGate: Sendable {
-  private let capacity: Int
-  private let count = Mutex(0)
+  /// How many may be inside.
+  let capacity: Int
+  private let subject: String
+  private let inside = Mutex(0)
 
-  /// - Parameter capacity: how many may be under way at a time.
-  init(capacity: Int) { self.capacity = capacity }
+  /// - Parameters:
+  ///   - capacity: how many may be inside.
+  ///   - subject: what they have done there, for who is refused.
+  init(capacity: Int, subject: String = "views that are asked for in a URL") {
+    self.capacity = capacity
+    self.subject = subject
+  }
 
-  /// A place, given back when the pass goes.
+  /// How many are inside.
+  var count: Int { inside.withLock { $0 } }
+
+  /// Goes in.
   ///
-  /// - Throws: `Problem` 503 where there is none; nobody waits.
+  /// - Returns: what gives the place back when it is let go of.
+  /// - Throws: a `Problem` of status 503 where it is full.
   func enter() throws(Problem) -> AdHocPass {
-    let isAllowed = count.withLock { count in
-      guard count < capacity else { return false }
-      count += 1
+    let isIn = inside.withLock { inside in
+      guard inside < capacity else { return false }
+      inside += 1
       return true
     }
-    guard isAllowed else {
-      throw .busy(
-        .serviceUnavailable, "\(capacity) views of others' own making are drawn already; come again",
-        retryAfter: 1)
+    guard isIn else {
+      throw .busy(.serviceUnavailable, "\(capacity) \(subject) are drawn already", retryAfter: 1)
     }
     return AdHocPass(self)
   }
 
-  fileprivate func leave() { count.withLock { $0 -= 1 } }
+  fileprivate func leave() { inside.withLock { $0 -= 1 } }
 }
 
-/// A place at a gate.
+/// A place behind a gate, for as long as it is held.
 final class AdHocPass: Sendable {
   private let gate: AdHocGate
 

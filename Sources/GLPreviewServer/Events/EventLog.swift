@@ -60,6 +60,7 @@ final class EventLog: Service {
   /// - Parameters:
   ///   - type: one of `ServerEvent.types`.
   ///   - data: JSON, UTF-8.
+  /// - Returns: the event; nil after the end.
   @discardableResult
   func publish(type: String, data: [UInt8]) -> ServerEvent? {
     let (event, waiting) = state.withLock { state -> (ServerEvent?, [CheckedContinuation<Void, Never>]) in
@@ -81,6 +82,7 @@ final class EventLog: Service {
   ///   - lastID: the last event that the follower knows; nil is all that were. Of one that this log never had, as of an
   ///     earlier life, everything that is kept is new.
   ///   - types: which events; nil is all.
+  /// - Returns: the follower's place.
   /// - Throws: a `Problem` of status 503 where too many follow already.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {

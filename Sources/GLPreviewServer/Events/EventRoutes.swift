@@ -18,14 +18,14 @@ struct EventRoutes: Sendable {
 
   private func events(_ request: Request) throws -> Response {
     let types = try types(in: request)
-    let lastID = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
     let subscription = try log.subscribe(
-      after: lastID ?? request.uri.queryParameters["last_event_id"].map(String.init), types: types)
+      after: request.headers[named: "Last-Event-ID"]
+        ?? request.uri.queryParameters["last_event_id"].map(String.init), types: types)
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"
     // nginx holds back what it is given, unless it is told not to.
-    if let name = HTTPField.Name("X-Accel-Buffering") { fields[name] = "no" }
+    fields[named: "X-Accel-Buffering"] = "no"
     let body = ResponseBody { [keepAlive] writer in
       // Who has gone is noticed by the end of what he sends, not by the next write that fails.
       try await request.body.consumeWithInboundCloseHandler { _ in

@@ -19,16 +19,22 @@ final class RawConnection: Sendable {
       }
       .connect(host: "127.0.0.1", port: port).get()
     self.collector = collector
-    try await channel.writeAndFlush(ByteBuffer(string: text))
+    if !text.isEmpty { try await channel.writeAndFlush(ByteBuffer(string: text)) }
   }
 
   /// All that came so far.
   var received: String { collector.bytes.withLock { String(buffer: $0) } }
 
-  /// Returns when `text` came.
+  /// Returns when `text` came; throws where the connection ends before.
   func waits(for text: String) async throws {
-    while !received.contains(text) { try await Task.sleep(for: .milliseconds(1)) }
+    while !received.contains(text) {
+      guard channel.isActive || received.contains(text) else { throw ChannelError.eof }
+      try await Task.sleep(for: .milliseconds(1))
+    }
   }
+
+  /// Returns when the other side has closed it.
+  func waitsForEnd() async throws { try await channel.closeFuture.get() }
 
   func close() async throws { try await channel.close() }
 

@@ -1,0 +1,64 @@
+// What a request may bring with it: JSON, and not too much.
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+
+/// Refuses bodies that are too large, and those of requests that change something where they are no JSON.
+///
+/// Forms of other sites can send text and forms to us, but no JSON, without asking first (CORS).
+struct BodyMiddleware: RouterMiddleware {
+  typealias Context = ServiceContext
+
+  /// The most bytes of a body.
+  let maximumBytes: Int
+
+  func handle(
+    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+  ) async throws -> Response {
+    guard request.method.changesSomething else { return try await next(request, context) }
+    let length = request.headers[.contentLength].map { Int($0) ?? Int.max }
+    guard length ?? 0 <= maximumBytes else { throw Self.tooLarge(maximumBytes) }
+    let isChunked = request.headers[.transferEncoding] != nil
+    guard isChunked || length ?? 0 > 0 else { return try await next(request, context) }
+    guard let type = request.headers[.contentType], Self.isJSON(type) else {
+      throw Problem(.unsupportedMediaType, "a body here is application/json")
+    }
+    guard isChunked else { return try await next(request, context) }
+    var request = request
+    request.body = RequestBody(asyncSequence: BoundedBody(body: request.body, maximumBytes: maximumBytes))
+    return try await next(request, context)
+  }
+
+  private static func isJSON(_ type: String) -> Bool {
+    let name = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+    return name == "application/json" || name.hasPrefix("application/") && name.hasSuffix("+json")
+  }
+
+  fileprivate static func tooLarge(_ maximumBytes: Int) -> Problem {
+    Problem(.contentTooLarge, "a body here has at most \(maximumBytes) bytes")
+  }
+}
+
+/// A body whose length nobody said before.
+private struct BoundedBody: AsyncSequence, Sendable {
+  let body: RequestBody
+  let maximumBytes: Int
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var body: RequestBody.AsyncIterator
+    let maximumBytes: Int
+    var bytes = 0
+
+    mutating func next() async throws -> ByteBuffer? {
+      guard let part = try await body.next() else { return nil }
+      bytes += part.readableBytes
+      guard bytes <= maximumBytes else { throw BodyMiddleware.tooLarge(maximumBytes) }
+      return part
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(body: body.makeAsyncIterator(), maximumBytes: maximumBytes)
+  }
+}

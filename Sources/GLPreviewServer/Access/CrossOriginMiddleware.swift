@@ -1,0 +1,45 @@
+// Which pages of others may read our answers: those that the configuration names, and none where it names none.
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+
+/// Cross-origin resource sharing (Fetch Standard, 3.2), for origins that are named in full.
+///
+/// A browser's question before a request (OPTIONS) is answered before anybody is asked who he is: it has no secrets with it.
+/// Cookies are never allowed: who reads from elsewhere brings a token.
+struct CrossOriginMiddleware: RouterMiddleware {
+  typealias Context = ServiceContext
+
+  let control: AccessControl
+
+  func handle(
+    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+  ) async throws -> Response {
+    let allowed = control.configuration.allowedOrigins
+    guard !allowed.isEmpty, let origin = request.headers[.origin] else {
+      return try await next(request, context)
+    }
+    guard RequestOrigin(origin).isIn(allowed) else { return varied(try await next(request, context)) }
+    let isQuestion = request.method == .options && request.headers[.accessControlRequestMethod] != nil
+    var response = isQuestion ? Self.answer : try await next(request, context)
+    response.headers[.accessControlAllowOrigin] = allowed.contains("*") ? "*" : origin
+    response.headers[.accessControlExposeHeaders] = "*"
+    return varied(response)
+  }
+
+  private static var answer: Response {
+    var fields = HTTPFields()
+    fields[.accessControlAllowMethods] = "GET, HEAD, POST, PUT, PATCH, DELETE"
+    fields[.accessControlAllowHeaders] =
+      "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Requested-With"
+    fields[.accessControlMaxAge] = "600"
+    return Response(status: .noContent, headers: fields)
+  }
+
+  /// What is kept on the way is kept for each origin by itself.
+  private func varied(_ response: Response) -> Response {
+    var response = response
+    response.headers.append(HTTPField(name: .vary, value: "Origin"))
+    return response
+  }
+}

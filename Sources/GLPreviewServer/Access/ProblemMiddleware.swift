@@ -1,0 +1,44 @@
+// Errors become answers here, within what writes fields on all answers: a refusal has them too.
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+
+/// Turns whatever is thrown into `application/problem+json`.
+struct ProblemMiddleware: RouterMiddleware {
+  typealias Context = ServiceContext
+
+  func handle(
+    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch let error as Problem {
+      return try answer(error, request, context)
+    } catch let error as HTTPError {
+      return try answer(Problem(error.status, error.body ?? error.status.reasonPhrase), request, context)
+    } catch let error as any HTTPResponseError {
+      return try error.response(from: request, context: context)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      // What it is stays here: it may name files and addresses.
+      context.logger.error(
+        "a request failed",
+        metadata: [
+          "request": "\(request.method) \(URLToken.redacted(request.uri.string))", "error": "\(error)",
+        ])
+      return try answer(Problem(.internalServerError, "this went wrong; the log says why"), request, context)
+    }
+  }
+
+  private func answer(_ problem: Problem, _ request: Request, _ context: ServiceContext) throws -> Response {
+    var response = try problem.response(from: request, context: context)
+    // A body behind a HEAD's answer would be taken for the next answer.
+    if request.method == .head {
+      response.headers[.contentLength] = response.body.contentLength.map(String.init)
+      response.body = ResponseBody()
+    }
+    return response
+  }
+}

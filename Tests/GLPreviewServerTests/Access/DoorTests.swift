@@ -1,0 +1,272 @@
+// What is refused before anybody is asked who he is: wrong hosts, pages of others, too much of anything.
+import Crypto
+import Foundation
+import GLPreview
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("The door")
+struct DoorTests {
+  /// A service with everything in front of it, as it is put together.
+  private static func withService(
+    _ configuration: ServerConfiguration = ServerConfiguration(),
+    _ test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+  ) async throws {
+    let router = Router(context: ServiceContext.self)
+    AccessStack(configuration, control: AccessControl(configuration.access)).add(to: router)
+    router.get("/") { _, _ in Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"]) }
+    router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
+    router.get("/api/cameras") { _, _ in try Response(json: ["cameras": 1]) }
+    router.get("/broken") { _, _ -> Response in throw TLSError("/secret/path") }
+    router.patch("/api/views") { request, _ in
+      "\(try await request.body.collect(upTo: .max).readableBytes)"
+    }
+    try await Application(router: router).test(.live, test)
+  }
+
+  /// The status line's code of an answer to a request that is written by hand.
+  private static func status(
+    _ client: any TestClientProtocol, _ line: String, _ fields: [String], body: String = ""
+  ) async throws -> String {
+    let head = ([line + " HTTP/1.1"] + fields + ["Content-Length: \(body.utf8.count)", "", ""])
+      .joined(separator: "\r\n")
+    let connection = try await RawConnection(to: try #require(client.port), sending: head + body)
+    try await connection.waits(for: "\r\n\r\n")
+    let words = connection.received.split(separator: " ")
+    try await connection.close()
+    return String(words[1])
+  }
+
+  @Test(
+    "it answers to its addresses and names, with any port, and to no other's",
+    arguments: [
+      ("localhost", "200"), ("LOCALHOST.:8080", "200"), ("cam.localhost", "200"), ("127.0.0.1:1", "200"),
+      ("192.168.1.9", "200"), ("[::1]:8080", "200"), ("[2001:db8::1]", "200"), ("cams.example:81", "200"),
+      ("evil.example", "421"), ("127.0.0.1.evil.example", "421"), ("[evil.example]", "421"),
+      ("localhost.evil", "421"), ("evillocalhost", "421"), ("cams.example.evil", "421"),
+    ])
+  func hosts(host: String, status: String) async throws {
+    var configuration = ServerConfiguration()
+    configuration.access.allowedHosts = ["Cams.example"]
+    try await Self.withService(configuration) { client in
+      let answer = try await Self.status(client, "GET /api/cameras", ["Host: \(host)"])
+      #expect(answer == status)
+    }
+  }
+
+  @Test("it knows the name that it is bound to, and the machine's; a socket's name is its proxy's business")
+  func names() {
+    let rule = HostRule(.host("Cam.lan", port: 80), machine: "Pi")
+    for name in ["cam.lan:80", "pi", "pi.local:8080"] { #expect(rule.allows(name, or: [])) }
+    #expect(!rule.allows("cam", or: []))
+    #expect(rule.allows("any.example", or: ["*"]))
+    #expect(!HostRule(.loopback, machine: "pi.example").allows("pi.example.local", or: []))
+    let socket = HostRule(.unix(path: "/run/s"), machine: nil)
+    #expect(socket.allows("cams.example", or: []))
+    #expect(!socket.allows("evil.example", or: ["cams.example"]))
+    #expect(HostRule.machineName?.isEmpty == false)
+  }
+
+  @Test(
+    "pages of other origins change nothing",
+    arguments: [
+      ([], "200"), (["Origin: http://localhost"], "200"), (["Origin: http://localhost:80"], "200"),
+      (["Origin: https://home.example"], "200"),
+      (["Origin: https://home.example", "Sec-Fetch-Site: cross-site"], "200"),
+      (["Origin: http://localhost", "Sec-Fetch-Site: same-origin"], "200"),
+      (["Origin: http://localhost:3000", "Sec-Fetch-Site: same-site"], "403"),
+      (["Origin: http://evil.example"], "403"), (["Origin: null"], "403"), (["Origin: localhost"], "403"),
+      (["Sec-Fetch-Site: cross-site"], "403"),
+    ])
+  func origins(fields: [String], status: String) async throws {
+    var configuration = ServerConfiguration()
+    configuration.access.allowedOrigins = ["https://home.example"]
+    try await Self.withService(configuration) { client in
+      let type = "Content-Type: application/json"
+      let change = try await Self.status(
+        client, "PATCH /api/views", ["Host: localhost", type] + fields, body: "{}")
+      #expect(change == status)
+      let look = try await Self.status(client, "GET /api/cameras", ["Host: localhost"] + fields)
+      #expect(look == "200")
+    }
+  }
+
+  @Test("bodies are JSON, and no larger than is allowed, whether they say how large they are or not")
+  func bodies() async throws {
+    var configuration = ServerConfiguration()
+    configuration.limits.requestBytes = 100
+    try await Self.withService(configuration) { client in
+      func send(_ type: String?, _ size: Int) async throws -> HTTPResponse.Status {
+        var fields = HTTPFields()
+        fields[.contentType] = type
+        return try await client.execute(
+          uri: "/api/views", method: .patch, headers: fields,
+          body: ByteBuffer(repeating: 0x20, count: size)
+        ).status
+      }
+      #expect(try await send("application/json; charset=utf-8", 100) == .ok)
+      #expect(try await send("application/merge-patch+json", 2) == .ok)
+      #expect(try await send("text/plain", 2) == .unsupportedMediaType)
+      #expect(try await send("text/json+application/json", 2) == .unsupportedMediaType)
+      #expect(try await send(nil, 2) == .unsupportedMediaType)
+      #expect(try await send(nil, 0) == .ok)
+      #expect(try await send("application/json", 101) == .contentTooLarge)
+
+      for (size, status) in [(100, "200"), (101, "413")] {
+        let chunk = "\(String(size, radix: 16))\r\n\(String(repeating: " ", count: size))\r\n0\r\n\r\n"
+        let connection = try await RawConnection(
+          to: try #require(client.port),
+          sending: "PATCH /api/views HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Transfer-Encoding: chunked\r\n\r\n" + chunk)
+        try await connection.waits(for: "\r\n\r\n")
+        #expect(connection.received.hasPrefix("HTTP/1.1 \(status)"))
+        try await connection.close()
+      }
+    }
+  }
+
+  @Test("origins that are named may read, after asking, and no other; none where none is named")
+  func crossOrigin() async throws {
+    var configuration = ServerConfiguration()
+    configuration.access.allowedOrigins = ["https://home.example"]
+    configuration.access.tokens = [.init(secret: "look", role: .read)]
+    try await Self.withService(configuration) { client in
+      let home: HTTPFields = [.origin: "https://home.example", .accessControlRequestMethod: "GET"]
+      let asked = try await client.execute(uri: "/api/cameras", method: .options, headers: home)
+      #expect(asked.status == .noContent)
+      #expect(asked.headers[.accessControlAllowOrigin] == "https://home.example")
+      #expect(asked.headers[.accessControlAllowHeaders]?.contains("Authorization") == true)
+      #expect(asked.headers[.accessControlAllowCredentials] == nil)
+      let refused = try await client.execute(uri: "/api/cameras", method: .get, headers: home)
+      #expect(refused.status == .unauthorized)
+      #expect(refused.headers[.accessControlAllowOrigin] == "https://home.example")
+      #expect(refused.headers[.vary] == "Origin")
+      let other: HTTPFields = [
+        .origin: "https://home.example.evil", .accessControlRequestMethod: "GET",
+        .authorization: "Bearer look",
+      ]
+      let read = try await client.execute(uri: "/api/cameras", method: .get, headers: other)
+      #expect(read.status == .ok)
+      #expect(read.headers[.accessControlAllowOrigin] == nil)
+      let question = try await client.execute(uri: "/api/cameras", method: .options, headers: other)
+      #expect(question.headers[.accessControlAllowOrigin] == nil)
+    }
+    try await Self.withService { client in
+      let answer = try await client.execute(
+        uri: "/api/cameras", method: .get, headers: [.origin: "https://home.example"])
+      #expect(answer.headers[.accessControlAllowOrigin] == nil)
+    }
+  }
+
+  @Test(
+    "pages and data are for our origin alone, pictures may stand in any page, and errors are no exception")
+  func securityHeaders() async throws {
+    try await Self.withService { client in
+      let page = try await client.execute(uri: "/", method: .get)
+      #expect(page.headers[.contentSecurityPolicy]?.contains("script-src 'self'") == true)
+      #expect(page.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
+      #expect(page.headers[.strictTransportSecurity] == nil)
+      let picture = try await client.execute(uri: "/cameras/a/main.jpg", method: .get)
+      #expect(picture.headers[.crossOriginResourcePolicy] == nil)
+      #expect(picture.headers[.contentSecurityPolicy] == nil)
+      #expect(picture.headers[.xContentTypeOptions] == "nosniff")
+      for uri in ["/api/cameras", "/nothing", "/broken"] {
+        let answer = try await client.execute(uri: uri, method: .get)
+        #expect(answer.headers[.crossOriginResourcePolicy] == "same-origin")
+        #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+        #expect(answer.headers[named: "Referrer-Policy"] == "no-referrer")
+      }
+      let lost = try await client.execute(uri: "/nothing", method: .get)
+      #expect(lost.headers[.contentType] == "application/problem+json")
+      let broken = try await client.execute(uri: "/broken", method: .get)
+      #expect(broken.status == .internalServerError)
+      #expect(!String(buffer: broken.body).contains("secret"))
+    }
+  }
+
+  @Test("who sends too many requests is told when to come again, and others are not held up")
+  func rate() async throws {
+    let clock = TestClock()
+    let limiter = RateLimiter(requestsPerSecond: 2, capacity: 2, now: { clock.now })
+    let (one, other) = (ClientGroup("10.0.0.1"), ClientGroup("10.0.0.2"))
+    #expect((0..<6).map { _ in limiter.secondsToWait(one) } == [nil, nil, nil, nil, 1, 1])
+    #expect((0..<3).map { _ in limiter.secondsToWait(other) } == [nil, nil, nil])
+    clock.advance(by: .milliseconds(500))
+    #expect((0..<2).map { _ in limiter.secondsToWait(one) } == [nil, 1])
+    // Two more share a bucket, until one of the first is forgotten.
+    let third = ClientGroup("10.0.0.3")
+    #expect((0..<3).map { _ in limiter.secondsToWait(third) } == [nil, nil, nil])
+    #expect((0..<2).map { _ in limiter.secondsToWait(ClientGroup("10.0.0.4")) } == [nil, 1])
+    clock.advance(by: .seconds(10))
+    #expect((0..<5).map { _ in limiter.secondsToWait(third) } == [nil, nil, nil, nil, 1])
+
+    var configuration = ServerConfiguration()
+    configuration.limits.requestsPerSecond = 0.001
+    try await Self.withService(configuration) { client in
+      for _ in 0..<2 { _ = try await client.execute(uri: "/api/cameras", method: .get) }
+      let refused = try await client.execute(uri: "/api/cameras", method: .get)
+      #expect(refused.status == .tooManyRequests)
+      #expect(Int(refused.headers[.retryAfter] ?? "") ?? 0 > 900)
+    }
+  }
+
+  @Test("a gate lets in so many, refuses the next at once, and has room when a pass goes")
+  func gate() throws {
+    let gate = AdHocGate(capacity: 2)
+    do {
+      let passes = [try gate.enter(), try gate.enter()]
+      let problem = #expect(throws: Problem.self) { try gate.enter() }
+      #expect(problem?.status == .serviceUnavailable)
+      #expect(problem?.headers["Retry-After"] == "1")
+      withExtendedLifetime(passes) {}
+    }
+    #expect(gate.count == 0)
+    _ = try gate.enter()
+  }
+
+  @Test("one client has so many connections, and one more when one is closed", .timeLimit(.minutes(5)))
+  func connections() async throws {
+    let limiter = ConnectionLimiter(connectionsPerClient: 2)
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        guard limiter.admits(channel) else { return channel.close() }
+        return channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Greeting())
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let port = try #require(server.localAddress?.port)
+    let first = try await RawConnection(to: port, sending: "")
+    let second = try await RawConnection(to: port, sending: "")
+    try await first.waits(for: "hello")
+    try await second.waits(for: "hello")
+    let third = try await RawConnection(to: port, sending: "")
+    try await third.waitsForEnd()
+    #expect(third.received.isEmpty)
+    let client = ClientGroup("127.0.0.1")
+    #expect(limiter.count(of: client) == 2)
+    try await first.close()
+    while limiter.count(of: client) > 1 { try await Task.sleep(for: .milliseconds(1)) }
+    let fourth = try await RawConnection(to: port, sending: "")
+    try await fourth.waits(for: "hello")
+    try await second.close()
+    try await fourth.close()
+    try await server.close()
+    while limiter.count(of: client) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+  }
+}
+
+/// Says hello to who connects.
+private final class Greeting: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.channel.writeAndFlush(ByteBuffer(string: "hello"), promise: nil)
+  }
+}

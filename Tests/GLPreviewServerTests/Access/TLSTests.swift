@@ -1,0 +1,62 @@
+// Certificates and keys: what is wrong with them is said before anybody connects.
+import Crypto
+import Foundation
+import NIOSSL
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("TLS")
+struct TLSTests {
+  private static let root =
+    ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
+    ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  /// A certificate for localhost and its key, in one file; it is valid until 2126.
+  private static let pair = root.appending(path: "Tests/GLPreviewTests/Fixtures/localhost.pem").path
+
+  /// A file that holds `text`, for as long as `body` takes.
+  private static func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+    let file = URL.temporaryDirectory.appending(path: "glpreview-\(UUID()).pem")
+    try Data(text.utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    try body(file.path)
+  }
+
+  private static func error(_ chain: String, _ key: String) -> String? {
+    #expect(throws: TLSError.self) {
+      try TLSSetup(TLSFiles(certificateChain: chain, privateKey: key))
+    }?.description
+  }
+
+  @Test("a pair that belongs together gives TLS of 1.2 at least")
+  func pair() throws {
+    let setup = try TLSSetup(TLSFiles(certificateChain: Self.pair, privateKey: Self.pair))
+    #expect(setup.configuration.minimumTLSVersion == .tlsv12)
+    #expect(setup.warnings.isEmpty)
+  }
+
+  @Test("who does not find his file, or has taken another's, is told which")
+  func faults() throws {
+    #expect(Self.error("/nowhere/a.pem", Self.pair) == "/nowhere/a.pem: No such file or directory")
+    #expect(Self.error(Self.pair, "/nowhere/a.pem") == "/nowhere/a.pem: No such file or directory")
+    try Self.withFile("hello") { file in
+      #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
+      #expect(Self.error(Self.pair, file)?.hasPrefix("\(file): is no private key") == true)
+    }
+    try Self.withFile(P256.Signing.PrivateKey().pemRepresentation) { file in
+      #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
+      #expect(
+        Self.error(Self.pair, file)?.hasPrefix("\(file): is not the key of the certificate in ") == true)
+    }
+  }
+
+  @Test("a certificate that is over, or is soon, is served and warned of")
+  func expiry() throws {
+    let files = TLSFiles(certificateChain: Self.pair, privateKey: Self.pair)
+    let end = 4_949_000_000
+    #expect(
+      try TLSSetup(files, now: end + 86400 * 365).warnings == ["\(Self.pair): the certificate has expired"])
+    #expect(try TLSSetup(files, now: 0).warnings == ["\(Self.pair): the certificate is not valid yet"])
+  }
+}
