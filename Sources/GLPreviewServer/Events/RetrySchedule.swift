@@ -1,0 +1,55 @@
+// When something that failed is tried again.
+internal import GLPreview
+
+/// Waits that double from one attempt to the next, each shortened by chance, so that many who failed together do not come
+/// back together.
+struct RetrySchedule: Sendable {
+  /// Before the second attempt.
+  var first = Duration.seconds(1)
+  /// Of any wait, whatever the server wishes.
+  var longest = Duration.seconds(60)
+
+  /// How long to wait after attempt `attempt`, from 1.
+  ///
+  /// - Parameters:
+  ///   - attempt: which one failed.
+  ///   - wish: the server's Retry-After; nil where it has none.
+  ///   - chance: 0..<1.
+  /// - Returns: at least half a `first`, at most `longest`.
+  func wait(
+    after attempt: Int, wish: Duration? = nil, chance: Double = .random(in: 0..<1)
+  ) -> Duration {
+    // Between a half and all of it.
+    let own = min(first * (1 << min(attempt - 1, 20)), longest) * (0.5 + 0.5 * chance)
+    return max(own, min(wish ?? .zero, longest))
+  }
+
+  /// What `Retry-After` says: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil where it says neither.
+  static func wish(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration? {
+    if let seconds = Int(field) { return .seconds(max(0, min(seconds, 86400))) }
+    guard let date = date(field) else { return nil }
+    return max(.zero, min(date - now.sinceEpoch, .seconds(86400)))
+  }
+
+  /// A date of HTTP (RFC 9110, 5.6.7), since 1970.
+  private static func date(_ text: String) -> Duration? {
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let words = text.split(separator: " ")
+    guard words.count == 6, words[5] == "GMT", let day = Int(words[1]), let year = Int(words[3]),
+      let month = months.firstIndex(of: String(words[2])), (1970...9999).contains(year)
+    else { return nil }
+    let time = words[4].split(separator: ":").compactMap { Int($0) }
+    guard time.count == 3, (1...31).contains(day), time.allSatisfy({ (0...60).contains($0) }) else {
+      return nil
+    }
+    // Years begin in March, so that a leap day is the last of one; 719468 days from 0000-03-01 to 1970.
+    let (shifted, ofYear) = month >= 2 ? (year, month - 2) : (year - 1, month + 10)
+    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ofYear + 2) / 5 + day - 1
+    return .seconds((days - 719468) * 86400 + time[0] * 3600 + time[1] * 60 + time[2])
+  }
+
+  /// Whether an answer of that status may be another one next time.
+  static func isWorthRetrying(_ status: UInt) -> Bool {
+    status == 408 || status == 425 || status == 429 || (500...599).contains(status)
+  }
+}

@@ -1,0 +1,189 @@
+// Tells another server of each snapshot, one after the other, and tries again where it does not listen.
+internal import AsyncHTTPClient
+import CoreMetrics
+internal import FoundationEssentials
+internal import GLPreview
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// A queue of messages to one server.
+///
+/// Messages go in order, each until it is taken or has been tried often enough; more than `capacity` do not wait: the
+/// oldest is dropped, and counted. Redirects are not followed. At the end of the service what is left is tried once each,
+/// for two seconds in all.
+final class WebhookSender: Service {
+  private struct Message: Sendable {
+    let type: String
+    let body: [UInt8]
+    /// The same at each attempt: by it a receiver knows what it has already.
+    let id = UUID().uuidString.lowercased()
+  }
+
+  private struct State {
+    var messages: [Message] = []
+    var isEnding = false
+  }
+
+  private enum Attempt {
+    case done
+    case failed(String)
+    case again(String, wish: Duration?)
+  }
+
+  private static let connects = TimeAmount.seconds(5)
+  private static let answers = TimeAmount.seconds(10)
+  private static let ends = Duration.seconds(2)
+
+  private let configuration: WebhookConfiguration
+  private let metrics: ServiceMetrics
+  private let logger: Logger
+  private let schedule: RetrySchedule
+  private let state = Mutex(State())
+  private let signals: AsyncStream<Void>
+  private let signal: AsyncStream<Void>.Continuation
+
+  /// - Parameters:
+  ///   - configuration: where to.
+  ///   - metrics: where messages are counted.
+  ///   - logger: who is told of those that did not arrive.
+  ///   - schedule: when they are tried again.
+  init(
+    _ configuration: WebhookConfiguration, metrics: ServiceMetrics, logger: Logger,
+    schedule: RetrySchedule = RetrySchedule()
+  ) {
+    self.configuration = configuration
+    self.metrics = metrics
+    self.logger = logger
+    self.schedule = schedule
+    (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// The most bytes that an event for it may have.
+  var maximumEventBytes: Int { configuration.maximumEventBytes }
+
+  /// Has `event` sent; returns at once.
+  func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
+
+  /// Has a message sent; returns at once.
+  ///
+  /// - Parameters:
+  ///   - type: `X-GLPreview-Event`.
+  ///   - body: JSON.
+  func send(type: String, body: [UInt8]) {
+    let dropped = state.withLock { state in
+      state.messages.append(Message(type: type, body: body))
+      let excess = max(0, state.messages.count - max(1, configuration.capacity))
+      state.messages.removeFirst(excess)
+      return excess
+    }
+    if dropped > 0 { metrics.webhook(.dropped).increment(by: dropped) }
+    signal.yield()
+  }
+
+  /// Sends until the end of the service.
+  func run() async throws {
+    var options = HTTPClient.Configuration()
+    options.redirectConfiguration = .disallow
+    options.timeout = .init(connect: Self.connects, read: Self.answers)
+    options.connectionPool.retryConnectionEstablishment = false
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
+    await withTaskGroup { group in
+      group.addTask { [self] in await sendAll(by: client) }
+      group.addTask { [self] in
+        try? await gracefulShutdown()
+        state.withLock { $0.isEnding = true }
+        signal.yield()
+        try? await Task.sleep(for: Self.ends)
+      }
+      await group.next()
+      group.cancelAll()
+    }
+    let left = state.withLock { $0.messages.count }
+    if left > 0 {
+      metrics.webhook(.dropped).increment(by: left)
+      logger.warning("webhook events were not sent before the end", metadata: ["count": "\(left)"])
+    }
+    try await client.shutdown()
+  }
+
+  private func sendAll(by client: HTTPClient) async {
+    var signals = signals.makeAsyncIterator()
+    while !Task.isCancelled {
+      let (message, isEnding) = state.withLock { state in
+        (state.messages.isEmpty ? nil : state.messages.removeFirst(), state.isEnding)
+      }
+      if let message {
+        await deliver(message, by: client)
+      } else if isEnding {
+        return
+      } else {
+        _ = await signals.next()
+      }
+    }
+  }
+
+  private func deliver(_ message: Message, by client: HTTPClient) async {
+    var number = 1
+    while true {
+      switch await attempt(message, by: client) {
+      case .done:
+        metrics.webhook(.done).increment()
+        return
+      case .failed(let reason):
+        return fail(message, reason, number)
+      case .again(let reason, let wish):
+        guard number < configuration.attempts, !Task.isCancelled, !state.withLock({ $0.isEnding }) else {
+          return fail(message, reason, number)
+        }
+        logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
+        metrics.webhookRetries.increment()
+        let wait = schedule.wait(after: number, wish: wish)
+        // The end of the service is the end of waiting, and time for one attempt more.
+        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
+        number += 1
+      }
+    }
+  }
+
+  private func fail(_ message: Message, _ reason: String, _ attempts: Int) {
+    metrics.webhook(.failed).increment()
+    logger.warning(
+      "a webhook event was not taken",
+      metadata: ["delivery": "\(message.id)", "reason": "\(reason)", "attempts": "\(attempts)"])
+  }
+
+  private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
+    do {
+      let response = try await client.execute(request(message), timeout: Self.answers)
+      // What it says is of no use, but a connection that was read to its end can be used again.
+      _ = try? await response.body.collect(upTo: 64 << 10)
+      let status = response.status.code
+      if (200...299).contains(status) { return .done }
+      guard RetrySchedule.isWorthRetrying(status) else { return .failed("it answered \(status)") }
+      let wish = response.headers.first(name: "Retry-After").flatMap { RetrySchedule.wish($0) }
+      return .again("it answered \(status)", wish: wish)
+    } catch {
+      return .again("\(error)", wish: nil)
+    }
+  }
+
+  private func request(_ message: Message) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: configuration.url)
+    request.method = .POST
+    let timestamp = "\(Int(Date.now.timeIntervalSince1970))"
+    request.headers.add(name: "Content-Type", value: "application/json")
+    request.headers.add(name: "User-Agent", value: "glpreview")
+    request.headers.add(name: "X-GLPreview-Event", value: message.type)
+    request.headers.add(name: "X-GLPreview-Delivery", value: message.id)
+    request.headers.add(name: "X-GLPreview-Timestamp", value: timestamp)
+    if let secret = configuration.secret {
+      let signature = WebhookSignature.text(of: message.body, timestamp: timestamp, secret: secret)
+      request.headers.add(name: "X-GLPreview-Signature", value: signature)
+    }
+    request.body = .bytes(ByteBuffer(bytes: message.body))
+    return request
+  }
+}

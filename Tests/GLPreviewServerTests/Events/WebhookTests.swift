@@ -1,0 +1,201 @@
+// Another server is told of snapshots: signed, in order, again where it does not listen, and never for ever.
+import CoreMetrics
+import Crypto
+import GLPreview
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("The webhook")
+struct WebhookTests {
+  /// One message as it came.
+  struct Received: Sendable {
+    let fields: HTTPFields
+    let body: String
+  }
+
+  /// A receiver: what it got, and what it answers, in order; then 204.
+  final class Receiver: Sendable {
+    private let state: Mutex<(received: [Received], answers: [Response])>
+
+    init(_ answers: [Response]) { state = Mutex(([], answers)) }
+
+    var received: [Received] { state.withLock { $0.received } }
+    var bodies: [String] { received.map(\.body) }
+
+    func answer(to request: Request) async throws -> Response {
+      let body = String(buffer: try await request.body.collect(upTo: 1 << 20))
+      return state.withLock { state in
+        state.received.append(Received(fields: request.headers, body: body))
+        return state.answers.isEmpty ? Response(status: .noContent) : state.answers.removeFirst()
+      }
+    }
+  }
+
+  /// Sends to a receiver that answers `answers`, until `isOver`; then ends the service.
+  private static func send(
+    _ bodies: [String], answers: [Response] = [], metrics: PrometheusMetrics = PrometheusMetrics(),
+    configure: @Sendable (inout WebhookConfiguration) -> Void = { _ in },
+    schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
+    until isOver: @escaping @Sendable (Receiver, String) -> Bool
+  ) async throws -> Receiver {
+    let receiver = Receiver(answers)
+    let router = Router(context: ServiceContext.self)
+    router.post("/hook") { request, _ in try await receiver.answer(to: request) }
+    router.post("/elsewhere") { request, _ in try await receiver.answer(to: request) }
+    try await Application(router: router).test(.live) { client in
+      var configuration = WebhookConfiguration(url: "http://localhost:\(try #require(client.port))/hook")
+      configure(&configuration)
+      let records = LogRecords()
+      let sender = WebhookSender(
+        configuration, metrics: ServiceMetrics(metrics), logger: records.logger, schedule: schedule)
+      for body in bodies { sender.send(type: "snapshot", body: Array(body.utf8)) }
+      let group = ServiceGroup(services: [sender], logger: records.logger)
+      async let run: Void = group.run()
+      while !isOver(receiver, await metrics.text()) { try await Task.sleep(for: .milliseconds(1)) }
+      await group.triggerGracefulShutdown()
+      try await run
+    }
+    return receiver
+  }
+
+  @Test(
+    "messages come in order, with what they are, and signed so that a receiver can tell",
+    .timeLimit(.minutes(5)))
+  func signed() async throws {
+    let metrics = PrometheusMetrics()
+    let receiver = try await Self.send(["{\"n\":1}", "{\"n\":2}"], metrics: metrics) {
+      $0.secret = "schlüssel"
+    } until: { _, text in
+      text.contains(#"glpreview_webhook_events_total{result="done"} 2"#)
+    }
+    #expect(receiver.bodies == ["{\"n\":1}", "{\"n\":2}"])
+    let first = try #require(receiver.received.first)
+    #expect(first.fields[.contentType] == "application/json")
+    #expect(first.fields[named: "X-GLPreview-Event"] == "snapshot")
+    let timestamp = try #require(first.fields[named: "X-GLPreview-Timestamp"])
+    #expect(
+      abs((Int(timestamp) ?? 0) - Int(CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1))) < 600)
+    // As a receiver would, by its own words.
+    let code = HMAC<SHA256>.authenticationCode(
+      for: Array("\(timestamp).{\"n\":1}".utf8), using: SymmetricKey(data: Array("schlüssel".utf8)))
+    let digits = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(first.fields[named: "X-GLPreview-Signature"] == "sha256=" + digits)
+    #expect(Set(receiver.received.map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 2)
+  }
+
+  @Test("the signature is what another program makes of the same")
+  func signature() {
+    // printf 1700000000.hello | openssl dgst -sha256 -hmac key
+    let text = WebhookSignature.text(of: Array("hello".utf8), timestamp: "1700000000", secret: "key")
+    #expect(text == "sha256=4d583a269f4f276a3fa80ff31b5a01879a848096983222a17893d198418939aa")
+  }
+
+  @Test(
+    "what may be otherwise next time is tried again as the same delivery, before the next",
+    .timeLimit(.minutes(5)))
+  func retries() async throws {
+    let metrics = PrometheusMetrics()
+    let receiver = try await Self.send(
+      ["a", "b"],
+      answers: [
+        Response(status: .serviceUnavailable, headers: [.retryAfter: "0"]),
+        Response(status: .tooManyRequests),
+      ],
+      metrics: metrics
+    ) { _, text in text.contains(#"glpreview_webhook_events_total{result="done"} 2"#) }
+    #expect(receiver.bodies == ["a", "a", "a", "b"])
+    #expect(Set(receiver.received.prefix(3).map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 1)
+    #expect(await metrics.text().contains("glpreview_webhook_retries_total 2"))
+    #expect(receiver.received[0].fields[named: "X-GLPreview-Signature"] == nil)
+  }
+
+  @Test(
+    "what will be no other is given up at once, and leads nowhere else",
+    .timeLimit(.minutes(5)), arguments: [HTTPResponse.Status.badRequest, .gone, .found, .temporaryRedirect])
+  func refused(status: HTTPResponse.Status) async throws {
+    let receiver = try await Self.send(
+      ["a", "b"], answers: [Response(status: status, headers: [.location: "/elsewhere"])]
+    ) { _, text in
+      text.contains(#"result="failed"} 1"#) && text.contains(#"result="done"} 1"#)
+    }
+    #expect(receiver.bodies == ["a", "b"])
+  }
+
+  @Test("a server that never takes it is tried so often, and the next message then", .timeLimit(.minutes(5)))
+  func attempts() async throws {
+    let receiver = try await Self.send(
+      ["a", "b"], answers: (0..<3).map { _ in Response(status: .badGateway) },
+      configure: { $0.attempts = 3 }
+    ) { _, text in text.contains(#"result="done"} 1"#) }
+    #expect(receiver.bodies == ["a", "a", "a", "b"])
+  }
+
+  @Test("of more than may wait the oldest are dropped, and counted", .timeLimit(.minutes(5)))
+  func capacity() async throws {
+    let metrics = PrometheusMetrics()
+    let receiver = try await Self.send(
+      ["a", "b", "c", "d", "e"], metrics: metrics, configure: { $0.capacity = 2 }
+    ) { receiver, _ in receiver.received.count == 2 }
+    #expect(receiver.bodies == ["d", "e"])
+    #expect(await metrics.text().contains(#"glpreview_webhook_events_total{result="dropped"} 3"#))
+  }
+
+  @Test(
+    "at the end what waits for another attempt has it at once, and what is left goes too",
+    .timeLimit(.minutes(5)))
+  func ending() async throws {
+    let receiver = try await Self.send(
+      ["a", "b"], answers: [Response(status: .serviceUnavailable)],
+      schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600))
+    ) { _, text in text.contains("glpreview_webhook_retries_total 1") }
+    #expect(receiver.bodies == ["a", "a", "b"])
+  }
+
+  @Test(
+    "a server that is not there does not hold up the end, and what it missed is counted",
+    .timeLimit(.minutes(5)))
+  func nobody() async throws {
+    let metrics = PrometheusMetrics()
+    let receiver = try await Self.send(
+      ["a"], metrics: metrics, configure: { $0.url = "http://127.0.0.1:1/" },
+      schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600))
+    ) { _, _ in true }
+    #expect(receiver.bodies.isEmpty)
+    let text = await metrics.text()
+    #expect(
+      text.contains(#"glpreview_webhook_events_total{result="failed"} 1"#)
+        || text.contains(#"glpreview_webhook_events_total{result="dropped"} 1"#))
+  }
+
+  @Test("waits double, are shortened by chance, and follow the server's wish within reason")
+  func schedule() {
+    let schedule = RetrySchedule()
+    #expect(
+      (1...8).map { schedule.wait(after: $0, chance: 1) }
+        == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+    #expect(schedule.wait(after: 3, chance: 0) == .seconds(2))
+    #expect(schedule.wait(after: 1, wish: .seconds(30), chance: 1) == .seconds(30))
+    #expect(schedule.wait(after: 1, wish: .seconds(3600), chance: 1) == .seconds(60))
+    #expect(schedule.wait(after: 5, wish: .seconds(1), chance: 1) == .seconds(16))
+
+    // The date of RFC 9110, 5.6.7, is 784111777 seconds after 1970.
+    let now = WallTime(sinceEpoch: .seconds(784_111_700))
+    #expect(RetrySchedule.wish("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == .seconds(77))
+    #expect(
+      RetrySchedule.wish("Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
+        == .seconds(10))
+    #expect(RetrySchedule.wish("Sun, 06 Nov 1983 08:49:37 GMT", now: now) == .zero)
+    #expect(RetrySchedule.wish("120") == .seconds(120))
+    #expect(RetrySchedule.wish("-5") == .zero)
+    for text in ["", "soon", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT"] {
+      #expect(RetrySchedule.wish(text, now: now) == nil)
+    }
+  }
+}
