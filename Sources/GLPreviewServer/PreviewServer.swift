@@ -64,10 +64,19 @@ public struct PreviewServer: Sendable {
       configuration: ApplicationConfiguration(
         address: configuration.bind.address, serverName: "glpreview", backlog: 1024,
         availableConnectionsDelegate: .maximum(configuration.limits.connections, logger: logger)),
-      onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port) },
+      onServerRunning: { [onRunning] channel in
+        await onRunning(channel.localAddress?.port)
+        SystemdNotifier().ready()
+      },
       logger: logger)
+    let watchdog = SystemdWatchdog(SystemdNotifier()) { [registry = parts.registry] in
+      // What hangs does not answer, and then systemd is not told that all is well.
+      await registry.isAnswering()
+    }
     var group = ServiceGroupConfiguration(
-      services: (parts.services + [ReloadService(parts, reload), application]).map { .init(service: $0) },
+      services: (parts.services + [ReloadService(parts, reload), watchdog, application]).map {
+        .init(service: $0)
+      },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
     group.maximumGracefulShutdownDuration = Self.shutdownWithin
     defer { Task { await parts.registry.session.close() } }

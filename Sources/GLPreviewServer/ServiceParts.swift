@@ -3,7 +3,9 @@ internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
+internal import HummingbirdTLS
 internal import Logging
+internal import Metrics
 internal import NIOCore
 internal import NIOHTTPTypes
 internal import ServiceLifecycle
@@ -19,24 +21,43 @@ struct ServiceParts: Sendable {
   let events: ServiceEvents
   let access: AccessControl
 
+  let metrics: PrometheusMetrics
+  let destinations: SnapshotSinks
+  private let requests: ServiceMetrics
+  private let connections: ConnectionLimiter
+  private let tls: TLSSetup?
+
+  /// - Throws: what is wrong with certificates, sources' names, or pictures that stand in for cameras.
   init(_ configuration: ServerConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
-    let measured: @Sendable (ServiceStage, Duration) -> Void = { _, _ in }
+    let limits = configuration.limits
+    tls = try configuration.tls.map { files throws(TLSError) in try TLSSetup(files) }
+    metrics = PrometheusMetrics()
+    let counters = ServiceMetrics(metrics)
+    requests = counters
+    let timers = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, counters.stage($0)) })
+    let measured: @Sendable (ServiceStage, Duration) -> Void = { timers[$0]?.record(duration: $1) }
     registry = try await CameraRegistry(configuration, logger: logger) { measured(.render, $0) }
     let events = ServiceEvents(logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
-    let adHocViews = configuration.limits.adHocViews
     streams = StreamDesk(
-      registry, gate: AdHocGate(capacity: adHocViews), counting: StreamCounters(measuring: measured),
+      registry, gate: AdHocGate(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
       logger: logger)
-    snapshots = SnapshotDesk(registry.session, gate: AdHocGate(capacity: adHocViews), measuring: measured)
+    snapshots = SnapshotDesk(
+      registry.session, gate: AdHocGate(capacity: limits.adHocViews), measuring: measured)
     access = AccessControl(configuration.access)
+    connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
+    destinations = SnapshotSinks(configuration.snapshots, metrics: counters, logger: logger)
+    metrics.addCollector(ProcessMetrics.collector)
+    let collector = ServiceCollector(registry: registry, watch: watch, streams: streams, events: events.log)
+    metrics.addCollector { await collector.families() }
+    for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// What runs beside the server.
-  var services: [any Service] { [watch, events.log] }
+  var services: [any Service] { [watch, events.log] + destinations.services }
 
   /// Takes another configuration over, as far as that goes while it runs.
   func apply(_ new: ServerConfiguration) async throws {
@@ -51,20 +72,24 @@ struct ServiceParts: Sendable {
 
   /// How connections are set up.
   func server() throws -> HTTPServerBuilder {
-    let (limits, counters) = (configuration.limits, streams.counters)
-    return .http1(
+    let (limits, counters, connections) = (configuration.limits, streams.counters, connections)
+    let http = HTTPServerBuilder.http1(
       configuration: HTTP1Channel.Configuration(
-        additionalChannelHandlers: [StreamConnection(cutOffAfter: limits.stalledClient, counting: counters)],
+        additionalChannelHandlers: [
+          ConnectionHandler(connections),
+          StreamConnection(cutOffAfter: limits.stalledClient, counting: counters),
+        ],
         idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
         httpDecoderConfiguration: .init(
           maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+    return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 
   /// All routes.
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
-    router.add(middleware: ProblemMiddleware())
-    router.add(middleware: AccessMiddleware(control: access))
+    router.add(middleware: RequestCountMiddleware(metrics: requests))
+    AccessStack(configuration, control: access).add(to: router)
     let group = router.group("")
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)
@@ -78,11 +103,14 @@ struct ServiceParts: Sendable {
     CameraRoutes(
       registry: registry, watch: watch, streams: streams, limits: limits, version: PreviewServer.version
     ) { [events] in events.viewChanged($0, $1) }.add(to: group)
-    CaptureRoutes(registry: registry, publish: { [events] in events.took($0) }, gate: AdHocGate(capacity: 4))
-      .add(to: group)
+    CaptureRoutes(registry: registry, gate: AdHocGate(capacity: 4, subject: "snapshots for all")) {
+      [events, destinations] snapshot in
+      events.took(snapshot)
+      destinations.take(snapshot)
+    }.add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch).add(to: group)
-    LoginRoutes(control: access, isSecure: configuration.tls != nil).add(to: group)
+    MetricsRoutes(metrics: metrics).add(to: group)
     DashboardRoutes { try await borrowed.action($0, $1) }.add(to: group)
     return router
   }

@@ -13,15 +13,13 @@ struct ProblemMiddleware: RouterMiddleware {
   ) async throws -> Response {
     do {
       return try await next(request, context)
-    } catch let error as Problem {
-      return try answer(error, request, context)
-    } catch let error as HTTPError {
-      return try answer(Problem(error.status, error.body ?? error.status.reasonPhrase), request, context)
-    } catch let error as any HTTPResponseError {
-      return try error.response(from: request, context: context)
     } catch let error as CancellationError {
       throw error
     } catch {
+      if let problem = Problem(error) { return try answer(problem, request, context) }
+      if let error = error as? any HTTPResponseError {
+        return try error.response(from: request, context: context)
+      }
       // What it is stays here: it may name files and addresses.
       context.logger.error(
         "a request failed",

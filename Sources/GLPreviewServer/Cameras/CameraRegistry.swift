@@ -105,6 +105,12 @@ final class CameraRegistry: Sendable {
     try session.addPreview(view.named(nextName()), of: camera)
   }
 
+  /// Whether every camera's part of the session answers; one that hangs makes this wait.
+  func isAnswering() async -> Bool {
+    for camera in cameras { _ = await session.status(of: camera.configuration.name) }
+    return true
+  }
+
   // MARK: Looking up
 
   /// In the order of the configuration.

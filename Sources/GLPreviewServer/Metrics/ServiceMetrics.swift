@@ -4,9 +4,6 @@ internal import GLPreview
 
 /// The counters of a service. Those with labels are to be kept by who counts: finding one takes a lock and a look-up.
 struct ServiceMetrics: Sendable {
-  /// A step of a picture's way.
-  enum Stage: String, Sendable, CaseIterable { case decode, render, encode, deliver }
-
   /// What became of a snapshot.
   enum SnapshotResult: String, Sendable, CaseIterable { case taken, placeholder, cached, failed }
 
@@ -15,14 +12,6 @@ struct ServiceMetrics: Sendable {
 
   private let factory: any MetricsFactory
 
-  /// Pictures that were rendered, however many got them.
-  let picturesRendered: Counter
-  /// JPEGs that were encoded, however many got them.
-  let jpegsEncoded: Counter
-  /// Bytes that streams' clients were sent.
-  let streamBytes: Counter
-  /// Pictures that a client was too slow for.
-  let streamSkipped: Counter
   /// Messages to the webhook that were tried again.
   let webhookRetries: Counter
   /// Files that were removed from the folder to keep its limits.
@@ -32,26 +21,12 @@ struct ServiceMetrics: Sendable {
   init(_ factory: any MetricsFactory) {
     self.factory = factory
     func counter(_ name: String) -> Counter { Counter(label: name, factory: factory) }
-    picturesRendered = counter("glpreview_pictures_rendered_total")
-    jpegsEncoded = counter("glpreview_jpegs_encoded_total")
-    streamBytes = counter("glpreview_stream_bytes_total")
-    streamSkipped = counter("glpreview_stream_skipped_total")
     webhookRetries = counter("glpreview_webhook_retries_total")
     folderRemoved = counter("glpreview_folder_removed_total")
   }
 
-  /// Frames that came from a camera.
-  func framesCaptured(camera: String) -> Counter {
-    counter("glpreview_frames_captured_total", [("camera", camera)])
-  }
-
-  /// Frames of a camera that nobody took in time.
-  func framesDropped(camera: String) -> Counter {
-    counter("glpreview_frames_dropped_total", [("camera", camera)])
-  }
-
   /// How long a step takes.
-  func stage(_ stage: Stage) -> CoreMetrics.Timer {
+  func stage(_ stage: ServiceStage) -> CoreMetrics.Timer {
     CoreMetrics.Timer(
       label: "glpreview_stage_seconds", dimensions: [("stage", stage.rawValue)], factory: factory)
   }
@@ -85,11 +60,14 @@ struct ServiceMetrics: Sendable {
   static let help = [
     "glpreview_frames_captured_total": "Frames that came from a camera.",
     "glpreview_frames_dropped_total": "Frames of a camera that nobody took in time.",
+    "glpreview_frames_damaged_total": "Frames of a camera that arrived broken.",
     "glpreview_pictures_rendered_total": "Pictures that were rendered, however many got them.",
     "glpreview_jpegs_encoded_total": "JPEGs that were encoded, however many got them.",
     "glpreview_stage_seconds": "How long a step of a picture's way takes.",
     "glpreview_stream_clients": "Who watches a view.",
     "glpreview_stream_bytes_total": "Bytes that streams' clients were sent.",
+    "glpreview_stream_pictures_total": "Pictures that streams' clients were sent.",
+    "glpreview_stream_cut_off_total": "Streams' clients that were cut off: they took nothing.",
     "glpreview_stream_skipped_total": "Pictures that a stream's client was too slow for.",
     "glpreview_snapshots_total": "Snapshots that were asked for, by what became of them.",
     "glpreview_source_state": "1 for the state that a camera is in.",
@@ -113,11 +91,11 @@ struct ServiceMetrics: Sendable {
 
 extension MetricFamily {
   /// `glpreview_source_state` of cameras: each has a sample for every state, and one of them is 1.
-  static func sourceStates(_ cameras: [(name: String, state: SourceState)]) -> MetricFamily {
+  static func cameraStates(_ cameras: [(name: String, state: CameraState)]) -> MetricFamily {
     MetricFamily(
       "glpreview_source_state", .gauge,
       cameras.flatMap { camera in
-        SourceState.allCases.map { state in
+        CameraState.allCases.map { state in
           Sample(
             labels: [("camera", camera.name), ("state", state.rawValue)],
             value: state == camera.state ? 1 : 0)

@@ -8,11 +8,10 @@ internal import NIOCore
 /// Snapshots that everybody is told of.
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
-  /// Is given each snapshot.
-  let publish: @Sendable (Snapshot) async -> Void
-
   /// Takes that are under way at a time; more are sent away.
   let gate: AdHocGate
+  /// Is given each snapshot.
+  let publish: @Sendable (Snapshot) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.post("api/cameras/:camera/snapshots") { request, context in try await capture(request, context) }
@@ -26,7 +25,7 @@ struct CaptureRoutes: Sendable {
     let pass = try gate.enter()
     defer { _ = consume pass }
     let snapshot = try await take(views, wish, of: camera)
-    await publish(snapshot)
+    publish(snapshot)
     var pictures: [CapturedPicture] = []
     for (picture, entry) in zip(snapshot.pictures, views) {
       pictures.append(try await CapturedPicture(picture, wish, quality: wish.quality ?? entry.served.quality))

@@ -1,0 +1,58 @@
+// The numbers that live in a service's parts, asked for when somebody wants them.
+internal import GLPreview
+internal import Synchronization
+
+/// Reads cameras, streams and the session.
+struct ServiceCollector: Sendable {
+  let registry: CameraRegistry
+  let watch: CameraWatch
+  let streams: StreamDesk
+  let events: EventLog
+
+  /// For `PrometheusMetrics.addCollector`.
+  func families() async -> [MetricFamily] {
+    var families = cameraFamilies() + streamFamilies()
+    families.append(MetricFamily("glpreview_event_clients", .gauge, value: Double(events.subscriberCount)))
+    families.append(
+      MetricFamily(
+        "glpreview_pictures_rendered_total", .counter, value: Double(registry.session.statistics.pictures)))
+    if let device = await DeviceAnswer(registry.session) {
+      families.append(.gpu(renderer: device.name, vendor: device.vendor ?? "", isSoftware: device.software))
+    }
+    return families
+  }
+
+  private func cameraFamilies() -> [MetricFamily] {
+    let reports = registry.cameras.map { camera in
+      (name: camera.configuration.name, report: watch.report(of: camera.configuration.name))
+    }
+    func counters(_ name: String, _ number: (CameraReport) -> Int) -> MetricFamily {
+      MetricFamily(
+        name, .counter,
+        reports.map { MetricFamily.Sample(labels: [("camera", $0.name)], value: Double(number($0.report))) })
+    }
+    return [
+      counters("glpreview_frames_captured_total") { max($0.counters.received, $0.frames) },
+      counters("glpreview_frames_dropped_total") { $0.counters.dropped + $0.counters.missed },
+      counters("glpreview_frames_damaged_total") { $0.counters.damaged },
+      .reconnections(reports.map { ($0.name, $0.report.counters.reconnections) }),
+      .cameraStates(reports.map { ($0.name, $0.report.state) }),
+    ]
+  }
+
+  private func streamFamilies() -> [MetricFamily] {
+    let counters = streams.counters
+    let views = registry.cameras.flatMap(\.views) + registry.scenes
+    func counter(_ name: String, _ number: borrowing Atomic<Int>) -> MetricFamily {
+      MetricFamily(name, .counter, value: Double(number.load(ordering: .relaxed)))
+    }
+    return [
+      .streamClients(views.map { ($0.camera, $0.name, streams.use(of: $0.camera, $0.name).clients) }),
+      counter("glpreview_jpegs_encoded_total", counters.encodes),
+      counter("glpreview_stream_pictures_total", counters.sent),
+      counter("glpreview_stream_skipped_total", counters.skipped),
+      counter("glpreview_stream_bytes_total", counters.bytes),
+      counter("glpreview_stream_cut_off_total", counters.cutOff),
+    ]
+  }
+}
