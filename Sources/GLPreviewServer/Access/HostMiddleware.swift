@@ -21,7 +21,7 @@ struct HostMiddleware: RouterMiddleware {
     if let host = request.head.authority, !rule.allows(host, or: configuration.allowedHosts) {
       throw Problem(
         .misdirectedRequest,
-        "this service is not called '\(host)': access.allowedHosts of its configuration can name it")
+        "this service is not called '\(host)': access.hosts of its configuration can name it")
     }
     if request.method.changesSomething { try checkOrigin(request, configuration.allowedOrigins) }
     return try await next(request, context)

@@ -85,7 +85,7 @@ final class CameraWatch: Service {
     guard let changed else { return }
     logger.log(
       level: changed.state == .lost || changed.state == .stalled ? .warning : .info,
-      "a camera is another way",
+      "a camera changed its state",
       metadata: ["camera": "\(name)", "state": "\(changed.state)", "reason": "\(changed.reason ?? "")"])
     onChange(name, changed)
   }
