@@ -1,6 +1,6 @@
 // Who may do what: the secrets of the configuration, who has logged in, and who guesses.
 internal import GLPreview
-import HTTPTypes
+internal import HTTPTypes
 internal import Synchronization
 
 /// What decides about requests; one for a service, shared by `AccessMiddleware` and `LoginRoutes`.

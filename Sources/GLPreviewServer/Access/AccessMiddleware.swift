@@ -1,7 +1,7 @@
 // Asks who sends a request, and whether he may: by token, by password, or by the cookie of a login.
 internal import HTTPTypes
 internal import Hummingbird
-import Logging
+internal import Logging
 
 /// Lets through who may, and says in the context what he may do.
 ///

@@ -1,6 +1,6 @@
 // What a request needs its sender to be.
 internal import HTTPTypes
-import HummingbirdCore
+internal import HummingbirdCore
 
 /// Who may send a request.
 enum AccessRule: Sendable, Hashable {

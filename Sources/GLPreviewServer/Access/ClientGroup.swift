@@ -28,15 +28,13 @@ struct ClientGroup: Sendable, Hashable {
   static func isAddress(_ text: String) -> Bool { v4(text) != nil || v6(text) != nil }
 
   private static func v4(_ text: String) -> [UInt8]? {
-    var address = in_addr()
-    guard unsafe inet_pton(AF_INET, text, &address) == 1 else { return nil }
-    return unsafe withUnsafeBytes(of: &address) { unsafe Array($0) }
+    var bytes = [UInt8](repeating: 0, count: 4)
+    return unsafe inet_pton(AF_INET, text, &bytes) == 1 ? bytes : nil
   }
 
   private static func v6(_ text: String) -> [UInt8]? {
-    var address = in6_addr()
-    guard unsafe inet_pton(AF_INET6, text, &address) == 1 else { return nil }
-    let bytes = unsafe withUnsafeBytes(of: &address) { unsafe Array($0) }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    guard unsafe inet_pton(AF_INET6, text, &bytes) == 1 else { return nil }
     // ::ffff:0:0/96 is IPv4 on a socket of IPv6; all of fe80::/64 is one cable, with everybody on it.
     if bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]) { return Array(bytes[12...]) }
     if bytes[0] == 0xFE, bytes[1] & 0xC0 == 0x80 { return bytes }

@@ -35,7 +35,7 @@ struct HostMiddleware: RouterMiddleware {
     guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
       throw Problem(
         .forbidden,
-        "pages of another origin may change nothing here: access.allowedOrigins of the configuration can name it"
+        "pages of another origin may change nothing here: access.origins of the configuration can name it"
       )
     }
   }

@@ -2,7 +2,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
-import Logging
+internal import Logging
 internal import NIOCore
 
 /// `POST /api/login` and `POST /api/logout`.

@@ -1,11 +1,11 @@
 // A token in a URL, for players that can't send a field: where it is taken, and how it is kept out of what is logged.
-import FoundationEssentials
-import HummingbirdCore
+internal import HummingbirdCore
 
 /// `?token=SECRET`.
 enum URLToken {
   private static let others: Set<String> = [
-    "/snapshot", "/snapshot.jpg", "/stream", "/stream.mjpg", "/api/frame.jpeg", "/api/stream.mjpeg",
+    "/snapshot", "/snapshot.jpg", "/stream", "/stream.mjpg", "/stream.mjpeg", "/api/frame.jpeg",
+    "/api/stream.mjpeg", "/api/stream",
   ]
 
   /// Whether a path shows pictures to whoever has a token in its URL. No other does: URLs get around.

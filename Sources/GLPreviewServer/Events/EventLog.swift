@@ -1,6 +1,6 @@
 // What happened of late, for whoever listens: each reads the log at his own pace, and who falls behind its end is told so.
-import HTTPTypes
-import NIOCore
+internal import HTTPTypes
+internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 

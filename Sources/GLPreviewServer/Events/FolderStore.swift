@@ -1,6 +1,7 @@
 // A folder of snapshots on disk. All of it goes by descriptors, from the folder that was opened once: whoever moves or links
 // what is in it leads nothing of ours to other places. `PictureFile` is not used for it: that follows links, as a user's
 // own paths should be, goes by paths, and does not wait for the disk.
+internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 
@@ -86,11 +87,11 @@ struct FolderStore: ~Copyable {
   /// Looks through the folder once: what is half written goes, what is ours is known from then on.
   private mutating func look() {
     var found: [RetainedFiles.File] = []
-    for camera in Self.names(in: folder, ".") {
+    for camera in Self.names(in: folder) {
       let descriptor = unsafe openat(folder, camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard descriptor >= 0 else { continue }
       defer { close(descriptor) }
-      for file in Self.names(in: descriptor, ".") {
+      for file in Self.names(in: descriptor) {
         if PartName.isAbandoned(file) {
           unsafe unlinkat(descriptor, file, 0)
         } else if retained.isLimited, let name = SnapshotFileName(camera: camera, file: file),
@@ -103,7 +104,8 @@ struct FolderStore: ~Copyable {
     retained.add(found)
   }
 
-  /// Bytes of a file; nil of what is none. By its end: NIO's and the system's `stat` are one name for two things here.
+  /// Bytes of a file; nil of what is none. By its end: the system's structures belong, to the compiler, to whichever library
+  /// it has read first, and NIO has some of its own.
   private static func size(of file: String, in folder: CInt) -> Int? {
     let descriptor = unsafe openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -112,22 +114,9 @@ struct FolderStore: ~Copyable {
     return size >= 0 ? Int(size) : nil
   }
 
-  private static func names(in folder: CInt, _ path: String) -> [String] {
-    let descriptor = unsafe openat(folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return [] }
-    guard let entries = unsafe fdopendir(descriptor) else {
-      close(descriptor)
-      return []
-    }
-    defer { unsafe closedir(entries) }
-    var names: [String] = []
-    while let entry = unsafe readdir(entries) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
+  /// What is in an open folder.
+  private static func names(in folder: CInt) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(folder)")) ?? []
   }
 
   private func error(_ name: String) -> FolderError {

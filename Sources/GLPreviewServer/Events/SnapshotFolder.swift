@@ -1,5 +1,5 @@
 // Keeps snapshots in a folder, beside all else: what the disk does holds up nobody.
-import CoreMetrics
+internal import CoreMetrics
 internal import Dispatch
 internal import GLPreview
 internal import Logging

@@ -1,6 +1,6 @@
 // Tells another server of each snapshot, one after the other, and tries again where it does not listen.
 internal import AsyncHTTPClient
-import CoreMetrics
+internal import CoreMetrics
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging

@@ -1,5 +1,6 @@
 // What the system says of this process, by the names that all of Prometheus's clients have for it.
 internal import FoundationEssentials
+internal import GLPreview
 internal import Glibc
 
 /// The `process_*` metrics.
@@ -31,11 +32,12 @@ enum ProcessMetrics {
   }
 
   /// When the machine was started, since 1970; as it was when first asked, so that starts do not move with the clock.
-  private static let boot = seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME)
-
-  private static func seconds(_ clock: CInt) -> Double {
-    var time = timespec()
-    _ = unsafe clock_gettime(clock, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  private static let boot: Double = {
+    let words = String(
+      decoding: FileManager.default.contents(atPath: "/proc/uptime") ?? Data(), as: UTF8.self
+    )
+    .split(separator: " ")
+    return WallTime(capturedAt: CaptureClock.now).secondsSinceEpoch
+      - (words.first.flatMap { Double($0) } ?? 0)
+  }()
 }

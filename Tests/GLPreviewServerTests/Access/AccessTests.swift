@@ -118,6 +118,19 @@ struct AccessTests {
     }
   }
 
+  @Test("every path that players know takes a token in its URL, the API's others do not")
+  func tokenPaths() {
+    for path in [
+      "/", "/cameras/a/main.mjpeg", "/snapshot.jpg", "/stream", "/stream.mjpeg", "/api/frame.jpeg",
+      "/api/stream.mjpeg",
+    ] {
+      #expect(URLToken.isAccepted(at: path), "\(path)")
+    }
+    for path in ["/api/events", "/api/cameras/a", "/metrics", "/cameras", "/streams"] {
+      #expect(!URLToken.isAccepted(at: path), "\(path)")
+    }
+  }
+
   @Test("a token is kept out of what is logged, however its name is written")
   func redaction() {
     #expect(URLToken.redacted("/stream?token=a%26b&w=3") == "/stream?token=***&w=3")
