@@ -125,6 +125,7 @@ public final class PreviewSession: Sendable {
   /// - Parameters:
   ///   - source: by name; nil is the first.
   ///   - request: which frame, what where there is none, and how long that may take; the rest does not matter.
+  /// - Returns: the moment; it holds the frame for as long as it is held.
   /// - Throws: as `snapshot` does.
   public func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
     -> SourceMoment
@@ -155,7 +156,11 @@ public final class PreviewSession: Sendable {
 
   /// Draws a scene as it is now.
   ///
-  /// - Parameter limit: how long its sources may take to show something.
+  /// - Parameters:
+  ///   - scene: the scene's preview.
+  ///   - format: how the picture's samples lie.
+  ///   - limit: how long its sources may take to show something.
+  /// - Returns: the picture.
   /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `SceneError`,
   ///   `DeviceError`, `RenderError`.
   public func drawScene(

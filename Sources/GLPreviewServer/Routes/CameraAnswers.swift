@@ -77,7 +77,7 @@ struct ViewAnswer: Encodable {
     case fpsLimit = "fps_limit"
   }
 
-  /// - Parameter streams: those of the view; nil leaves out who watches.
+  /// A view, how it is used, and who watches it; nil leaves that out.
   init(_ entry: ServedPreview, use: (clients: Int, framesPerSecond: Double), watchers: [WatcherAnswer]?) {
     let (served, view) = (entry.served, entry.served.view)
     name = view.name

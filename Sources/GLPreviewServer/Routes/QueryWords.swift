@@ -104,6 +104,7 @@ struct QueryWords {
   /// Refuses what is left.
   ///
   /// - Parameter known: what there is, for who asked for something else.
+  /// - Throws: `Problem` 400 that names the first.
   func finish(known: [String]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(

@@ -187,7 +187,7 @@ final class SnapshotDesk: Sendable {
     }
   }
 
-  /// - Parameter time: when it was taken, for EXIF; nil of what was not taken at all.
+  /// The picture as a query wants it sent; `time` is when it was taken, for EXIF, nil of what was not taken at all.
   private static func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
     -> SnapshotAnswer
   {

@@ -38,6 +38,7 @@ final class StreamDesk: Sendable {
   ///   - target: what is served.
   ///   - wanted: what is wanted of it.
   ///   - interval: from a picture to the next; zero is every one.
+  /// - Returns: the ticket, to be held for as long as he watches.
   /// - Throws: `Problem`: 503 where too many watch what is not served, 409 where the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws -> StreamTicket {
     guard target.served.isEnabled else {

@@ -165,7 +165,9 @@ final class StreamHub: Sendable {
     }
     watchers.add(watcher)
     // The first comes at once.
-    if let newest { watcher.offer(newest, at: CaptureClock.now) }
+    if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
+      counters.count(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
+    }
   }
 
   /// It takes none any more; to be called on its event loop.

@@ -127,7 +127,7 @@ struct MetricsTests {
   func collectors() async {
     let metrics = PrometheusMetrics()
     metrics.addCollector { [.streamClients([("a", "main", 2)])] }
-    metrics.addCollector { [.streamClients([("b", "main", 0)]), .sourceStates([("a", .live)])] }
+    metrics.addCollector { [.streamClients([("b", "main", 0)]), .cameraStates([("a", .live)])] }
     metrics.addCollector { [.gpu(renderer: "llvmpipe", vendor: "Mesa", isSoftware: true)] }
     let lines = await Self.lines(metrics)
     #expect(lines.filter { $0 == "# TYPE glpreview_stream_clients gauge" }.count == 1)
