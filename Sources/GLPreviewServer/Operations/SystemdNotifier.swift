@@ -1,5 +1,6 @@
 // Tells systemd how the service is: sd_notify(3)'s protocol, datagrams to the socket that the environment names.
 internal import FoundationEssentials
+internal import GLPreview
 internal import Glibc
 
 /// Who started the service and wants to know when it is ready. Where nobody does, nothing is sent.
@@ -26,9 +27,7 @@ public struct SystemdNotifier: Sendable, Hashable {
 
   /// It reads its configuration again; `ready()` says that it is done.
   @discardableResult public func reloading() -> Bool {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return send("RELOADING=1\nMONOTONIC_USEC=\(time.tv_sec * 1_000_000 + time.tv_nsec / 1000)")
+    send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now / .microseconds(1)))")
   }
 
   /// It ends.
@@ -48,9 +47,10 @@ public struct SystemdNotifier: Sendable, Hashable {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    var patience = timeval(tv_sec: 1, tv_usec: 0)
+    // A `timeval`, by its fields: in a build of the whole module NIO's and the system's are one name for two things.
+    var patience: (seconds: Int, microseconds: Int) = (1, 0)
     unsafe setsockopt(
-      descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+      descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout.size(ofValue: patience)))
     let bytes = Array(message.utf8)
     let count = unsafe withUnsafePointer(to: &name.address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
