@@ -108,6 +108,7 @@ struct ServiceParts: Sendable {
       events.took(snapshot)
       destinations.take(snapshot)
     }.add(to: group)
+    ControlRoutes(registry: registry, logger: logger).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch).add(to: group)
     MetricsRoutes(metrics: metrics).add(to: group)

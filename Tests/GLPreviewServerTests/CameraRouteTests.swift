@@ -119,4 +119,20 @@ struct CameraRouteTests {
       #expect(try await service.get("/cameras/second/main.jpg").headers["X-View-Size"] == ["32x18"])
     }
   }
+
+  @Test("what is no camera of this machine has no controls")
+  func controls() async throws {
+    var configuration = try SnapshotRouteTests.configuration()
+    var device = CameraConfiguration(name: "device", source: "/dev/video77")
+    device.isRequired = false
+    configuration.cameras.append(device)
+    try await withService(configuration) { service in
+      for (camera, status) in [("camera", 409), ("nobody", 404), ("device", 503)] {
+        let answer = try await service.get("/api/cameras/\(camera)/controls")
+        #expect(answer.status == status)
+      }
+      let set = try await service.send("PATCH", "/api/cameras/camera/controls", body: #"{"gain": 1}"#)
+      #expect(set.status == 409)
+    }
+  }
 }

@@ -12,12 +12,53 @@ public enum V4L2Camera {
   public static func all() async -> [CameraDescription] {
     await V4L2Lister().all()
   }
+
+  /// Whether `source` is a camera's name.
+  public static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
+
+  /// What can be set of a camera, with the values that it has now; also while it streams, here or elsewhere.
+  ///
+  /// - Parameter source: `/dev/video0`, with or without what is wanted of it.
+  /// - Returns: all controls, in the camera's order.
+  /// - Throws: `SourceError` where there is no such camera, or it can't be opened.
+  public static func controls(of source: String) async throws -> [CameraControl] {
+    try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: [])
+  }
+
+  /// Sets controls of a camera in order; also while it streams, here or elsewhere.
+  ///
+  /// - Parameters:
+  ///   - settings: names and values, as `SourceOptions.controls` takes them.
+  ///   - source: `/dev/video0`, with or without what is wanted of it.
+  /// - Returns: all controls as they are then.
+  /// - Throws: `SourceError`: `.badRequest` for what the camera has not or does not take; what came before it is set.
+  public static func set(_ settings: [CameraControlSetting], of source: String) async throws
+    -> [CameraControl]
+  {
+    try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: settings)
+  }
 }
 
 /// Asks cameras on a thread of its own: drivers may take their time.
 private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
+
+  func controls(of path: String, setting settings: [CameraControlSetting]) throws(SourceError)
+    -> [CameraControl]
+  {
+    do {
+      let node = try V4L2Node(opening: path)
+      try node.set(settings)
+      return node.controls()
+    } catch let refusal as V4L2Refusal {
+      throw SourceError(.badRequest, path: path, reason: refusal.description)
+    } catch let error as V4L2Error {
+      throw V4L2Obstacle.explain(error, path: path, name: path, wasOpen: false)
+    } catch {
+      throw SourceError(.unavailable, path: path, reason: "\(error)")
+    }
+  }
 
   func all() -> [CameraDescription] { V4L2Nodes.all().compactMap(camera) }
 

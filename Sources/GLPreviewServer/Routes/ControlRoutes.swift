@@ -1,0 +1,97 @@
+// `/api/cameras/{camera}/controls`: what can be set of a camera, such as its exposure, and PATCH, which sets it.
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// A camera's own controls.
+struct ControlRoutes: Sendable {
+  let registry: CameraRegistry
+  let logger: Logger
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("api/cameras/:camera/controls") { _, context in
+      try await answer(V4L2Camera.controls(of: camera(context).source))
+    }
+    group.patch("api/cameras/:camera/controls") { request, context in try await set(request, context) }
+  }
+
+  private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
+    let name = try context.parameters.require("camera")
+    guard let camera = registry.cameras.first(where: { $0.configuration.name == name })?.configuration else {
+      throw Problem.notFound("there is no camera '\(name)'")
+    }
+    guard V4L2Camera.isNamed(by: camera.source) else {
+      throw Problem(.conflict, "'\(name)' is no camera of this machine: it has no controls here")
+    }
+    return camera
+  }
+
+  /// They stay as they are set until the camera is unplugged, or opened by a configuration that says otherwise.
+  private func set(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let camera = try camera(context)
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    let members: [String: JSONScalar]
+    do {
+      members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(body.readableBytesView))
+    } catch {
+      throw Problem(.badRequest, "the body is no JSON object of controls' names and their values")
+    }
+    // What switches something to manual comes before what it allows to be set.
+    let settings = members.sorted { ($0.key.isSwitch ? 0 : 1, $0.key) < ($1.key.isSwitch ? 0 : 1, $1.key) }
+      .map { CameraControlSetting(name: $0.key, value: "\($0.value)") }
+    do {
+      let controls = try await V4L2Camera.set(settings, of: camera.source)
+      logger.info(
+        "controls of a camera were set",
+        metadata: [
+          "camera": "\(camera.name)",
+          "controls": "\(settings.map { "\($0.name)=\($0.value)" }.joined(separator: ","))",
+        ])
+      return try answer(controls)
+    } catch let error as SourceError where error.kind == .badRequest {
+      throw Problem(.badRequest, error.reason)
+    }
+  }
+
+  private func answer(_ controls: [CameraControl]) throws -> Response {
+    try Response(json: ControlsAnswer(controls: controls.map(ControlAnswer.init)))
+  }
+}
+
+extension String {
+  /// Whether it names what others depend on: `auto_exposure`, `white_balance_automatic`.
+  fileprivate var isSwitch: Bool { contains("auto") }
+}
+
+private struct ControlsAnswer: Encodable {
+  let controls: [ControlAnswer]
+}
+
+private struct ControlAnswer: Encodable {
+  let name: String
+  let title: String
+  let kind: String
+  let minimum: Int
+  let maximum: Int
+  let step: Int
+  let `default`: Int
+  let value: Int?
+  let items: [CameraControl.MenuItem]
+  let flags: [String]
+
+  init(_ control: CameraControl) {
+    name = control.name
+    title = control.title
+    kind = control.kind.rawValue
+    minimum = control.minimum
+    maximum = control.maximum
+    step = control.step
+    `default` = control.defaultValue
+    value = control.value
+    items = control.items
+    flags = control.flags
+  }
+}
