@@ -155,7 +155,7 @@ let package = Package(
       name: "CameraTests",
       dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "glpreview-cli"],
       swiftSettings: house),
-    .testTarget(name: "BrowserTests", dependencies: ["glpreview-cli"], swiftSettings: house),
+    .testTarget(name: "BrowserTests", dependencies: ["glpreview-cli"] + service, swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x

@@ -52,11 +52,19 @@ extension WebDriver {
     try await text(
       """
       const canvas = document.querySelector('\(selector)');
-      const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      \(copied) const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
       let hash = 0;
       for (let at = 0; at < data.length; at += 4) hash = (Math.imul(hash, 31) + data[at] + 7 * data[at + 1] + 13 * data[at + 2]) | 0;
       return `${canvas.width}x${canvas.height} ${hash}`;
       """)
+  }
+
+  /// The page's canvas is left alone: where it is read often, Chromium has it drawn in another way.
+  private var copied: String {
+    """
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    """
   }
 
   /// The colour of a canvas at fractions of its width and height: `red`, `green`, `blue`... as the bars of `smpte` are called.
@@ -65,7 +73,7 @@ extension WebDriver {
       """
       const canvas = document.querySelector('\(selector)');
       const at = [Math.floor(\(x) * canvas.width), Math.floor(\(y) * canvas.height)];
-      const [r, g, b] = [...canvas.getContext('2d').getImageData(...at, 1, 1).data].map((value) => value > 96);
+      \(copied) const [r, g, b] = [...copy.getImageData(...at, 1, 1).data].map((value) => value > 96);
       return {'true,true,true': 'grey', 'true,true,false': 'yellow', 'false,true,true': 'cyan', 'false,true,false': 'green',
         'true,false,true': 'magenta', 'true,false,false': 'red', 'false,false,true': 'blue'}[[r, g, b]] ?? 'black';
       """)

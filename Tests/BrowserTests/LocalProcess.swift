@@ -12,8 +12,9 @@ final class LocalProcess: Sendable {
   init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
     self.path = path
     let process = Process()
-    process.executableURL = URL(filePath: path)
-    process.arguments = arguments
+    // Threads of Dispatch's block signals, and children inherit that: SIGTERM would not end them.
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["--default-signal", path] + arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     let output = Pipe()

@@ -1,6 +1,5 @@
 // `glpreview serve` as its users start it, on a port of its own.
 import Foundation
-import FoundationNetworking
 
 /// A service of a configuration; ends with `end`.
 struct Service: Sendable {
@@ -42,16 +41,11 @@ struct Service: Sendable {
   /// Asks it for something, as somebody does who is not the browser.
   @discardableResult
   func ask(_ method: String, _ path: String, token: String? = nil) async throws -> [String: Any] {
-    guard let url = URL(string: path, relativeTo: address) else { throw NotThere(path) }
-    var request = URLRequest(url: url, timeoutInterval: 120)
-    request.httpMethod = method
-    request.setValue("tests", forHTTPHeaderField: "X-Requested-With")
-    if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-    let (data, response) = try await URLSession.shared.data(for: request)
-    guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-      throw NotThere("\(method) \(path): \(String(decoding: data, as: UTF8.self))")
-    }
-    return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    var headers = ["X-Requested-With": "tests"]
+    if let token { headers["Authorization"] = "Bearer \(token)" }
+    let answer = try await HTTP.ask(method, address.absoluteString + path, headers)
+    guard answer.status == 200 else { throw NotThere("\(method) \(path): \(answer.text)") }
+    return try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:]
   }
 
   /// What it tells of a view.

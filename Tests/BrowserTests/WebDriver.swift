@@ -1,6 +1,5 @@
 // Chromium, driven by hand: the few words of WebDriver that the tests need.
 import Foundation
-import FoundationNetworking
 
 /// A browser with one window. It ends with `end`.
 struct WebDriver: Sendable {
@@ -39,12 +38,23 @@ struct WebDriver: Sendable {
       throw NotThere("no chromium or chromedriver in PATH: make test-browser installs them")
     }
     let process = try LocalProcess(programs.driver, ["--port=0"])
+    do {
+      return try await begin(screen, programs.browser, process)
+    } catch {
+      await process.end()
+      throw error
+    }
+  }
+
+  private static func begin(
+    _ screen: Screen, _ browser: String, _ process: LocalProcess
+  ) async throws -> WebDriver {
     let port = try await process.said(/started successfully on port (\d+)/)
     let profile = FileManager.default.temporaryDirectory.appending(
       path: "glpreview-browser-\(UUID().uuidString)")
     guard let base = URL(string: "http://127.0.0.1:\(port)") else { throw NotThere("a port, not \(port)") }
     let options: [String: Any] = [
-      "binary": programs.browser,
+      "binary": browser,
       "args": [
         "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
         "--no-first-run", "--disable-component-update", "--disable-background-networking",
@@ -195,17 +205,11 @@ struct WebDriver: Sendable {
   private static func send(
     _ base: URL, _ method: String, _ path: String, _ body: [String: Any]?
   ) async throws -> Any? {
-    guard let url = URL(string: base.absoluteString + path) else { throw NotThere(path) }
-    var request = URLRequest(url: url, timeoutInterval: 300)
-    request.httpMethod = method
-    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    request.httpBody = try body.map { try JSONSerialization.data(withJSONObject: $0) }
-    let (data, response) = try await URLSession.shared.data(for: request)
-    let value = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["value"]
-    guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-      throw NotThere("\(method) \(path): \(String(decoding: data.prefix(800), as: UTF8.self))")
-    }
-    return value
+    let json = try body.map { try JSONSerialization.data(withJSONObject: $0) }
+    let answer = try await HTTP.ask(
+      method, base.absoluteString + path, ["Content-Type": "application/json"], json)
+    guard answer.status == 200 else { throw NotThere("\(method) \(path): \(answer.text.prefix(800))") }
+    return (try JSONSerialization.jsonObject(with: answer.body) as? [String: Any])?["value"]
   }
 }
 

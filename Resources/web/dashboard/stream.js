@@ -76,6 +76,7 @@ export class LiveStream {
   #onState;
   #path = null;
   #connection = null;
+  #last = Promise.resolve();
   #pause = FIRST_PAUSE;
   #timer = 0;
 
@@ -102,11 +103,14 @@ export class LiveStream {
     this.#connection?.abort();
     this.#connection = null;
     if (this.#path === null) return this.#onState("idle");
-    this.#connection = new AbortController();
-    this.#run(this.#path, this.#connection);
+    const connection = this.#connection = new AbortController();
+    const path = this.#path;
+    // Not before the last one has ended: two would each have half of what there is.
+    this.#last = this.#last.then(() => this.#run(path, connection));
   }
 
   async #run(path, connection) {
+    if (connection.signal.aborted) return;
     this.#onState("connecting");
     let watch = 0;
     try {
