@@ -68,8 +68,9 @@ struct AccessMiddleware: RouterMiddleware {
     var response = try problem.response(from: request, context: context)
     // One field each: browsers read no more than the first of several in one.
     response.headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="glpreview""#))
-    // A page that asks by itself, as the dashboard, wants no box of the browser's over it.
-    if request.headers[named: "X-Requested-With"] == nil {
+    // A page that asks by itself, as the dashboard, wants no box of the browser's over it. An EventSource can't say that it
+    // is a page's, but nobody types its address.
+    if request.headers[named: "X-Requested-With"] == nil, request.headers[.accept] != "text/event-stream" {
       response.headers.append(
         HTTPField(name: .wwwAuthenticate, value: #"Basic realm="glpreview", charset="UTF-8""#))
     }

@@ -9,9 +9,8 @@ enum AccessRule: Sendable, Hashable {
   /// Who has this role, or more.
   case role(Role)
 
-  private static let openPages: Set<String> = [
-    "/dashboard.css", "/dashboard.js", "/favicon.ico", "/healthz", "/readyz",
-  ]
+  private static let openPages = Set(WebFile.all.map(\.path).filter { $0 != "/" })
+    .union(["/favicon.ico", "/healthz", "/readyz"])
   private static let openCalls: Set<String> = ["/api/login", "/api/logout"]
 
   /// What `method` at `uri` needs. What is not known to be harmless needs a role.

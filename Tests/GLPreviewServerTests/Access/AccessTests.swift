@@ -99,6 +99,9 @@ struct AccessTests {
       let page = try await client.execute(
         uri: "/api/cameras", method: .get, headers: try Self.fields(["X-Requested-With": "dashboard"]))
       #expect(page.headers[values: .wwwAuthenticate] == [#"Bearer realm="glpreview""#])
+      let events = try await client.execute(
+        uri: "/api/events", method: .get, headers: try Self.fields(["Accept": "text/event-stream"]))
+      #expect(events.headers[values: .wwwAuthenticate] == [#"Bearer realm="glpreview""#])
     }
   }
 

@@ -2,6 +2,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import HummingbirdTesting
 import Testing
 
@@ -42,6 +43,12 @@ struct WebFileTests {
       #expect(!code.contains(/https?:\/\/|["']\/\/|@import|url\(/), "\(file.path) names another place")
       #expect(!code.contains(/\sstyle=|\son[a-z]+="|innerHTML|eval\(/), "\(file.path) has something inline")
     }
+  }
+
+  @Test("everybody may have the files: what they show is asked for by the page")
+  func open() {
+    for file in WebFile.all { #expect(AccessRule.of(.get, URI(file.path)) == .everybody, "\(file.path)") }
+    #expect(AccessRule.of(.get, URI("/api/cameras")) == .role(.read))
   }
 
   @Test("a file is given whole once, and 304 to who has it")
