@@ -61,6 +61,7 @@ struct ServiceParts: Sendable {
 
   /// Takes another configuration over, as far as that goes while it runs.
   func apply(_ new: ServerConfiguration) async throws {
+    defer { streams.followViews() }
     try await registry.apply(new)
     access.update(new.access)
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
@@ -102,7 +103,10 @@ struct ServiceParts: Sendable {
     borrowed.add(to: group)
     CameraRoutes(
       registry: registry, watch: watch, streams: streams, limits: limits, version: PreviewServer.version
-    ) { [events] in events.viewChanged($0, $1) }.add(to: group)
+    ) { [events, streams] in
+      streams.followViews()
+      events.viewChanged($0, $1)
+    }.add(to: group)
     CaptureRoutes(registry: registry, gate: AdHocGate(capacity: 4, subject: "snapshots for all")) {
       [events, destinations] snapshot in
       events.took(snapshot)

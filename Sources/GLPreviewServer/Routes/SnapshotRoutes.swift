@@ -31,9 +31,7 @@ struct SnapshotRoutes: Sendable {
   /// A snapshot of a view, as the request's URL wants it.
   func snapshot(_ target: ServedPreview, _ format: EncodedFormat, _ request: Request) async throws -> Response
   {
-    guard target.served.isEnabled else {
-      throw Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
-    }
+    guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served
     // What is drawn of several cameras has no crop of its own.
     if target.isScene { base.isLocked = true }

@@ -33,6 +33,8 @@ struct StreamRoutes: Sendable {
     ticket.name(address: context.clientAddress, key: key)
     do {
       _ = try await ticket.hub.firstPart(within: Self.firstPictureWithin)
+    } catch is StreamEnded {
+      throw Problem.switchedOff(target)
     } catch is StreamTimeout {
       throw Problem(.gatewayTimeout, "no picture came within \(Self.firstPictureWithin.components.seconds) s")
     }
@@ -70,6 +72,8 @@ struct StreamRoutes: Sendable {
       tickets.append((ticket, interval))
     }
     try rest.finish(known: Self.keys + ["view"])
+    // A connection that nothing is ever written to would never be found out to be dead.
+    guard !tickets.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
     return response(tickets, context)
   }
 

@@ -17,6 +17,14 @@ final class LoopWatchers: Sendable {
 
   func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
 
+  /// Tells all of them that no more comes.
+  func end() {
+    loop.execute {
+      for watcher in self.watchers.value { watcher.end() }
+      self.watchers.value = []
+    }
+  }
+
   /// Hands a part to all of them, in one go on their loop.
   func offer(_ part: StreamPart, _ counters: StreamCounters) {
     loop.execute {

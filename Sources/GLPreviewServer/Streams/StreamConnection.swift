@@ -82,7 +82,15 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     }
     write(bytes: StreamPart.opening)
     watchers = streams.map { StreamWatcher($0.ticket, every: $0.interval, of: self) }
-    for watcher in watchers { watcher.hub.add(watcher, on: context.eventLoop) }
+    for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
+  }
+
+  /// A stream is over; with the last one the connection is.
+  func ended(_ watcher: StreamWatcher) {
+    watchers.removeAll { $0 === watcher }
+    guard watchers.isEmpty, let context else { return }
+    isEnding = true
+    context.close(promise: nil)
   }
 
   // MARK: Parts

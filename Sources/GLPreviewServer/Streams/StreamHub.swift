@@ -9,9 +9,12 @@ final class StreamHub: Sendable {
   let camera: String
   let view: String
   let preview: Preview
-  let quality: Int
+  /// Of its JPEGs; another one holds from the next picture on.
+  let quality: Atomic<Int>
   private let counters: StreamCounters
   private let logger: Logger
+  /// Of one that not everybody may have.
+  private let pass: AdHocPass?
   private let state = Mutex(State())
   /// Called when the last one has gone, of a hub that nobody joins again; nil of one that goes on.
   private let onEnd: (@Sendable () -> Void)?
@@ -30,11 +33,17 @@ final class StreamHub: Sendable {
     var repeater: Task<Void, Never>?
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var rate = RateMeter()
+    /// Counts pictures and failures.
+    var changes = 0
+    var hasNewcomer = false
     var isOver = false
   }
 
   /// Nothing newer came for so long: the last picture is sent again, so that nobody on the way gives up.
   private static let repeatsAfter = Duration.seconds(1)
+  /// Who comes takes a picture that is no older, if another one is there soon.
+  private static let freshFor = Duration.seconds(1)
+  private static let freshWithin = Duration.milliseconds(200)
   /// What fails is tried again.
   private static let retriesAfter = Duration.seconds(1)
   /// How soon somebody who wants more pictures has them.
@@ -42,12 +51,13 @@ final class StreamHub: Sendable {
 
   init(
     camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, onEnd: (@Sendable () -> Void)? = nil
+    logger: Logger, holding pass: AdHocPass? = nil, onEnd: (@Sendable () -> Void)? = nil
   ) {
+    self.pass = pass
     self.camera = camera
     self.view = view
     self.preview = preview
-    self.quality = quality
+    self.quality = Atomic(quality)
     self.counters = counters
     self.logger = logger
     self.onEnd = onEnd
@@ -71,8 +81,9 @@ final class StreamHub: Sendable {
       guard !state.isOver else { return nil }
       state.nextID += 1
       state.intervals[state.nextID] = interval
+      state.hasNewcomer = true
       if state.pump == nil {
-        state.newest = nil
+        (state.newest, state.failure) = (nil, nil)
         state.pump = Task { [weak self] in await self?.run() }
         state.repeater = Task { [weak self] in
           while !Task.isCancelled {
@@ -93,12 +104,29 @@ final class StreamHub: Sendable {
     let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
       (state.intervals[id], state.tickets[id]) = (nil, nil)
       guard state.intervals.isEmpty else { return (false, []) }
-      state.isOver = onEnd != nil
+      if onEnd != nil { state.isOver = true }
       defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
       return (true, [state.pump, state.repeater])
     }
     for task in tasks { task?.cancel() }
     if isEmpty { onEnd?() }
+  }
+
+  /// What it shows is not to be seen any more: all who watch are sent away, and nobody joins again.
+  func end() {
+    let (tasks, waiting, loops) = state.withLock { state in
+      state.isOver = true
+      state.failure = StreamEnded()
+      state.changes += 1
+      defer {
+        (state.pump, state.repeater, state.newest) = (nil, nil, nil)
+        (state.waiting, state.loops) = ([:], [:])
+      }
+      return ([state.pump, state.repeater], Array(state.waiting.values), Array(state.loops.values))
+    }
+    for task in tasks { task?.cancel() }
+    for continuation in waiting { continuation.resume() }
+    for watchers in loops { watchers.end() }
   }
 
   /// Those who watch.
@@ -117,19 +145,21 @@ final class StreamHub: Sendable {
 
   /// The newest picture, waited for.
   ///
-  /// - Throws: what drawing it throws; `SourceError` after `limit`.
+  /// - Throws: what drawing it throws; `StreamTimeout` after `limit`; `StreamEnded`.
   func firstPart(within limit: Duration) async throws -> StreamPart {
-    let deadline = CaptureClock.now + limit
+    let start = CaptureClock.now
     while true {
-      let (newest, failure) = state.withLock { ($0.newest, $0.failure) }
-      if let newest { return newest }
+      let (newest, failure, changes) = state.withLock { ($0.newest, $0.failure, $0.changes) }
+      let deadline = start + (newest == nil ? limit : Self.freshWithin)
+      let isLate = CaptureClock.now >= deadline
+      if let newest, isLate || newest.timestamp >= start - Self.freshFor { return newest }
       if let failure { throw failure }
-      guard CaptureClock.now < deadline else { throw StreamTimeout() }
-      await waitForChange(until: deadline)
+      guard !isLate else { throw StreamTimeout() }
+      await waitForChange(after: changes, until: deadline)
     }
   }
 
-  private func waitForChange(until deadline: Duration) async {
+  private func waitForChange(after changes: Int, until deadline: Duration) async {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -141,10 +171,7 @@ final class StreamHub: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          guard !Task.isCancelled, state.newest == nil, state.failure == nil, CaptureClock.now < deadline
-          else {
-            return true
-          }
+          guard !Task.isCancelled, state.changes == changes, CaptureClock.now < deadline else { return true }
           state.waiting[id] = continuation
           return false
         }
@@ -157,17 +184,22 @@ final class StreamHub: Sendable {
   }
 
   /// A connection takes parts from now on; to be called on its event loop.
-  func add(_ watcher: StreamWatcher, on loop: any EventLoop) {
-    let (watchers, newest) = state.withLock { state in
+  ///
+  /// - Returns: false where there will be none.
+  func add(_ watcher: StreamWatcher, on loop: any EventLoop) -> Bool {
+    let added = state.withLock { state -> (LoopWatchers, StreamPart?)? in
+      guard !state.isOver else { return nil }
       let watchers = state.loops[ObjectIdentifier(loop)] ?? LoopWatchers(loop)
       state.loops[ObjectIdentifier(loop)] = watchers
       return (watchers, state.newest)
     }
+    guard let (watchers, newest) = added else { return false }
     watchers.add(watcher)
     // The first comes at once.
     if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
       counters.count(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
     }
+    return true
   }
 
   /// It takes none any more; to be called on its event loop.
@@ -178,16 +210,16 @@ final class StreamHub: Sendable {
   // MARK: Pictures
 
   private func run() async {
-    var lastDue: Duration?
+    var pace = StreamPace()
     while !Task.isCancelled {
       do {
         var frames = preview.jpegs().makeAsyncIterator()
         while !Task.isCancelled {
-          try await waitUntilDue(after: lastDue)
+          try await waitUntilDue(pace)
           guard let frame = try await frames.next() else { break }
           let now = CaptureClock.now
-          lastDue = max((lastDue ?? now) + interval, now - interval)
-          let jpeg = try await frame.jpeg(quality: quality)
+          pace.took(at: now, every: interval)
+          let jpeg = try await frame.jpeg(quality: quality.load(ordering: .relaxed))
           counters.encoded(jpeg.bytes.count, in: CaptureClock.now - now)
           publish(StreamPart(jpeg, frame, camera: camera, view: view))
         }
@@ -205,20 +237,30 @@ final class StreamHub: Sendable {
   /// From a picture to the next, as the fastest wants it.
   private var interval: Duration { state.withLock { $0.intervals.values.min() ?? .zero } }
 
-  private func waitUntilDue(after last: Duration?) async throws {
-    guard let last else { return }
+  private func waitUntilDue(_ pace: StreamPace) async throws {
     while true {
-      let wait = last + interval - CaptureClock.now
-      guard wait > .zero else { return }
+      let wait = pace.wait(at: CaptureClock.now, every: interval)
+      guard wait > .zero, !takeNewcomer() else { return }
       try await Task.sleep(for: min(wait, Self.paceStep))
+    }
+  }
+
+  /// Whether somebody came since the last picture: his first one is not to be as old as the others' pace makes it.
+  private func takeNewcomer() -> Bool {
+    state.withLock { state in
+      defer { state.hasNewcomer = false }
+      return state.hasNewcomer
     }
   }
 
   private func publish(_ part: StreamPart) {
     let now = CaptureClock.now
-    let (loops, waiting) = state.withLock { state in
+    let (loops, waiting) = state.withLock { state -> ([LoopWatchers], [CheckedContinuation<Void, Never>]) in
+      // One that was on its way when nobody was to see it any more.
+      guard !state.isOver else { return ([], []) }
       state.newest = part
       state.failure = nil
+      state.changes += 1
       state.publishedAt = now
       state.rate.count(at: now)
       defer { state.waiting = [:] }
@@ -241,9 +283,11 @@ final class StreamHub: Sendable {
   }
 
   private func failed(_ error: any Error) {
-    let (isNew, waiting) = state.withLock { state in
+    let (isNew, waiting) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
       let isNew = state.failure == nil
+      guard !state.isOver else { return (false, []) }
       state.failure = error
+      state.changes += 1
       defer { state.waiting = [:] }
       return (isNew, Array(state.waiting.values))
     }
@@ -255,6 +299,9 @@ final class StreamHub: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 }
+
+/// What was to be seen is not to be seen any more.
+struct StreamEnded: Error {}
 
 /// No picture came in time.
 struct StreamTimeout: Error {}

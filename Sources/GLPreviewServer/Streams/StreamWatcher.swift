@@ -22,7 +22,8 @@ final class StreamWatcher {
   private let ticket: StreamTicket
   private let interval: Duration
   private unowned let connection: StreamConnection
-  private var nextDue = Duration.zero
+  /// Nil before the first part, which is never too early.
+  private var nextDue: Duration?
   /// The second that is being counted, and how many parts went in it.
   private var second = Int64.min
   private var countInSecond = 0
@@ -41,8 +42,9 @@ final class StreamWatcher {
   func offer(_ part: StreamPart, at now: Duration) -> Outcome {
     if interval > .zero {
       // Frames come a little early and a little late; the pace is kept over many.
-      guard now >= nextDue - interval / 8 else { return .notDue }
-      nextDue = max(nextDue + interval, now)
+      let due = nextDue ?? now
+      guard now >= due - interval / 8 else { return .notDue }
+      nextDue = max(due + interval, now)
     }
     if connection.takesPart(at: now) {
       connection.write(part)
@@ -52,6 +54,9 @@ final class StreamWatcher {
     defer { slot = part }
     return slot == nil ? .kept : .replaced
   }
+
+  /// No more comes of this stream.
+  func end() { connection.ended(self) }
 
   /// What waits, once; it is going to be written.
   func takeSlot(at now: Duration) -> StreamPart? {
