@@ -3,9 +3,8 @@ import Foundation
 import Testing
 
 /// Opens the dashboard of a service of `configuration` for as long as `body` runs. Whatever is tried: afterwards nothing was
-/// asked of another host, there was one stream and one connection for events at a time, and the console has no complaint.
-///
-/// - Parameter expected: complaints of the console that belong to what is tried.
+/// asked of another host, there is one stream and one connection for events, and the console has no complaint but those that
+/// are `expected`.
 func withDashboard(
   _ configuration: String, on screen: WebDriver.Screen = .desktop, expecting expected: [String] = [],
   _ body: (WebDriver, Service) async throws -> Void

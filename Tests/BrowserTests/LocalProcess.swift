@@ -4,34 +4,36 @@ import Synchronization
 
 /// A process that was started; ended, and waited for, by `end`.
 final class LocalProcess: Sendable {
-  private let process: Mutex<Process>
+  private let child: ChildProcess
   private let heard = Lines()
+  private let status: Task<Int32, Never>
+  private let hasEnded: Flag
   private let path: String
 
-  /// Starts `path`; it knows nothing of this process's variables but those that it needs, and of `environment`.
-  init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+  /// Starts `path`.
+  init(_ path: String, _ arguments: [String]) throws {
     self.path = path
-    let process = Process()
-    // Threads of Dispatch's block signals, and children inherit that: SIGTERM would not end them.
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["--default-signal", path] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    self.process = Mutex(process)
-    try self.process.withLock { try $0.run() }
-    // Read on a thread of its own: a program whose output nobody reads stands still.
-    let reader = output.fileHandleForReading
-    Thread.detachNewThread { [heard] in
-      var rest: [UInt8] = []
-      while case let bytes = reader.availableData, !bytes.isEmpty {
-        rest += bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-          let line = String(decoding: rest[..<end], as: UTF8.self)
-          heard.append(line)
-          rest.removeFirst(end + 1)
+    let child = try ChildProcess(
+      path, arguments, environment: ProcessInfo.processInfo.environment,
+      in: FileManager.default.temporaryDirectory.path, writingTo: nil)
+    self.child = child
+    let hasEnded = Flag()
+    self.hasEnded = hasEnded
+    status = Task {
+      let status = await ChildProcess.status(of: child.id)
+      hasEnded.raise()
+      return status
+    }
+    // Read on threads of their own: a program whose output nobody reads stands still.
+    for stream in [child.output, child.errors] {
+      Thread.detachNewThread { [heard] in
+        var rest: [UInt8] = []
+        while case let bytes = stream.read(), !bytes.isEmpty {
+          rest += bytes
+          while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            heard.append(String(decoding: rest[..<end], as: UTF8.self))
+            rest.removeFirst(end + 1)
+          }
         }
       }
     }
@@ -48,18 +50,29 @@ final class LocalProcess: Sendable {
       for line in heard.all {
         if let match = line.firstMatch(of: pattern) { return String(match.1) }
       }
-      guard process.withLock({ $0.isRunning }) else { throw NotThere("\(path) ended:\n\(output)") }
+      guard !hasEnded.isRaised else { throw NotThere("\(path) ended:\n\(output)") }
       return nil
     } orElse: { [self] in
       output
     }
   }
 
-  /// Asks it to end, and waits until it has.
-  func end() async {
-    process.withLock { if $0.isRunning { $0.terminate() } }
-    while process.withLock({ $0.isRunning }) { try? await Task.sleep(for: .milliseconds(20)) }
+  /// Asks it to end, unless it has, and waits until then.
+  @discardableResult
+  func end() async -> Int32 {
+    if !hasEnded.isRaised { kill(child.id, SIGTERM) }
+    return await status.value
   }
+
+  /// Waits for its own end.
+  func ended() async -> Int32 { await status.value }
+}
+
+/// Something that happens once.
+private final class Flag: Sendable {
+  private let value = Mutex(false)
+  var isRaised: Bool { value.withLock { $0 } }
+  func raise() { value.withLock { $0 = true } }
 }
 
 /// Lines that one thread writes and others read.

@@ -14,11 +14,7 @@ struct Service: Sendable {
     return URL(filePath: tests).deletingLastPathComponent().appending(path: "glpreview").path
   }
 
-  /// Starts one, and waits until it listens.
-  ///
-  /// - Parameters:
-  ///   - configuration: YAML without `bind`.
-  ///   - port: where it listens; nil takes a free one.
+  /// Starts one of `configuration`, which is YAML without `bind`, and waits until it listens: at `port`, or at a free one.
   static func start(_ configuration: String, port: Int = 0) async throws -> Service {
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "glpreview-serve-\(UUID().uuidString)")

@@ -1,0 +1,1 @@
+../CommandTests/ChildProcess.swift
