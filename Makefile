@@ -13,7 +13,7 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-camera test-browser screenshot verify bench gpu-kit format lint golden install install-service clean
+.PHONY: help setup build render examples docs test test-camera test-browser screenshot verify bench bench-service gpu-kit format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -26,6 +26,7 @@ help:
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
+	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
@@ -84,6 +85,10 @@ verify: build
 
 bench: build
 	@Benchmarks/compare --json .build/bench-data/results.json $(BENCH_FLAGS)
+
+bench-service: build
+	@mkdir -p .build/bench-data
+	@Benchmarks/Service/measure --json .build/bench-data/service.json $(BENCH_FLAGS)
 
 gpu-kit: build
 	$(SWIFT_BUILD) --build-tests
