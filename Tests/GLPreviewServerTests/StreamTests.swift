@@ -98,6 +98,37 @@ struct StreamTests {
   }
 
   @Test(
+    "several views in one size: scenes and locked ones as they are, and as served where too much is drawn")
+  func severalInOneSize() async throws {
+    var door = ServedView(ViewConfiguration(name: "door", width: 96))
+    door.isLocked = true
+    var configuration = Self.configuration([ServedView(), door, ServedView(ViewConfiguration(name: "third"))])
+    configuration.limits.adHocViews = 1
+    configuration.scenes = [
+      SceneConfiguration(
+        name: "wall", scene: Scene(size: Size(width: 160, height: 90), tiles: [Tile("camera")]))
+    ]
+    try await withService(configuration) { service in
+      let names = ["camera/main", "camera/door", "camera/third", "wall/main"]
+      let query = names.map { "view=\($0)" }.joined(separator: "&")
+      var sizes: [String: Set<String>] = [:]
+      var count = 12
+      while sizes.count < 4 {
+        let parts = try await service.parts("/api/stream?\(query)&width=64", count).parts
+        sizes = Dictionary(grouping: parts) {
+          "\($0.headers["x-camera"] ?? "")/\($0.headers["x-view"] ?? "")"
+        }.mapValues { Set($0.map(\.size)) }
+        count *= 2
+      }
+      #expect(
+        sizes == [
+          "camera/main": ["64x36"], "camera/door": ["96x54"], "camera/third": ["320x180"],
+          "wall/main": ["160x90"],
+        ])
+    }
+  }
+
+  @Test(
     "what makes no sense is refused before anything is drawn, with the word that is at fault",
     arguments: [
       ("/cameras/camera/main.mjpeg?rotate=45", 400, "rotate"),

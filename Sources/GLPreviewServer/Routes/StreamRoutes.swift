@@ -26,7 +26,10 @@ struct StreamRoutes: Sendable {
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
   {
     var words = try QueryWords(request)
-    let (wanted, interval, key) = try takeStream(from: &words, of: target)
+    // What is drawn of several cameras has no words of its own.
+    var base = target.served
+    if target.isScene { base.isLocked = true }
+    let (wanted, interval, key) = try takeStream(from: &words, over: base)
     try words.finish(known: Self.keys)
     try await check(wanted, target)
     let ticket = try streams.join(target, as: wanted, every: interval)
@@ -59,15 +62,15 @@ struct StreamRoutes: Sendable {
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
       let target = try registry.view(parts[1], of: parts[0])
       guard target.served.isEnabled else { continue }
-      var own = words
-      var plain = target
       // A scene, or a locked view, comes in its own size, beside others that are asked for in another one.
-      if target.isScene || target.served.isLocked { plain.served.isLocked = false }
-      var (wanted, interval, _) = try takeStream(from: &own, of: plain)
-      if target.isScene || target.served.isLocked { wanted = target.served }
-      rest = own
+      let isAsItIs = target.isScene || target.served.isLocked
+      var base = target.served
+      base.isLocked = false
+      rest = words
+      let (words, interval, _) = try takeStream(from: &rest, over: base)
+      let wanted = isAsItIs ? target.served : words
       try await check(wanted, target)
-      let ticket = try streams.join(target, as: wanted, every: interval)
+      let ticket = try joinOneOfSeveral(target, as: wanted, every: interval)
       ticket.name(address: context.clientAddress, key: nil)
       tickets.append((ticket, interval))
     }
@@ -79,8 +82,20 @@ struct StreamRoutes: Sendable {
 
   private static let mostViews = 64
 
+  /// Where no more views may be drawn that are not served, the others come as they are served, rather than none.
+  private func joinOneOfSeveral(_ target: ServedPreview, as wanted: ServedView, every interval: Duration)
+    throws
+    -> StreamTicket
+  {
+    do {
+      return try streams.join(target, as: wanted, every: interval)
+    } catch let problem as Problem where problem.status == .serviceUnavailable {
+      return try streams.join(target, as: target.served, every: interval)
+    }
+  }
+
   /// The view, the pace, and what the client calls itself.
-  private func takeStream(from words: inout QueryWords, of target: ServedPreview) throws(Problem) -> (
+  private func takeStream(from words: inout QueryWords, over served: ServedView) throws(Problem) -> (
     ServedView, Duration, String?
   ) {
     let fps = try words.takeNumber("fps", in: 0.01...1000)
@@ -89,9 +104,7 @@ struct StreamRoutes: Sendable {
     for name in ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"] {
       _ = words.take(name)
     }
-    var base = target.served
-    if target.isScene { base.isLocked = true }
-    let wanted = try words.takeView(over: base)
+    let wanted = try words.takeView(over: served)
     return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
   }
 
