@@ -107,7 +107,8 @@ struct ServiceParts: Sendable {
       streams.followViews()
       events.viewChanged($0, $1)
     }.add(to: group)
-    CaptureRoutes(registry: registry, gate: AdHocGate(capacity: 4, subject: "snapshots for all")) {
+    let captures = AdHocGate(capacity: 4, subject: "snapshots for all")
+    CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures) {
       [events, destinations] snapshot in
       events.took(snapshot)
       destinations.take(snapshot)

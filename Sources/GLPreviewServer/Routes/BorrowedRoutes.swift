@@ -84,12 +84,15 @@ struct BorrowedRoutes: Sendable {
             width: size?.width ?? target.served.view.width ?? report.mode?.size?.width ?? 0,
             height: size?.height ?? target.served.view.height ?? report.mode?.size?.height ?? 0),
           online: isOnline,
-          desiredFPS: Int(target.served.framesPerSecond ?? report.mode?.framesPerSecond ?? 0),
-          capturedFPS: Int(report.framesPerSecond.rounded())),
+          desiredFPS: Self.whole(target.served.framesPerSecond ?? report.mode?.framesPerSecond ?? 0),
+          capturedFPS: Self.whole(report.framesPerSecond)),
         stream: StreamerState.Stream(
-          queuedFPS: Int((hubs.map(\.framesPerSecond).max() ?? 0).rounded()), clients: clients.count,
+          queuedFPS: Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), clients: clients.count,
           clientsStat: clients)))
   }
+
+  /// To a whole number; 0 of what is none: what cameras say of themselves may be anything.
+  private static func whole(_ rate: Double) -> Int { Int(exactly: rate.rounded()) ?? 0 }
 }
 
 /// ustreamer's `/state`.

@@ -116,5 +116,8 @@ struct WatcherAnswer: Encodable {
   let since: String
 }
 
-/// To a hundredth.
-func rounded(_ number: Double) -> Double { (number * 100).rounded() / 100 }
+/// To a hundredth; 0 of what is no number: JSON has no others.
+func rounded(_ number: Double) -> Double {
+  let hundredths = (number * 100).rounded()
+  return hundredths.isFinite ? hundredths / 100 : 0
+}

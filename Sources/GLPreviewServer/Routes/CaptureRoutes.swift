@@ -8,6 +8,7 @@ internal import NIOCore
 /// Snapshots that everybody is told of.
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
+  let snapshots: SnapshotDesk
   /// Takes that are under way at a time; more are sent away.
   let gate: AdHocGate
   /// Is given each snapshot.
@@ -25,11 +26,12 @@ struct CaptureRoutes: Sendable {
     let pass = try gate.enter()
     defer { _ = consume pass }
     let snapshot = try await take(views, wish, of: camera)
-    publish(snapshot)
     var pictures: [CapturedPicture] = []
     for (picture, entry) in zip(snapshot.pictures, views) {
       pictures.append(try await CapturedPicture(picture, wish, quality: wish.quality ?? entry.served.quality))
     }
+    // What can't be answered is not told to others either.
+    publish(snapshot)
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     return isMultipart
       ? multipart(snapshot, pictures) : try Response(json: CaptureAnswer(snapshot, pictures))
@@ -39,21 +41,30 @@ struct CaptureRoutes: Sendable {
   private func wanted(_ wish: CaptureWish, of camera: String) throws(Problem) -> [ServedPreview] {
     let views = try registry.views(of: camera)
     guard let names = wish.views else { return views.filter(\.served.isEnabled) }
+    guard !names.isEmpty else { throw .badParameter("views", "name at least one view, or leave 'views' out") }
     var wanted: [ServedPreview] = []
-    for name in names { wanted.append(try registry.view(name, of: camera)) }
+    for name in names {
+      let view = try registry.view(name, of: camera)
+      guard view.served.isEnabled else { throw .switchedOff(view) }
+      guard !wanted.contains(where: { $0.name == name }) else {
+        throw .badParameter("views", "'\(name)' is there twice")
+      }
+      wanted.append(view)
+    }
     return wanted
   }
 
   private func take(_ views: [ServedPreview], _ wish: CaptureWish, of camera: String) async throws -> Snapshot
   {
     guard !views.isEmpty else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
+    let request = wish.request(offline: views[0].offline)
     if views[0].isScene {
-      let frame = try await registry.session.drawScene(views[0].preview, within: wish.request.timeout)
+      let frame = try await registry.session.drawScene(views[0].preview, within: request.timeout)
       return Snapshot(
         camera: camera, sequence: frame.sequence, timestamp: frame.timestamp,
         pictures: [SnapshotPicture(name: views[0].name, picture: frame.picture)])
     }
-    let moment = try await registry.session.moment(of: camera, wish.request)
+    let moment = try await snapshots.moment(of: camera, request)
     let frames = try await registry.session.draw(views.map(\.preview), at: moment)
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
@@ -94,7 +105,16 @@ struct CaptureWish: Sendable {
   var quality: Int?
   /// Of each JPEG.
   var maximumBytes: Int?
-  var request = SnapshotRequest()
+  /// What it is of a camera that gives nothing; nil is as the camera has it.
+  var offline: OfflinePolicy?
+  private var request = SnapshotRequest()
+
+  /// The session's words for it; `offline` is the camera's.
+  func request(offline: OfflinePolicy) -> SnapshotRequest {
+    var request = request
+    request.fallback = (self.offline ?? offline).fallback
+    return request
+  }
 
   private struct Body: Decodable {
     var views: [String]?
@@ -135,7 +155,8 @@ struct CaptureWish: Sendable {
     let age = try Self.checked("max_age", body.max_age, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    guard let offline = OfflinePolicy(rawValue: body.offline ?? "placeholder") else {
+    offline = body.offline.flatMap(OfflinePolicy.init)
+    guard offline != nil || body.offline == nil else {
       throw .badParameter("offline", "'\(body.offline ?? "")' is none of placeholder, last, error")
     }
     request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
@@ -144,12 +165,6 @@ struct CaptureWish: Sendable {
       case (true, _): .still(settling: settle ?? 2)
       case (false, 0): .next
       case (false, let age): .newest(maxAge: age.map { .milliseconds($0) } ?? .seconds(1))
-      }
-    request.fallback =
-      switch offline {
-      case .placeholder: .placeholder
-      case .last: .lastFrame
-      case .error: .error
       }
   }
 

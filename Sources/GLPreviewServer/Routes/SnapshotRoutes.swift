@@ -37,16 +37,15 @@ struct SnapshotRoutes: Sendable {
     if target.isScene { base.isLocked = true }
     let query = try SnapshotQuery(QueryWords(request), of: base, as: format, offline: target.offline)
     if target.isScene {
-      let (subject, answer) = try await snapshots.scene(target.camera, target.preview, query)
+      let (subject, answer) = try await snapshots.scene(target, query)
       if isKnown(subject, request) { return notModified(subject) }
       return response(subject, answer, query)
     }
-    let moment = try await snapshots.moment(of: target.camera, query)
-    let isServed = query.served.view == target.served.view
-    if !isServed { try limits.check(query.served.view, in: moment.size) }
-    let subject = snapshots.subject(moment, query)
+    let moment = try await snapshots.moment(of: target.camera, query.request)
+    if query.served.view != target.served.view { try limits.check(query.served.view, in: moment.size) }
+    let subject = snapshots.subject(moment, query, target)
     if isKnown(subject, request) { return notModified(subject) }
-    let answer = try await snapshots.picture(moment, query, isServed ? target.preview : nil)
+    let answer = try await snapshots.picture(moment, query, of: target)
     return response(subject, answer, query)
   }
 

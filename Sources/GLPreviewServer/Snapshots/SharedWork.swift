@@ -1,46 +1,74 @@
-// Equal work at the same time is done once, and what was done last is kept for a while.
+// Equal work at the same time is done once, and what was done last is kept for a while, as far as there is room.
 internal import Synchronization
 
-/// Values by key: made once for all who want one at the same time; the last few are kept.
+/// Values by key: made once for all who want one at the same time; of those that are made, the newest are kept.
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private let state: Mutex<State>
+  private let state = Mutex(State())
   private let capacity: Int
+  private let cost: @Sendable (Value) -> Int
 
   private struct State {
     var tasks: [Key: Task<Value, any Error>] = [:]
-    /// In the order in which they were begun.
-    var order: [Key] = []
+    /// What is made and kept, the oldest first.
+    var kept: [(key: Key, bytes: Int)] = []
+    var bytes = 0
   }
 
-  /// - Parameter capacity: how many values are kept.
-  init(capacity: Int) {
+  /// What a value costs beside its bytes.
+  private static var overhead: Int { 1024 }
+
+  /// - Parameters:
+  ///   - capacity: how many bytes of values are kept.
+  ///   - cost: how many a value has.
+  init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
     self.capacity = capacity
-    state = Mutex(State())
+    self.cost = cost
   }
 
   /// The value of `key`, which `make` makes where it is neither there nor being made. What fails is not kept.
-  func value(_ key: Key, _ make: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    let task = state.withLock { state in
+  ///
+  /// - Parameters:
+  ///   - key: what makes values equal.
+  ///   - admission: asked before something is made; its pass is held until that is done.
+  ///   - make: makes it.
+  /// - Returns: the value that was made, now or before.
+  /// - Throws: what `admission` and `make` throw.
+  func value(
+    _ key: Key, _ admission: () throws -> AdHocPass, _ make: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let task = try state.withLock { state in
       if let task = state.tasks[key] { return task }
+      let pass = try admission()
       // Not the task of whoever asks first: he may go while others wait.
-      let task = Task { try await make() }
+      let task = Task {
+        defer { withExtendedLifetime(pass) {} }
+        do {
+          let value = try await make()
+          keep(key, cost(value) + Self.overhead)
+          return value
+        } catch {
+          self.state.withLock { $0.tasks[key] = nil }
+          throw error
+        }
+      }
       state.tasks[key] = task
-      state.order.append(key)
-      while state.order.count > capacity { state.tasks[state.order.removeFirst()] = nil }
       return task
     }
-    do {
-      return try await task.value
-    } catch {
-      state.withLock { state in
-        guard state.tasks[key] == task else { return }
-        state.tasks[key] = nil
-        state.order.removeAll { $0 == key }
+    return try await task.value
+  }
+
+  private func keep(_ key: Key, _ bytes: Int) {
+    state.withLock { state in
+      state.kept.append((key, bytes))
+      state.bytes += bytes
+      while state.bytes > capacity {
+        let oldest = state.kept.removeFirst()
+        state.bytes -= oldest.bytes
+        state.tasks[oldest.key] = nil
       }
-      throw error
     }
   }
 
-  /// Whether a value is there, or is being made.
-  func has(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
+  /// How many bytes are kept.
+  var byteCount: Int { state.withLock { $0.bytes } }
 }

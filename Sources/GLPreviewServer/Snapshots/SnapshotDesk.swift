@@ -32,19 +32,27 @@ struct SnapshotSubject: Sendable {
 /// Takes snapshots for a service.
 final class SnapshotDesk: Sendable {
   private let session: PreviewSession
-  private let pictures = SharedWork<PictureKey, SnapshotAnswer>(capacity: 32)
-  private let sceneShots = SharedWork<SceneKey, PreviewFrame>(capacity: 8)
+  private let pictures = SharedWork<PictureKey, SnapshotAnswer>(capacity: keptBytes) {
+    $0.bytes.readableBytes
+  }
+  private let sceneShots = SharedWork<SceneKey, PreviewFrame>(capacity: keptBytes) { $0.picture.bytes.count }
   private let measured: @Sendable (ServiceStage, Duration) -> Void
   /// Lets in who has something drawn that is not drawn anyway.
   private let gate: AdHocGate
+  /// Lets in who has one of the served views drawn or encoded.
+  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots")
   /// Of this life of the service: frames are numbered from 0 in each.
   private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
   /// What makes a picture what it is.
   private struct PictureKey: Hashable {
-    let camera: String
+    /// The name of the served view's preview: what comes after it under the same words has another one.
+    let target: String
     let sequence: Int
     let timestamp: Duration
+    /// Of what stands in for the source; nil where nothing does.
+    let state: SourceState?
+    let reason: String?
     let view: ViewConfiguration
     let quality: Int
     let format: EncodedFormat
@@ -54,6 +62,7 @@ final class SnapshotDesk: Sendable {
   }
 
   private struct SceneKey: Hashable {
+    /// The name of its preview.
     let scene: String
     let format: EncodedFormat
     /// A scene is taken at most so often.
@@ -63,6 +72,10 @@ final class SnapshotDesk: Sendable {
   /// Who asks while a source is being opened waits for it so long at a time.
   private static let openingStep = Duration.milliseconds(20)
   private static let sceneInterval = Duration.milliseconds(33)
+  /// Of pictures that were made, and of scenes that were drawn, each.
+  private static let keptBytes = 32 << 20
+  /// More are not drawn and encoded at a time: who asks for other pictures than those is told to come again.
+  private static let servedAtATime = 16
 
   init(
     _ session: PreviewSession, gate: AdHocGate,
@@ -78,22 +91,27 @@ final class SnapshotDesk: Sendable {
   /// The moment that a query asks for.
   ///
   /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, 504 where it took too long.
-  func moment(of camera: String, _ query: SnapshotQuery) async throws -> SourceMoment {
+  func moment(of camera: String, _ wanted: SnapshotRequest) async throws -> SourceMoment {
     let start = CaptureClock.now
-    var request = query.request
+    var request = wanted
+    // What is being opened is no error yet.
+    if request.fallback == .error { request.fallback = .placeholder }
     do {
       var moment = try await session.moment(of: camera, request)
       // What is being opened is worth waiting for: the first picture is to be one of the camera.
       while moment.sourceState == .opening {
-        let rest = start + query.timeout - CaptureClock.now
+        let rest = start + wanted.timeout - CaptureClock.now
         guard rest > Self.openingStep else { break }
         try await Task.sleep(for: Self.openingStep)
         request.timeout = rest
         moment = try await session.moment(of: camera, request)
       }
+      if wanted.fallback == .error, moment.isFallback {
+        throw SourceError(.unavailable, path: camera, reason: moment.reason ?? "gives none")
+      }
       return moment
     } catch let error as SourceError {
-      throw problem(error, isLate: CaptureClock.now - start >= query.timeout, camera)
+      throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, camera)
     }
   }
 
@@ -103,11 +121,11 @@ final class SnapshotDesk: Sendable {
       : .busy(.serviceUnavailable, "camera '\(camera)' gives no picture: \(error.reason)", retryAfter: 1)
   }
 
-  /// What a moment shows in a view.
-  func subject(_ moment: SourceMoment, _ query: SnapshotQuery) -> SnapshotSubject {
+  /// What a moment shows in a view of `target`'s.
+  func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     SnapshotSubject(
       camera: moment.source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
-      state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query)))
+      state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query, target)))
   }
 
   /// Within a process equal keys have equal hashes; the epoch tells processes apart.
@@ -115,39 +133,33 @@ final class SnapshotDesk: Sendable {
     "\"\(epoch)-\(key.sequence)-\(String(UInt(bitPattern: key.hashValue), radix: 36))\""
   }
 
-  private func key(_ moment: SourceMoment, _ query: SnapshotQuery) -> PictureKey {
+  private func key(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> PictureKey {
     // Placeholders look the same for a second.
     let timestamp =
       moment.isFallback ? .seconds(moment.timestamp.components.seconds) : moment.timestamp
     return PictureKey(
-      camera: moment.source, sequence: moment.isFallback ? -1 : moment.sequence, timestamp: timestamp,
+      target: target.preview.name, sequence: moment.sequence, timestamp: timestamp,
+      state: moment.isFallback ? moment.sourceState : nil, reason: moment.isFallback ? moment.reason : nil,
       view: query.served.view, quality: query.served.quality, format: query.format, encoding: query.encoding,
       maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
   }
 
   // MARK: Pictures
 
-  /// The picture of a moment; `preview` is that of the served view, where nothing else is wanted.
+  /// The picture of a moment, as `query` wants to see `target`.
   ///
   /// - Throws: `Problem`: 400 where the view can't be drawn, 503 where too much is being drawn.
-  func picture(_ moment: SourceMoment, _ query: SnapshotQuery, _ preview: Preview?) async throws
+  func picture(_ moment: SourceMoment, _ query: SnapshotQuery, of target: ServedPreview) async throws
     -> SnapshotAnswer
   {
     let start = CaptureClock.now
     defer { measured(.snapshot, CaptureClock.now - start) }
-    let key = key(moment, query)
-    let pass = preview == nil && !pictures.has(key) ? try gate.enter() : nil
-    defer { _ = consume pass }
+    let isServed = query.served.view == target.served.view
     do {
-      return try await pictures.value(key) { [session] in
-        let format: PictureFormat = query.format == .png ? .rgba : .ycbcr(.yuv420)
-        let frames =
-          if let preview {
-            try await session.draw([preview], at: moment, as: format)
-          } else {
-            try await session.draw([query.served.view], at: moment, as: format)
-          }
-        guard let frame = frames.first else { throw CancellationError() }
+      return try await pictures.value(key(moment, query, target), (isServed ? servedGate : gate).enter) {
+        [self] in
+        let preview = isServed ? target.preview : nil
+        let frame = try await drawn(query, preview, at: moment)
         return try await Self.encoded(frame, query, moment.isFallback ? nil : moment.time)
       }
     } catch let error as ViewError {
@@ -157,25 +169,46 @@ final class SnapshotDesk: Sendable {
     }
   }
 
+  /// What a query wants to see of a moment; taken over from `preview` where that has drawn it.
+  private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: SourceMoment) async throws
+    -> PreviewFrame
+  {
+    let (view, format) = (query.served.view, query.format.pictures)
+    if let preview, let frame = try await session.draw([preview], at: moment, as: format).first,
+      // It may be another one since the view was looked up.
+      preview.configuration.view == view.named(preview.name)
+    {
+      return frame
+    }
+    guard let frame = try await session.draw([view], at: moment, as: format).first else {
+      throw SourceError(.unavailable, path: moment.source, reason: "gave no picture")
+    }
+    return frame
+  }
+
   /// A scene as it is, no older than a thirtieth of a second.
-  func scene(_ scene: String, _ preview: Preview, _ query: SnapshotQuery) async throws -> (
+  func scene(_ target: ServedPreview, _ query: SnapshotQuery) async throws -> (
     SnapshotSubject, SnapshotAnswer
   ) {
     let start = CaptureClock.now
     defer { measured(.snapshot, CaptureClock.now - start) }
-    let format: PictureFormat = query.format == .png ? .rgba : .ycbcr(.yuv420)
+    let (scene, preview) = (target.camera, target.preview.name)
     let tick = Int64(start / Self.sceneInterval)
     do {
-      let frame = try await sceneShots.value(SceneKey(scene: scene, format: query.format, tick: tick)) {
-        [session] in
-        try await session.drawScene(preview, as: format, within: query.timeout)
+      let frame = try await sceneShots.value(
+        SceneKey(scene: preview, format: query.format, tick: tick), servedGate.enter
+      ) { [session] in
+        try await session.drawScene(target.preview, as: query.format.pictures, within: query.timeout)
       }
       let key = PictureKey(
-        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, view: query.served.view,
+        target: preview, sequence: frame.sequence, timestamp: frame.timestamp, state: nil, reason: nil,
+        view: query.served.view,
         quality: query.served.quality, format: query.format, encoding: query.encoding,
         maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
       let time = WallTime(capturedAt: frame.timestamp)
-      let answer = try await pictures.value(key) { try await Self.encoded(frame, query, time) }
+      let answer = try await pictures.value(key, servedGate.enter) {
+        try await Self.encoded(frame, query, time)
+      }
       let subject = SnapshotSubject(
         camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, time: time, state: .live,
         sourceSize: nil, entityTag: entityTag(key))

@@ -26,6 +26,9 @@ enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
 extension EncodedFormat {
   /// As `Content-Type` has it.
   var mediaType: String { self == .png ? "image/png" : "image/jpeg" }
+
+  /// What is drawn for it.
+  var pictures: PictureFormat { self == .png ? .rgba : .ycbcr(.yuv420) }
 }
 
 /// A snapshot as it is asked for.
@@ -75,13 +78,18 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// The session's words for the same.
   var request: SnapshotRequest {
-    let fallback: SnapshotFallback =
-      switch offline {
-      case .placeholder: .placeholder
-      case .last: .lastFrame
-      case .error: .error
-      }
     let mode: SnapshotMode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
-    return SnapshotRequest(mode, fallback: fallback, timeout: timeout)
+    return SnapshotRequest(mode, fallback: offline.fallback, timeout: timeout)
+  }
+}
+
+extension OfflinePolicy {
+  /// The session's word for it.
+  var fallback: SnapshotFallback {
+    switch self {
+    case .placeholder: .placeholder
+    case .last: .lastFrame
+    case .error: .error
+    }
   }
 }
