@@ -108,9 +108,26 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
       counters.countCutOff()
       isEnding = true
       // Not within the hub's walk over its connections.
-      context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
+      context.eventLoop.assumeIsolated().execute { self.cutOff(context) }
     }
     return false
+  }
+
+  /// Ends a connection that takes nothing. A plain close would leave what it was sent last to the kernel, which offers it for
+  /// minutes to who does not read, and keeps the end from him meanwhile: this drops it, and resets the connection.
+  private func cutOff(_ context: ChannelHandlerContext) {
+    if let socket = context.channel as? any SocketOptionProvider {
+      _ = socket.unsafeSetSocketOption(level: .socket, name: .so_linger, value: Linger.none)
+    }
+    context.close(promise: nil)
+  }
+
+  /// As SO_LINGER takes it; NIO's and the system's `linger` are one name for two things.
+  private struct Linger {
+    let isOn: CInt
+    let seconds: CInt
+
+    static let none = Linger(isOn: 1, seconds: 0)
   }
 
   func write(_ part: StreamPart) { write(bytes: part.bytes) }
