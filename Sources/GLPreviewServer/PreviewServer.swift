@@ -58,12 +58,18 @@ public struct PreviewServer: Sendable {
       let device = try await parts.registry.session.device
       guard !device.isSoftware else { throw SoftwareRendererRefused(device: device) }
     }
+    let connections = OpenFileLimit.makeRoom(for: configuration.limits.connections)
+    if connections < configuration.limits.connections {
+      logger.warning(
+        "the system's limit of open files allows fewer connections than limits.connections",
+        metadata: ["connections": "\(connections)"])
+    }
     let application = Application(
       router: parts.router(),
       server: try parts.server(),
       configuration: ApplicationConfiguration(
         address: configuration.bind.address, serverName: "glpreview", backlog: 1024,
-        availableConnectionsDelegate: .maximum(configuration.limits.connections, logger: logger)),
+        availableConnectionsDelegate: .maximum(connections, logger: logger)),
       onServerRunning: { [onRunning] channel in
         await onRunning(channel.localAddress?.port)
         SystemdNotifier().ready()

@@ -148,7 +148,7 @@ final class RunningCommand: Sendable {
   }
 
   /// The built command lies beside the tests; `GLPREVIEW` names another one to test.
-  private static var executable: String {
+  static var executable: String {
     get throws {
       if let path = ProcessInfo.processInfo.environment["GLPREVIEW"] { return path }
       let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
