@@ -103,6 +103,7 @@ extension DashboardTests {
         "a complaint", until: "document.getElementById('login-problem').checkVisibility()")
       try await browser.run(
         "\(form).elements.token.value = 'look-and-change-things'; \(form).requestSubmit()")
+      try await browser.waitForTile("door/main")
       try await browser.waitForMotion("[data-key=\"door/main\"] canvas")
       #expect(try await browser.text("return document.cookie") == "")
       try await browser.run("location.reload()")

@@ -144,6 +144,8 @@ private struct Requests {
       guard let url = Requests.address(in: parameters), ["http", "https", "ws", "wss"].contains(url.scheme)
       else { return }
       hosts.insert("\(url.host() ?? ""):\(url.port ?? 0)")
+      // Another page has none of the requests of the one before it, and nothing is told of their end.
+      if parameters["type"] as? String == "Document" { open = [:] }
       open[id] = url.path
       mostAtATime[url.path] = max(mostAtATime[url.path, default: 0], open(url.path))
     case "Network.loadingFinished", "Network.loadingFailed":

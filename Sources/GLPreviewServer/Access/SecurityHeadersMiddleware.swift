@@ -28,6 +28,8 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[named: "Referrer-Policy"] = "no-referrer"
     if isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+    // A browser writes the fields of a 304 over those of what it kept: the page would have the policy of data from then on.
+    guard response.status != .notModified else { return response }
     let type = response.headers[.contentType] ?? ""
     guard !type.hasPrefix("image/"), !type.hasPrefix("multipart/x-mixed-replace") else { return response }
     let isPage = type.hasPrefix("text/html")

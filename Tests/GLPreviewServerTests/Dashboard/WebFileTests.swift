@@ -51,6 +51,22 @@ struct WebFileTests {
     #expect(AccessRule.of(.get, URI("/api/cameras")) == .role(.read))
   }
 
+  @Test("a page that a browser has already keeps the policy that it came with")
+  func policyOfWhatIsKept() async throws {
+    let router = Router(context: ServiceContext.self)
+    router.add(middleware: SecurityHeadersMiddleware(isSecure: false))
+    router.addDashboard()
+    try await Application(router: router).test(.router) { client in
+      let first = try await client.execute(uri: "/", method: .get)
+      let policy = try #require(first.headers[.contentSecurityPolicy])
+      #expect(policy.contains("script-src 'self'"))
+      let tag = try #require(first.headers[.eTag])
+      let second = try await client.execute(uri: "/", method: .get, headers: [.ifNoneMatch: tag])
+      #expect(second.status == .notModified)
+      #expect([nil, WebFile.contentSecurityPolicy].contains(second.headers[.contentSecurityPolicy]))
+    }
+  }
+
   @Test("a file is given whole once, and 304 to who has it")
   func conditional() async throws {
     let router = Router()
