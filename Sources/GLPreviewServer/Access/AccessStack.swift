@@ -29,6 +29,7 @@ struct AccessStack: Sendable {
     router.add(middleware: HostMiddleware(control: control, rule: host))
     router.add(middleware: BodyMiddleware(maximumBytes: maximumBytes))
     router.add(middleware: AccessMiddleware(control: control))
+    router.add(middleware: ContinueMiddleware())
     LoginRoutes(control: control, isSecure: isSecure).add(to: router)
   }
 }

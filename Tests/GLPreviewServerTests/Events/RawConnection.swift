@@ -22,6 +22,9 @@ final class RawConnection: Sendable {
     if !text.isEmpty { try await channel.writeAndFlush(ByteBuffer(string: text)) }
   }
 
+  /// Sends more.
+  func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
   /// All that came so far.
   var received: String { collector.bytes.withLock { String(buffer: $0) } }
 

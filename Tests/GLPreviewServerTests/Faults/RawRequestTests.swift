@@ -1,0 +1,205 @@
+// Bytes that are no HTTP, or HTTP as nobody writes it: what comes back, and that nothing stays.
+import GLPreview
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Requests as bytes")
+struct RawRequestTests {
+  private static let host = "Host: 127.0.0.1\r\n"
+
+  /// What each is, and whether the service has an answer: not to what is not whole.
+  static let broken: [(name: String, text: String, isWhole: Bool)] = [
+    ("nothing", "", false),
+    ("half a line", "GET /snap", false),
+    ("half a head", "GET /snapshot HTTP/1.1\r\nHost: 127", false),
+    ("rubbish", "\u{1}\u{2}\u{3}\u{4}\r\n\r\n", true),
+    ("TLS", "\u{16}\u{3}\u{1}\u{0}\u{5}\u{1}\u{0}\u{0}\u{1}\u{3}\u{3}\r\n\r\n", true),
+    ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", true),
+    ("no version", "GET /snapshot\r\n\r\n", true),
+    ("another version", "GET /snapshot HTTP/9.9\r\n\(host)\r\n", true),
+    ("another protocol", "DESCRIBE rtsp://127.0.0.1/ RTSP/1.0\r\nCSeq: 1\r\n\r\n", true),
+    (
+      "a field of 20 kB", "GET / HTTP/1.1\r\n\(host)X: \(String(repeating: "x", count: 20_000))\r\n\r\n", true
+    ),
+    (
+      "1000 fields",
+      "GET / HTTP/1.1\r\n\(host)\((0..<1000).map { "X-\($0): 1\r\n" }.joined())\r\n", true
+    ),
+    ("a line of 100 kB", "GET /\(String(repeating: "a", count: 100_000)) HTTP/1.1\r\n\(host)\r\n", true),
+    ("a field without a name", "GET / HTTP/1.1\r\n\(host): x\r\n\r\n", true),
+    ("a folded field", "GET / HTTP/1.1\r\n\(host)X: a\r\n b\r\n\r\n", true),
+    ("a zero in a field", "GET / HTTP/1.1\r\n\(host)X: a\u{0}b\r\n\r\n", true),
+    ("a length below zero", "POST /login HTTP/1.1\r\n\(host)Content-Length: -1\r\n\r\n", true),
+    ("a length that is none", "POST /login HTTP/1.1\r\n\(host)Content-Length: x\r\n\r\n", true),
+    (
+      "two lengths", "POST /login HTTP/1.1\r\n\(host)Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", true
+    ),
+    (
+      "a length and chunks",
+      "POST /login HTTP/1.1\r\n\(host)Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true
+    ),
+    (
+      "a length of all there is",
+      "POST /login HTTP/1.1\r\n\(host)Content-Type: application/json\r\nContent-Length: 9223372036854775807\r\n\r\n{",
+      true
+    ),
+    (
+      "chunks without a size",
+      "POST /login HTTP/1.1\r\n\(host)Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+      true
+    ),
+    (
+      "a chunk of all there is",
+      "POST /login HTTP/1.1\r\n\(host)Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "FFFFFFFFFFFFFFFFF\r\n{}\r\n", true
+    ),
+    (
+      "half a body",
+      "PATCH /api/cameras/camera/views/other HTTP/1.1\r\n\(host)Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{",
+      false
+    ),
+    (
+      "half a chunk",
+      "PATCH /api/cameras/camera/views/other HTTP/1.1\r\n\(host)Content-Type: application/json\r\n"
+        + "Transfer-Encoding: chunked\r\n\r\n5\r\n{", false
+    ),
+    ("no method that there is", "BREW /snapshot HTTP/1.1\r\n\(host)Connection: close\r\n\r\n", true),
+    ("a tunnel", "CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n", true),
+  ]
+
+  @Test("what is no request is refused or let go of, each with the connection", arguments: broken.indices)
+  func brokenRequests(index: Int) async throws {
+    let (_, text, isWhole) = Self.broken[index]
+    var configuration = FuzzTests.configuration()
+    configuration.limits.idleConnection = .milliseconds(500)
+    try await withService(configuration) { service in
+      let spectator = try await Spectator(of: "/cameras/camera/main.mjpeg", "160x90", service)
+      let connection = try await RawConnection(to: service.port, sending: "")
+      // It may be refused before it is all said.
+      try? await connection.send(Array(text.utf8))
+      try await connection.waitsForEnd()
+      let answer = connection.received
+      if isWhole { #expect(answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 5"), "\(answer)") }
+      #expect(!answer.hasPrefix("HTTP/1.1 500"))
+      try await spectator.sees(1)
+      spectator.leave()
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  // Nothing that a browser sends. RFC 9112 (3.2) wants a 400 for the first, and the second's own host looked at; Hummingbird
+  // takes the first Host and the path.
+  @Test(
+    "requests that are said in another way are answered, by the first host that they name",
+    arguments: [
+      "GET /snapshot HTTP/1.1\r\n\(host)Host: elsewhere\r\nConnection: close\r\n\r\n",
+      "GET http://elsewhere/snapshot HTTP/1.1\r\n\(host)Connection: close\r\n\r\n",
+      "GET /snapshot HTTP/1.0\r\nConnection: close\r\n\r\n",
+    ])
+  func lenient(text: String) async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      #expect(try await RawAnswer.to(Array(text.utf8), of: service).status == 200)
+      let elsewhere = text.replacing("127.0.0.1", with: "elsewhere.example")
+      if elsewhere != text {
+        #expect(try await RawAnswer.to(Array(elsewhere.utf8), of: service).status == 421)
+      }
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test("a thousand requests at once over one connection are answered one by one")
+  func pipelining() async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      let connection = try await RawConnection(to: service.port, sending: "")
+      let request = "GET /healthz HTTP/1.1\r\n\(Self.host)\r\n"
+      let last = "GET /cameras/camera/main.jpg?width=10000 HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n"
+      try await connection.send(Array((String(repeating: request, count: 1000) + last).utf8))
+      try await connection.waitsForEnd()
+      let answers = connection.received.split(separator: "HTTP/1.1 ")
+      #expect(answers.count == 1001)
+      #expect(answers.dropLast().allSatisfy { $0.hasPrefix("200") })
+      #expect(answers.last?.hasPrefix("400") == true)
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test("a HEAD is answered as the GET, without its body, also where that has no end")
+  func head() async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      for path in RequestFuzzer.paths {
+        let connection = try await RawConnection(to: service.port, sending: "")
+        let next = "GET /healthz HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n"
+        try await connection.send(Array("HEAD \(path) HTTP/1.1\r\n\(Self.host)\r\n\(next)".utf8))
+        try await connection.waitsForEnd()
+        let text = connection.received
+        let end = try #require(text.firstRange(of: "\r\n\r\n"), "\(path)")
+        let got = try await RawAnswer.to(
+          Array("GET \(path) HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n".utf8), of: service)
+        #expect(text.hasPrefix("HTTP/1.1 \(got.status) "), "\(path): \(text.prefix(100))")
+        // Behind the head there is the next answer, or the end.
+        let rest = text[end.upperBound...]
+        #expect(rest.isEmpty || rest.hasPrefix("HTTP/1.1 200 "), "\(path): \(rest.prefix(100))")
+      }
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test(
+    "fields that ask for what is not done are passed over",
+    arguments: [
+      "Range: bytes=0-9", "Range: bytes=9-0,x", "Connection: Upgrade\r\nUpgrade: websocket",
+      "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA",
+      "TE: trailers", "Accept: text/html", "Accept-Encoding: br, gzip", "If-None-Match: \"",
+      "If-None-Match: ,,,",
+      "Cookie: =; a=b; \u{1F600}", "Authorization: Basic %%%", "Last-Event-ID: \u{FF}",
+    ])
+  func fields(line: String) async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      let connection = try await RawConnection(to: service.port, sending: "")
+      try await connection.send(
+        Array("GET /snapshot HTTP/1.1\r\n\(Self.host)\(line)\r\n\r\n".utf8))
+      try await connection.waits(for: "\r\n\r\n")
+      #expect(connection.received.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(connection.received.prefix(200))")
+      try await connection.close()
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test(
+    "a head that does not come to its end is waited for as long as a connection may be idle, however often a bit comes"
+  )
+  func slowHead() async throws {
+    var configuration = FuzzTests.configuration()
+    configuration.limits.idleConnection = .milliseconds(300)
+    try await withService(configuration) { service in
+      let connection = try await RawConnection(
+        to: service.port, sending: "GET /snapshot HTTP/1.1\r\n\(Self.host)")
+      let drip = Task {
+        while !Task.isCancelled {
+          try await connection.send(Array("X: 1\r\n".utf8))
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+      try await connection.waitsForEnd()
+      drip.cancel()
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test("who asks before he sends a body (100-continue) is answered")
+  func continuing() async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      let path = "/api/cameras/camera/views/other"
+      let connection = try await RawConnection(
+        to: service.port,
+        sending:
+          "PATCH \(path) HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\nContent-Length: 13\r\n"
+          + "Expect: 100-continue\r\nConnection: close\r\n\r\n")
+      try await connection.waits(for: "HTTP/1.1 100 Continue\r\n\r\n")
+      try await connection.send(Array("{\"rotate\": 90}".utf8.prefix(13)))
+      try await connection.waitsForEnd()
+      #expect(connection.received.contains("HTTP/1.1 400 "))
+    }
+  }
+}
