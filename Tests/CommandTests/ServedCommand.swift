@@ -93,10 +93,12 @@ struct OtherProgram: Sendable {
 
   private init(path: String) { self.path = path }
 
-  /// A Python that has OpenCV; `PEER_PYTHON` names another one than Debian's.
+  /// A Python that has OpenCV: the one that `PEER_PYTHON` names, that in PATH, Debian's.
   static let pythonWithOpenCV: OtherProgram? = {
     let named = ProcessInfo.processInfo.environment["PEER_PYTHON"]
-    return [named, "/usr/bin/python3"].compactMap(\.self).map { OtherProgram(path: $0) }.first {
+    return [named, OtherProgram("python3")?.path, "/usr/bin/python3"].compactMap(\.self).map {
+      OtherProgram(path: $0)
+    }.first {
       $0.succeeds("-c", "import cv2")
     }
   }()
