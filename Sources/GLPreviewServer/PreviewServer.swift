@@ -24,8 +24,10 @@ public struct PreviewServer: Sendable {
   /// As `/api/cameras` tells it.
   public static let version = "0.1.0"
 
-  /// How long those who are being answered may take when the service ends.
-  private static let shutdownWithin = Duration.seconds(4)
+  /// How long those who are being answered may take when the service ends; then cameras and their commands have a moment.
+  /// Five seconds in all.
+  private static let shutdownWithin = Duration.milliseconds(3500)
+  private static let closesWithin = Duration.seconds(1)
 
   /// A service; nothing is opened yet.
   ///
@@ -79,14 +81,37 @@ public struct PreviewServer: Sendable {
       // What hangs does not answer, and then systemd is not told that all is well.
       await registry.isAnswering()
     }
+    // They end one after another, the last one first: the server waits for those who follow events.
+    let services: [any Service] =
+      parts.services + [ReloadService(parts, reload), application, parts.events.log, watchdog]
     var group = ServiceGroupConfiguration(
-      services: (parts.services + [ReloadService(parts, reload), watchdog, application]).map {
-        .init(service: $0)
-      },
+      services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
     group.maximumGracefulShutdownDuration = Self.shutdownWithin
-    defer { Task { await parts.registry.session.close() } }
-    try await ServiceGroup(configuration: group).run()
+    do {
+      try await ServiceGroup(configuration: group).run()
+    } catch let error {
+      await close(parts.registry.session)
+      // Whoever was still being answered when the time was over: that is an end as told, unless we were cancelled ourselves.
+      guard error is CancellationError, !Task.isCancelled else { throw error }
+      return
+    }
+    await close(parts.registry.session)
+  }
+
+  /// Gives cameras back, and ends commands that stand for them; what hangs is not waited for.
+  private func close(_ session: PreviewSession) async {
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    Task {
+      await session.close()
+      end.finish()
+    }
+    let timer = Task {
+      try? await Task.sleep(for: Self.closesWithin)
+      end.finish()
+    }
+    for await _ in ends {}
+    timer.cancel()
   }
 }
 

@@ -56,8 +56,8 @@ struct ServiceParts: Sendable {
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
-  /// What runs beside the server.
-  var services: [any Service] { [watch, events.log] + destinations.services }
+  /// What runs beside the server, and goes on until that has ended.
+  var services: [any Service] { destinations.services + [watch] }
 
   /// Takes another configuration over, as far as that goes while it runs.
   func apply(_ new: ServerConfiguration) async throws {

@@ -35,7 +35,7 @@ struct StreamRoutes: Sendable {
     let ticket = try streams.join(target, as: wanted, every: interval)
     ticket.name(address: context.clientAddress, key: key)
     do {
-      _ = try await ticket.hub.firstPart(within: Self.firstPictureWithin)
+      _ = try await beforeShutdown { try await ticket.hub.firstPart(within: Self.firstPictureWithin) }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {

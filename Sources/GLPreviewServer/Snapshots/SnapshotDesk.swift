@@ -90,8 +90,13 @@ final class SnapshotDesk: Sendable {
 
   /// The moment that a query asks for.
   ///
-  /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, 504 where it took too long.
+  /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, or where the service ends, 504 where
+  ///   it took too long.
   func moment(of camera: String, _ wanted: SnapshotRequest) async throws -> SourceMoment {
+    try await beforeShutdown { try await self.waitForMoment(of: camera, wanted) }
+  }
+
+  private func waitForMoment(of camera: String, _ wanted: SnapshotRequest) async throws -> SourceMoment {
     let start = CaptureClock.now
     var request = wanted
     // What is being opened is no error yet.

@@ -155,6 +155,8 @@ final class StreamHub: Sendable {
       if let newest, isLate || newest.timestamp >= start - Self.freshFor { return newest }
       if let failure { throw failure }
       guard !isLate else { throw StreamTimeout() }
+      // Who is cancelled does not wait.
+      try Task.checkCancellation()
       await waitForChange(after: changes, until: deadline)
     }
   }
