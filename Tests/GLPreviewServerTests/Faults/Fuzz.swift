@@ -167,7 +167,7 @@ final class Spectator: Sendable {
   private let wrongParts = Mutex<[String]>([])
   private let task: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-  /// - Parameter size: of every picture.
+  /// Looks at the stream `path`, whose pictures are all to be of `size`.
   init(of path: String, _ size: String, _ service: RunningService) async throws {
     let body = try await service.openStream(path)
     task.withLock { task in

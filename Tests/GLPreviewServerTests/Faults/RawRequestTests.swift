@@ -68,22 +68,42 @@ struct RawRequestTests {
     ("a tunnel", "CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n", true),
   ]
 
-  @Test("what is no request is refused or let go of, each with the connection", arguments: broken.indices)
-  func brokenRequests(index: Int) async throws {
-    let (_, text, isWhole) = Self.broken[index]
-    var configuration = FuzzTests.configuration()
-    configuration.limits.idleConnection = .milliseconds(500)
-    try await withService(configuration) { service in
+  @Test(
+    "what is no request is refused, and nobody else notices", arguments: broken.filter(\.isWhole).map(\.name))
+  func refused(name: String) async throws {
+    let text = try #require(Self.broken.first { $0.name == name }).text
+    try await withService(FuzzTests.configuration()) { service in
       let spectator = try await Spectator(of: "/cameras/camera/main.mjpeg", "160x90", service)
       let connection = try await RawConnection(to: service.port, sending: "")
-      // It may be refused before it is all said.
-      try? await connection.send(Array(text.utf8))
-      try await connection.waitsForEnd()
+      // What is very long may be refused before it is all said, and the refusal be lost with the connection.
+      let isLong = text.utf8.count > 8192
+      do {
+        try await connection.send(Array(text.utf8))
+        try await connection.waits(for: "\r\n\r\n")
+      } catch  where isLong {}
       let answer = connection.received
-      if isWhole { #expect(answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 5"), "\(answer)") }
-      #expect(!answer.hasPrefix("HTTP/1.1 500"))
+      #expect(
+        answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501") || isLong && answer.isEmpty,
+        "\(answer)")
+      try? await connection.close()
       try await spectator.sees(1)
       spectator.leave()
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+  }
+
+  @Test("what does not come to its end is let go of", arguments: broken.filter { !$0.isWhole }.map(\.name))
+  func unfinished(name: String) async throws {
+    let text = try #require(Self.broken.first { $0.name == name }).text
+    var configuration = FuzzTests.configuration()
+    configuration.limits.idleConnection = .milliseconds(300)
+    try await withService(configuration) { service in
+      let connection = try await RawConnection(to: service.port, sending: "")
+      // On a slow machine it is let go of before it has said anything.
+      try? await connection.send(Array(text.utf8))
+      try await connection.waitsForEnd()
+      #expect(
+        connection.received.isEmpty || connection.received.hasPrefix("HTTP/1.1 4"), "\(connection.received)")
       try await FuzzTests.expectNothingLeft(in: service)
     }
   }
