@@ -29,12 +29,6 @@ struct WebFile: Sendable {
     WebFile("/dashboard/snapshots.js", script, glp_snapshots_js),
   ]
 
-  /// What the page may load: its own files, and pictures that it makes itself.
-  static let contentSecurityPolicy = [
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob: data:",
-    "connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
-  ].joined(separator: "; ")
-
   private static let html = "text/html; charset=utf-8"
   private static let css = "text/css; charset=utf-8"
   private static let script = "text/javascript; charset=utf-8"
@@ -57,22 +51,10 @@ struct WebFile: Sendable {
     var fields = HTTPFields()
     fields[.eTag] = entityTag
     fields[.cacheControl] = "no-cache"
-    fields[.contentSecurityPolicy] = WebFile.contentSecurityPolicy
     guard request.headers[.ifNoneMatch] != entityTag else {
       return Response(status: .notModified, headers: fields)
     }
     fields[.contentType] = mediaType
     return Response(status: .ok, headers: fields, body: ResponseBody(byteBuffer: content))
-  }
-}
-
-extension RouterMethods {
-  /// The dashboard's files, each at its path.
-  @discardableResult
-  func addDashboard() -> Self {
-    for file in WebFile.all {
-      get(RouterPath(file.path)) { request, _ in file.response(to: request) }
-    }
-    return self
   }
 }
