@@ -98,7 +98,7 @@ class CameraSection {
   }
 
   /** The size of the source; null where neither it nor a picture told. */
-  get source() { return this.camera.format?.width ? this.camera.format : this.seen; }
+  get source() { return [this.camera, this.camera.format].find((known) => known?.width) ?? this.seen; }
 
   /** The row's height is the same for all: a picture takes room by its shape, a camera by those of its pictures. */
   arrange() {
