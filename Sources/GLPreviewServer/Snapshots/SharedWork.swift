@@ -1,4 +1,5 @@
 // Equal work at the same time is done once, and what was done last is kept for a while, as far as there is room.
+internal import NIOCore
 internal import Synchronization
 
 /// Values by key: made once for all who want one at the same time; of those that are made, the newest are kept.
@@ -8,10 +9,17 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let cost: @Sendable (Value) -> Int
 
   private struct State {
+    /// What is being made. A task that is done holds more than its value.
     var tasks: [Key: Task<Value, any Error>] = [:]
-    /// What is made and kept, the oldest first.
-    var kept: [(key: Key, bytes: Int)] = []
+    /// What is made and kept, and in which order it came.
+    var values: [Key: (value: Value, bytes: Int)] = [:]
+    var order = CircularBuffer<Key>()
     var bytes = 0
+  }
+
+  private enum Found {
+    case value(Value)
+    case task(Task<Value, any Error>)
   }
 
   /// What a value costs beside its bytes.
@@ -36,15 +44,16 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func value(
     _ key: Key, _ admission: () throws -> AdHocPass, _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let task = try state.withLock { state in
-      if let task = state.tasks[key] { return task }
+    let found = try state.withLock { state -> Found in
+      if let known = state.values[key] { return .value(known.value) }
+      if let task = state.tasks[key] { return .task(task) }
       let pass = try admission()
       // Not the task of whoever asks first: he may go while others wait.
       let task = Task {
         defer { withExtendedLifetime(pass) {} }
         do {
           let value = try await make()
-          keep(key, cost(value) + Self.overhead)
+          keep(value, of: key)
           return value
         } catch {
           self.state.withLock { $0.tasks[key] = nil }
@@ -52,19 +61,23 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
       }
       state.tasks[key] = task
-      return task
+      return .task(task)
     }
-    return try await task.value
+    switch found {
+    case .value(let value): return value
+    case .task(let task): return try await task.value
+    }
   }
 
-  private func keep(_ key: Key, _ bytes: Int) {
+  private func keep(_ value: Value, of key: Key) {
+    let bytes = cost(value) + Self.overhead
     state.withLock { state in
-      state.kept.append((key, bytes))
+      state.tasks[key] = nil
+      state.values[key] = (value, bytes)
+      state.order.append(key)
       state.bytes += bytes
-      while state.bytes > capacity {
-        let oldest = state.kept.removeFirst()
-        state.bytes -= oldest.bytes
-        state.tasks[oldest.key] = nil
+      while state.bytes > capacity, let oldest = state.order.popFirst() {
+        state.bytes -= state.values.removeValue(forKey: oldest)?.bytes ?? 0
       }
     }
   }

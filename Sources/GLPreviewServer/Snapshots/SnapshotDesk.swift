@@ -33,7 +33,7 @@ struct SnapshotSubject: Sendable {
 final class SnapshotDesk: Sendable {
   private let session: PreviewSession
   private let pictures = SharedWork<PictureKey, SnapshotAnswer>(capacity: keptBytes) {
-    $0.bytes.readableBytes
+    $0.bytes.storageCapacity
   }
   private let sceneShots = SharedWork<SceneKey, PreviewFrame>(capacity: keptBytes) { $0.picture.bytes.count }
   private let measured: @Sendable (ServiceStage, Duration) -> Void
