@@ -10,7 +10,7 @@ enum AccessRule: Sendable, Hashable {
   case role(Role)
 
   private static let openPages = Set(WebFile.all.map(\.path).filter { $0 != "/" })
-    .union(["/favicon.ico", "/healthz", "/readyz"])
+    .union(["/favicon.ico", "/healthz", "/health", "/readyz"])
   private static let openCalls: Set<String> = ["/api/login", "/api/logout"]
 
   /// What `method` at `uri` needs. What is not known to be harmless needs a role.
