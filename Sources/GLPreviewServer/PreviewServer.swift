@@ -21,7 +21,7 @@ public struct PreviewServer: Sendable {
   private let reload: (@Sendable () async throws -> ServerConfiguration)?
   private let onRunning: @Sendable (Int?) async -> Void
 
-  /// As `/api/cameras` tells it.
+  /// As `/api/cameras` and the command tell it.
   public static let version = "0.1.0"
 
   /// How long those who are being answered may take when the service ends; then cameras and their commands have a moment.

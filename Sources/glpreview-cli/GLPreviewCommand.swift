@@ -1,5 +1,6 @@
 // The command `glpreview`: its name, its version and its subcommands.
 import ArgumentParser
+import GLPreviewServer
 
 @main
 struct GLPreviewCommand: AsyncParsableCommand {
@@ -13,7 +14,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
       Exit status: 0 done, 64 wrong usage, 65 bad input data, 66 no such input, 69 no usable device, \
       74 write failed, 130 interrupted.
       """,
-    version: "0.1.0",
+    version: PreviewServer.version,
     subcommands: [
       RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
     ])

@@ -85,7 +85,7 @@ struct CameraRouteTests {
     configuration.cameras[1].isRequired = true
     try await withService(configuration) { service in
       // It has been tried.
-      while service.reload.parts.watch.report(of: "gone").state != .lost { await Task.yield() }
+      while service.inside.watch.report(of: "gone").state != .lost { await Task.yield() }
       let answer = try await service.get("/readyz")
       #expect(answer.status == 503 && answer.text.contains(#""camera":"gone""#))
       #expect(try await service.get("/healthz").status == 200)
@@ -96,7 +96,7 @@ struct CameraRouteTests {
   func reload() async throws {
     let configuration = try SnapshotRouteTests.configuration()
     try await withService(configuration) { service in
-      let parts = service.reload.parts
+      let parts = service.inside
       _ = try await service.get("/cameras/camera/main.jpg")
       _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"rotate": 180}"#)
       let opens = parts.registry.session.statistics(of: "camera")?.opens

@@ -13,15 +13,10 @@ import Testing
 /// A service that is running.
 struct RunningService: Sendable {
   let port: Int
-  let reload: Reload
+  /// What it is made of.
+  let inside: ServiceParts
 
   var base: String { "http://127.0.0.1:\(port)" }
-
-  /// What the next SIGHUP's configuration would be.
-  final class Reload: Sendable {
-    let parts: ServiceParts
-    init(_ parts: ServiceParts) { self.parts = parts }
-  }
 
   /// An answer, whole.
   struct Answer {
@@ -168,7 +163,7 @@ func withService<Result: Sendable>(
       try await group.waitForAll()
       throw CancellationError()
     }
-    group.addTask { try await work(RunningService(port: port, reload: .init(parts))) }
+    group.addTask { try await work(RunningService(port: port, inside: parts)) }
     defer { group.cancelAll() }
     while let result = try await group.next() {
       if let result { return result }

@@ -69,7 +69,7 @@ struct SnapshotLimitTests {
         #expect(answer.status == status, "\(body)")
       }
       // One alone was answered, and one alone was told.
-      let follower = try service.reload.parts.events.log.subscribe(after: "0-0", types: ["snapshot"])
+      let follower = try service.inside.events.log.subscribe(after: "0-0", types: ["snapshot"])
       guard case .event = await follower.next(within: .seconds(60)) else {
         Issue.record("nobody was told")
         return
@@ -119,7 +119,7 @@ struct SnapshotLimitTests {
       var (configuration, scene) = (configuration, scene)
       scene.tiles.reverse()
       configuration.scenes = [SceneConfiguration(name: "all", scene: scene)]
-      try await service.reload.parts.apply(configuration)
+      try await service.inside.apply(configuration)
       let second = try await service.get("/cameras/all/main.jpg?exif=0")
       #expect(first.status == 200 && second.status == 200)
       #expect(first.headers["ETag"] != second.headers["ETag"])

@@ -101,13 +101,13 @@ struct SnapshotRouteTests {
     try await withService(configuration) { service in
       let path = "/cameras/camera/main.jpg?max_age=86400000&width=48"
       _ = try await service.get("/cameras/camera/main.jpg?max_age=86400000")
-      let before = service.reload.parts.registry.session.statistics.pictures
+      let before = service.inside.registry.session.statistics.pictures
       let tags = try await withThrowingTaskGroup(of: [String].self) { group in
         for _ in 0..<10 { group.addTask { try await service.get(path).headers["ETag"] } }
         return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
       }
       #expect(tags.count == 1)
-      #expect(service.reload.parts.registry.session.statistics.pictures == before + 1)
+      #expect(service.inside.registry.session.statistics.pictures == before + 1)
     }
   }
 
@@ -162,7 +162,7 @@ struct SnapshotRouteTests {
         let jpeg = try #require(Data(base64Encoded: picture.snapshot))
         #expect(try JPEGProbe(Array(jpeg)).height == picture.height)
       }
-      let events = service.reload.parts.events.log
+      let events = service.inside.events.log
       let follower = try events.subscribe(after: "0-0", types: ["snapshot"])
       guard case .event(let event) = await follower.next(within: .seconds(60)) else {
         Issue.record("nobody was told")

@@ -24,7 +24,7 @@ struct StreamLifeTests {
         first.yield()
       }
     }
-    while service.reload.parts.streams.all.filter({ $0.newest != nil }).count < paths.count {
+    while service.inside.streams.all.filter({ $0.newest != nil }).count < paths.count {
       await Task.yield()
     }
     for await _ in begun { break }
@@ -74,7 +74,7 @@ struct StreamLifeTests {
     try await withService(StreamTests.configuration()) { service in
       var other = StreamTests.configuration()
       other.cameras[0].source = "pattern:smpte,size=64x36,fps=20"
-      try await Self.end(Self.paths, of: service) { try await service.reload.parts.apply(other) }
+      try await Self.end(Self.paths, of: service) { try await service.inside.apply(other) }
       let sizes = try await Self.paths.asyncMap { try await service.parts($0, 2).parts.map(\.size) }
       #expect(sizes.map(Set.init) == [["64x36"], ["64x36"]])
     }
@@ -86,7 +86,7 @@ struct StreamLifeTests {
       var other = StreamTests.configuration()
       other.cameras[0].views[0].isLocked = true
       try await Self.end(Array(Self.paths.dropFirst()), of: service) {
-        try await service.reload.parts.apply(other)
+        try await service.inside.apply(other)
       }
       #expect(try await service.get(Self.paths[1]).status == 403)
     }
@@ -116,8 +116,8 @@ struct StreamLifeTests {
     var configuration = StreamTests.configuration()
     configuration.limits.adHocViews = 2
     try await withService(configuration) { service in
-      let streams = service.reload.parts.streams
-      let target = try service.reload.parts.registry.view(nil, of: nil)
+      let streams = service.inside.streams
+      let target = try service.inside.registry.view(nil, of: nil)
       var tickets: [StreamTicket] = []
       for quality in [80, 10, 20] {
         var wanted = target.served

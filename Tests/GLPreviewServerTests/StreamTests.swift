@@ -39,7 +39,7 @@ struct StreamTests {
   @Test("however many watch, each frame is drawn once")
   func sharing() async throws {
     try await withService(Self.configuration()) { service in
-      let session = service.reload.parts.registry.session
+      let session = service.inside.registry.session
       let before = session.statistics
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<12 {
@@ -50,7 +50,7 @@ struct StreamTests {
       let after = session.statistics
       // The probe of readiness takes a frame, and draws nothing.
       #expect(after.pictures - before.pictures <= after.frames - before.frames + 1)
-      let counters = service.reload.parts.streams.counters
+      let counters = service.inside.streams.counters
       #expect(counters.encodes.load(ordering: .relaxed) <= after.pictures)
       #expect(counters.sent.load(ordering: .relaxed) >= 60)
     }
@@ -70,8 +70,8 @@ struct StreamTests {
         try await group.waitForAll()
       }
       // What was made for them is gone when they are.
-      while !service.reload.parts.streams.all.isEmpty { await Task.yield() }
-      #expect(service.reload.parts.registry.session.previews.count == 1)
+      while !service.inside.streams.all.isEmpty { await Task.yield() }
+      #expect(service.inside.registry.session.previews.count == 1)
     }
   }
 
@@ -149,7 +149,7 @@ struct StreamTests {
       #expect(answer.status == status)
       #expect(answer.headers["Content-Type"] == ["application/problem+json"])
       if !parameter.isEmpty { #expect(answer.text.contains("\"parameter\":\"\(parameter)\"")) }
-      #expect(service.reload.parts.streams.all.isEmpty)
+      #expect(service.inside.streams.all.isEmpty)
     }
   }
 
@@ -164,11 +164,11 @@ struct StreamTests {
         .connect(host: "127.0.0.1", port: service.port).get()
       try await stuck.writeAndFlush(
         ByteBuffer(string: "GET /cameras/camera/main.mjpeg?width=1280 HTTP/1.1\r\nHost: localhost\r\n\r\n"))
-      let counters = service.reload.parts.streams.counters
+      let counters = service.inside.streams.counters
       while counters.cutOff.load(ordering: .relaxed) == 0 {
         _ = try await service.parts("/cameras/camera/main.mjpeg?width=1280", 2)
       }
-      while service.reload.parts.streams.all.contains(where: { $0.clientCount > 0 }) { await Task.yield() }
+      while service.inside.streams.all.contains(where: { $0.clientCount > 0 }) { await Task.yield() }
       #expect(counters.skipped.load(ordering: .relaxed) > 0)
       // He hears of it, though he reads nothing of what was sent before.
       try await stuck.closeFuture.get()

@@ -48,7 +48,7 @@ struct WatchedCamera: Sendable {
     } else if let oldest = samples.first(where: { $0.time >= now - Self.freshFor }), frames > oldest.frames {
       state = .live
     }
-    if state != report.state { report.since = since ?? .now }
+    if state != report.state { report.since = since ?? WallTime(capturedAt: now) }
     (report.state, report.reason) = (state, reason)
     switch state {
     case .live: report.isProven = true

@@ -69,15 +69,15 @@ struct SnapshotRoutes: Sendable {
     var headers = fields(subject)
     headers[.contentType] = answer.mediaType
     let view = query.served.view
-    headers[.init("X-View-Size")] = "\(answer.size)"
+    headers[named: "X-View-Size"] = "\(answer.size)"
     let whole = subject.sourceSize.map { Rectangle(x: 0, y: 0, width: $0.width, height: $0.height) }
-    if let crop = view.crop ?? whole { headers[.init("X-View-Crop")] = "\(crop)" }
-    headers[.init("X-View-Rotate")] = "\(view.rotation.rawValue)"
-    headers[.init("X-View-Mirror")] = view.mirroring.rawValue
-    if let quality = answer.quality { headers[.init("X-View-Quality")] = "\(quality)" }
-    headers[.init("X-UStreamer-Online")] = subject.state == .live ? "true" : "false"
-    headers[.init("X-UStreamer-Width")] = "\(answer.size.width)"
-    headers[.init("X-UStreamer-Height")] = "\(answer.size.height)"
+    if let crop = view.crop ?? whole { headers[named: "X-View-Crop"] = "\(crop)" }
+    headers[named: "X-View-Rotate"] = "\(view.rotation.rawValue)"
+    headers[named: "X-View-Mirror"] = view.mirroring.rawValue
+    if let quality = answer.quality { headers[named: "X-View-Quality"] = "\(quality)" }
+    headers[named: "X-UStreamer-Online"] = subject.state == .live ? "true" : "false"
+    headers[named: "X-UStreamer-Width"] = "\(answer.size.width)"
+    headers[named: "X-UStreamer-Height"] = "\(answer.size.height)"
     if query.isDownload {
       let name = "\(subject.camera)-\(subject.time.description.replacing(":", with: "-"))"
       headers[.contentDisposition] =
@@ -89,20 +89,13 @@ struct SnapshotRoutes: Sendable {
   private func fields(_ subject: SnapshotSubject) -> HTTPFields {
     let age = max(CaptureClock.now - subject.timestamp, .zero)
     var headers: HTTPFields = [
-      .cacheControl: "private, no-cache", .eTag: subject.entityTag, .timestamp: subject.time.unixText,
+      .cacheControl: "private, no-cache", .eTag: subject.entityTag,
       .age: "\(age.components.seconds)",
     ]
-    headers[.init("X-Frame-Age-Ms")] = "\(Int(age / .milliseconds(1)))"
-    headers[.init("X-Frame-Sequence")] = "\(subject.sequence)"
-    headers[.init("X-Source-State")] = subject.state.rawValue
+    headers[named: "X-Timestamp"] = subject.time.unixText
+    headers[named: "X-Frame-Age-Ms"] = "\(Int(age / .milliseconds(1)))"
+    headers[named: "X-Frame-Sequence"] = "\(subject.sequence)"
+    headers[named: "X-Source-State"] = subject.state.rawValue
     return headers
-  }
-}
-
-extension HTTPFields {
-  /// A field by its name; a name that is none is none.
-  subscript(name: HTTPField.Name?) -> String? {
-    get { name.flatMap { self[$0] } }
-    set { if let name { self[name] = newValue } }
   }
 }

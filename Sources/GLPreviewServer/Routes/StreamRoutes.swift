@@ -124,9 +124,11 @@ struct StreamRoutes: Sendable {
       .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",
       .cacheControl:
         "no-store, no-cache, must-revalidate, proxy-revalidate, pre-check=0, post-check=0, max-age=0",
-      .expires: "Mon, 3 Jan 2000 12:34:56 GMT", .accelBuffering: "no",
+      .expires: "Mon, 3 Jan 2000 12:34:56 GMT",
     ]
-    headers[.init("Pragma")] = "no-cache"
+    headers[named: "Pragma"] = "no-cache"
+    // nginx collects what it passes on, unless it is told not to.
+    headers[named: "X-Accel-Buffering"] = "no"
     let channel = context.channel
     return Response(
       status: .ok, headers: headers,
@@ -144,13 +146,6 @@ struct StreamRoutes: Sendable {
         try await writer.finish(nil)
       })
   }
-}
-
-extension HTTPField.Name {
-  /// Nothing is to be collected before it is passed on; for nginx.
-  static let accelBuffering = Self("X-Accel-Buffering") ?? .cacheControl
-  /// When the frame was captured: seconds since 1970, with a fraction.
-  static let timestamp = Self("X-Timestamp") ?? .date
 }
 
 extension ServiceLimits {

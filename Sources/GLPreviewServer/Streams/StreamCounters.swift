@@ -21,7 +21,7 @@ final class StreamCounters: Sendable {
     self.measured = measured
   }
 
-  func encoded(_ byteCount: Int, in duration: Duration) {
+  func encoded(in duration: Duration) {
     encodes.wrappingAdd(1, ordering: .relaxed)
     measured(.encode, duration)
   }

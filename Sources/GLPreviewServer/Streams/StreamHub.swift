@@ -222,7 +222,7 @@ final class StreamHub: Sendable {
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
           let jpeg = try await frame.jpeg(quality: quality.load(ordering: .relaxed))
-          counters.encoded(jpeg.bytes.count, in: CaptureClock.now - now)
+          counters.encoded(in: CaptureClock.now - now)
           publish(StreamPart(jpeg, frame, camera: camera, view: view))
         }
         // What is at its end stays as it is, unless it is changed.

@@ -20,8 +20,6 @@ struct StreamPart: Sendable {
   let timestamp: Duration
   /// In pixels.
   let size: Size
-  /// Of the JPEG alone.
-  let jpegByteCount: Int
   /// How the source is.
   let state: SourceState
 
@@ -30,7 +28,6 @@ struct StreamPart: Sendable {
     sequence = frame.sequence
     timestamp = frame.timestamp
     size = jpeg.size
-    jpegByteCount = jpeg.bytes.count
     state = frame.sourceState
     let header =
       "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"

@@ -66,7 +66,7 @@ struct FuzzTests {
 
   /// Returns when no stream, no view and no connection is left that was not there at first.
   static func expectNothingLeft(in service: RunningService) async throws {
-    let parts = service.reload.parts
+    let parts = service.inside
     while !parts.streams.all.isEmpty || serverSockets(on: service.port) > 0 {
       try await Task.sleep(for: .milliseconds(5))
     }
