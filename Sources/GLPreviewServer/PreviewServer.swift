@@ -12,13 +12,13 @@ internal import UnixSignals
 /// Serves cameras over HTTP, until it is told to end.
 ///
 /// ```swift
-/// var configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
-/// try await PreviewServer(configuration, logger: Logger(label: "door")).run()
+/// let configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
+/// try await PreviewServer(ValidatedConfiguration(configuration), logger: Logger(label: "door")).run()
 /// ```
 public struct PreviewServer: Sendable {
-  private let configuration: ServerConfiguration
+  private let configuration: ValidatedConfiguration
   private let logger: Logger
-  private let reload: (@Sendable () async throws -> ServerConfiguration)?
+  private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
   private let onRunning: @Sendable (Int?) async -> Void
 
   /// As `/api/cameras` and the command tell it.
@@ -37,8 +37,8 @@ public struct PreviewServer: Sendable {
   ///   - reload: another configuration, asked for at SIGHUP; nil takes none.
   ///   - onRunning: told once it listens, with its port; nil of a local socket.
   public init(
-    _ configuration: ServerConfiguration, logger: Logger,
-    reload: (@Sendable () async throws -> ServerConfiguration)? = nil,
+    _ configuration: ValidatedConfiguration, logger: Logger,
+    reload: (@Sendable () async throws -> ValidatedConfiguration)? = nil,
     onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
   ) {
     self.configuration = configuration

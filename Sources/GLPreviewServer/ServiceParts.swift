@@ -12,7 +12,7 @@ internal import ServiceLifecycle
 
 /// The parts of a service.
 struct ServiceParts: Sendable {
-  let configuration: ServerConfiguration
+  let configuration: ValidatedConfiguration
   let logger: Logger
   let registry: CameraRegistry
   let watch: CameraWatch
@@ -28,7 +28,7 @@ struct ServiceParts: Sendable {
   private let tls: TLSSetup?
 
   /// - Throws: what is wrong with certificates, sources' names, or pictures that stand in for cameras.
-  init(_ configuration: ServerConfiguration, logger: Logger) async throws {
+  init(_ configuration: ValidatedConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
     let limits = configuration.limits
@@ -60,7 +60,13 @@ struct ServiceParts: Sendable {
   var services: [any Service] { destinations.services + [watch] }
 
   /// Takes another configuration over, as far as that goes while it runs.
-  func apply(_ new: ServerConfiguration) async throws {
+  ///
+  /// - Throws: `ConfigurationError` where `new` makes sense at another address only; `SourceError`. Then nothing is changed.
+  func apply(_ new: ValidatedConfiguration) async throws {
+    // The address stays: credentials that it needs must not go with a reload that moves to loopback.
+    var atThisAddress = new.configuration
+    atThisAddress.bind = configuration.bind
+    _ = try ValidatedConfiguration(atThisAddress)
     defer { streams.followViews() }
     try await registry.apply(new)
     access.update(new.access)
@@ -90,7 +96,7 @@ struct ServiceParts: Sendable {
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: requests))
-    AccessStack(configuration, control: access).add(to: router)
+    AccessStack(configuration.configuration, control: access).add(to: router)
     let group = router.group("")
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)

@@ -196,7 +196,7 @@ struct AddressOptions: ParsableArguments {
   }
 }
 
-extension ServerConfiguration {
+extension ValidatedConfiguration {
   /// What it comes to, without secrets: addresses of cameras have some.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

@@ -142,6 +142,15 @@ struct JPEGProbe {
   }
 }
 
+extension ServiceParts {
+  /// Takes another configuration over, as SIGHUP does; the address stays.
+  func apply(_ configuration: ServerConfiguration) async throws {
+    var configuration = configuration
+    configuration.bind = self.configuration.bind
+    try await apply(ValidatedConfiguration(configuration))
+  }
+}
+
 /// Runs `work` beside a service of `configuration`, and ends that.
 func withService<Result: Sendable>(
   _ configuration: ServerConfiguration, _ work: @escaping @Sendable (RunningService) async throws -> Result
@@ -150,8 +159,9 @@ func withService<Result: Sendable>(
   configuration.bind = .host("127.0.0.1", port: 0)
   let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   let (ports, told) = AsyncStream.makeStream(of: Int.self)
-  let parts = try await ServiceParts(configuration, logger: logger)
-  let server = PreviewServer(configuration, logger: logger, onRunning: { port in told.yield(port ?? 0) })
+  let validated = try ValidatedConfiguration(configuration)
+  let parts = try await ServiceParts(validated, logger: logger)
+  let server = PreviewServer(validated, logger: logger, onRunning: { port in told.yield(port ?? 0) })
   return try await withThrowingTaskGroup(of: Result?.self) { group in
     group.addTask {
       defer { told.finish() }

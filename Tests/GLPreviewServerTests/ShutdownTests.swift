@@ -24,7 +24,8 @@ struct ShutdownTests {
     let (ports, told) = AsyncStream.makeStream(of: Int.self)
     var configuration = ServerConfiguration(cameras: cameras)
     configuration.bind = .host("127.0.0.1", port: 0)
-    let server = PreviewServer(configuration, logger: logger, onRunning: { told.yield($0 ?? 0) })
+    let server = PreviewServer(
+      try ValidatedConfiguration(configuration), logger: logger, onRunning: { told.yield($0 ?? 0) })
     let group = ServiceGroup(services: [Serving(server: server)], logger: logger)
     let running = Task {
       defer { told.finish() }

@@ -150,7 +150,8 @@ struct StreamLifeTests {
   )
   func watcherPace() async throws {
     let parts = try await ServiceParts(
-      StreamTests.configuration(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      ValidatedConfiguration(StreamTests.configuration()),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let target = try parts.registry.view(nil, of: nil)
     let ticket = try parts.streams.join(target, as: target.served, every: .seconds(1))
     let part = try await ticket.hub.firstPart(within: .seconds(60))

@@ -39,7 +39,7 @@ final class CameraRegistry: Sendable {
   ///
   /// - Throws: `SessionError`; `SourceError` for a picture that can't be read.
   init(
-    _ configuration: ServerConfiguration, logger: Logger,
+    _ configuration: ValidatedConfiguration, logger: Logger,
     onRender: @escaping @Sendable (Duration) -> Void = { _ in }
   ) async throws {
     self.logger = logger
@@ -176,7 +176,7 @@ final class CameraRegistry: Sendable {
   /// Takes another configuration over: what is the same in both runs on, with what was changed of it meanwhile.
   ///
   /// - Throws: where a picture can't be read; then nothing is changed.
-  func apply(_ configuration: ServerConfiguration) async throws {
+  func apply(_ configuration: ValidatedConfiguration) async throws {
     let before = cameras
     var sources: [String: SessionSource] = [:]
     for camera in configuration.cameras { sources[camera.name] = try await Self.source(of: camera) }

@@ -37,7 +37,7 @@ public struct ConfigurationLoader: Sendable {
   /// Reads the files as they are now.
   ///
   /// - Throws: `ConfigurationError` with everything that is wrong, each with its place.
-  public func load() throws(ConfigurationError) -> ServerConfiguration {
+  public func load() throws(ConfigurationError) -> ValidatedConfiguration {
     let check = ConfigurationCheck(try root(), environment: environment)
     var reading = ConfigurationReading(
       options: options.layer, environment: environment, file: check.layer, workingFolder: workingFolder)
@@ -45,7 +45,7 @@ public struct ConfigurationLoader: Sendable {
     let mistakes = options.problems + check.problems + reading.problems
     let problems = mistakes + told(configuration.faults, reading, after: mistakes)
     guard problems.isEmpty else { throw ConfigurationError(problems) }
-    return configuration
+    return try ValidatedConfiguration(configuration)
   }
 
   /// All files as one tree.

@@ -1,4 +1,4 @@
-// What a configuration must not say, however it came to be: names, and doors that stand open.
+// What a configuration must not say, wherever it comes from: names that are taken twice, scenes of no camera, an open door.
 internal import GLPreview
 internal import PreviewCore
 
@@ -10,24 +10,11 @@ struct ConfigurationFault: Hashable {
 }
 
 extension ServerConfiguration {
-  /// Itself, where it makes sense.
-  ///
-  /// Names are words that URLs and files take, those of cameras and scenes all different; scenes can be drawn of the cameras that
-  /// there are. Where somebody from another machine gets to the service, he has to say who he is, or `access.isInsecure` says
-  /// that he need not.
-  ///
-  /// - Throws: `ConfigurationError` with all that is wrong.
-  public func validated() throws(ConfigurationError) -> ServerConfiguration {
-    let problems = faults.map { ConfigurationProblem(key: $0.path.joined(separator: "."), $0.reason) }
-    guard problems.isEmpty else { throw ConfigurationError(problems) }
-    return self
-  }
-
   var faults: [ConfigurationFault] {
     (openDoor.map { [$0] } ?? []) + cameraFaults + sceneFaults
   }
 
-  /// Everybody's, where nobody said that it may be.
+  /// A fault where other machines reach the service without credentials and `access.isInsecure` does not allow that.
   var openDoor: ConfigurationFault? {
     guard !bind.isLocal, !access.isInsecure, !access.asksForCredentials else { return nil }
     return ConfigurationFault(

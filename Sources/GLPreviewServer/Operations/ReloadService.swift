@@ -6,9 +6,9 @@ internal import UnixSignals
 /// Waits for SIGHUP for as long as the service runs.
 struct ReloadService: Service {
   private let parts: ServiceParts
-  private let reload: (@Sendable () async throws -> ServerConfiguration)?
+  private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
 
-  init(_ parts: ServiceParts, _ reload: (@Sendable () async throws -> ServerConfiguration)?) {
+  init(_ parts: ServiceParts, _ reload: (@Sendable () async throws -> ValidatedConfiguration)?) {
     self.parts = parts
     self.reload = reload
   }

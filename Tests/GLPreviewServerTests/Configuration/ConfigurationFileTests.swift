@@ -13,7 +13,7 @@ struct ConfigurationFileTests {
   @Test("without a file there is the test pattern on loopback")
   func nothing() throws {
     let configuration = try ConfigurationLoader(environment: [:]).load()
-    #expect(configuration == ServerConfiguration())
+    #expect(configuration.configuration == ServerConfiguration())
     #expect(configuration.cameras == [.testPattern])
     #expect(configuration.bind == .host("127.0.0.1", port: 8080))
   }

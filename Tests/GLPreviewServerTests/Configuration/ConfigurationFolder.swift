@@ -32,7 +32,7 @@ final class ConfigurationFolder: Sendable {
   func load(
     _ text: String, options: ConfigurationOptions = ConfigurationOptions(),
     environment: [String: String] = [:]
-  ) throws -> ServerConfiguration {
+  ) throws -> ValidatedConfiguration {
     try write(text)
     return try loader(options: options, environment: environment).load()
   }

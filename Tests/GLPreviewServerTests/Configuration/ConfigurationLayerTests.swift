@@ -166,7 +166,7 @@ struct OpenDoorTests {
 
   @Test("an address that others get to is refused, with the ways out", arguments: open)
   func refused(address: BindAddress) {
-    let error = #expect(throws: ConfigurationError.self) { try configuration(address).validated() }
+    let error = #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(configuration(address)) }
     for way in ["access.tokens", "GLPREVIEW_TOKEN", "access.users", "access.insecure", "--insecure"] {
       #expect(error?.description.contains(way) == true)
     }
@@ -174,9 +174,9 @@ struct OpenDoorTests {
 
   @Test("with a token, a user, or said to be insecure it is not", arguments: open)
   func allowed(address: BindAddress) throws {
-    _ = try configuration(address) { $0.tokens = [.init(secret: "x", role: .read)] }.validated()
-    _ = try configuration(address) { $0.users = [.init(name: "a", password: "b", role: .read)] }.validated()
-    _ = try configuration(address) { $0.isInsecure = true }.validated()
+    _ = try ValidatedConfiguration(configuration(address) { $0.tokens = [.init(secret: "x", role: .read)] })
+    _ = try ValidatedConfiguration(configuration(address) { $0.users = [.init(name: "a", password: "b", role: .read)] })
+    _ = try ValidatedConfiguration(configuration(address) { $0.isInsecure = true })
   }
 
   @Test(
@@ -185,7 +185,7 @@ struct OpenDoorTests {
       BindAddress.host("127.0.0.1", port: 80), .host("127.9.8.7", port: 80), .host("::1", port: 80),
       .host("localhost", port: 80), .unix(path: "/run/x.sock"),
     ])
-  func local(address: BindAddress) throws { _ = try configuration(address).validated() }
+  func local(address: BindAddress) throws { _ = try ValidatedConfiguration(configuration(address)) }
 
   @Test("a file's address is told with its place, but not beside a token that makes no sense")
   func file() throws {
@@ -200,8 +200,8 @@ struct OpenDoorTests {
   func names() {
     var configuration = ServerConfiguration(cameras: [.testPattern, .testPattern])
     configuration.cameras[1].views = [ServedView(), ServedView()]
-    let problems = #expect(throws: ConfigurationError.self) { try configuration.validated() }?.problems
+    let problems = #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(configuration) }?.problems
     #expect(problems?.map(\.key) == ["cameras.camera", "cameras.camera.views.main"])
-    #expect(throws: ConfigurationError.self) { try ServerConfiguration(cameras: []).validated() }
+    #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(ServerConfiguration(cameras: [])) }
   }
 }
