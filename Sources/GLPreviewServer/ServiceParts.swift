@@ -28,7 +28,10 @@ struct ServiceParts: Sendable {
   private let tls: TLSSetup?
 
   /// - Throws: what is wrong with certificates, sources' names, or pictures that stand in for cameras.
-  init(_ configuration: ValidatedConfiguration, logger: Logger) async throws {
+  init(
+    _ configuration: ValidatedConfiguration, logger: Logger,
+    makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init
+  ) async throws {
     self.configuration = configuration
     self.logger = logger
     let limits = configuration.limits
@@ -38,7 +41,7 @@ struct ServiceParts: Sendable {
     requests = counters
     let timers = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, counters.stage($0)) })
     let measured: @Sendable (ServiceStage, Duration) -> Void = { timers[$0]?.record(duration: $1) }
-    registry = try await CameraRegistry(configuration, logger: logger) { measured(.render, $0) }
+    registry = try await CameraRegistry(configuration, logger: logger, makeSource: makeSource) { measured(.render, $0) }
     let events = ServiceEvents(logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }

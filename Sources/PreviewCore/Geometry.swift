@@ -41,6 +41,15 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+extension Size {
+  /// Whether pictures of both sizes can show the same: their shapes differ by no more than a fiftieth, as those of 1920x1080
+  /// and 1920x1088 do.
+  public func hasShape(of other: Size) -> Bool {
+    let (one, two) = (width * other.height, height * other.width)
+    return abs(one - two) <= two / 50
+  }
+}
+
 /// A rectangle of whole pixels; the origin is the top left corner of what it lies in.
 public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   /// Columns to its left.

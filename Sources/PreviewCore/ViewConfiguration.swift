@@ -66,13 +66,13 @@ public struct ViewConfiguration: Sendable, Hashable {
 }
 
 extension ViewConfiguration {
-  /// The same view of a source that changed its size from `reference`, in whose pixels the crop was said: what it showed it
-  /// shows still, its edges rounded to whole pixels, halves up. Sizes are in pixels upright, both sides positive.
+  /// The same view of a source that changed its size from `reference`, in whose pixels the crop was said. Its edges are
+  /// rounded inwards to whole pixels: it shows no pixel that the crop does not hold wholly, unless it would show none. Sizes
+  /// are in pixels upright, both sides positive.
   public func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
     guard let crop, size != reference else { return self }
-    func edge(_ position: Int, _ old: Int, _ new: Int) -> Int { (2 * position * new + old) / (2 * old) }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {
-      let (first, end) = (edge(start, old, new), edge(start + length, old, new))
+      let (first, end) = ((start * new + old - 1) / old, (start + length) * new / old)
       // At least a pixel, within the picture.
       let start = min(first, new - 1)
       return (start, max(end, start + 1) - start)

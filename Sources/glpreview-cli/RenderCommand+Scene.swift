@@ -14,10 +14,12 @@ extension RenderCommand {
     var sourceOptions = try inputOptions.sourceOptions(for: "")
     try liveOptions.apply(to: &sourceOptions, FrameSchedule())
     let masks = try sceneMasks(sources)
+    let references = try sceneReferences(sources)
     return SceneJob(
       sources: sources.map { source in
         var options = sourceOptions
         options.masks = PrivacyMasks(masks[source.name] ?? [])
+        options.referenceSize = references[source.name]
         var session = SessionSource(source.text, name: source.name, options: options)
         session.opensWithin = .seconds(liveOptions.timeout)
         session.repeats = false
@@ -68,5 +70,17 @@ extension RenderCommand {
       masks[name, default: []].append(try PrivacyMask(parsing: mask))
     }
     return masks
+  }
+
+  /// Each source's own: `--reference NAME=1280x720`.
+  private func sceneReferences(_ sources: [NamedSource]) throws -> [String: Size] {
+    var references: [String: Size] = [:]
+    for text in inputOptions.reference {
+      let (name, size) = try NamedSource.halves(text, at: "=", "--reference", of: sources)
+      guard references.updateValue(try inputOptions.size(size, "--reference"), forKey: name) == nil else {
+        throw UsageError("--reference is there twice for '\(name)'; a source has one")
+      }
+    }
+    return references
   }
 }

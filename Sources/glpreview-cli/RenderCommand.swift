@@ -120,6 +120,7 @@ struct RenderCommand: AsyncParsableCommand {
     let schedule = schedule(output, source)
     var sourceOptions = try inputOptions.sourceOptions(for: source)
     sourceOptions.masks = try inputOptions.masks()
+    sourceOptions.referenceSize = try inputOptions.referenceSize()
     try liveOptions.apply(to: &sourceOptions, schedule)
     return RenderJob(
       source: source, sourceOptions: sourceOptions,
@@ -187,6 +188,12 @@ struct InputOptions: ParsableArguments {
   var mask: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "The size of the upright source in whose pixels masks and crops are (default: a camera's size=, else its largest; of other sources the first frame's). In a scene NAME=WxH, repeatable.",
+      valueName: "WxH"))
+  var reference: [String] = []
+
+  @Option(
     help: ArgumentHelp("Refuse sources and pictures of more pixels, in millions.", valueName: "N"))
   var maxMegapixels = 100.0
 
@@ -202,7 +209,7 @@ struct InputOptions: ParsableArguments {
       throw UsageError("--input-size is of raw frames and goes with --input-format")
     }
     return SourceOptions(
-      inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map(size),
+      inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map { try size($0) },
       maximumPixels: try maximumPixels(),
       color: ColorOverride(
         matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
@@ -210,6 +217,12 @@ struct InputOptions: ParsableArguments {
 
   /// Of a source that is the only one.
   func masks() throws -> PrivacyMasks { PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) }) }
+
+  /// Of a source that is the only one.
+  func referenceSize() throws -> Size? {
+    guard reference.count < 2 else { throw UsageError("--reference is there twice; a source has one") }
+    return try reference.first.map { try size($0, "--reference") }
+  }
 
   private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
   where Word.RawValue == String {
@@ -220,13 +233,13 @@ struct InputOptions: ParsableArguments {
     return word
   }
 
-  private func size(_ text: String) throws -> Size {
+  func size(_ text: String, _ option: String = "--input-size") throws -> Size {
     let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
     guard sides.count == 2, let width = sides[0], let height = sides[1],
       (1...ViewConfiguration.maximumSide).contains(width),
       (1...ViewConfiguration.maximumSide).contains(height)
     else {
-      throw UsageError("--input-size \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)")
+      throw UsageError("\(option) \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)")
     }
     return Size(width: width, height: height)
   }

@@ -95,7 +95,8 @@ struct RenderJob {
     let rate = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
     var size = Size(width: 1, height: 1)
     for view in views {
-      guard view.crop == nil, view.width != nil || view.height != nil else {
+      guard view.crop == nil else { return CaptureDemand(framesPerSecond: rate, isPinned: true) }
+      guard view.width != nil || view.height != nil else {
         return CaptureDemand(framesPerSecond: rate)
       }
       let seen = Size(width: view.width ?? 1, height: view.height ?? 1)
@@ -149,7 +150,11 @@ struct RenderJob {
         throw UsageError(
           "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
       }
-      if isEmpty { plans.begin(with: frame.frame.format) }
+      if isEmpty {
+        let said = sourceOptions.referenceSize ?? sourceOptions.masks.referenceSize
+        let found = await source.referenceSize
+        plans.begin(with: said ?? found ?? frame.frame.format.uprightSize)
+      }
       isEmpty = false
       try await queue.give(frame)
     }
@@ -190,7 +195,7 @@ struct RenderJob {
   }
 }
 
-/// The plan of the last format, which the next frame most likely has too. Crops are in the pixels of the first frame.
+/// The plan of the last format, which the next frame most likely has too. Crops are in pixels of the source's reference size.
 private final class FramePlans: Sendable {
   private let planner: RenderPlanner
   private let requests: [ViewRequest]
@@ -201,22 +206,30 @@ private final class FramePlans: Sendable {
     self.requests = requests
   }
 
-  /// The first frame's size, before any plan is made.
-  func begin(with format: FrameFormat) { state.withLock { $0.reference = format.uprightSize } }
+  /// The source's reference size, before any plan is made.
+  func begin(with reference: Size) { state.withLock { $0.reference = reference } }
 
   func plan(for format: FrameFormat) throws(ViewError) -> RenderPlan {
     let (reference, last) = state.withLock { $0 }
     if let last, last.source == format { return last }
-    let plan = try planner.plan(format, requests.map { $0.rescaled(reference, to: format.uprightSize) })
+    var rescaled: [ViewRequest] = []
+    for request in requests { rescaled.append(try request.rescaled(reference, to: format.uprightSize)) }
+    let plan = try planner.plan(format, rescaled)
     state.withLock { $0.last = plan }
     return plan
   }
 }
 
 extension ViewRequest {
-  /// What cannot be rescaled is said to be wrong, as it was said.
-  fileprivate func rescaled(_ reference: Size?, to size: Size) -> ViewRequest {
-    guard let reference, reference != size, view.crop?.isInside(reference) == true else { return self }
+  /// - Throws: `ViewError` of key `crop`, where that lies outside the reference size, or nobody can tell what it shows.
+  fileprivate func rescaled(_ reference: Size?, to size: Size) throws(ViewError) -> ViewRequest {
+    guard let reference, reference != size, let crop = view.crop else { return self }
+    guard crop.isInside(reference) else {
+      throw ViewError("crop", "\(crop) is not inside the picture, which has \(reference) pixels")
+    }
+    guard size.hasShape(of: reference) else {
+      throw ViewError("crop", "the source is \(size) now, and \(crop) is of \(reference): what it shows can't be told")
+    }
     return ViewRequest(view.rescaled(from: reference, to: size), as: format)
   }
 }

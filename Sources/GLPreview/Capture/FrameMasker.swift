@@ -5,29 +5,40 @@ internal import Synchronization
 /// Burns a source's masks into its frames.
 final class FrameMasker: Sendable {
   private let masks: PrivacyMasks
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   private struct State {
-    /// Of the first frame.
+    /// Once it is known, it stays.
     var reference: Size?
     /// For frames as the last one was.
     var plan: MaskPlan?
   }
 
-  init(_ masks: PrivacyMasks) { self.masks = masks }
+  /// `options` say what is hidden, and where that is known before any frame, in pixels of which size.
+  init(_ options: SourceOptions) {
+    masks = options.masks
+    state = Mutex(State(reference: options.referenceSize))
+  }
 
   /// Refuses what no frame is needed to refuse.
-  static func check(_ masks: PrivacyMasks, of name: String) throws(SourceError) {
-    guard let size = masks.referenceSize, !masks.isEmpty else { return }
-    guard size.width > 0, size.height > 0 else {
-      throw SourceError(.badRequest, path: name, reason: "masks for a source of \(size) hide nothing")
+  static func check(_ options: SourceOptions, of name: String) throws(SourceError) {
+    let masks = options.masks
+    let sides = 1...ViewConfiguration.maximumSide
+    for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
+      guard sides.contains(size.width), sides.contains(size.height) else {
+        throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is that of no picture")
+      }
     }
+    guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }
     do throws(ViewError) {
       try masks.check(in: size)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)
     }
   }
+
+  /// The source's reference size, where that is found out as it is opened; later ones change nothing.
+  func refer(to size: Size?) { state.withLock { $0.reference = $0.reference ?? size } }
 
   /// The frame without what is hidden; itself where nothing is.
   ///
@@ -51,17 +62,20 @@ struct MaskedSource: FrameSource {
   private let source: any FrameSource
   private let masker: FrameMasker
 
-  init(_ source: any FrameSource, _ masks: PrivacyMasks) {
+  init(_ source: any FrameSource, _ options: SourceOptions) {
     self.source = source
-    masker = FrameMasker(masks)
+    masker = FrameMasker(options)
   }
 
   var name: String { source.name }
 
   var framesPerSecond: Double? { get async { await source.framesPerSecond } }
 
+  var referenceSize: Size? { get async { await source.referenceSize } }
+
   func nextFrame() async throws -> Frame? {
     guard let frame = try await source.nextFrame() else { return nil }
+    masker.refer(to: await source.referenceSize)
     do throws(ViewError) {
       return try masker.masked(frame)
     } catch {

@@ -9,6 +9,10 @@ public protocol FrameSource: Sendable {
   /// Frames in a second, where the source says.
   var framesPerSecond: Double? { get async }
 
+  /// The upright size in whose pixels masks and crops are, where the source says; else that of its first frame. Known when a
+  /// frame has come.
+  var referenceSize: Size? { get async }
+
   /// The next frame, or nil when there is none left.
   ///
   /// - Throws: `SourceError` where the frame can't be had; the next call gives the one after it, or nil where
@@ -31,6 +35,9 @@ extension FrameSource {
 
   /// Most say nothing.
   public var framesPerSecond: Double? { nil }
+
+  /// Those that have no choice of sizes leave it to their first frame.
+  public var referenceSize: Size? { nil }
 }
 
 /// A source that can't be opened, or can't go on.

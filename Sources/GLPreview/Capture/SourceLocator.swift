@@ -31,7 +31,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
       throw badRequest("\(rate) frames a second are not within 0.001...1000")
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
-    try FrameMasker.check(options.masks, of: HTTPAddress.withoutSecrets(description))
+    try FrameMasker.check(options, of: HTTPAddress.withoutSecrets(description))
     if let pattern = dropPrefix("pattern:") {
       return masked(try TestPatternSource(pattern, options), options)
     }
@@ -45,7 +45,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Live sources mask for themselves: where they decode.
   private func masked(_ source: any FrameSource, _ options: SourceOptions) -> any FrameSource {
-    options.masks.isEmpty ? source : MaskedSource(source, options.masks)
+    options.masks.isEmpty ? source : MaskedSource(source, options)
   }
 
   private func dropPrefix(_ prefix: String) -> Substring? {

@@ -17,6 +17,10 @@ public struct SourceOptions: Sendable, Hashable {
   public var decoding: Decoding
   /// What is hidden of every frame, before anybody has it.
   public var masks = PrivacyMasks.none
+  /// The size of the upright source in whose pixels masks and crops are. Nil is the size that a camera is told to have, else
+  /// the largest that it offers; of a source without a choice of sizes, that of its first frame. A camera with masks is set
+  /// to this size and no other, since many sensors show another part in their smaller modes.
+  public var referenceSize: Size?
   /// Live sources: what becomes of pictures that nobody took, and how patient they are.
   public var live = LiveOptions()
   /// Live sources that can choose: what is wanted of them at least.
@@ -52,11 +56,15 @@ public struct CaptureDemand: Sendable, Hashable {
   public var minimumSize: Size?
   /// At least as many pictures a second, where there are; nil leaves it to the source.
   public var framesPerSecond: Double?
+  /// Whether pictures are to be of the reference size (`SourceOptions.referenceSize`), as crops want it; then `minimumSize`
+  /// says nothing.
+  public var isPinned: Bool
 
   /// Nothing in particular.
-  public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil) {
+  public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil, isPinned: Bool = false) {
     self.minimumSize = minimumSize
     self.framesPerSecond = framesPerSecond
+    self.isPinned = isPinned
   }
 }
 
@@ -96,4 +104,9 @@ public struct HeaderField: Sendable, Hashable {
     self.name = name
     self.value = value
   }
+}
+
+extension SourceOptions {
+  /// Whether a source with a choice of sizes takes its reference size, whatever else is wanted.
+  var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 }

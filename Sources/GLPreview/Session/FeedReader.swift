@@ -6,7 +6,7 @@ struct FeedReader: Sendable {
   /// What it is read for.
   enum Subject: Sendable {
     case preview(Preview)
-    case scene(Size?)
+    case scene(Size?, isCropped: Bool)
   }
 
   let subject: Subject
@@ -17,10 +17,18 @@ struct FeedReader: Sendable {
     self.count = count
   }
 
+  /// Whether a part of the source is wanted that is said in pixels of its reference size.
+  var isCropped: Bool {
+    switch subject {
+    case .scene(_, let isCropped): isCropped
+    case .preview(let preview): preview.configuration.view?.crop != nil
+    }
+  }
+
   /// The size of the pictures as the source stores them; nil where all of it is wanted.
   var wantedSize: Size? {
     switch subject {
-    case .scene(let size): return size
+    case .scene(let size, _): return size
     case .preview(let preview):
       guard let view = preview.configuration.view, view.crop == nil, view.width != nil || view.height != nil
       else { return nil }

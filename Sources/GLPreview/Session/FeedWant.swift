@@ -31,8 +31,8 @@ struct FeedWant {
     case picture(Preview, PictureFormat, after: PictureKey?)
     /// Something else than at `after`; where `isOver`, that may never come.
     case event(after: FeedKey?, isOver: Bool)
-    /// A frame that was captured at a time or later, or what stands in for it.
-    case frame(capturedAt: Duration)
+    /// A frame that was captured at a time or later, or what stands in for it; with crops to be drawn of it, or without.
+    case frame(capturedAt: Duration, isCropped: Bool)
   }
 
   /// What comes of it.
@@ -59,8 +59,17 @@ struct FeedWant {
     case .event(let last, _):
       guard isAnything, let last else { return isAnything }
       return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
-    case .frame(let time):
+    case .frame(let time, _):
       return key.fallback > 0 || timestamp.map { $0 >= time } ?? false
+    }
+  }
+
+  /// Whether a part of the frame is wanted that is said in pixels of the source's reference size.
+  var isCropped: Bool {
+    switch subject {
+    case .picture(let preview, _, _): preview.current.configuration.view?.crop != nil
+    case .frame(_, let isCropped): isCropped
+    case .event: false
     }
   }
 

@@ -83,7 +83,7 @@ public final class PreviewSession: Sendable {
   /// The sources' names, in their order.
   public var sourceNames: [String] { core.sources.map(\.name) }
 
-  /// A source's size, upright, in whose pixels crops are; nil before its first frame.
+  /// A source's reference size, upright, in whose pixels crops are; nil before its first frame, unless its options say it.
   public func size(of source: String? = nil) -> Size? {
     core.feed(source ?? core.firstSource)?.drawing.reference
   }

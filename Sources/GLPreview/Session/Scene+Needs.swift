@@ -17,6 +17,9 @@ extension Scene {
       .map { min(max($0.delay, .zero), Replicator.longestDelay) * ($0.instanceCount - 1) }.max() ?? .zero
   }
 
+  /// The sources of which a part is seen.
+  var croppedSources: Set<String> { Set(tiles.filter { $0.view.crop != nil }.map(\.source)) }
+
   /// As large as each source is shown, as it is stored; those of which a part is seen are left out.
   var tileSizes: [String: Size] {
     guard let rectangles = try? layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)

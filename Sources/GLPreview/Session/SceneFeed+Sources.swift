@@ -25,15 +25,15 @@ extension SceneFeed {
     for (name, follower) in followed where !names.contains(name) || follower.feed !== feeds(name) {
       leave(name)
     }
-    let sizes = scene.tileSizes
+    let (sizes, cropped) = (scene.tileSizes, scene.croppedSources)
     for name in names {
       if let follower = followed[name] {
-        follower.feed.sceneCame(self, size: sizes[name])
+        follower.feed.sceneCame(self, size: sizes[name], isCropped: cropped.contains(name))
         follower.history.keep(for: scene.longestDelay(of: name))
         continue
       }
       guard let feed = feeds(name) else { continue }
-      feed.sceneCame(self, size: sizes[name])
+      feed.sceneCame(self, size: sizes[name], isCropped: cropped.contains(name))
       let history = FrameHistory()
       history.keep(for: scene.longestDelay(of: name))
       followings += 1

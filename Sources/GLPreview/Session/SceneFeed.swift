@@ -203,23 +203,36 @@ actor SceneFeed: PictureProducer {
     _ events: [String: (event: FeedEvent?, failure: FallbackState?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
+    let cropped = scene.croppedSources
     for source in scene.sourceNames {
       guard let feed = feeds(source) else { continue }
       let (event, failure) = events[source] ?? (nil, nil)
+      // Of a frame in which nobody can tell where crops lie, none is drawn.
+      let misfit = event?.frame.flatMap { frame in
+        cropped.contains(source) ? feed.drawing.plans.misfit(frame.format)?.state(since: frame.timestamp) : nil
+      }
       appearances[source] = SourceAppearance(
-        hasFrame: event?.frame != nil, fallback: failure ?? event?.fallback, pictures: feed.source.fallback,
+        hasFrame: event?.frame != nil && misfit == nil, fallback: failure ?? event?.fallback ?? misfit,
+        pictures: feed.source.fallback,
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
     let now = CaptureClock.now
     let composed = try drawing.compose(scene, appearances, at: .now())
-    return try await drawing.draw(composed, as: format, named: name) { reference in
+    let frames = composed.inputs.map { reference -> Frame? in
       switch reference {
-      case .image(let image): image.frame
+      case .image(let image): return image.frame
       case .source(let name, let delay):
-        delay > .zero
-          ? histories[name]?.frame(at: now - delay) ?? events[name]?.event?.frame : events[name]?.event?.frame
+        let newest = events[name]?.event?.frame
+        guard delay > .zero, let old = histories[name]?.frame(at: now - delay) else { return newest }
+        let isMisfit = cropped.contains(name) && feeds(name)?.drawing.plans.misfit(old.format) != nil
+        return isMisfit ? newest : old
       }
     }
+    let rescaled = try composed.mapViews { view, input throws(ViewError) in
+      guard case .source(let name, _) = composed.inputs[input], let frame = frames[input] else { return view }
+      return try feeds(name)?.drawing.plans.rescaled(view, for: frame.format) ?? view
+    }
+    return try await drawing.draw(rescaled, frames, as: format, named: name)
   }
 
   // MARK: Snapshots

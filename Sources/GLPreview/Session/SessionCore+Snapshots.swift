@@ -7,8 +7,10 @@ extension SessionCore {
     guard !isClosed else { throw SnapshotError("the session is closed") }
     let wanted = try wantedPreviews(request)
     guard let source = try source(of: wanted) else { return try await sceneSnapshot(wanted, request) }
-    let moment = try await moment(of: source, request)
     let views = wanted.filter { $0.sourceName != nil }
+    var request = request
+    request.isCropped = request.isCropped || views.contains { $0.crop != nil }
+    let moment = try await moment(of: source, request)
     var drawn = try await draw(views, at: moment, as: request.format)[...]
     var pictures: [SnapshotPicture] = []
     for preview in wanted {

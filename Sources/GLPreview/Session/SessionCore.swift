@@ -40,7 +40,7 @@ final class SessionCore: Sendable {
 
   func add(_ source: SessionSource) throws(SessionError) {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
-    let feed = SourceFeed(source, ViewDrawing(on: drawing), linger: linger, counting: counters)
+    let feed = SourceFeed(source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
     if source.keepsWarm { Task { await feed.warmUp() } }
     for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }
@@ -62,10 +62,12 @@ final class SessionCore: Sendable {
     }
     let preview: Preview
     var scene: SceneFeed?
+    var view: SourceFeed?
     switch configuration.content {
     case .view(_, let source):
       guard let feed = feeds[source] else { throw unknown(source) }
       preview = Preview(name: name, configuration, of: feed)
+      view = feed
     case .scene(let content):
       if let missing = content.sourceNames.sorted().first(where: { feeds[$0] == nil }) {
         throw unknown(missing)
@@ -81,6 +83,8 @@ final class SessionCore: Sendable {
       }
       state.previews.append(preview)
       if let scene { state.scenes[ObjectIdentifier(preview)] = scene }
+      // Under the lock: once it is removed, it is known no more.
+      view?.previewCame(preview)
     }
     return preview
   }

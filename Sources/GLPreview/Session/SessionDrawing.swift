@@ -37,9 +37,7 @@ final class SessionDrawing: Sendable {
     get async throws { try await lease.withRenderer { $0.device } }
   }
 
-  /// Draws the views of `requests`; `reference` is the size in whose pixels their crops are said.
-  ///
-  /// `plans` are those of the source that were made before.
+  /// Draws the views of `requests`; `plans` are those of the source that were made before.
   func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
     counters.count(\.renders)
     counters.count(\.pictures, by: requests.count)
@@ -60,14 +58,12 @@ final class SessionDrawing: Sendable {
     return value
   }
 
-  /// Draws a scene of the frames that `resolve` finds.
+  /// Draws a scene of the frames that its inputs stand for.
   ///
   /// - Throws: `SceneError`, `ViewError`, `DeviceError`, `RenderError`.
   func draw(
-    _ scene: ComposedScene, as output: PictureFormat, named name: String,
-    _ resolve: (FrameReference) -> Frame?
+    _ scene: ComposedScene, _ frames: [Frame?], as output: PictureFormat, named name: String
   ) async throws -> Picture {
-    let frames = scene.inputs.map(resolve)
     counters.count(\.renders)
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
@@ -118,14 +114,18 @@ final class SessionDrawing: Sendable {
   func end() async { await lease.giveBack() }
 }
 
-/// The plans of one source's views, and the memory that its frames are made in.
+/// The plans of one source's views, in pixels of which size their crops are, and the memory that its frames are made in.
 final class ViewPlans: Sendable {
   let memory = FramePool()
-  private let state = Mutex(State())
+  /// Whether the source has a choice of sizes: in another than its reference size it may show another part.
+  private let hasSizes: Bool
+  private let state: Mutex<State>
 
   private struct State {
-    /// Upright; crops are in its pixels. That of the first frame.
+    /// Upright; crops are in its pixels. Once it is known, it stays.
     var reference: Size?
+    /// The size of frames of a source that was to take its reference size: a camera that has no such size takes another.
+    var pinned: Size?
     var plans: [Key: RenderPlan] = [:]
     weak var lender: GLRenderer?
   }
@@ -137,25 +137,47 @@ final class ViewPlans: Sendable {
 
   private static let capacity = 16
 
-  /// The size of the first frame; nil before that.
+  init(of source: SessionSource) {
+    hasSizes = source.origin.hasSizes
+    state = Mutex(State(reference: source.options.referenceSize ?? source.options.masks.referenceSize))
+  }
+
+  /// The size in whose pixels crops are; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
-  /// The size in whose pixels crops are said.
-  func reference(for format: FrameFormat) -> Size {
+  /// A frame has come, of a source that says that its reference size is `reference`, or leaves that to its first frame.
+  func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool) {
     state.withLock { state in
-      let reference = state.reference ?? format.uprightSize
-      state.reference = reference
-      return reference
+      state.reference = state.reference ?? reference ?? format.uprightSize
+      if isPinned { state.pinned = format.uprightSize }
     }
+  }
+
+  /// Why nobody can tell where a crop lies in frames of a format; nil where it can be told.
+  func misfit(_ format: FrameFormat) -> Misfit? {
+    let size = format.uprightSize
+    let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
+    if size == reference { return nil }
+    if hasSizes, size != pinned { return .mode(size, reference) }
+    return size.hasShape(of: reference) ? nil : .shape(size, reference)
+  }
+
+  /// The same for a view: without a crop it shows all of whatever there is.
+  func misfit(_ view: ViewConfiguration, _ format: FrameFormat) -> Misfit? {
+    view.crop == nil ? nil : misfit(format)
   }
 
   /// The plan of these views for frames of `format`.
   func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(ViewError)
     -> RenderPlan
   {
-    let key = Key(format: format, requests: requests)
+    var rescaled: [ViewRequest] = []
+    for request in requests {
+      rescaled.append(ViewRequest(try self.rescaled(request.view, for: format), as: request.format))
+    }
+    let key = Key(format: format, requests: rescaled)
     if let plan = state.withLock({ $0.plans[key] }) { return plan }
-    let plan = try planner.plan(format, requests.map { rescaled($0, for: format) })
+    let plan = try planner.plan(format, rescaled)
     state.withLock { state in
       if state.plans.count >= Self.capacity { state.plans = [:] }
       state.plans[key] = plan
@@ -163,15 +185,17 @@ final class ViewPlans: Sendable {
     return plan
   }
 
-  /// What cannot be rescaled is said to be wrong, as it was said.
-  private func rescaled(_ request: ViewRequest, for format: FrameFormat) -> ViewRequest {
-    ViewRequest(rescaled(request.view, for: format), as: request.format)
-  }
-
   /// The view in pixels of frames of `format`.
-  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) -> ViewConfiguration {
-    let reference = reference(for: format)
-    guard reference != format.uprightSize, view.crop?.isInside(reference) == true else { return view }
+  ///
+  /// - Throws: `ViewError` of key `crop`, where that lies outside the reference size, or does not fit such frames.
+  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(ViewError) -> ViewConfiguration {
+    guard let crop = view.crop else { return view }
+    let reference = knownReference ?? format.uprightSize
+    guard crop.isInside(reference) else {
+      throw ViewError(
+        "crop", "\(crop) is not inside the picture, which has \(reference) pixels (view '\(view.name)')")
+    }
+    if let misfit = misfit(format) { throw ViewError("crop", misfit.reason) }
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 
@@ -187,6 +211,31 @@ final class ViewPlans: Sendable {
   func end() {
     memory.removeAll()
     state.withLock { $0.plans = [:] }
+  }
+}
+
+/// Why crops can't be drawn of a frame: nobody can tell what they would show.
+enum Misfit: Sendable, Hashable {
+  /// A camera is in another size than its reference size, for those who wanted no crop. It is on its way there.
+  case mode(Size, Size)
+  /// The source has another shape now.
+  case shape(Size, Size)
+
+  /// For people.
+  var reason: String {
+    switch self {
+    case .mode(_, let reference): "is being switched to \(reference)"
+    case .shape(let size, let reference):
+      "is \(size) now, and its crops are for \(reference): what they show can't be told"
+    }
+  }
+
+  /// What stands in for the source.
+  func state(since time: Duration) -> FallbackState {
+    switch self {
+    case .mode: FallbackState(.opening, sinceCapture: time)
+    case .shape: FallbackState(.lost, text: reason, sinceCapture: time)
+    }
   }
 }
 

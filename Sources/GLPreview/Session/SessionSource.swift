@@ -19,6 +19,9 @@ public struct SessionSource: Sendable {
   /// Whether one that can't be opened, or is given up, is shown as lost and tried again each second; else who reads it is
   /// told by an error. False unless told.
   public var showsFailures = false
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) whatever is read of it. It is so anyway
+  /// while it has masks, or there is a preview with a crop of it. False unless told.
+  public var keepsReferenceSize = false
   /// Whether frames come by themselves, as a camera's do, and it may be lost and found again.
   public var isLive: Bool { origin.isLive }
   let origin: Origin
@@ -52,13 +55,13 @@ public struct SessionSource: Sendable {
     self.origin = origin
   }
 
-  /// Opens it; `reference` is the size of its first frame ever, where there was one. What does not come by itself comes in its own time.
+  /// Opens it; `reference` is its reference size, where that is known. What does not come by itself comes in its own time.
   func open(_ demand: CaptureDemand, reference: Size?, memory: FramePool) async throws -> any FrameSource {
     var options = options
     options.demand = demand
     options.memory = memory
     // Masks stay where they were said to be, however large the pictures come.
-    options.masks.referenceSize = options.masks.referenceSize ?? reference
+    options.referenceSize = reference
     let source = try await origin.open(options)
     return origin.isLive || source is LiveSource ? source : PacedSource(source, repeats: repeats)
   }

@@ -7,8 +7,8 @@ public enum SnapshotMode: Sendable, Hashable {
   /// The first frame that is captured after the call.
   case next
   /// A frame of the camera's largest size: it is switched to that, and back; previews pause and go on. So many frames
-  /// are passed over first, for the exposure to settle; a negative number counts as 0. Of a source without a choice of
-  /// sizes, the next frame.
+  /// are passed over first, for the exposure to settle; a negative number counts as 0. Of a camera with masks, or of which a
+  /// part is shown, a frame of its reference size; of a source without a choice of sizes, the next frame.
   case still(settling: Int)
 
   /// What is there, if it is no older than a second.
@@ -40,6 +40,9 @@ public struct SnapshotRequest: Sendable, Hashable {
   public var fallback: SnapshotFallback
   /// How long it may take. 5 seconds unless told.
   public var timeout: Duration
+  /// Whether views with crops, which are no previews, are to be drawn of it: then the frame of a camera is one of its
+  /// reference size. False unless told; previews with crops see to that themselves.
+  public var isCropped = false
 
   /// The newest frame in all previews, unless said otherwise.
   public init(

@@ -20,6 +20,8 @@ struct OpenSource: Sendable {
 struct FetchedFrame: Sendable {
   let frame: Frame?
   let damage: SourceError?
+  /// The source's, where it says.
+  let reference: Size?
 }
 
 /// A frame that could not be had of a source that is open; the next one may be.
@@ -52,7 +54,7 @@ extension SourceFeed {
       guard fetched.frame != nil || !isFirst || source is LiveSource else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
-      return fetched.frame.map(numbered)
+      return fetched.frame.map { numbered($0, fetched.reference) }
     case .failure(let error):
       guard let live = source as? LiveSource, live.isGivenUp(error) else { throw FrameFailure(error: error) }
       // Who asks next has it connect again.
@@ -61,9 +63,10 @@ extension SourceFeed {
     }
   }
 
-  private func numbered(_ frame: Frame) -> Frame {
+  private func numbered(_ frame: Frame, _ reference: Size?) -> Frame {
     counters.count(\.frames)
-    drawing.sawFrame(of: frame.format)
+    drawing.plans.sawFrame(
+      of: frame.format, reference: reference, isPinned: opened?.demand.isPinned ?? false)
     defer { nextSequence += 1 }
     // Numbers go on where a connection counts from 0 again; gaps are the source's own.
     nextSequence = max(nextSequence, frame.sequence)
@@ -75,12 +78,17 @@ extension SourceFeed {
     var damage: SourceError?
     for _ in 0..<mostDamaged {
       do {
-        return FetchedFrame(frame: try await source.nextFrame(), damage: damage)
+        return try await next(of: source, damage)
       } catch let error as SourceError where error.kind == .badData && !(source is LiveSource) {
         damage = error
       }
     }
-    return FetchedFrame(frame: try await source.nextFrame(), damage: damage)
+    return try await next(of: source, damage)
+  }
+
+  private static func next(of source: any FrameSource, _ damage: SourceError?) async throws -> FetchedFrame {
+    let frame = try await source.nextFrame()
+    return FetchedFrame(frame: frame, damage: damage, reference: await source.referenceSize)
   }
 
   /// A file that has so many damaged frames in a row is said to be damaged.
@@ -221,8 +229,9 @@ extension SourceFeed {
 
   // MARK: Size
 
-  /// As large as the largest that is wanted, where all who read say how large.
+  /// The reference size where that matters; else as large as the largest that is wanted, where all who read say how large.
   private var demand: CaptureDemand {
+    guard !isPinned else { return CaptureDemand(isPinned: true) }
     let sizes = readers.withLock { $0.values.map(\.wantedSize) }
     guard !sizes.isEmpty, !sizes.contains(nil) else { return CaptureDemand() }
     return CaptureDemand(
@@ -259,6 +268,7 @@ extension LiveSource {
 extension CaptureDemand {
   /// Whether pictures that were asked for with `other` are large enough.
   fileprivate func isServed(by other: CaptureDemand) -> Bool {
+    guard isPinned == other.isPinned else { return other.isPinned }
     guard let size = minimumSize, let theirs = other.minimumSize else { return other.minimumSize == nil }
     return size.width <= theirs.width && size.height <= theirs.height
   }

@@ -2,17 +2,20 @@
 internal import PreviewCore
 
 extension SourceFeed {
-  /// One frame in the camera's largest size; the previews pause meanwhile, and then go on. Of a source that has no choice,
-  /// the next frame.
+  /// One frame in the camera's largest size; the previews pause meanwhile, and then go on. Of a camera that keeps its
+  /// reference size, a frame in that; of a source that has no choice, the next frame.
   ///
   /// - Parameters:
   ///   - settling: frames that are passed over first, for the camera to find its exposure.
   ///   - limit: how long it may take.
+  ///   - isCropped: whether crops are to be drawn of it.
   /// - Returns: the frame, or what stands in for it; nil where there is none any more.
   /// - Throws: `SourceError` where the camera gives none, or is busy with another still.
-  func still(settling: Int, within limit: Duration) async throws -> FeedEvent? {
+  func still(settling: Int, within limit: Duration, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
-    // Masks and crops are said in pixels of the size that the camera has usually.
+    // What masks hide and crops leave out is known of the reference size alone.
+    guard !isPinned, !isCropped else { return try await pinnedStill(settling, isCropped: isCropped) }
+    // Another frame than the still tells that size.
     if drawing.reference == nil {
       let event = try await frame(capturedAt: .zero)
       guard drawing.reference != nil else { return event }
@@ -33,6 +36,17 @@ extension SourceFeed {
       // The source was switched off meanwhile, or closed.
       return try await frame(capturedAt: CaptureClock.now)
     }
+  }
+
+  /// A frame in the camera's reference size; of one that was not in it already, after some that are passed over.
+  private func pinnedStill(_ settling: Int, isCropped: Bool) async throws -> FeedEvent? {
+    let isSettled = opened?.demand.isPinned ?? false
+    var event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
+    for _ in 0..<(isSettled ? 0 : max(settling, 0)) {
+      guard event?.fallback == nil, event?.isLast == false else { break }
+      event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
+    }
+    return event
   }
 
   private func takeStill(_ settling: Int, _ limit: Duration) async throws -> FeedEvent? {

@@ -9,6 +9,8 @@ actor SourceFeed: PictureProducer {
   nonisolated let counters: SessionCounters
   /// Who reads, apart from the actor's state: readers come and go without waiting.
   nonisolated let readers = Mutex<[ObjectIdentifier: FeedReader]>([:])
+  /// The previews that there are of it, read or not.
+  nonisolated let previews = Mutex<[ObjectIdentifier: Preview]>([:])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
 
@@ -72,8 +74,9 @@ actor SourceFeed: PictureProducer {
   }
 
   /// A frame captured at `time` or later, what is there already first of all; or what stands in for the source.
-  func frame(capturedAt time: Duration) async throws -> FeedEvent? {
-    let answer = try await answer(to: .frame(capturedAt: time))
+  /// Where `isCropped`, crops can be drawn of it, unless the source has another shape than its reference size.
+  func frame(capturedAt time: Duration, isCropped: Bool = false) async throws -> FeedEvent? {
+    let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped))
     if case .event(let event) = answer { return event }
     return nil
   }
@@ -98,7 +101,8 @@ actor SourceFeed: PictureProducer {
     wants[id] = want
     closing?.cancel()
     closing = nil
-    if want.isMet(by: key, timestamp: latest?.timestamp), fallback != nil || isCurrent || want.takesOlder {
+    if want.isCropped { demandChanged() }
+    if isMet(want), fallback != nil || isCurrent || want.takesOlder {
       Task { await self.serve() }
     } else {
       startPump()
@@ -111,12 +115,19 @@ actor SourceFeed: PictureProducer {
   }
 
   nonisolated func changed(_ preview: Preview) {
+    if preview.current.isRemoved { previews.withLock { $0[ObjectIdentifier(preview)] = nil } }
     Task {
       await self.dropUnwanted()
       // What is seen is another thing: who waits for the next frame has one to see at once.
       await self.serve()
       await self.demandChanged()
     }
+  }
+
+  /// A preview was added. One with a crop keeps a camera at its reference size, read or not.
+  nonisolated func previewCame(_ preview: Preview) {
+    previews.withLock { $0[ObjectIdentifier(preview)] = preview }
+    Task { await self.demandChanged() }
   }
 
   nonisolated func readerCame(_ preview: Preview) {
@@ -126,12 +137,12 @@ actor SourceFeed: PictureProducer {
 
   nonisolated func readerWent(_ preview: Preview) { went(ObjectIdentifier(preview)) }
 
-  /// A scene that shows the source in `size`; nil where that is not known.
-  nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?) {
+  /// A scene that shows the source in `size`, nil where that is not known, or a part of it.
+  nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
     let isNew = readers.withLock { readers in
       let before = readers.updateValue(
-        FeedReader(.scene(size), count: 1), forKey: ObjectIdentifier(scene))
-      return before == nil || before?.wantedSize != size
+        FeedReader(.scene(size, isCropped: isCropped), count: 1), forKey: ObjectIdentifier(scene))
+      return before == nil || before?.wantedSize != size || before?.isCropped != isCropped
     }
     if isNew { Task { await self.demandChanged() } }
   }
@@ -146,6 +157,13 @@ actor SourceFeed: PictureProducer {
     Task { await self.demandChanged() }
   }
 
+  /// Whether crops are wanted, or masks are burned in: whether it matters in which size the source is.
+  var isPinned: Bool {
+    source.keepsReferenceSize || !source.options.masks.isEmpty
+      || previews.withLock { $0.values.contains { $0.configuration.view?.crop != nil } }
+      || readers.withLock { $0.values.contains(where: \.isCropped) } || wants.values.contains(where: \.isCropped)
+  }
+
   /// How many wait.
   var waitingCount: Int { wants.count }
 
@@ -154,6 +172,14 @@ actor SourceFeed: PictureProducer {
   /// What the feed shows now.
   private var key: FeedKey {
     FeedKey(sequence: latest?.sequence ?? -1, fallback: fallback == nil ? 0 : fallbackCount)
+  }
+
+  /// Whether what there is now is what is wanted. Who wants a crop waits for a camera that is on its way to its reference size.
+  private func isMet(_ want: FeedWant) -> Bool {
+    guard want.isMet(by: key, timestamp: latest?.timestamp) else { return false }
+    guard fallback == nil, want.isCropped, let latest else { return true }
+    if case .mode = drawing.plans.misfit(latest.format) { return false }
+    return true
   }
 
   /// Whether no newer frame than `latest` is known to be there: it was just taken, or nothing follows it.
@@ -181,7 +207,7 @@ actor SourceFeed: PictureProducer {
         // It may have been switched off while the frame was on its way.
         guard isOn, !isClosed else { break }
         latest = frame
-        failure = nil
+        failure = misfit(frame)
         show(nil)
         await serve()
       } catch is CancellationError {
@@ -204,6 +230,14 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
+  /// Why crops are not drawn of a frame, where there are any; the rest is.
+  private func misfit(_ frame: Frame) -> SourceError? {
+    guard case .shape = drawing.plans.misfit(frame.format), let reason = drawing.plans.misfit(frame.format)?.reason,
+      isPinned
+    else { return nil }
+    return SourceError(.badRequest, path: source.name, reason: reason)
+  }
+
   /// A source that gives no frame is asked again, but not at once.
   private static let failurePause = Duration.milliseconds(200)
   /// One that can't be opened even later.
@@ -220,7 +254,7 @@ actor SourceFeed: PictureProducer {
   /// Gives what is there to all whom it concerns, drawn once.
   private func serve() async {
     let (key, frame, fallback) = (key, latest, fallback)
-    let taken = takeWants { $0.isMet(by: key, timestamp: frame?.timestamp) }
+    let taken = takeWants(where: isMet)
     var pictures: [PictureWish: [FeedWant]] = [:]
     for want in taken {
       if case .picture(let preview, let format, _) = want.subject {
@@ -243,7 +277,7 @@ actor SourceFeed: PictureProducer {
   /// Who has seen the last frame has seen all; for a snapshot it is what there is.
   private func answerLast() {
     let last = FeedEvent(frame: latest, fallback: fallback, key: key, isLast: true)
-    for want in takeWants(where: { !$0.isMet(by: key, timestamp: latest?.timestamp) && !$0.hasSeenAll }) {
+    for want in takeWants(where: { !isMet($0) && !$0.hasSeenAll }) {
       let isTold = want.isForEvents || want.takesOlder && latest != nil
       want.answer(.success(isTold ? .event(last) : nil))
     }
@@ -298,6 +332,7 @@ actor SourceFeed: PictureProducer {
     await closeSource()
     await pump?.value
     (latest, fallback) = (nil, nil)
+    previews.withLock { $0 = [:] }
     drawing.end()
   }
 }

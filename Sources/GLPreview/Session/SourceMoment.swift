@@ -15,20 +15,25 @@ public struct SourceMoment: Sendable {
   public let sourceState: SourceState
   /// Why the source gives nothing, for people; nil where it does.
   public let reason: String?
-  /// The source's size, upright, in whose pixels crops are; nil where there never was a frame.
+  /// The source's reference size, upright, in whose pixels crops are; nil where there never was a frame.
   public var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
   /// Whether a fallback is drawn in its place.
   public var isFallback: Bool { fallback != nil }
 
+  /// The frame's own size, upright; it differs from `size` where a camera is in a smaller mode, or a stream has changed.
+  public var frameSize: Size? { frame?.format.uprightSize }
+
   let frame: Frame?
   let fallback: FallbackState?
   let feed: SourceFeed
+  let policy: SnapshotFallback
 
   /// What a feed shows.
   ///
   /// - Throws: `SourceError` where it gives nothing and that is to be an error.
   init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotFallback) throws {
     self.feed = feed
+    self.policy = policy
     frame = event.frame
     source = feed.source.name
     sequence = max(event.key.sequence, 0)
@@ -63,10 +68,13 @@ extension SessionCore {
   }
 
   private func event(of feed: SourceFeed, _ request: SnapshotRequest) async throws -> FeedEvent? {
-    switch request.mode {
-    case .newest(let maximumAge): try await feed.frame(capturedAt: CaptureClock.now - maximumAge)
-    case .next: try await feed.frame(capturedAt: CaptureClock.now)
-    case .still(let settling): try await feed.still(settling: settling, within: request.timeout)
+    let isCropped = request.isCropped
+    return switch request.mode {
+    case .newest(let maximumAge):
+      try await feed.frame(capturedAt: CaptureClock.now - maximumAge, isCropped: isCropped)
+    case .next: try await feed.frame(capturedAt: CaptureClock.now, isCropped: isCropped)
+    case .still(let settling):
+      try await feed.still(settling: settling, within: request.timeout, isCropped: isCropped)
     }
   }
 
@@ -106,9 +114,23 @@ extension SessionCore {
       return frames
     }
     guard let frame = moment.frame else { return [] }
-    return zip(views, try await drawing.draw(views, frame, as: format)).map { view, picture in
-      moment.frame(picture, of: view.name)
+    let misfits = views.map { drawing.plans.misfit($0, frame.format) }
+    if moment.policy == .error, let misfit = misfits.compactMap(\.self).first {
+      throw SourceError(.unavailable, path: moment.source, reason: misfit.reason)
     }
+    let fitting = zip(views, misfits).filter { $1 == nil }.map(\.0)
+    var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: format)[...]
+    var frames: [PreviewFrame] = []
+    for (view, misfit) in zip(views, misfits) {
+      if let misfit {
+        let state = misfit.state(since: moment.timestamp)
+        let picture = try await drawing.draw(view, format, nil, state, of: moment.feed.source)
+        frames.append(moment.frame(picture, of: view.name, insteadOf: state.reason))
+      } else if let picture = drawn.popFirst() {
+        frames.append(moment.frame(picture, of: view.name))
+      }
+    }
+    return frames
   }
 }
 
@@ -121,9 +143,13 @@ extension SourceMoment {
     return newest.frame
   }
 
-  fileprivate func frame(_ picture: Picture, of name: String) -> PreviewFrame {
-    PreviewFrame(
-      preview: name, sequence: sequence, timestamp: timestamp, picture: picture, fallback: fallback?.reason,
+  /// `misfit` is why the picture is none of the frame.
+  fileprivate func frame(_ picture: Picture, of name: String, insteadOf misfit: FallbackReason? = nil)
+    -> PreviewFrame
+  {
+    let fallback = fallback?.reason ?? misfit
+    return PreviewFrame(
+      preview: name, sequence: sequence, timestamp: timestamp, picture: picture, fallback: fallback,
       iccProfile: fallback == nil ? frame?.iccProfile : nil)
   }
 }

@@ -4,18 +4,18 @@ internal import PreviewCore
 /// Draws the views of one source, or what stands in for it.
 struct ViewDrawing: Sendable {
   private let drawing: SessionDrawing
-  private let plans = ViewPlans()
+  let plans: ViewPlans
 
-  init(on drawing: SessionDrawing) { self.drawing = drawing }
+  init(on drawing: SessionDrawing, of source: SessionSource) {
+    self.drawing = drawing
+    plans = ViewPlans(of: source)
+  }
 
   /// What the source's frames are made in.
   var memory: FramePool { plans.memory }
 
-  /// The upright size of the source's first frame; nil before that.
+  /// The upright size in whose pixels crops are; nil before it is known.
   var reference: Size? { plans.knownReference }
-
-  /// Fixes the reference size.
-  func sawFrame(of format: FrameFormat) { _ = plans.reference(for: format) }
 
   typealias Results = [PictureWish: Result<RenderedPreview?, any Error>]
 
@@ -42,8 +42,13 @@ struct ViewDrawing: Sendable {
     }
     if let fallback {
       for wanted in missing { results[wanted.wish] = await draw(wanted, frame, fallback, of: source) }
-    } else if let frame, !missing.isEmpty {
-      results.merge(await draw(missing, frame)) { $1 }
+    } else if let frame {
+      for wanted in missing {
+        guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
+        results[wanted.wish] = await draw(wanted, nil, misfit.state(since: frame.timestamp), of: source)
+      }
+      missing.removeAll { results[$0.wish] != nil }
+      if !missing.isEmpty { results.merge(await draw(missing, frame)) { $1 } }
     }
     return results
   }
@@ -108,21 +113,24 @@ struct ViewDrawing: Sendable {
     }
   }
 
-  /// What stands in for the source, in a view's size.
+  /// What stands in for the source, in a view's size. A last frame is no part of it where nobody can tell what the view's crop
+  /// shows of that.
   func draw(
     _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ fallback: FallbackState,
     of source: SessionSource
   ) async throws -> Picture {
-    let view = frame.map { plans.rescaled(view, for: $0.format) } ?? view
-    let size = try drawing.size(of: view, in: frame?.format.uprightSize ?? ViewDrawing.usualSize)
+    var (view, frame) = (view, frame)
+    if let last = frame {
+      do throws(ViewError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
+    }
+    let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
+    let size = try drawing.size(of: view, in: seen)
     let scene = drawing.compose(
       source.fallback, fallback, of: source.name, hasFrame: frame != nil, view, in: size)
-    return try await drawing.draw(scene, as: format, named: view.name) { reference in
-      switch reference {
-      case .source: frame
-      case .image(let image): image.frame
-      }
+    let frames = scene.inputs.map { reference -> Frame? in
+      if case .image(let image) = reference { image.frame } else { frame }
     }
+    return try await drawing.draw(scene, frames, as: format, named: view.name)
   }
 
   /// What a source is taken for that was never seen.

@@ -22,7 +22,11 @@ struct ServedPreview: Sendable {
 final class CameraRegistry: Sendable {
   let session: PreviewSession
   private let logger: Logger
+  private let makeSource: SourceMaker
   private let state: Mutex<State>
+
+  /// Makes a source of its text, name and options; tests have some of their own.
+  typealias SourceMaker = @Sendable (String, String, SourceOptions) -> SessionSource
 
   struct Camera: Sendable {
     var configuration: CameraConfiguration
@@ -40,11 +44,13 @@ final class CameraRegistry: Sendable {
   /// - Throws: `SessionError`; `SourceError` for a picture that can't be read.
   init(
     _ configuration: ValidatedConfiguration, logger: Logger,
+    makeSource: @escaping SourceMaker = SessionSource.init,
     onRender: @escaping @Sendable (Duration) -> Void = { _ in }
   ) async throws {
     self.logger = logger
+    self.makeSource = makeSource
     var sources: [SessionSource] = []
-    for camera in configuration.cameras { sources.append(try await Self.source(of: camera)) }
+    for camera in configuration.cameras { sources.append(try await Self.source(of: camera, makeSource)) }
     var options = SessionOptions(gpu: configuration.gpu)
     options.onRender = onRender
     session = try PreviewSession(sources, options: options)
@@ -53,10 +59,12 @@ final class CameraRegistry: Sendable {
     for scene in configuration.scenes { try add(scene) }
   }
 
-  private static func source(of camera: CameraConfiguration) async throws -> SessionSource {
-    var source = SessionSource(camera.source, name: camera.name, options: camera.options)
+  private static func source(of camera: CameraConfiguration, _ make: SourceMaker) async throws -> SessionSource
+  {
+    var source = make(camera.source, camera.name, camera.options)
     source.keepsWarm = camera.keepsWarm
     source.showsFailures = true
+    source.keepsReferenceSize = camera.hasLockedViews
     if let file = camera.avatar {
       let picture = try await SourceLocator(file).open(SourceOptions())
       defer { Task { await picture.close() } }
@@ -68,9 +76,18 @@ final class CameraRegistry: Sendable {
     return source
   }
 
+  /// Tells of what can't be relied on.
+  private func warn(of camera: CameraConfiguration) {
+    guard camera.lacksReferenceSize else { return }
+    logger.warning(
+      "masks and crops are in pixels of the first frame, whatever its size; set 'reference' to fix it",
+      metadata: ["camera": "\(camera.name)"])
+  }
+
   // MARK: Adding
 
   private func add(_ camera: CameraConfiguration) throws {
+    warn(of: camera)
     var views: [ServedPreview] = []
     for view in camera.views { views.append(try makePreview(view, of: camera)) }
     state.withLock { $0.cameras.append(Camera(configuration: camera, views: views)) }
@@ -179,7 +196,7 @@ final class CameraRegistry: Sendable {
   func apply(_ configuration: ValidatedConfiguration) async throws {
     let before = cameras
     var sources: [String: SessionSource] = [:]
-    for camera in configuration.cameras { sources[camera.name] = try await Self.source(of: camera) }
+    for camera in configuration.cameras { sources[camera.name] = try await Self.source(of: camera, makeSource) }
     for old in before {
       let name = old.configuration.name
       let new = configuration.cameras.first { $0.name == name }
@@ -195,6 +212,7 @@ final class CameraRegistry: Sendable {
         after.append(try updated(old, to: camera))
       } else if let source = sources[camera.name] {
         logger.info("a camera comes", metadata: ["camera": "\(camera.name)"])
+        warn(of: camera)
         try session.addSource(source)
         after.append(
           Camera(configuration: camera, views: try camera.views.map { try makePreview($0, of: camera) }))
@@ -268,7 +286,18 @@ extension CameraConfiguration {
   /// Whether a source that was made of the other one serves this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
     source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && avatar == other.avatar
+      && avatar == other.avatar && hasLockedViews == other.hasLockedViews
+  }
+
+  /// Whether somebody is to see no more than such a view shows.
+  fileprivate var hasLockedViews: Bool { views.contains(where: \.isLocked) }
+
+  /// Whether its masks and crops are in pixels of whatever frame comes first.
+  fileprivate var lacksReferenceSize: Bool {
+    guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {
+      return false
+    }
+    return !options.masks.isEmpty || views.contains { $0.view.crop != nil }
   }
 }
 

@@ -18,6 +18,11 @@ struct WatchedCamera: Sendable {
   /// Frames of a source without states make it live for so long.
   private static let freshFor = Duration.seconds(2)
 
+  /// Whether frames were taken a moment ago.
+  private func isFresh(_ frames: Int, at now: Duration) -> Bool {
+    samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
+  }
+
   mutating func update(
     _ status: SourceStatus?, _ failure: (any Error)?, _ frames: Int, at now: Duration
   ) {
@@ -42,10 +47,15 @@ struct WatchedCamera: Sendable {
         case .lost: .lost
         case .closed: .idle
         }
+      // Frames come, but they are refused, or crops can't be drawn of them.
+      if let failure, state == .live {
+        reason = (failure as? SourceError)?.reason ?? "\(failure)"
+        if !isFresh(frames, at: now) { state = .lost }
+      }
     } else if let failure {
       state = .lost
       reason = (failure as? SourceError)?.reason ?? "\(failure)"
-    } else if let oldest = samples.first(where: { $0.time >= now - Self.freshFor }), frames > oldest.frames {
+    } else if isFresh(frames, at: now) {
       state = .live
     }
     if state != report.state { report.since = since ?? WallTime(capturedAt: now) }

@@ -57,6 +57,7 @@ extension ConfigurationReading {
       }
     read(path + ["transport"], to: &options.streamTransport) { try ConfigurationWords.word($0) }
     options.masks = PrivacyMasks(values(path + ["masks"]) { try PrivacyMask(parsing: $0) } ?? [])
+    read(path + ["reference"], to: &options.referenceSize, ConfigurationWords.size)
     if let timeout = value(path + ["timeout"], ConfigurationWords.time) {
       (options.live.connectsWithin, options.live.reconnectsAfter) = (timeout, timeout)
       options.live.stallsAfter = min(options.live.stallsAfter, timeout)

@@ -45,7 +45,7 @@ extension ConfigurationShape {
   private static let camera = ConfigurationShape.keys([
     ("source", .secret), ("size", .word), ("fps", .word), ("input-format", .word), ("input-size", .word),
     ("matrix", .word), ("range", .word), ("controls", .pairs(joinedBy: "=")),
-    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("masks", .words), ("timeout", .word),
+    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("masks", .words), ("reference", .word), ("timeout", .word),
     ("stalls-after", .word), ("keep-warm", .word), ("required", .word), ("avatar", .word),
     ("offline", .word), ("views", .named(view)),
   ])

@@ -84,21 +84,26 @@ struct CameraRoutes: Sendable {
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
     let entry = try registry.view(view, of: camera)
-    guard !entry.served.isLocked else {
-      throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: the configuration alone changes it")
-    }
+    try checkLock(entry.served, view, of: camera)
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
       let moment = try await registry.session.moment(
         of: camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
-      try limits.check(wanted.view, in: moment.size)
+      try limits.check(wanted.view, at: moment)
     }
     let changed = try registry.update(view, of: camera) { served throws(Problem) in
+      // The configuration may have changed while the frame was waited for.
+      try checkLock(served, view, of: camera)
       try change.apply(to: &served)
     }
     onChange(camera, view)
     return try Response(json: answer(changed, in: context))
+  }
+
+  private func checkLock(_ served: ServedView, _ view: String, of camera: String) throws(Problem) {
+    guard served.isLocked else { return }
+    throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: the configuration alone changes it")
   }
 }
 

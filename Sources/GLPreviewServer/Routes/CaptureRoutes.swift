@@ -57,7 +57,8 @@ struct CaptureRoutes: Sendable {
   private func take(_ views: [ServedPreview], _ wish: CaptureWish, of camera: String) async throws -> Snapshot
   {
     guard !views.isEmpty else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
-    let request = wish.request(offline: views[0].offline)
+    var request = wish.request(offline: views[0].offline)
+    request.isCropped = views.contains { $0.served.view.crop != nil }
     if views[0].isScene {
       let frame = try await registry.session.drawScene(views[0].preview, within: request.timeout)
       return Snapshot(

@@ -42,7 +42,12 @@ struct SnapshotRoutes: Sendable {
       return response(subject, answer, query)
     }
     let moment = try await snapshots.moment(of: target.camera, query.request)
-    if query.served.view != target.served.view { try limits.check(query.served.view, in: moment.size) }
+    if query.served.view != target.served.view {
+      try limits.check(query.served.view, at: moment)
+      // The configuration may have changed while the frame was waited for.
+      let now = try registry.view(target.name, of: target.camera)
+      guard now.preview === target.preview, !now.served.isLocked else { throw Problem.reconfigured(target) }
+    }
     let subject = snapshots.subject(moment, query, target)
     if isKnown(subject, request) { return notModified(subject) }
     let answer = try await snapshots.picture(moment, query, of: target)

@@ -113,7 +113,7 @@ struct StreamRoutes: Sendable {
     guard wanted.view != target.served.view else { return }
     let moment = try await registry.session.moment(
       of: target.camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
-    try limits.check(wanted.view, in: moment.size)
+    try limits.check(wanted.view, at: moment)
   }
 
   /// A head whose body is the connection's own from then on.
@@ -149,14 +149,15 @@ struct StreamRoutes: Sendable {
 }
 
 extension ServiceLimits {
-  /// Refuses a view that somebody asks for and that can't be drawn of a source of `size`, or is too large.
+  /// Refuses a view that somebody asks for and that can't be drawn of the moment's source, or is too large.
   ///
   /// - Throws: `Problem` 400.
-  func check(_ view: ViewConfiguration, in size: Size?) throws(Problem) {
-    if let crop = view.crop, let size, !crop.isInside(size) {
+  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
+    if let crop = view.crop, let size = moment.size, !crop.isInside(size) {
       throw .badParameter("crop", "\(crop) is not inside the \(size) source")
     }
-    let size = size ?? Size(width: 640, height: 360)
+    // All of a frame is as large as that is, and a part of it is in pixels of the reference size.
+    let size = (view.crop == nil ? moment.frameSize : nil) ?? moment.size ?? Size(width: 640, height: 360)
     do throws(ViewError) {
       _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
     } catch {

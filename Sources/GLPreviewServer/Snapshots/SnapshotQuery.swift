@@ -79,7 +79,9 @@ struct SnapshotQuery: Sendable, Hashable {
   /// The session's words for the same.
   var request: SnapshotRequest {
     let mode: SnapshotMode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
-    return SnapshotRequest(mode, fallback: offline.fallback, timeout: timeout)
+    var request = SnapshotRequest(mode, fallback: offline.fallback, timeout: timeout)
+    request.isCropped = served.view.crop != nil
+    return request
   }
 }
 

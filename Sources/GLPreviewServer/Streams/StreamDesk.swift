@@ -75,8 +75,7 @@ final class StreamDesk: Sendable {
   private func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
     let now = try registry.view(target.name, of: target.camera)
     guard now.preview === target.preview, isServed || !now.served.isLocked else {
-      throw .busy(
-        .serviceUnavailable, "'\(target.camera)' has just got another configuration", retryAfter: 1)
+      throw .reconfigured(target)
     }
     guard now.served.isEnabled else { throw .switchedOff(target) }
   }

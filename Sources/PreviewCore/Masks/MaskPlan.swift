@@ -38,26 +38,41 @@ public struct MaskPlan: Sendable, Hashable {
   ///   - masks: what is hidden.
   ///   - reference: the size of the upright source that they were said in; `masks.referenceSize` comes before it.
   ///   - format: of the frames.
-  /// - Throws: `ViewError` of key `mask`, where a mask lies outside the reference, or the frames' shape is so different
-  ///   from it, by more than a fiftieth, that nobody can tell what is where.
+  /// - Throws: `ViewError` of key `mask`, where a mask lies outside the reference, or the frames' shape differs from it by
+  ///   more than a fiftieth, so that nobody can tell what is where. Where it differs by less, masks grow by the difference.
   public init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(ViewError) {
     let reference = masks.referenceSize ?? reference
     try masks.check(in: reference)
     let seen = format.uprightSize
-    let (one, other) = (reference.width * seen.height, reference.height * seen.width)
-    guard masks.isEmpty || abs(one - other) <= one / 50 else {
+    guard masks.isEmpty || seen.hasShape(of: reference) else {
       throw ViewError(
         "mask", "the source is \(seen) now, and its masks are for \(reference): what they hide can't be told")
     }
     self.format = format
+    let slack = Self.slack(reference, format)
     steps = masks.masks.map { mask in
-      let region = MaskRegion(mask.shape, said: reference, in: format)
+      let region = MaskRegion(mask.shape, said: reference, in: format).grown(by: slack, in: format.size)
       let kinds = Set(format.pixelFormat.components.map(\.subsampling))
       return Step(
         effect: Self.effect(mask.effect, region.bounds.size, scale: Self.scale(reference, format)),
         region: region,
         regions: Dictionary(uniqueKeysWithValues: kinds.map { ($0, region.subsampled($0)) }))
     }
+  }
+
+  /// How far a thing may lie from where proportion puts it, in pixels of the planes along each axis: a source whose shape is
+  /// a little different may have stretched its picture, cut it or put edges on it. None where the shape is the same.
+  private static func slack(_ reference: Size, _ format: FrameFormat) -> SIMD2<Int> {
+    let stored = format.orientation.seen(reference)
+    let scale = scale(reference, format)
+    guard stored.width * format.referenceSize.height != stored.height * format.referenceSize.width else {
+      return .zero
+    }
+    let difference = abs(scale.x - scale.y)
+    return [
+      Int((Double(stored.width) * difference).rounded(.up)),
+      Int((Double(stored.height) * difference).rounded(.up)),
+    ]
   }
 
   /// Pixels of the planes to one that masks are said in, along each axis as stored.

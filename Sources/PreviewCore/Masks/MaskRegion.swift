@@ -77,6 +77,19 @@ struct MaskRegion: Sendable, Hashable {
     return MaskRegion(result)
   }
 
+  /// With all samples that lie within `distance` of one of these, and in a picture of `size`.
+  func grown(by distance: SIMD2<Int>, in size: Size) -> MaskRegion {
+    guard distance != .zero, !spans.isEmpty else { return self }
+    let rows = Dictionary(grouping: spans, by: \.row)
+    let last = min(bounds.y + bounds.height + distance.y, size.height)
+    return MaskRegion(
+      (max(bounds.y - distance.y, 0)..<last).flatMap { row in
+        (row - distance.y...row + distance.y).flatMap { rows[$0] ?? [] }.map { span in
+          max(span.start - distance.x, 0)..<min(span.end + distance.x, size.width)
+        }.joinedWhereTheyMeet.map { MaskSpan(row: row, start: $0.lowerBound, end: $0.upperBound) }
+      })
+  }
+
   private static func rectangle(around points: [SIMD2<Int>]) -> Rectangle? {
     guard let first = points.first else { return nil }
     let low = points.reduce(first) { pointwiseMin($0, $1) }

@@ -4,8 +4,8 @@
 public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// In order.
   public var masks: [PrivacyMask]
-  /// The size of the upright source in whose pixels the masks are; nil is that of its first frame. A frame of another
-  /// size, but of this shape, is masked in proportion, rounded outwards.
+  /// The size of the upright source in whose pixels the masks are; nil is the source's own reference size
+  /// (`SourceOptions.referenceSize`). A frame of another size, but of this shape, is masked in proportion, rounded outwards.
   public var referenceSize: Size?
 
   /// `masks` in pixels of a source of `referenceSize`.
@@ -14,7 +14,7 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
     self.referenceSize = referenceSize
   }
 
-  /// Masks in pixels of the first frame.
+  /// Masks in pixels of the source's reference size.
   public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
 
   /// Nothing is hidden.

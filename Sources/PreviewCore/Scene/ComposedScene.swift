@@ -37,6 +37,25 @@ public struct ComposedScene: Sendable, Hashable {
   }
 }
 
+extension ComposedScene {
+  /// The same with other views: `change` is given each, and the number of the input that it is a view of.
+  public func mapViews<Failure: Error>(
+    _ change: (ViewConfiguration, Int) throws(Failure) -> ViewConfiguration
+  ) throws(Failure) -> ComposedScene {
+    var composition = composition
+    for index in composition.layers.indices {
+      switch composition.layers[index].content {
+      case .view(let input, let view):
+        composition.layers[index].content = .view(input: input, try change(view, input))
+      case .blurred(let input, let view, let blur):
+        composition.layers[index].content = .blurred(input: input, try change(view, input), blur)
+      case .color, .gradient, .bitmap: break
+      }
+    }
+    return ComposedScene(composition: composition, inputs: inputs)
+  }
+}
+
 /// What is known of a source when a scene is composed.
 public struct SourceAppearance: Sendable, Hashable {
   /// Whether there is a frame of it, however old.

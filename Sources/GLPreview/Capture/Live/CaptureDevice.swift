@@ -108,6 +108,8 @@ public struct CaptureMode: Sendable, Hashable {
   public var format: String
   /// As stored, in pixels; nil where the first picture will tell.
   public var size: Size?
+  /// The size in whose pixels masks and crops are; nil where the source has no choice of sizes.
+  public var referenceSize: Size?
   /// Nil where the source does not say.
   public var framesPerSecond: Double?
   /// How pictures come to us: `mmap`, `http`, `rtsp over tcp`, `pipe`.

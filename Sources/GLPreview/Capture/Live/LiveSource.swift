@@ -36,6 +36,9 @@ public final class LiveSource: FrameSource {
   /// As the connection says; nil before the first.
   public var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
 
+  /// As the connection says, for what has a choice of sizes.
+  public var referenceSize: Size? { core.status.mode?.referenceSize }
+
   /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
   public var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
@@ -96,7 +99,7 @@ private final class LiveCore: Sendable {
     self.device = device
     self.options = options
     queue = CaptureQueue(options.live.delivery)
-    masker = FrameMasker(options.masks)
+    masker = FrameMasker(options)
     monitor = WatchedMonitor(
       SourceMonitor(
         options.live, longestPause: device.longestPause,
@@ -211,6 +214,7 @@ private final class LiveCore: Sendable {
   private func connectAndPump() async throws {
     let connection = try await connect()
     let mode = await connection.mode
+    masker.refer(to: mode.referenceSize)
     change { $0.connected(mode, at: CaptureClock.now) }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in

@@ -34,13 +34,16 @@ struct V4L2Choice: Sendable, Hashable {
   /// large enough, then the fewest bytes, then the camera's order. Without a wanted size it is the largest up to
   /// 1920x1080 that comes 15 times a second (or as often as is wanted); of a camera that scales a signal, the `signal`'s.
   ///
+  /// A camera that is `pinned` has that size, else the largest of its shape, whatever is demanded.
+  ///
   /// - Throws: `V4L2Refusal` that names what there is.
   init(
-    _ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand, signal: Size? = nil
+    _ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand, signal: Size? = nil,
+    pinned: Size? = nil
   ) throws(V4L2Refusal) {
     let formats = try Self.formats(formats, wishes)
     let wantedRate = wishes.framesPerSecond ?? demand.framesPerSecond
-    let wantedSize = wishes.size ?? demand.minimumSize
+    var wantedSize = wishes.size ?? pinned ?? demand.minimumSize
     var candidates: [Candidate] = []
     for format in formats {
       for sizes in format.sizes {
@@ -52,9 +55,13 @@ struct V4L2Choice: Sendable, Hashable {
     }
     if candidates.isEmpty, let size = wishes.size { throw V4L2Refusal.size(size, formats) }
     if let rate = wishes.framesPerSecond {
-      let exact = candidates.filter { $0.rate.map { abs($0 - rate) <= rate / 100 } ?? true }
+      let exact = candidates.filter { $0.choice.interval.map { Self.isRate($0, rate) } ?? true }
       guard !exact.isEmpty else { throw V4L2Refusal.rate(rate, formats, size: wishes.size) }
       candidates = exact
+    }
+    if let pinned {
+      candidates = try Self.candidates(candidates, like: pinned, formats)
+      wantedSize = candidates.first?.choice.size
     }
     guard let best = Self.best(candidates, size: wantedSize, rate: wantedRate) else {
       throw V4L2Refusal("says of no format how large its pictures are")
@@ -72,6 +79,46 @@ struct V4L2Choice: Sendable, Hashable {
   }
 
   // MARK: What there is
+
+  /// The size in whose pixels a camera's masks and crops are, unless somebody says another: the wished one, else the largest
+  /// that is offered at the wished rate, or at any; of a camera that scales a signal, the signal's. It depends on nothing
+  /// that a viewer does. Nil where no format says how large its pictures are.
+  static func referenceSize(
+    _ formats: [CameraFormat], _ wishes: V4L2Wishes, signal: Size?, maximumPixels: Int
+  ) -> Size? {
+    if let size = wishes.size { return size }
+    let usable = formats.filter { $0.isReadable && wishes.allow($0) }
+    let offered = usable.flatMap(\.sizes).filter { sizes in
+      guard let rate = wishes.framesPerSecond, let interval = interval(sizes.intervals, rate: rate) else {
+        return true
+      }
+      return isRate(interval, rate)
+    }
+    let sizes = offered.compactMap { sizes -> Size? in
+      guard sizes.minimum != sizes.maximum else { return sizes.minimum }
+      if let signal { return Self.sizes(sizes, wanted: nil, signal: signal).first }
+      let isTooLarge = sizes.maximum.pixelCount > maximumPixels
+      return isTooLarge ? Self.sizes(sizes, wanted: nil, signal: nil).first : sizes.maximum
+    }
+    return sizes.filter { $0.pixelCount <= maximumPixels }
+      .max { ($0.pixelCount, $0.width) < ($1.pixelCount, $1.width) }
+  }
+
+  private static func isRate(_ interval: CameraFrameIntervals.Interval, _ rate: Double) -> Bool {
+    abs(interval.framesPerSecond - rate) <= rate / 100
+  }
+
+  /// Those of the size, else the largest of its shape.
+  private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [CameraFormat])
+    throws(V4L2Refusal) -> [Candidate]
+  {
+    let exact = candidates.filter { $0.choice.size == pinned }
+    guard exact.isEmpty else { return exact }
+    let alike = candidates.filter { $0.choice.size.hasShape(of: pinned) }
+    guard !alike.isEmpty else { throw V4L2Refusal.shape(pinned, formats) }
+    let most = largest(alike)
+    return most.filter { $0.choice.size == most.first?.choice.size }
+  }
 
   private static func formats(_ formats: [CameraFormat], _ wishes: V4L2Wishes) throws(V4L2Refusal)
     -> [CameraFormat]
@@ -229,6 +276,13 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   static func size(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal("gives no \(size)\(named(formats)): there are \(list(sizes))")
+  }
+
+  static func shape(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
+    let sizes = formats.flatMap(\.sizes).map(\.description)
+    return V4L2Refusal(
+      "gives no picture of the shape of \(size), in whose pixels its masks and crops are: there are "
+        + list(sizes))
   }
 
   static func rate(_ rate: Double, _ formats: [CameraFormat], size: Size?) -> V4L2Refusal {

@@ -21,7 +21,11 @@ actor V4L2Connection: CaptureConnection {
 
   private(set) var mode = CaptureMode(format: "", transport: "mmap")
 
-  init(name: String, _ wishes: V4L2Wishes, _ options: SourceOptions, _ memory: FramePool) {
+  /// `reference` is the reference size that an earlier connection found.
+  init(
+    name: String, _ wishes: V4L2Wishes, _ options: SourceOptions, _ memory: FramePool, reference: Size? = nil
+  ) {
+    mode.referenceSize = reference
     queue = ReadingQueue(named: name)
     self.name = name
     self.wishes = wishes
@@ -83,7 +87,12 @@ actor V4L2Connection: CaptureConnection {
     let signal = try followSignal(node)
     let formats = node.formats { [wishes] in $0.isReadable && wishes.allow($0) }
     try Task.checkCancellation()
-    let choice = try V4L2Choice(formats, wishes, options.demand, signal: signal)
+    // Before anything that is demanded has a say; a signal that changes does not change it.
+    let reference =
+      options.referenceSize ?? mode.referenceSize
+      ?? V4L2Choice.referenceSize(formats, wishes, signal: signal, maximumPixels: options.maximumPixels)
+    let choice = try V4L2Choice(
+      formats, wishes, options.demand, signal: signal, pinned: options.isPinned ? reference : nil)
     let format = try node.set(choice)
     try Task.checkCancellation()
     let interval = try choice.interval.map { try node.set($0) } ?? node.interval()
@@ -93,6 +102,7 @@ actor V4L2Connection: CaptureConnection {
     mode = CaptureMode(
       format: stream.fourCC.description, size: stream.size, framesPerSecond: interval?.framesPerSecond,
       transport: choice.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
+    mode.referenceSize = reference
     nextSequence = nil
   }
 

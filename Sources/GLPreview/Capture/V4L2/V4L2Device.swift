@@ -10,8 +10,15 @@ final class V4L2Device: CaptureDevice {
   private let locator: V4L2Locator
   private let options: SourceOptions
   private let memory: FramePool
-  /// Which camera it was that gave pictures; nil before the first connection.
-  private let known = Mutex((camera: V4L2Identity?.none, others: Set<String>()))
+  private let known = Mutex(Known())
+
+  /// What the first connection found out.
+  private struct Known {
+    /// Which camera it was that gave pictures.
+    var camera: V4L2Identity?
+    var others: Set<String> = []
+    var reference: Size?
+  }
 
   /// Touches nothing.
   init(_ text: String, _ options: SourceOptions) throws(SourceError) {
@@ -22,12 +29,15 @@ final class V4L2Device: CaptureDevice {
   }
 
   func connect() async throws -> any CaptureConnection {
-    let (identity, others) = known.withLock { $0 }
-    let connection = V4L2Connection(name: name, locator.wishes, options, memory)
-    let found = try await connection.open(locator.path, knownAs: identity, besides: others)
-    if let found {
-      let others = V4L2Nodes.lookalikes(of: found)
-      known.withLock { $0 = (found, others) }
+    let before = known.withLock { $0 }
+    let connection = V4L2Connection(
+      name: name, locator.wishes, options, memory, reference: before.reference)
+    let found = try await connection.open(locator.path, knownAs: before.camera, besides: before.others)
+    let reference = await connection.mode.referenceSize
+    let others = found.map { V4L2Nodes.lookalikes(of: $0) }
+    known.withLock { known in
+      known.reference = reference
+      if let found, let others { (known.camera, known.others) = (found, others) }
     }
     return connection
   }
