@@ -21,6 +21,7 @@ struct glp_png_decoder {
   size_t position;
   glp_png_header header;
   bool is_cut_short;
+  bool is_stopped;
   char message[200];
 };
 
@@ -58,6 +59,14 @@ void glp_png_decoder_destroy(glp_png_decoder *decoder) {
 
 const char *glp_png_message(const glp_png_decoder *decoder) { return decoder->message; }
 bool glp_png_is_cut_short(const glp_png_decoder *decoder) { return decoder->is_cut_short; }
+bool glp_png_is_stopped(const glp_png_decoder *decoder) { return decoder->is_stopped; }
+
+// Chunks that say nothing of the samples, and unfold to a thousand times their size: they are passed over unread.
+static const png_byte ignored_chunks[] = "tEXt\0zTXt\0iTXt\0sPLT\0pCAL\0sCAL\0hIST\0";
+enum { IGNORED_CHUNK_COUNT = (sizeof ignored_chunks - 1) / 5 };
+
+// The most bytes of one chunk that is kept, unfolded: a profile, or EXIF. There is one of each at most.
+enum { KEPT_CHUNK_LIMIT = 4 << 20 };
 
 static void choose_layout(glp_png_decoder *decoder) {
   png_structp png = decoder->png;
@@ -91,8 +100,9 @@ bool glp_png_read_header(glp_png_decoder *decoder, const uint8_t *data, size_t s
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   // All that the format allows: the caller refuses what is too large, by its pixels, before taking memory.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-  png_set_chunk_cache_max(png, 128);
-  png_set_chunk_malloc_max(png, 8 << 20);
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, ignored_chunks, IGNORED_CHUNK_COUNT);
+  png_set_chunk_cache_max(png, 4);
+  png_set_chunk_malloc_max(png, KEPT_CHUNK_LIMIT);
   png_read_info(png, decoder->info);
 
   decoder->header.width = png_get_image_width(png, decoder->info);
@@ -119,7 +129,8 @@ static size_t bytes_per_pixel(glp_png_layout layout) {
   }
 }
 
-bool glp_png_decode(glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row) {
+bool glp_png_decode(
+    glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row, glp_png_stop stop, void *context) {
   png_structp png = decoder->png;
   if (setjmp(png_jmpbuf(png))) return false;
   int passes = png_set_interlace_handling(png);
@@ -131,6 +142,10 @@ bool glp_png_decode(glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_ro
   }
   for (int pass = 0; pass < passes; pass++) {
     for (size_t y = 0; y < decoder->header.height; y++) {
+      if (stop(context)) {
+        decoder->is_stopped = true;
+        png_error(png, "stopped");
+      }
       png_read_row(png, rows + y * bytes_per_row, NULL);
     }
   }

@@ -32,6 +32,9 @@ struct glp_jpeg_decoder {
   glp_jpeg_header header;
   JOCTET *icc;
   int scan_limit;
+  glp_jpeg_stop stop;
+  void *stop_context;
+  bool is_stopped;
   bool tolerates_damage;
   bool is_damaged;
   bool is_cut_short;
@@ -76,9 +79,15 @@ static void decoder_emit_message(j_common_ptr cinfo, int level) {
 
 static void decoder_output_message(j_common_ptr cinfo) { (void)cinfo; }
 
-// A few bytes can hold one more scan over a huge picture, which is one more walk over all of it.
+// Called for each row of blocks of each scan. A few bytes can hold one more scan over a huge picture, which is one more
+// walk over all of it.
 static void decoder_progress(j_common_ptr cinfo) {
   glp_jpeg_decoder *decoder = cinfo->client_data;
+  if (decoder->stop != NULL && decoder->stop(decoder->stop_context)) {
+    decoder->is_stopped = true;
+    snprintf(decoder->message, sizeof decoder->message, "stopped");
+    longjmp(decoder->jump, 1);
+  }
   if (decoder->cinfo.input_scan_number <= decoder->scan_limit) return;
   snprintf(decoder->message, sizeof decoder->message, "more than %d scans", decoder->scan_limit);
   longjmp(decoder->jump, 1);
@@ -114,6 +123,7 @@ void glp_jpeg_decoder_destroy(glp_jpeg_decoder *decoder) {
 
 const char *glp_jpeg_message(const glp_jpeg_decoder *decoder) { return decoder->message; }
 bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder) { return decoder->is_cut_short; }
+bool glp_jpeg_is_stopped(const glp_jpeg_decoder *decoder) { return decoder->is_stopped; }
 
 static bool is_ratio(const jpeg_component_info *luma, const jpeg_component_info *chroma, int x, int y) {
   return luma->h_samp_factor == x * chroma->h_samp_factor && luma->v_samp_factor == y * chroma->v_samp_factor;
@@ -220,6 +230,23 @@ static bool find_decoded_ratio(const jpeg_component_info *components, int *chrom
   return true;
 }
 
+static size_t rounded_up(size_t number, int factor) {
+  size_t count = (size_t)factor;
+  return (number + count - 1) / count * count;
+}
+
+// Pictures of several scans are kept as coefficients of all their blocks, whatever size they are decoded at.
+static size_t coefficient_bytes(struct jpeg_decompress_struct *cinfo) {
+  if (!jpeg_has_multiple_scans(cinfo)) return 0;
+  size_t bytes = 0;
+  for (int c = 0; c < cinfo->num_components; c++) {
+    const jpeg_component_info *component = &cinfo->comp_info[c];
+    bytes += rounded_up(component->width_in_blocks, component->h_samp_factor) *
+             rounded_up(component->height_in_blocks, component->v_samp_factor) * sizeof(JBLOCK);
+  }
+  return bytes;
+}
+
 glp_jpeg_status glp_jpeg_scale(
     glp_jpeg_decoder *decoder, int eighths, glp_jpeg_scaled_layout *layout) {
   struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
@@ -228,7 +255,8 @@ glp_jpeg_status glp_jpeg_scale(
   cinfo->scale_denom = DCTSIZE;
   jpeg_calc_output_dimensions(cinfo);
   *layout = (glp_jpeg_scaled_layout){
-      .width = (int)cinfo->output_width, .height = (int)cinfo->output_height, .chroma_x = 1, .chroma_y = 1};
+      .width = (int)cinfo->output_width, .height = (int)cinfo->output_height, .chroma_x = 1, .chroma_y = 1,
+      .working_bytes = coefficient_bytes(cinfo)};
   if (cinfo->raw_data_out) {
     for (int c = 0; c < cinfo->num_components; c++) {
       layout->bytes_per_row[c] = row_of_whole_blocks(&cinfo->comp_info[c]);
@@ -316,9 +344,12 @@ static void decode_rows(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes)
   }
 }
 
-glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit) {
+glp_jpeg_status glp_jpeg_decode(
+    glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit, glp_jpeg_stop stop, void *context) {
   struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
   decoder->scan_limit = scan_limit;
+  decoder->stop = stop;
+  decoder->stop_context = context;
   if (setjmp(decoder->jump)) return GLP_JPEG_FAILED;
   cinfo->dct_method = JDCT_ISLOW;
   jpeg_start_decompress(cinfo);

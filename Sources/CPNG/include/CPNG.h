@@ -38,8 +38,12 @@ void glp_png_decoder_destroy(glp_png_decoder *decoder);
 /// `data` must stay until the decoder is destroyed.
 bool glp_png_read_header(glp_png_decoder *decoder, const uint8_t *data, size_t size, glp_png_header *header);
 
-/// Once, after the header: into height times `bytes_per_row` bytes.
-bool glp_png_decode(glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row);
+/// Asked before each row: true ends the decoding.
+typedef bool (*glp_png_stop)(void *context);
+
+/// Once, after the header: into height times `bytes_per_row` bytes. Fails where `stop` says so.
+bool glp_png_decode(
+    glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row, glp_png_stop stop, void *context);
 
 /// The eXIf chunk, which may stand after the samples: ask when they are decoded. NULL where there is none.
 const uint8_t *glp_png_exif(glp_png_decoder *decoder, size_t *size);
@@ -48,6 +52,8 @@ const uint8_t *glp_png_exif(glp_png_decoder *decoder, size_t *size);
 const char *glp_png_message(const glp_png_decoder *decoder);
 /// Whether the data ended before the picture did.
 bool glp_png_is_cut_short(const glp_png_decoder *decoder);
+/// Whether `stop` ended the decoding.
+bool glp_png_is_stopped(const glp_png_decoder *decoder);
 
 /// A picture to be encoded: R, G, B, A bytes, of which A is left out.
 typedef struct {

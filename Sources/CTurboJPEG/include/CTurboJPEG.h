@@ -56,6 +56,8 @@ typedef struct {
   int chroma_y;
   /// The least bytes of a row of each plane: whole blocks of Y', Cb, Cr.
   size_t bytes_per_row[3];
+  /// What libjpeg takes beside the planes while it decodes: the coefficients of a picture of several scans.
+  size_t working_bytes;
 } glp_jpeg_scaled_layout;
 
 typedef struct glp_jpeg_decoder glp_jpeg_decoder;
@@ -78,14 +80,20 @@ typedef struct {
   size_t bytes_per_row;
 } glp_jpeg_plane;
 
+/// Asked for each row of blocks of each scan: true ends the decoding.
+typedef bool (*glp_jpeg_stop)(void *context);
+
 /// Once, after the scale: into one plane or three, as the layout says. More than `scan_limit` scans are an
-/// error.
-glp_jpeg_status glp_jpeg_decode(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit);
+/// error. Fails where `stop` says so.
+glp_jpeg_status glp_jpeg_decode(
+    glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes, int scan_limit, glp_jpeg_stop stop, void *context);
 
 /// What went wrong, in libjpeg's words; "" where nothing did.
 const char *glp_jpeg_message(const glp_jpeg_decoder *decoder);
 /// Whether the data ended before the picture did.
 bool glp_jpeg_is_cut_short(const glp_jpeg_decoder *decoder);
+/// Whether `stop` ended the decoding.
+bool glp_jpeg_is_stopped(const glp_jpeg_decoder *decoder);
 
 /// A plane to be encoded.
 typedef struct {

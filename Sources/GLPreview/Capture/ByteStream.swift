@@ -92,7 +92,7 @@ struct ByteStream: ~Copyable {
     if let remaining = remainingByteCount, remaining < byteCount {
       return (FrameBytes([]), try readAll().count)
     }
-    let buffer = memory.take(byteCount)
+    let buffer = try memory.take(byteCount)
     let count = try read(into: buffer)
     return (FrameBytes(buffer), count)
   }

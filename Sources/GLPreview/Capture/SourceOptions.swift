@@ -11,6 +11,9 @@ public struct SourceOptions: Sendable, Hashable {
   public var framesPerSecond: Double?
   /// What is larger is refused before memory is taken for it. 100 megapixels unless told.
   public var maximumPixels: Int
+  /// The most bytes of one compressed picture of a stream; a larger one is damaged. Nil, the default, is what noise takes at
+  /// the highest quality: 3 bytes for each of `maximumPixels`.
+  public var maximumPictureBytes: Int?
   /// What the user knows better about the colours than the source.
   public var color: ColorOverride
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
@@ -32,7 +35,8 @@ public struct SourceOptions: Sendable, Hashable {
   /// HTTP: fields that requests carry beside ours.
   public var headers: [HeaderField] = []
 
-  /// Where memory for frames comes from; nil lets a source have a pool of its own. Stills and patterns take none.
+  /// Where memory for frames comes from, and the budget that all of the source counts against; nil lets a source have a pool
+  /// of its own, without a budget. Patterns take none.
   public var memory: FramePool?
 
   /// Nothing is overridden, and what is not told is found out.
@@ -48,6 +52,15 @@ public struct SourceOptions: Sendable, Hashable {
     self.color = color
     self.decoding = decoding
   }
+
+  /// Bytes of a compressed picture that are kept at most.
+  var pictureLimit: Int {
+    // Noise at quality 100 takes less than 3 bytes a pixel.
+    maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20
+  }
+
+  /// When a picture whose decoding begins now is given up: a live source's next one may be better.
+  var decodingDeadline: Duration { CaptureClock.now + live.reconnectsAfter }
 }
 
 /// What is wanted of a source that can choose: the cheapest that serves is taken.

@@ -15,6 +15,10 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     case unsupported
     /// More pixels than are allowed.
     case tooLarge
+    /// The memory budget has no room for it now.
+    case noMemory
+    /// It took too long, or nobody wants it any more.
+    case stopped
   }
 
   /// What is wrong.
@@ -26,6 +30,8 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     self.kind = kind
     self.description = description
   }
+
+  init(_ error: MemoryBudgetExceeded) { self.init(.noMemory, error.description) }
 
   /// Refuses what is larger than `maximumPixels`, before any memory is taken for it.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {

@@ -50,27 +50,29 @@ package struct JPEGDecoder {
   ///   - maximumPixels: more than that is refused before memory is taken.
   ///   - damage: whether a picture that is cut short or corrupt is an error.
   ///   - decoding: how large it is decoded.
+  ///   - deadline: when it is given up, by `CaptureClock`; nil is never. It is given up too where the task is cancelled.
   ///   - memory: where the frame's memory comes from; nil takes new memory.
   /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
-    memory: FramePool? = nil
+    until deadline: Duration? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {
-    try decode(data, maximumPixels: maximumPixels, damage: damage, memory: memory) {
+    try decode(data, maximumPixels: maximumPixels, damage: damage, until: deadline, memory: memory) {
       decoding.eighths(of: $0.format)
     }
   }
 
   /// The same at so many eighths of its size, 1...8, as `eighths` tells from its header.
   static func decode(
-    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, memory: FramePool? = nil,
-    eighths: (Header) -> Int
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, until deadline: Duration? = nil,
+    memory: FramePool? = nil, eighths: (Header) -> Int
   ) throws(CodecError) -> Frame {
     try reading(data, maximumPixels: maximumPixels, damage: damage) { (reader) throws(CodecError) in
       let header = try reader.header()
       try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
-      return try reader.frame(header, eighths: eighths(header), memory ?? FramePool())
+      return try reader.frame(
+        header, eighths: eighths(header), DecodingStop(deadline: deadline), memory ?? FramePool())
     }
   }
 
@@ -130,7 +132,7 @@ package struct JPEGDecoder {
   }
 
   borrowing func frame(
-    _ header: JPEGDecoder.Header, eighths: Int, _ memory: FramePool
+    _ header: JPEGDecoder.Header, eighths: Int, _ stop: DecodingStop, _ memory: FramePool
   ) throws(CodecError) -> Frame {
     var layout = glp_jpeg_scaled_layout()
     guard unsafe glp_jpeg_scale(decoder, CInt(eighths), &layout) == GLP_JPEG_OK else { throw error() }
@@ -153,14 +155,21 @@ package struct JPEGDecoder {
     }
     let scanLimit = Self.scanLimit(header.size)
     var status = GLP_JPEG_FAILED
-    let buffer = memory.take(byteCount)
+    let (buffer, working): (FrameBuffer, MemoryLease?)
+    do throws(MemoryBudgetExceeded) {
+      working = try memory.budget?.reserve(layout.working_bytes)
+      buffer = try memory.take(byteCount)
+    } catch {
+      throw CodecError(error)
+    }
+    defer { withExtendedLifetime(working) {} }
     unsafe buffer.write { bytes in
       guard let base = bytes.baseAddress else { return }
       let targets = unsafe planes.map {
         unsafe glp_jpeg_plane(
           samples: (base + $0.offset).assumingMemoryBound(to: UInt8.self), bytes_per_row: $0.bytesPerRow)
       }
-      status = unsafe glp_jpeg_decode(decoder, targets, scanLimit)
+      status = unsafe stop.asked { unsafe glp_jpeg_decode(decoder, targets, scanLimit, $0, $1) }
       // What libjpeg does not write would be another frame's.
       for (plane, (description, written)) in zip(planes, zip(format.pixelFormat.planes, rows)) {
         for row in 0..<(written < plane.bytesPerRow ? description.texels(of: format.size).height : 0) {
@@ -181,6 +190,7 @@ package struct JPEGDecoder {
   }
 
   private borrowing func error() -> CodecError {
+    guard unsafe !glp_jpeg_is_stopped(decoder) else { return DecodingStop.error }
     guard unsafe !glp_jpeg_is_cut_short(decoder) else { return CodecError(.cutShort, "JPEG is cut short") }
     return unsafe CodecError(.damaged, "JPEG can't be decoded: \(String(cString: glp_jpeg_message(decoder)))")
   }

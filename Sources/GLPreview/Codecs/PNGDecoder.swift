@@ -31,13 +31,17 @@ package struct PNGDecoder {
   /// - Parameters:
   ///   - data: from the signature on.
   ///   - maximumPixels: more than that is refused before memory is taken.
+  ///   - deadline: when it is given up, by `CaptureClock`; nil is never. It is given up too where the task is cancelled.
+  ///   - memory: where the frame's memory comes from; nil takes new memory.
   /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
   /// - Throws: `CodecError`.
-  package static func decode(_ data: [UInt8], maximumPixels: Int) throws(CodecError) -> Frame {
+  package static func decode(
+    _ data: [UInt8], maximumPixels: Int, until deadline: Duration? = nil, memory: FramePool? = nil
+  ) throws(CodecError) -> Frame {
     try reading(data) { (reader) throws(CodecError) in
       let header = try reader.header()
       try CodecError.checkSize(header.size, maximumPixels: maximumPixels)
-      return try reader.frame(header)
+      return try reader.frame(header, DecodingStop(deadline: deadline), memory ?? FramePool())
     }
   }
 
@@ -83,13 +87,16 @@ package struct PNGDecoder {
       iccProfile: ICCProfile.carried(profile))
   }
 
-  borrowing func frame(_ header: PNGDecoder.Header) throws(CodecError) -> Frame {
+  borrowing func frame(
+    _ header: PNGDecoder.Header, _ stop: DecodingStop, _ memory: FramePool
+  ) throws(CodecError) -> Frame {
     let bytesPerRow = header.pixelFormat.planes[0].tightBytesPerRow(of: header.size)
     let byteCount = bytesPerRow * header.size.height
-    var isDone = false
-    let samples = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-      isDone = unsafe glp_png_decode(decoder, buffer.baseAddress, bytesPerRow)
-      count = isDone ? byteCount : 0
+    let buffer: FrameBuffer
+    do throws(MemoryBudgetExceeded) { buffer = try memory.take(byteCount) } catch { throw CodecError(error) }
+    let isDone = unsafe buffer.write { bytes in
+      let rows = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      return unsafe stop.asked { unsafe glp_png_decode(decoder, rows, bytesPerRow, $0, $1) }
     }
     guard isDone else { throw error() }
     var exifSize = 0
@@ -98,13 +105,14 @@ package struct PNGDecoder {
     let format = FrameFormat(
       header.pixelFormat, header.size, color: .jfif, orientation: orientation ?? .upright)
     do {
-      return try Frame(tight: format, bytes: samples, iccProfile: header.iccProfile)
+      return try Frame(tight: format, storage: FrameBytes(buffer), iccProfile: header.iccProfile)
     } catch {
       throw CodecError(.damaged, "\(error)")
     }
   }
 
   private borrowing func error() -> CodecError {
+    guard unsafe !glp_png_is_stopped(decoder) else { return DecodingStop.error }
     guard unsafe !glp_png_is_cut_short(decoder) else { return CodecError(.cutShort, "PNG is cut short") }
     return unsafe CodecError(.damaged, "PNG can't be decoded: \(String(cString: glp_png_message(decoder)))")
   }

@@ -4,6 +4,8 @@ internal import Synchronization
 /// Bytes of the process's, or of a buffer of the GPU's for as long as that lives.
 final class FrameMemory: Sendable {
   let byteCount: Int
+  /// Its part of a budget.
+  private let lease: MemoryLease?
   private let content: Mutex<Content>
 
   private enum Content: Sendable {
@@ -27,15 +29,17 @@ final class FrameMemory: Sendable {
   }
 
   /// Bytes of its own; what is in them is not defined.
-  init(byteCount: Int) {
+  init(byteCount: Int, _ lease: MemoryLease? = nil) {
     self.byteCount = byteCount
+    self.lease = lease
     // Not filled: a header may promise more than ever comes.
     content = unsafe Mutex(.own([UInt8](unsafeUninitializedCapacity: byteCount) { $1 = byteCount }))
   }
 
   /// Memory that lives until `detach()`.
-  @unsafe init(lending memory: UnsafeMutableRawBufferPointer) {
+  @unsafe init(lending memory: UnsafeMutableRawBufferPointer, _ lease: MemoryLease? = nil) {
     self.byteCount = memory.count
+    self.lease = lease
     content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 

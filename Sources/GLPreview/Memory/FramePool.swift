@@ -6,6 +6,8 @@ internal import Synchronization
 ///
 /// A renderer that draws frames of the pool may add memory of the GPU's to it: what is made in that need not be uploaded.
 public final class FramePool: Sendable {
+  /// What its memory counts against; nil counts nothing.
+  let budget: MemoryBudget?
   private let state = Mutex(State())
 
   private struct State {
@@ -17,21 +19,24 @@ public final class FramePool: Sendable {
   /// What is idle beyond this many is let go, the longest unused first.
   private static let capacity = 7
 
-  /// An empty pool.
-  public init() {}
+  /// An empty pool, whose memory counts against `budget`.
+  public init(budget: MemoryBudget? = nil) { self.budget = budget }
 
   /// The size of the frames that are being made, in bytes; 0 before the first.
   var byteCount: Int { state.withLock { $0.byteCount } }
 
   /// Memory of `byteCount` bytes, the GPU's if there is some; what is in it at first is not defined.
-  func take(_ byteCount: Int) -> FrameBuffer {
+  ///
+  /// - Throws: `MemoryBudgetExceeded`.
+  func take(_ byteCount: Int) throws(MemoryBudgetExceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
       state.byteCount = byteCount
       let index = state.idle.lastIndex { $0.isLent } ?? state.idle.indices.last
       return index.map { state.idle.remove(at: $0) }
     }
-    return FrameBuffer(found ?? FrameMemory(byteCount: byteCount), of: self)
+    if let found { return FrameBuffer(found, of: self) }
+    return FrameBuffer(FrameMemory(byteCount: byteCount, try budget?.reserve(byteCount)), of: self)
   }
 
   /// Adds memory that nobody holds, or drops it where frames have another size by now.

@@ -55,9 +55,12 @@ final class FrameLender {
   }
 
   private func lend(_ byteCount: Int, to pool: FramePool) throws(GLError) {
+    var lease: MemoryLease?
+    // Without room in the budget frames are made elsewhere.
+    do throws(MemoryBudgetExceeded) { lease = try pool.budget?.reserve(byteCount) } catch { return }
     let buffer = try WordBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true)
     guard let bytes = unsafe buffer.memory.mapped else { return }
-    let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
+    let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]), lease)
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
     pool.add(memory)
   }

@@ -52,7 +52,7 @@
       else { throw VideoFailure(.failed, "a picture of \(size) can't be held") }
       let color = try signal.color(of: layout, size)
       let format = FrameFormat(layout.pixelFormat, size, color: color, orientation: orientation)
-      let buffer = memory.take(byteCount)
+      let buffer = try memory.take(byteCount)
       let isWhole = unsafe buffer.write { target in unsafe copy(layout, format, to: target) }
       guard isWhole else { throw VideoFailure(.failed, "planes of \(formatName) are not as they should be") }
       return try Frame(tight: format, storage: FrameBytes(buffer))

@@ -30,8 +30,10 @@ actor ImageFileSource: FrameSource {
       let decoded =
         switch format {
         case .jpeg:
-          try JPEGDecoder.decode(bytes, maximumPixels: options.maximumPixels, decoding: options.decoding)
-        case .png: try PNGDecoder.decode(bytes, maximumPixels: options.maximumPixels)
+          try JPEGDecoder.decode(
+            bytes, maximumPixels: options.maximumPixels, decoding: options.decoding, memory: options.memory)
+        case .png:
+          try PNGDecoder.decode(bytes, maximumPixels: options.maximumPixels, memory: options.memory)
         }
       frame = decoded.with(color: options.color)
     } catch {

@@ -75,8 +75,8 @@ struct Capture: Sendable {
   init(jpeg: [UInt8], timestamp: Duration, skipped: Int = 0, _ options: SourceOptions, memory: FramePool) {
     self.init(timestamp: timestamp, skipped: skipped, byteCount: jpeg.count, jpeg: jpeg) { damage in
       try JPEGDecoder.decode(
-        jpeg, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding, memory: memory
-      )
+        jpeg, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding,
+        until: options.decodingDeadline, memory: memory)
     }
   }
 

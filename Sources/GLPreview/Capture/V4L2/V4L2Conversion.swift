@@ -28,7 +28,7 @@ struct V4L2Conversion: Sendable {
       let table = V4L2ConstantLuminance(color.range(of: samples))
       return try Frame(tight: format, bytes: table.rgb(codes, samples, layout.size))
     }
-    let target = memory.take(layout.byteCount)
+    let target = try memory.take(layout.byteCount)
     unsafe target.write { unsafe layout.copy(sources, to: $0, expands: expands) }
     return try Frame(tight: format, storage: FrameBytes(target))
   }
