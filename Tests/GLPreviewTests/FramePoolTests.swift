@@ -11,27 +11,27 @@ private func fill(_ buffer: FrameBuffer, with byte: UInt8) {
 @Test("memory that nobody holds any more is lent again; what is held is not")
 func memoryIsUsedAgain() {
   let pool = FramePool()
-  var first: FrameBuffer? = pool.take(1000)
+  var first: FrameBuffer? = try pool.take(1000)
   let memory = first.map { ObjectIdentifier($0.memory) }
-  let second = pool.take(1000)
+  let second = try pool.take(1000)
   #expect(ObjectIdentifier(second.memory) != memory)
   first = nil
-  #expect(ObjectIdentifier(pool.take(1000).memory) == memory)
+  #expect(ObjectIdentifier(try pool.take(1000).memory) == memory)
 }
 
 @Test("a frame of another size gets memory of that size, and what is idle of the old one goes")
 func sizesChange() {
   let pool = FramePool()
   weak var old: FrameMemory?
-  do { old = pool.take(1000).memory }
+  do { old = try pool.take(1000).memory }
   #expect(old != nil)
-  let other = pool.take(2000)
+  let other = try pool.take(2000)
   #expect(other.byteCount == 2000 && old == nil && pool.byteCount == 2000)
   // What comes back late is of no use either.
   do {
-    let late = pool.take(3000)
+    let late = try pool.take(3000)
     old = late.memory
-    _ = pool.take(2000)
+    _ = try pool.take(2000)
   }
   #expect(old == nil)
 }
@@ -65,7 +65,7 @@ struct LentMemoryTests {
 
   private func frame(_ pool: FramePool, _ byte: UInt8) throws -> Frame {
     let format = FrameFormat(.nv12, size, color: .jfif)
-    let buffer = pool.take(size.pixelCount * 3 / 2)
+    let buffer = try pool.take(size.pixelCount * 3 / 2)
     fill(buffer, with: byte)
     return try Frame(tight: format, storage: FrameBytes(buffer))
   }
@@ -145,7 +145,7 @@ struct LentMemoryTests {
     for number in 0..<24 {
       let side = 32 + 16 * (number % 3)
       let format = FrameFormat(.grey, Size(width: side, height: side), color: .jfif)
-      let buffer = pool.take(side * side)
+      let buffer = try pool.take(side * side)
       fill(buffer, with: UInt8(number * 10))
       let frame = try Frame(tight: format, storage: FrameBytes(buffer))
       if number % 5 == 0 { held.append((frame, UInt8(number * 10))) }

@@ -84,7 +84,7 @@ actor SourceOpener {
     if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
     let isPicture = start.starts(with: [0xFF, 0xD8, 0xFF])
     if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
-      return MJPEGSource(MJPEGReader(stream, maximumPixels: options.maximumPixels), options)
+      return MJPEGSource(MJPEGReader(stream, options), options)
     }
     guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
     if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
@@ -126,7 +126,7 @@ actor SourceOpener {
 
   /// JPEGs from a stream: frames, unless the first says that others are parts of it, as phones' stills do.
   private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
-    var pictures = MJPEGReader(stream, maximumPixels: options.maximumPixels)
+    var pictures = MJPEGReader(stream, options)
     do {
       guard let first = try pictures.next() else {
         throw SourceError(.badData, path: path, reason: "is not a JPEG")

@@ -98,6 +98,7 @@ actor MJPEGSource: FrameSource {
 struct MJPEGReader: ~Copyable {
   private var stream: ByteStream
   private var splitter: MJPEGSplitter
+  private var intake: StreamIntake
 
   /// Why there is no picture where there should be one.
   enum Failure: Error, CustomStringConvertible {
@@ -112,9 +113,10 @@ struct MJPEGReader: ~Copyable {
     }
   }
 
-  init(_ stream: consuming ByteStream, maximumPixels: Int) {
-    // Noise at quality 100 takes less than 3 bytes a pixel.
-    splitter = MJPEGSplitter(pictureLimit: 3 * min(maximumPixels, 1 << 40) + 1 << 20)
+  init(_ stream: consuming ByteStream, _ options: SourceOptions) {
+    splitter = MJPEGSplitter(pictureLimit: options.pictureLimit)
+    // A file can't pour out more than is taken of it.
+    intake = StreamIntake(options, isPaced: !stream.isRegularFile)
     self.stream = stream
   }
 
@@ -126,12 +128,17 @@ struct MJPEGReader: ~Copyable {
     var picture: [UInt8]?
     do {
       while picture == nil {
+        var taken = 0
         let isMore = try stream.take { (bytes) throws(MJPEGSplitter.TooLarge) in
           let (count, found) = try splitter.take(bytes)
           picture = found
+          taken = count
           return count
         }
         guard isMore else { break }
+        let pause = try intake.took(
+          taken, waiting: splitter.partialPicture.count, foundPicture: picture != nil)
+        try StreamIntake.rest(pause)
       }
     } catch is MJPEGSplitter.TooLarge {
       throw Failure.tooLarge(limit: splitter.pictureLimit)

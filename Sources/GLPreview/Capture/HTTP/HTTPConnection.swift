@@ -12,6 +12,8 @@
   /// is given again, since it still is what the server shows; else it costs nothing. A camera that has frozen behind a
   /// server that lives is not told from one that has nothing new to show.
   actor HTTPConnection: CaptureConnection {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+    private let queue: ReadingQueue
     private(set) var mode: CaptureMode
     private let server: HTTPServer
     private let address: HTTPAddress
@@ -19,9 +21,12 @@
     private let options: SourceOptions
     private let memory: FramePool
     private var way: Way
+    /// Takes the bytes of a stream apart. Changed in place: what it holds of a picture may be large.
+    private var stream: any PictureStream
+    private var intake: StreamIntake
 
     private enum Way {
-      case stream(any PictureStream, HTTPServer.Reply, waiting: [PictureEvent], pictureCount: Int)
+      case stream(HTTPServer.Reply, waiting: [PictureEvent], pictureCount: Int)
       case polling(PicturePoll)
     }
 
@@ -35,34 +40,37 @@
       guard reply.head.status == .ok else {
         throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
       }
-      let limit = pictureLimit(maximumPixels: options.maximumPixels)
+      let limit = options.pictureLimit
       var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
       var start: [UInt8] = []
       var began: Duration?
       while content == .unknown {
+        try Task.checkCancellation()
         let chunk = try await reply.answer.next()
         start += chunk?.bytes ?? []
         began = began ?? chunk?.time
         content = HTTPContent.sniff(start, isEnd: chunk == nil) ?? .unknown
       }
-      var stream: any PictureStream
+      var stream: any PictureStream = JPEGRun(pictureLimit: limit)
       switch content {
       case .multipart(let boundary): stream = MultipartParser(boundary: boundary, pictureLimit: limit)
-      case .pictures, .unknown: stream = JPEGRun(pictureLimit: limit)
-      case .picture:
-        way = .polling(PicturePoll(first: reply))
-        mode = CaptureMode(format: "JPEG", transport: address.scheme.rawValue)
-        (self.server, self.address, self.name, self.options) = (server, address, name, options)
-        memory = options.memory ?? FramePool()
-        return
+      case .pictures, .unknown, .picture: break
       case .other(let what):
         throw SourceError(.unavailable, path: name, reason: "sends \(what), no JPEG")
       }
-      let events = stream.take(start[...], at: began ?? CaptureClock.now)
-      way = .stream(stream, reply, waiting: events, pictureCount: 0)
-      mode = CaptureMode(format: "MJPEG", transport: address.scheme.rawValue)
-      (self.server, self.address, self.name, self.options) = (server, address, name, options)
+      let isStill = content == .picture
+      if isStill {
+        way = .polling(PicturePoll(first: reply))
+      } else {
+        let events = stream.take(start[...], at: began ?? CaptureClock.now)
+        way = .stream(reply, waiting: events, pictureCount: 0)
+      }
+      mode = CaptureMode(format: isStill ? "JPEG" : "MJPEG", transport: address.scheme.rawValue)
+      queue = ReadingQueue(named: name)
+      intake = StreamIntake(options)
       memory = options.memory ?? FramePool()
+      self.stream = stream
+      (self.server, self.address, self.name, self.options) = (server, address, name, options)
     }
 
     func close() async { await server.end() }
@@ -99,25 +107,32 @@
 
     /// Nil where the stream is over for good, or was no stream.
     private func nextEvent() async throws -> PictureEvent? {
-      guard case .stream(var stream, let reply, var waiting, var count) = way else { return nil }
+      guard case .stream(let reply, var waiting, var count) = way else { return nil }
       while waiting.isEmpty {
-        guard let chunk = try await reply.answer.next() else { return try endOfStream(stream, reply, count) }
+        guard let chunk = try await reply.answer.next() else { return try endOfStream(reply, count) }
         waiting = stream.take(chunk.bytes[...], at: chunk.time)
+        try await account(
+          for: chunk, waiting: stream.waitingByteCount, foundPicture: waiting.contains(where: \.isPicture))
       }
       let event = waiting.removeFirst()
       if case .picture = event { count += 1 }
-      way = .stream(stream, reply, waiting: waiting, pictureCount: count)
+      way = .stream(reply, waiting: waiting, pictureCount: count)
       return event
     }
 
+    /// Between two chunks: the end of the connection is looked for, its other calls have a turn, and one that pours out more
+    /// than cameras do rests.
+    private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
+      let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
+      try Task.checkCancellation()
+      if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
+    }
+
     /// What an end in good order means: a file that was as long as it said is over; one picture is asked for again.
-    private func endOfStream(_ stream: any PictureStream, _ reply: HTTPServer.Reply, _ count: Int) throws
-      -> PictureEvent?
-    {
-      var stream = stream
+    private func endOfStream(_ reply: HTTPServer.Reply, _ count: Int) throws -> PictureEvent? {
       let left = stream.finish()
       guard left.isEmpty else {
-        way = .stream(stream, reply, waiting: Array(left.dropFirst()), pictureCount: count)
+        way = .stream(reply, waiting: Array(left.dropFirst()), pictureCount: count)
         return left.first
       }
       if stream is JPEGRun, count == 1 {
@@ -169,12 +184,13 @@
       guard reply.head.status == .ok else {
         throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
       }
-      let limit = pictureLimit(maximumPixels: options.maximumPixels)
+      let limit = options.pictureLimit
       var bytes: [UInt8] = []
       var began: Duration?
       while let chunk = try await reply.answer.next() {
         began = began ?? chunk.time
         bytes += chunk.bytes
+        try await account(for: chunk, waiting: bytes.count, foundPicture: true)
         guard bytes.count <= limit else {
           throw SourceError(
             .unavailable, path: name, reason: "sends a picture larger than \(limit >> 20) MiB")

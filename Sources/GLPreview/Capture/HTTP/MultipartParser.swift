@@ -67,8 +67,8 @@ struct MultipartParser: PictureStream {
     return state == .body && began != nil ? [.damaged("the last picture is cut short")] : []
   }
 
-  /// Bytes that wait for more.
-  var waitingByteCount: Int { buffer.count }
+  /// The walk to a picture's own end has a copy of it.
+  var waitingByteCount: Int { walk == nil ? buffer.count : 2 * buffer.count }
 
   private var rest: ArraySlice<UInt8> { buffer[position...] }
 

@@ -20,6 +20,10 @@ enum PictureEvent: Sendable, Hashable {
   case hopeless(String)
 }
 
+extension PictureEvent {
+  var isPicture: Bool { if case .picture = self { true } else { false } }
+}
+
 /// Finds pictures in bytes that come in pieces of any size.
 protocol PictureStream: Sendable {
   /// What `bytes`, which came at `time`, complete.
@@ -27,12 +31,9 @@ protocol PictureStream: Sendable {
 
   /// What the end of the stream makes of bytes that are left over.
   mutating func finish() -> [PictureEvent]
-}
 
-/// Bytes of a picture that are kept at most.
-func pictureLimit(maximumPixels: Int) -> Int {
-  // Noise at quality 100 takes less than 3 bytes a pixel.
-  3 * min(maximumPixels, 1 << 40) + 1 << 20
+  /// Bytes that are held for a picture that is not whole yet.
+  var waitingByteCount: Int { get }
 }
 
 /// JPEGs one after another.
@@ -71,6 +72,8 @@ struct JPEGRun: PictureStream {
     }
     return events
   }
+
+  var waitingByteCount: Int { splitter.partialPicture.count }
 
   mutating func finish() -> [PictureEvent] {
     splitter.partialPicture.isEmpty ? [] : [.damaged("the last picture is cut short")]

@@ -127,6 +127,8 @@ private final class LiveCore: Sendable {
         throw CancellationError()
       } catch let error as ViewError {
         throw SourceError(.badRequest, path: device.name, reason: error.description)
+      } catch where error.isOutOfMemory {
+        continue
       } catch {
         let isHopeless = failures.withLock { failures in
           failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
@@ -147,8 +149,12 @@ private final class LiveCore: Sendable {
       failures.withLock { $0 = (0, 0) }
       return frame
     } catch {
-      // A mask that can't be drawn is no fault of the picture.
+      // A mask that can't be drawn is no fault of the picture, nor is memory that others have.
       guard !(error is CancellationError), !(error is ViewError) else { throw error }
+      if error.isOutOfMemory {
+        change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
+        throw error
+      }
       change { $0.foundDamaged("\(error)") }
       let isTolerated = failures.withLock { failures in
         failures.damaged += 1
@@ -161,9 +167,20 @@ private final class LiveCore: Sendable {
 
   /// Masks are in the colours that the user says, and nobody has the frame before them.
   private func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
-    try await Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
-      try masker.masked(capture.frame(damage: damage).with(color: color))
-    }.value
+    let decoding = Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
+      try Task.checkCancellation()
+      return try masker.masked(capture.frame(damage: damage).with(color: color))
+    }
+    return try await withTaskCancellationHandler {
+      do {
+        return try await decoding.value
+      } catch {
+        try Task.checkCancellation()
+        throw error
+      }
+    } onCancel: {
+      decoding.cancel()
+    }
   }
 
   // MARK: The connection
@@ -231,10 +248,13 @@ private final class LiveCore: Sendable {
   }
 
   private func pump(_ connection: any CaptureConnection) async throws {
+    var pace = SourcePace()
     while true {
+      var byteCount = 0
       do {
         guard let capture = try await connection.next() else { return }
         let mode = await connection.mode
+        byteCount = capture.byteCount
         change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
         let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
         if dropped > 0 { change { $0.dropped(dropped) } }
@@ -244,6 +264,9 @@ private final class LiveCore: Sendable {
         change { $0.foundDamaged(error.description) }
       }
       try Task.checkCancellation()
+      guard options.live.delivery == .newest else { continue }
+      let pause = pace.spend(SourcePace.picture + SourcePace.bytes(byteCount), at: CaptureClock.now)
+      if pause > .zero { try await Task.sleep(for: pause) }
     }
   }
 
@@ -280,6 +303,13 @@ private final class LiveCore: Sendable {
 
   private func sourceError(_ error: any Error) -> SourceError {
     error as? SourceError ?? SourceError(.unavailable, path: device.name, reason: "\(error)")
+  }
+}
+
+extension Error {
+  /// Whether the memory budget had no room.
+  fileprivate var isOutOfMemory: Bool {
+    self is MemoryBudgetExceeded || (self as? CodecError)?.kind == .noMemory
   }
 }
 

@@ -15,6 +15,11 @@ struct SourceMonitor: Sendable {
   /// What patience is counted from where no picture ever came.
   private let start: Duration
   private var connections = 0
+  /// Since when and why pictures can't be decoded for want of memory; nil where they can.
+  private var shortage: (time: Duration, reason: String)?
+
+  /// A shortage is told for so long after the last picture that it took: it comes and goes.
+  static let shortageIsToldFor = Duration.seconds(5)
 
   /// A connection that lived for so long begins with short pauses again.
   static let provenAfter = Duration.seconds(5)
@@ -58,7 +63,15 @@ struct SourceMonitor: Sendable {
     status.counters.missed += skipped
     if let mode { status.mode = mode }
     if let connectedAt, now - connectedAt >= Self.provenAfter { backoff.reset() }
-    change(to: .live, nil, at: now)
+    if let time = shortage?.time, now - time >= Self.shortageIsToldFor { shortage = nil }
+    change(to: .live, shortage?.reason, at: now)
+  }
+
+  /// A picture that had come was dropped: there was no memory to decode it in.
+  mutating func foundNoMemory(_ reason: String, at now: Duration) {
+    status.counters.dropped += 1
+    shortage = (now, reason)
+    if status.state == .live { status.reason = reason }
   }
 
   /// Pictures came that were broken. That is no sign of life: a camera whose pictures are all broken is stalled.
