@@ -16,6 +16,7 @@ struct ServiceParts: Sendable {
   let logger: Logger
   let registry: CameraRegistry
   let watch: CameraWatch
+  let renderer: RendererWatch
   let streams: StreamDesk
   let snapshots: SnapshotDesk
   let events: ServiceEvents
@@ -29,7 +30,7 @@ struct ServiceParts: Sendable {
 
   /// - Throws: what is wrong with certificates, sources' names, or pictures that stand in for cameras.
   init(
-    _ configuration: ValidatedConfiguration, logger: Logger,
+    _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
     makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init
   ) async throws {
     self.configuration = configuration
@@ -41,10 +42,16 @@ struct ServiceParts: Sendable {
     requests = counters
     let timers = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, counters.stage($0)) })
     let measured: @Sendable (ServiceStage, Duration) -> Void = { timers[$0]?.record(duration: $1) }
-    registry = try await CameraRegistry(configuration, logger: logger, makeSource: makeSource) { measured(.render, $0) }
+    registry = try await CameraRegistry(
+      configuration, logger: logger, options: options, makeSource: makeSource
+    ) { measured(.render, $0) }
     let events = ServiceEvents(logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
+    renderer = RendererWatch(
+      requiresHardware: configuration.requiresHardware, logger: logger,
+      device: { [registry] in try await registry.session.device },
+      onChange: { events.rendererChanged($0) })
     streams = StreamDesk(
       registry, gate: AdHocGate(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
       logger: logger)
@@ -54,13 +61,13 @@ struct ServiceParts: Sendable {
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     destinations = SnapshotSinks(configuration.snapshots, metrics: counters, logger: logger)
     metrics.addCollector(ProcessMetrics.collector)
-    let collector = ServiceCollector(registry: registry, watch: watch, streams: streams, events: events.log)
-    metrics.addCollector { await collector.families() }
+    let collector = ServiceCollector(registry: registry, watch: watch, renderer: renderer, streams: streams, events: events.log)
+    metrics.addCollector { collector.families() }
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// What runs beside the server, and goes on until that has ended.
-  var services: [any Service] { destinations.services + [watch] }
+  var services: [any Service] { destinations.services + [watch, renderer] }
 
   /// Takes another configuration over, as far as that goes while it runs.
   ///
@@ -70,9 +77,9 @@ struct ServiceParts: Sendable {
     var atThisAddress = new.configuration
     atThisAddress.bind = configuration.bind
     _ = try ValidatedConfiguration(atThisAddress)
-    defer { streams.followViews() }
-    try await registry.apply(new)
-    access.update(new.access)
+    try await registry.apply(new) { access.update(new.access) }
+    streams.followViews()
+    events.configurationChanged()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
     {
@@ -100,7 +107,7 @@ struct ServiceParts: Sendable {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: requests))
     AccessStack(configuration.configuration, control: access).add(to: router)
-    let group = router.group("")
+    let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)
     let snapshotRoutes = SnapshotRoutes(
@@ -111,7 +118,7 @@ struct ServiceParts: Sendable {
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, streams: streams, limits: limits, version: PreviewServer.version
+      registry: registry, watch: watch, renderer: renderer, streams: streams, limits: limits, version: PreviewServer.version
     ) { [events, streams] in
       streams.followViews()
       events.viewChanged($0, $1)
@@ -124,7 +131,7 @@ struct ServiceParts: Sendable {
     }.add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
     EventRoutes(log: events.log).add(to: group)
-    HealthRoutes(watch: watch).add(to: group)
+    HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes(metrics: metrics).add(to: group)
     DashboardRoutes { try await borrowed.action($0, $1) }.add(to: group)
     return router

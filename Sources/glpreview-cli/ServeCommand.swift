@@ -70,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
     try await ExitStatus.of {
       let loader = ConfigurationLoader(files: config, options: try options())
       let configuration = try loader.load()
-      if checkConfig { return try StandardOutput.print(configuration.summary) }
+      if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }
       // Who looks may go: that is an error of a write, not a signal.
       signal(SIGPIPE, SIG_IGN)
       let server = PreviewServer(
@@ -196,7 +196,7 @@ struct AddressOptions: ParsableArguments {
   }
 }
 
-extension ValidatedConfiguration {
+extension ServerConfiguration {
   /// What it comes to, without secrets: addresses of cameras have some.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

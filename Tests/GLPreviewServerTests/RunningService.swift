@@ -154,17 +154,16 @@ extension ServiceParts {
 /// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that.
 func withService<Result: Sendable>(
   _ configuration: ServerConfiguration,
-  makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init, _ work: @escaping @Sendable (RunningService) async throws -> Result
+  makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
+  _ work: @escaping @Sendable (RunningService) async throws -> Result
 ) async throws -> Result {
   var configuration = configuration
   configuration.bind = .host("127.0.0.1", port: 0)
   let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   let (ports, told) = AsyncStream.makeStream(of: Int.self)
   let validated = try ValidatedConfiguration(configuration)
-  let parts = try await ServiceParts(validated, logger: logger)
+  let parts = try await ServiceParts(validated, logger: logger, makeSource: makeSource)
   let server = PreviewServer(validated, logger: logger, onRunning: { port in told.yield(port ?? 0) })
-  let parts = try await ServiceParts(configuration, logger: logger, makeSource: makeSource)
-  let server = PreviewServer(configuration, logger: logger, onRunning: { port in told.yield(port ?? 0) })
   return try await withThrowingTaskGroup(of: Result?.self) { group in
     group.addTask {
       defer { told.finish() }

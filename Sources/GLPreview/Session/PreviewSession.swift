@@ -74,8 +74,14 @@ public final class PreviewSession: Sendable {
 
   /// Adds a source while it runs.
   ///
+  /// - Parameters:
+  ///   - source: what to add.
+  ///   - others: the names of sources that it replaces. It opens its camera once they are removed and closed, or two seconds
+  ///     after it was to be opened: most cameras can't be open twice.
   /// - Throws: `SessionError` where its name is empty or taken, or the session is closed.
-  public func addSource(_ source: SessionSource) throws(SessionError) { try core.add(source) }
+  public func addSource(_ source: SessionSource, replacing others: [String] = []) throws(SessionError) {
+    try core.add(source, after: others)
+  }
 
   /// Takes a source out, with the previews of it; scenes show it no more. When this returns, it is closed.
   public func removeSource(_ name: String) async { await core.removeSource(name) }
@@ -227,6 +233,8 @@ public struct SessionOptions: Sendable {
   /// Is told how long each rendering took, from upload to readback, and the wait for the GPU before it. Called from any
   /// thread; it should do no more than count.
   public var onRender: (@Sendable (Duration) -> Void)?
+  /// Where renderers are opened; for tests.
+  var renderers = SharedRenderers.ofThisProcess
 
   /// The usual way, unless said otherwise.
   public init(

@@ -57,6 +57,9 @@ extension SceneFeed {
     }
   }
 
+  /// Whether somebody waits for a picture.
+  var isWanted: Bool { !wants.isEmpty || snapshots > 0 }
+
   private func leave(_ name: String) {
     guard let follower = followed.removeValue(forKey: name) else { return }
     follower.task.cancel()
@@ -101,7 +104,7 @@ extension SceneFeed {
 
   /// Sources were added or taken out.
   func sourcesChanged() {
-    guard let preview, !isClosed, !wants.isEmpty else { return }
+    guard let preview, !isClosed, isWanted else { return }
     follow(preview)
     changes += 1
     wake()

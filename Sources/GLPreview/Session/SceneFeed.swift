@@ -95,7 +95,7 @@ actor SceneFeed: PictureProducer {
     if !preview.isEnabled {
       for want in takeWants().values.joined() { want.continuation.resume(throwing: PreviewIsDisabled()) }
     }
-    if !wants.isEmpty { follow(preview) }
+    if isWanted { follow(preview) }
     // How often it is drawn is another thing than what is seen.
     let (_, version, isRemoved) = preview.current
     if isRemoved || version != drawnVersion { changes += 1 }
@@ -205,7 +205,7 @@ actor SceneFeed: PictureProducer {
     var appearances: [String: SourceAppearance] = [:]
     let cropped = scene.croppedSources
     for source in scene.sourceNames {
-      guard let feed = feeds(source) else { continue }
+      guard let feed = followed[source]?.feed ?? feeds(source) else { continue }
       let (event, failure) = events[source] ?? (nil, nil)
       // Of a frame in which nobody can tell where crops lie, none is drawn.
       let misfit = event?.frame.flatMap { frame in
@@ -244,10 +244,11 @@ actor SceneFeed: PictureProducer {
       snapshots -= 1
       rest()
     }
+    self.preview = preview
     follow(preview)
     let start = CaptureClock.now
     while !isSettled, !isClosed, CaptureClock.now < start + patience { try await pause(.milliseconds(5)) }
-    guard !isClosed else { throw SnapshotError("the session is closed") }
+    guard !isClosed else { throw SnapshotError("the scene was taken out of the session") }
     renders += 1
     return try await frame(of: preview, format, renders)
   }

@@ -18,14 +18,14 @@ final class SessionCore: Sendable {
     var closing: Task<Void, Never>?
   }
 
-  init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers = .ofThisProcess)
+  init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers? = nil)
     throws(SessionError)
   {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, counting: counters,
-      measuring: options.onRender, renderers: renderers)
+      measuring: options.onRender, renderers: renderers ?? options.renderers)
     for source in sources { try add(source) }
   }
 
@@ -38,9 +38,11 @@ final class SessionCore: Sendable {
 
   func feed(_ name: String) -> SourceFeed? { feeds[name] }
 
-  func add(_ source: SessionSource) throws(SessionError) {
+  func add(_ source: SessionSource, after others: [String] = []) throws(SessionError) {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
-    let feed = SourceFeed(source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters)
+    let feed = SourceFeed(
+      source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
+      after: others.compactMap(feed))
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
     if source.keepsWarm { Task { await feed.warmUp() } }
     for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }

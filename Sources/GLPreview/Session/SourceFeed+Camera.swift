@@ -112,6 +112,11 @@ extension SourceFeed {
       if fallback?.reason == .opening { show(nil) }
     }
     await lastClosing?.value
+    for other in predecessors.compactMap(\.feed) {
+      // One that hangs is not waited for.
+      try? await withTimeout(Self.predecessorsCloseWithin, source.name) { await other.closed() }
+    }
+    predecessors = []
     try Task.checkCancellation()
     let demand = demand
     let source = try await source.open(demand, reference: drawing.reference, memory: drawing.memory)
@@ -121,6 +126,8 @@ extension SourceFeed {
     }
     return adopt(source, demand)
   }
+
+  private static let predecessorsCloseWithin = Duration.seconds(2)
 
   private func opensLate(since time: Duration) {
     guard opening != nil, isOn, !isClosed, fallback == nil else { return }
@@ -278,21 +285,5 @@ extension CaptureDemand {
     guard let size = minimumSize else { return false }
     guard let theirs = other.minimumSize else { return true }
     return 2 * size.pixelCount <= theirs.pixelCount
-  }
-}
-
-/// What `work` gives within `limit`.
-func withTimeout<Value: Sendable>(
-  _ limit: Duration, _ name: String, _ work: @escaping @Sendable () async throws -> Value
-) async throws -> Value {
-  try await withThrowingTaskGroup(of: Value.self) { group in
-    group.addTask(operation: work)
-    group.addTask {
-      try await pause(limit)
-      throw SourceError(.unavailable, path: name, reason: "gave no picture within \(limit / .seconds(1)) s")
-    }
-    defer { group.cancelAll() }
-    guard let value = try await group.next() else { throw CancellationError() }
-    return value
   }
 }

@@ -45,10 +45,21 @@ actor SourceFeed: PictureProducer {
   var openings = 0
   /// The number of the next frame, whichever connection it comes by.
   var nextSequence = 0
+  /// Feeds that are to be closed before this one opens its source: a camera can't be open twice.
+  var predecessors: [Predecessor]
+  private var isEndOver = false
+  private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+
+  /// Kept alive by nobody who waits for it.
+  struct Predecessor {
+    weak var feed: SourceFeed?
+  }
 
   init(
-    _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters
+    _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
+    after predecessors: [SourceFeed] = []
   ) {
+    self.predecessors = predecessors.map { Predecessor(feed: $0) }
     self.source = source
     self.drawing = drawing
     self.linger = linger
@@ -334,6 +345,15 @@ actor SourceFeed: PictureProducer {
     (latest, fallback) = (nil, nil)
     previews.withLock { $0 = [:] }
     drawing.end()
+    isEndOver = true
+    for continuation in waitingForEnd { continuation.resume() }
+    waitingForEnd = []
+  }
+
+  /// Returns when it has been closed.
+  func closed() async {
+    guard !isEndOver else { return }
+    await withCheckedContinuation { waitingForEnd.append($0) }
   }
 }
 

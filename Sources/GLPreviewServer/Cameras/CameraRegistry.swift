@@ -4,64 +4,47 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// A view, or a scene, as it is found by its name in a URL.
-struct ServedPreview: Sendable {
-  /// The camera's name, or the scene's.
-  let camera: String
-  /// As it is now.
-  var served: ServedView
-  let preview: Preview
-  let isScene: Bool
-  /// What a snapshot is where the camera gives nothing.
-  let offline: OfflinePolicy
-
-  var name: String { served.view.name }
-}
-
 /// Cameras, views and scenes while the service runs.
 final class CameraRegistry: Sendable {
   let session: PreviewSession
   private let logger: Logger
   private let makeSource: SourceMaker
-  private let state: Mutex<State>
+  private let state = Mutex(ServedState())
+  /// Sources and previews of the session have names of their own: a camera's may be taken by the one that replaces it.
+  private let names = Atomic<Int>(0)
 
   /// Makes a source of its text, name and options; tests have some of their own.
   typealias SourceMaker = @Sendable (String, String, SourceOptions) -> SessionSource
-
-  struct Camera: Sendable {
-    var configuration: CameraConfiguration
-    var views: [ServedPreview]
-  }
-
-  private struct State {
-    var cameras: [Camera] = []
-    var scenes: [(configuration: SceneConfiguration, preview: ServedPreview)] = []
-    var nextPreview = 0
-  }
 
   /// Opens nothing but the pictures that stand in for cameras.
   ///
   /// - Throws: `SessionError`; `SourceError` for a picture that can't be read.
   init(
-    _ configuration: ValidatedConfiguration, logger: Logger,
+    _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
     makeSource: @escaping SourceMaker = SessionSource.init,
     onRender: @escaping @Sendable (Duration) -> Void = { _ in }
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
-    var sources: [SessionSource] = []
-    for camera in configuration.cameras { sources.append(try await Self.source(of: camera, makeSource)) }
-    var options = SessionOptions(gpu: configuration.gpu)
+    var options = options
+    options.gpu = configuration.gpu
     options.onRender = onRender
+    var prepared = PreparedState(configuration.configuration, from: ServedState())
+    var sources: [SessionSource] = []
+    for camera in prepared.missingCameras {
+      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource))
+    }
     session = try PreviewSession(sources, options: options)
-    state = Mutex(State())
-    for camera in configuration.cameras { try add(camera) }
-    for scene in configuration.scenes { try add(scene) }
+    try prepared.take(sources)
+    try prepared.addPreviews(to: session) { nextName("view") }
+    _ = swap(prepared) {}
+    for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  private static func source(of camera: CameraConfiguration, _ make: SourceMaker) async throws -> SessionSource
-  {
-    var source = make(camera.source, camera.name, camera.options)
+  private static func source(
+    of camera: CameraConfiguration, named name: String, _ make: SourceMaker
+  ) async throws -> SessionSource {
+    var source = make(camera.source, name, camera.options)
     source.keepsWarm = camera.keepsWarm
     source.showsFailures = true
     source.keepsReferenceSize = camera.hasLockedViews
@@ -76,96 +59,42 @@ final class CameraRegistry: Sendable {
     return source
   }
 
-  /// Tells of what can't be relied on.
-  private func warn(of camera: CameraConfiguration) {
-    guard camera.lacksReferenceSize else { return }
-    logger.warning(
-      "masks and crops are in pixels of the first frame, whatever its size; set 'reference' to fix it",
-      metadata: ["camera": "\(camera.name)"])
-  }
-
-  // MARK: Adding
-
-  private func add(_ camera: CameraConfiguration) throws {
-    warn(of: camera)
-    var views: [ServedPreview] = []
-    for view in camera.views { views.append(try makePreview(view, of: camera)) }
-    state.withLock { $0.cameras.append(Camera(configuration: camera, views: views)) }
-  }
-
-  private func makePreview(_ served: ServedView, of camera: CameraConfiguration) throws -> ServedPreview {
-    let preview = try session.addPreview(
-      served.view.named(nextName()), of: camera.name, updateEvery: served.updateEvery)
-    preview.isEnabled = served.isEnabled
-    return ServedPreview(
-      camera: camera.name, served: served, preview: preview, isScene: false, offline: camera.offline)
-  }
-
-  private func add(_ scene: SceneConfiguration) throws {
-    let served = scene.served
-    let preview = try session.addScene(scene.scene, name: nextName(), updateEvery: served.updateEvery)
-    let entry = ServedPreview(
-      camera: scene.name, served: served, preview: preview, isScene: true, offline: .placeholder)
-    state.withLock { $0.scenes.append((scene, entry)) }
-  }
-
-  /// Previews of the session have names of their own: those of views are different within a camera alone.
-  private func nextName() -> String {
-    state.withLock { state in
-      state.nextPreview += 1
-      return "p\(state.nextPreview)"
-    }
+  private func nextName(_ word: String) -> String {
+    "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
   /// A preview for who wants a view that is not served; to be removed from the session when nobody wants it any more.
-  func makeAdHocPreview(_ view: ViewConfiguration, of camera: String) throws -> Preview {
-    try session.addPreview(view.named(nextName()), of: camera)
+  func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
+    try session.addPreview(view.named(nextName("view")), of: target.source)
   }
 
   /// Whether every camera's part of the session answers; one that hangs makes this wait.
   func isAnswering() async -> Bool {
-    for camera in cameras { _ = await session.status(of: camera.configuration.name) }
+    for camera in cameras { _ = await session.status(of: camera.source) }
     return true
   }
 
   // MARK: Looking up
 
-  /// In the order of the configuration.
-  var cameras: [Camera] { state.withLock { $0.cameras } }
+  /// As it is now.
+  var served: ServedState { state.withLock { $0 } }
 
   /// In the order of the configuration.
-  var scenes: [ServedPreview] { state.withLock { $0.scenes.map(\.preview) } }
+  var cameras: [ServedCamera] { served.cameras }
+
+  /// In the order of the configuration.
+  var scenes: [ServedPreview] { served.scenes.map(\.view) }
 
   /// The views of a camera, or the one of a scene.
   ///
   /// - Throws: `Problem` 404.
-  func views(of name: String) throws(Problem) -> [ServedPreview] {
-    let found = state.withLock { state in
-      state.cameras.first { $0.configuration.name == name }?.views
-        ?? state.scenes.first { $0.configuration.name == name }.map { [$0.preview] }
-    }
-    guard let found else { throw .notFound("there is no camera '\(name)' (there are: \(names))") }
-    return found
-  }
+  func views(of name: String) throws(Problem) -> [ServedPreview] { try served.views(of: name) }
 
   /// A view of a camera, or of a scene; nil as a name is the first.
   ///
   /// - Throws: `Problem` 404.
   func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
-    let camera = camera ?? cameras.first?.configuration.name ?? ""
-    let views = try views(of: camera)
-    guard let found = views.first(where: { view == nil || $0.name == view }) else {
-      let names = views.map(\.name).joined(separator: ", ")
-      throw .notFound("camera '\(camera)' has no view '\(view ?? "")' (it has: \(names))")
-    }
-    return found
-  }
-
-  private var names: String {
-    state.withLock { state in
-      (state.cameras.map(\.configuration.name) + state.scenes.map(\.configuration.name)).joined(
-        separator: ", ")
-    }
+    try served.view(view, of: camera)
   }
 
   // MARK: Changing
@@ -176,121 +105,87 @@ final class CameraRegistry: Sendable {
   func update(
     _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
-    let found = try self.view(view, of: camera)
-    guard !found.isScene else { throw Problem(.conflict, "a scene is changed in the configuration") }
-    return try state.withLock { state throws(Problem) in
-      guard let index = state.cameras.firstIndex(where: { $0.configuration.name == camera }),
-        let place = state.cameras[index].views.firstIndex(where: { $0.name == view })
-      else { throw .notFound("camera '\(camera)' is gone") }
-      var entry = state.cameras[index].views[place]
-      try change(&entry.served)
-      entry.show()
-      state.cameras[index].views[place] = entry
-      return entry
+    try state.withLock { state throws(Problem) in try state.update(view, of: camera, change) }
+  }
+
+  /// Does `work`, which looks up what it needs. Where it fails and another configuration has come meanwhile, it is done
+  /// again: what it found by name may have been taken away.
+  func consistently<Result>(_ work: () async throws -> Result) async throws -> Result {
+    while true {
+      let generation = served.generation
+      do { return try await work() } catch {
+        guard !Task.isCancelled, served.generation != generation else { throw error }
+      }
     }
   }
 
-  /// Takes another configuration over: what is the same in both runs on, with what was changed of it meanwhile.
+  /// Takes another configuration over, all at once. What is the same in both runs on, with what was changed of it
+  /// meanwhile; what goes is closed behind this, however long that takes.
   ///
-  /// - Throws: where a picture can't be read; then nothing is changed.
-  func apply(_ configuration: ValidatedConfiguration) async throws {
-    let before = cameras
-    var sources: [String: SessionSource] = [:]
-    for camera in configuration.cameras { sources[camera.name] = try await Self.source(of: camera, makeSource) }
-    for old in before {
-      let name = old.configuration.name
-      let new = configuration.cameras.first { $0.name == name }
-      if new?.isSameSource(as: old.configuration) != true {
-        logger.info("a camera goes", metadata: ["camera": "\(name)"])
-        await session.removeSource(name)
+  /// - Parameters:
+  ///   - configuration: what is served from now on.
+  ///   - swapping: is called in the moment in which that is so.
+  /// - Throws: `SourceError` for a picture that can't be read, `CancellationError`; then nothing is changed.
+  func apply(_ configuration: ValidatedConfiguration, swapping: () -> Void = {}) async throws {
+    while true {
+      var prepared = PreparedState(configuration.configuration, from: served)
+      var remains: PreparedState.Remains?
+      do {
+        var sources: [SessionSource] = []
+        for camera in prepared.missingCameras {
+          sources.append(try await Self.source(of: camera, named: nextName(camera.name), makeSource))
+        }
+        try Task.checkCancellation()
+        try prepared.take(sources) { try session.addSource($0, replacing: $1) }
+        try prepared.addPreviews(to: session) { nextName("view") }
+        remains = swap(prepared, swapping)
+      } catch {
+        prepared.giveUp(in: session)
+        throw error
       }
+      if let remains { return retire(remains, after: prepared) }
+      // Another one was faster.
+      prepared.giveUp(in: session)
     }
-    var after: [Camera] = []
-    for camera in configuration.cameras {
-      let old = before.first { $0.configuration.name == camera.name }
-      if let old, old.configuration.isSameSource(as: camera) {
-        after.append(try updated(old, to: camera))
-      } else if let source = sources[camera.name] {
-        logger.info("a camera comes", metadata: ["camera": "\(camera.name)"])
-        warn(of: camera)
-        try session.addSource(source)
-        after.append(
-          Camera(configuration: camera, views: try camera.views.map { try makePreview($0, of: camera) }))
-      }
-    }
-    state.withLock { [after] state in state.cameras = after }
-    try applyScenes(configuration.scenes)
   }
 
-  private func updated(_ old: Camera, to camera: CameraConfiguration) throws -> Camera {
-    var views: [ServedPreview] = []
-    for view in camera.views {
-      guard var entry = old.views.first(where: { $0.name == view.view.name }) else {
-        views.append(try makePreview(view, of: camera))
-        continue
-      }
-      // What somebody changed while it ran stays, unless the file says something new.
-      if old.configuration.views.first(where: { $0.view.name == view.view.name }) != view {
-        entry.served = view
-        entry.show()
-      }
-      views.append(
-        ServedPreview(
-          camera: camera.name, served: entry.served, preview: entry.preview, isScene: false,
-          offline: camera.offline))
-    }
-    for gone in old.views where !camera.views.contains(where: { $0.view.name == gone.name }) {
-      session.remove(gone.preview)
-    }
-    return Camera(configuration: camera, views: views)
-  }
-
-  private func applyScenes(_ scenes: [SceneConfiguration]) throws {
-    let gone = state.withLock { state in
-      defer { state.scenes.removeAll { old in !scenes.contains(old.configuration) } }
-      return state.scenes.filter { old in !scenes.contains(old.configuration) }.map(\.preview)
-    }
-    for entry in gone { session.remove(entry.preview) }
-    let kept = state.withLock { $0.scenes.map(\.configuration) }
-    for scene in scenes where !kept.contains(scene) { try add(scene) }
-  }
-}
-
-extension ServedPreview {
-  /// Lets the preview show what is served.
-  fileprivate func show() {
-    preview.update { [served] configuration in
-      configuration.view = served.view
-      configuration.isEnabled = served.isEnabled
-      configuration.updateEvery = served.updateEvery
+  /// Serves what was prepared; nil where it was prepared for something that is not served any more.
+  private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
+    state.withLock { state in
+      guard state.generation == prepared.base.generation else { return nil }
+      let (next, remains) = prepared.swapped(state)
+      state = next
+      for view in next.cameras.flatMap(\.views) { view.show() }
+      swapping()
+      return remains
     }
   }
-}
 
-extension ServedView {
-  /// The shortest time between two pictures.
-  var updateEvery: Duration { framesPerSecond.map { .seconds(1 / $0) } ?? .zero }
-}
+  /// Takes out of the session what nobody finds any more. Who still waits for it is told so at once, and looks again.
+  private func retire(_ remains: PreparedState.Remains, after prepared: PreparedState) {
+    for camera in remains.cameras {
+      logger.info("a camera goes", metadata: ["camera": "\(camera.configuration.name)"])
+    }
+    for camera in prepared.newCameras {
+      logger.info("a camera comes", metadata: ["camera": "\(camera.name)"])
+      warn(of: camera)
+    }
+    for preview in remains.previews { session.remove(preview) }
+    for camera in remains.cameras { Task { [session] in await session.removeSource(camera.source) } }
+  }
 
-extension SceneConfiguration {
-  /// Its one view.
-  var served: ServedView {
-    var served = ServedView(ViewConfiguration(width: scene.size.width, height: scene.size.height))
-    served.framesPerSecond = framesPerSecond
-    served.quality = quality
-    return served
+  /// Tells of what can't be relied on.
+  private func warn(of camera: CameraConfiguration) {
+    guard camera.lacksReferenceSize else { return }
+    logger.warning(
+      "masks and crops are in pixels of the first frame, whatever its size; set 'reference' to fix it",
+      metadata: ["camera": "\(camera.name)"])
   }
 }
 
 extension CameraConfiguration {
-  /// Whether a source that was made of the other one serves this one.
-  fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
-    source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && avatar == other.avatar && hasLockedViews == other.hasLockedViews
-  }
-
   /// Whether somebody is to see no more than such a view shows.
-  fileprivate var hasLockedViews: Bool { views.contains(where: \.isLocked) }
+  var hasLockedViews: Bool { views.contains(where: \.isLocked) }
 
   /// Whether its masks and crops are in pixels of whatever frame comes first.
   fileprivate var lacksReferenceSize: Bool {
@@ -298,14 +193,5 @@ extension CameraConfiguration {
       return false
     }
     return !options.masks.isEmpty || views.contains { $0.view.crop != nil }
-  }
-}
-
-extension ViewConfiguration {
-  /// The same of another name.
-  func named(_ name: String) -> ViewConfiguration {
-    var view = self
-    view.name = name
-    return view
   }
 }

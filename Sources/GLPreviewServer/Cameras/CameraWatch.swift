@@ -9,36 +9,38 @@ final class CameraWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onChange: @Sendable (String, CameraReport) -> Void
+  /// By the names of the cameras' sources: a camera that replaces another begins anew.
   private let state = Mutex<[String: WatchedCamera]>([:])
+  /// A required camera that has given no picture is tried again so often.
+  private let provesEvery: Duration
 
   private static let interval = Duration.milliseconds(250)
-  /// A camera that must work and did not is tried again so often.
-  private static let provesEvery = Duration.seconds(5)
 
   init(
-    _ registry: CameraRegistry, logger: Logger,
+    _ registry: CameraRegistry, logger: Logger, provesEvery: Duration = .seconds(5),
     onChange: @escaping @Sendable (String, CameraReport) -> Void
   ) {
     self.registry = registry
     self.logger = logger
+    self.provesEvery = provesEvery
     self.onChange = onChange
   }
 
   /// How a camera was a moment ago.
   func report(of camera: String) -> CameraReport {
-    state.withLock { $0[camera]?.report } ?? CameraReport(since: .now)
+    registry.served[camera: camera].map(report) ?? CameraReport(since: .now)
   }
 
-  /// Those that must work and don't, each with what is wrong.
+  /// How a camera was a moment ago.
+  func report(of camera: ServedCamera) -> CameraReport {
+    state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
+  }
+
+  /// The required cameras that don't work, each with what is wrong.
   var failing: [(camera: String, why: String)] {
     registry.cameras.filter(\.configuration.isRequired).compactMap { camera in
-      let name = camera.configuration.name
-      let report = report(of: name)
-      switch report.state {
-      case .live: return nil
-      case .idle where report.isProven: return nil
-      default: return (name, report.reason ?? "is \(report.state.rawValue)")
-      }
+      state.withLock { $0[camera.source].map(\.failure) ?? WatchedCamera.notTried }
+        .map { (camera.configuration.name, $0) }
     }
   }
 
@@ -47,10 +49,8 @@ final class CameraWatch: Service {
       try await withThrowingDiscardingTaskGroup { group in
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
           for camera in registry.cameras {
-            await look(at: camera.configuration.name)
-            if needsProof(camera.configuration) {
-              group.addTask { await self.prove(camera.configuration.name) }
-            }
+            await look(at: camera)
+            if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
           }
           forgetOthers()
           try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
@@ -62,57 +62,49 @@ final class CameraWatch: Service {
   }
 
   private func forgetOthers() {
-    let names = Set(registry.cameras.map(\.configuration.name))
+    let names = Set(registry.cameras.map(\.source))
     state.withLock { state in state = state.filter { names.contains($0.key) } }
   }
 
   // MARK: Looking
 
-  private func look(at name: String) async {
-    let status = await registry.session.status(of: name)
-    let failure = await registry.session.failure(of: name)
-    let frames = registry.session.statistics(of: name)?.frames ?? 0
-    let now = CaptureClock.now
-    let changed = state.withLock { entries -> CameraReport? in
-      var entry = entries[name] ?? WatchedCamera(report: CameraReport(since: .now))
-      let isNew = entries[name] == nil
-      let before = entry.report
-      entry.update(status, failure, frames, at: now)
-      entries[name] = entry
-      return isNew || before.state != entry.report.state || before.reason != entry.report.reason
-        ? entry.report : nil
+  private func look(at camera: ServedCamera) async {
+    let source = camera.source
+    let status = await registry.session.status(of: source)
+    let failure = await registry.session.failure(of: source)
+    let frames = registry.session.statistics(of: source)?.frames ?? 0
+    let news = state.withLock { entries -> CameraReport? in
+      entries[source, default: WatchedCamera()].update(status, failure, frames, at: CaptureClock.now)
+      return entries[source]?.takeNews()
     }
-    guard let changed else { return }
+    guard let news else { return }
+    let name = camera.configuration.name
     logger.log(
-      level: changed.state == .lost || changed.state == .stalled ? .warning : .info,
-      "a camera changed its state",
-      metadata: ["camera": "\(name)", "state": "\(changed.state)", "reason": "\(changed.reason ?? "")"])
-    onChange(name, changed)
+      level: news.state.isTrouble ? .warning : .info, "a camera changed its state",
+      metadata: ["camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")"])
+    onChange(name, news)
   }
 
   // MARK: Proving
 
-  private func needsProof(_ camera: CameraConfiguration) -> Bool {
-    guard camera.isRequired else { return false }
+  private func needsProof(_ camera: ServedCamera) -> Bool {
+    guard camera.configuration.isRequired else { return false }
     let now = CaptureClock.now
     return state.withLock { entries in
-      guard let entry = entries[camera.name], !entry.report.isProven, entry.report.state != .live,
-        !entry.isBeingProved, entry.provedAt.map({ now - $0 > Self.provesEvery }) ?? true
+      guard let entry = entries[camera.source], !entry.report.isProven, entry.report.state != .live,
+        !entry.isBeingProved, entry.provedAt.map({ now - $0 > provesEvery }) ?? true
       else { return false }
-      entries[camera.name]?.isBeingProved = true
+      entries[camera.source]?.isBeingProved = true
       return true
     }
   }
 
   /// Has a camera give a picture.
-  private func prove(_ name: String) async {
-    let request = SnapshotRequest(.newest, fallback: .error, timeout: Self.provesEvery)
-    let isProven = (try? await registry.session.moment(of: name, request)) != nil
-    state.withLock { entries in
-      entries[name]?.isBeingProved = false
-      entries[name]?.provedAt = CaptureClock.now
-      if isProven { entries[name]?.report.isProven = true }
-    }
+  private func prove(_ source: String) async {
+    let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
+    var failure: (any Error)?
+    do { _ = try await registry.session.moment(of: source, request) } catch { failure = error }
+    state.withLock { $0[source]?.proved(failure, at: CaptureClock.now) }
   }
 }
 

@@ -4,7 +4,7 @@ internal import NIOCore
 /// An event of a service.
 struct ServerEvent: Sendable, Hashable {
   /// What is told of: those that a client may ask for.
-  static let types = ["camera", "snapshot", "view"]
+  static let types = ["camera", "service", "snapshot", "view"]
 
   /// `EPOCH-N`: which life of the service it is of, and which of that life's.
   let id: EventID

@@ -26,6 +26,22 @@ struct ServiceEvents: Sendable {
     let view: String
   }
 
+  private struct ServiceEvent: Encodable {
+    let type = "service"
+    let what: String
+    var reason: String?
+  }
+
+  /// The renderer began or ceased to work.
+  func rendererChanged(_ state: RendererWatch.State) {
+    publish(
+      ServiceEvent(what: state.failure == nil ? "renderer-works" : "renderer-fails", reason: state.failure),
+      as: "service")
+  }
+
+  /// Another configuration holds.
+  func configurationChanged() { publish(ServiceEvent(what: "configuration"), as: "service") }
+
   /// A camera is another way.
   func cameraChanged(_ camera: String, _ report: CameraReport) {
     publish(

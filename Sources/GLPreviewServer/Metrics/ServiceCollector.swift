@@ -6,26 +6,25 @@ internal import Synchronization
 struct ServiceCollector: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
+  let renderer: RendererWatch
   let streams: StreamDesk
   let events: EventLog
 
   /// For `PrometheusMetrics.addCollector`.
-  func families() async -> [MetricFamily] {
+  func families() -> [MetricFamily] {
     var families = cameraFamilies() + streamFamilies()
     families.append(MetricFamily("glpreview_event_clients", .gauge, value: Double(events.subscriberCount)))
     families.append(
       MetricFamily(
         "glpreview_pictures_rendered_total", .counter, value: Double(registry.session.statistics.pictures)))
-    if let device = await DeviceAnswer(registry.session) {
+    if let device = renderer.state.device.map(DeviceAnswer.init) {
       families.append(.gpu(renderer: device.name, vendor: device.vendor ?? "", isSoftware: device.software))
     }
     return families
   }
 
   private func cameraFamilies() -> [MetricFamily] {
-    let reports = registry.cameras.map { camera in
-      (name: camera.configuration.name, report: watch.report(of: camera.configuration.name))
-    }
+    let reports = registry.cameras.map { (name: $0.configuration.name, report: watch.report(of: $0)) }
     func counters(_ name: String, _ number: (CameraReport) -> Int) -> MetricFamily {
       MetricFamily(
         name, .counter,
@@ -42,7 +41,8 @@ struct ServiceCollector: Sendable {
 
   private func streamFamilies() -> [MetricFamily] {
     let counters = streams.counters
-    let views = registry.cameras.flatMap(\.views) + registry.scenes
+    let served = registry.served
+    let views = served.cameras.flatMap(\.views) + served.scenes.map(\.view)
     func counter(_ name: String, _ number: borrowing Atomic<Int>) -> MetricFamily {
       MetricFamily(name, .counter, value: Double(number.load(ordering: .relaxed)))
     }

@@ -14,9 +14,16 @@ struct ReloadService: Service {
   }
 
   func run() async throws {
+    // However many signals come while one reload is under way, one more follows.
+    let (wishes, wish) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await cancelWhenGracefulShutdown {
-      for await _ in await UnixSignalsSequence(trapping: .sighup) {
-        await reloadNow()
+      await withTaskGroup { group in
+        group.addTask {
+          for await _ in await UnixSignalsSequence(trapping: .sighup) { wish.yield() }
+          wish.finish()
+        }
+        for await _ in wishes { await reloadNow() }
+        group.cancelAll()
       }
     }
   }
@@ -28,6 +35,9 @@ struct ReloadService: Service {
     do {
       try await parts.apply(try await reload())
       parts.logger.notice("the configuration was read again")
+    } catch is CancellationError where Task.isCancelled {
+      // The service ends.
+      return
     } catch {
       parts.logger.error("the configuration stays as it was", metadata: ["reason": "\(error)"])
     }

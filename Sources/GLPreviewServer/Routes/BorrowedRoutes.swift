@@ -15,8 +15,8 @@ struct BorrowedRoutes: Sendable {
 
   func add(to group: RouterGroup<ServiceContext>) {
     for path in ["snapshot", "snapshot.jpg"] as [RouterPath] {
-      group.get(path) { request, _ in
-        try await snapshots.snapshot(registry.view(nil, of: nil), .jpeg, request)
+      group.get(path) { request, context in
+        try await snapshots.snapshot(registry.view(nil, of: nil), .jpeg, request, context)
       }
     }
     for path in ["stream", "stream.mjpg", "stream.mjpeg"] as [RouterPath] {
@@ -25,9 +25,9 @@ struct BorrowedRoutes: Sendable {
       }
     }
     group.get("state") { _, _ in try Response(json: state()) }
-    group.get("api/frame.jpeg") { request, _ in
+    group.get("api/frame.jpeg") { request, context in
       let (target, request) = try source(request)
-      return try await snapshots.snapshot(target, .jpeg, request)
+      return try await snapshots.snapshot(target, .jpeg, request, context)
     }
     group.get("api/stream.mjpeg") { request, context in
       let (target, request) = try source(request)
@@ -48,7 +48,7 @@ struct BorrowedRoutes: Sendable {
     let target = try registry.view(nil, of: cameras[number].configuration.name)
     let request = request.without("action")
     switch parts.first {
-    case "snapshot": return try await snapshots.snapshot(target, .jpeg, request)
+    case "snapshot": return try await snapshots.snapshot(target, .jpeg, request, context)
     case "stream": return try await streams.stream(target, request, context)
     default: throw Problem.badParameter("action", "'\(action)' is neither snapshot nor stream")
     }

@@ -4,9 +4,17 @@ internal import GLPreview
 /// All that is served, and on what.
 struct CamerasAnswer: Encodable {
   let cameras: [CameraAnswer]
+  /// Nil while nothing can be drawn.
   let device: DeviceAnswer?
+  /// Why nothing can be drawn; nil where it can.
+  let deviceFailure: String?
   let version: String
   let role: String
+
+  private enum CodingKeys: String, CodingKey {
+    case cameras, device, version, role
+    case deviceFailure = "device_failure"
+  }
 }
 
 /// What draws.

@@ -10,6 +10,7 @@ internal import Synchronization
 struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
+  let renderer: RendererWatch
   let streams: StreamDesk
   let limits: ServiceLimits
   let version: String
@@ -17,7 +18,7 @@ struct CameraRoutes: Sendable {
   let onChange: @Sendable (_ camera: String, _ view: String) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/cameras") { _, context in try await all(context) }
+    group.get("api/cameras") { _, context in try all(context) }
     group.get("api/cameras/:camera") { _, context in
       try Response(json: camera(context.parameters.require("camera"), context))
     }
@@ -26,26 +27,25 @@ struct CameraRoutes: Sendable {
 
   // MARK: How it is
 
-  private func all(_ context: ServiceContext) async throws -> Response {
-    let cameras = registry.cameras.map { answer($0, context) } + registry.scenes.map { answer($0, context) }
+  private func all(_ context: ServiceContext) throws -> Response {
+    let (served, state) = (registry.served, renderer.state)
     return try Response(
       json: CamerasAnswer(
-        cameras: cameras, device: await DeviceAnswer(registry.session), version: version,
+        cameras: served.cameras.map { answer($0, context) } + served.scenes.map { answer($0.view, context) },
+        device: state.device.map(DeviceAnswer.init), deviceFailure: state.failure, version: version,
         role: (context.role ?? .control).rawValue))
   }
 
   private func camera(_ name: String, _ context: ServiceContext) throws(Problem) -> CameraAnswer {
-    if let camera = registry.cameras.first(where: { $0.configuration.name == name }) {
-      return answer(camera, context)
-    }
-    let views = try registry.views(of: name)
-    return answer(views[0], context)
+    let served = registry.served
+    if let camera = served[camera: name] { return answer(camera, context) }
+    return answer(try served.view(nil, of: name), context)
   }
 
-  private func answer(_ camera: CameraRegistry.Camera, _ context: ServiceContext) -> CameraAnswer {
+  private func answer(_ camera: ServedCamera, _ context: ServiceContext) -> CameraAnswer {
     let configuration = camera.configuration
-    let report = watch.report(of: configuration.name)
-    let size = registry.session.size(of: configuration.name)
+    let report = watch.report(of: camera)
+    let size = registry.session.size(of: camera.source)
     return CameraAnswer(
       name: configuration.name, kind: "camera", state: report.state.rawValue,
       since: report.since.description, reason: report.reason,
@@ -83,22 +83,26 @@ struct CameraRoutes: Sendable {
     let (camera, view) = (try context.parameters.require("camera"), try context.parameters.require("view"))
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
+    let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
+    onChange(camera, view)
+    return try Response(json: answer(changed, in: context))
+  }
+
+  private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {
     let entry = try registry.view(view, of: camera)
     try checkLock(entry.served, view, of: camera)
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
       let moment = try await registry.session.moment(
-        of: camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+        of: entry.source, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
       try limits.check(wanted.view, at: moment)
     }
-    let changed = try registry.update(view, of: camera) { served throws(Problem) in
+    return try registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while the frame was waited for.
       try checkLock(served, view, of: camera)
       try change.apply(to: &served)
     }
-    onChange(camera, view)
-    return try Response(json: answer(changed, in: context))
   }
 
   private func checkLock(_ served: ServedView, _ view: String, of camera: String) throws(Problem) {
@@ -108,9 +112,8 @@ struct CameraRoutes: Sendable {
 }
 
 extension DeviceAnswer {
-  /// What a session draws on; nil where there is nothing.
-  init?(_ session: PreviewSession) async {
-    guard let device = try? await session.device else { return nil }
+  /// What draws.
+  init(_ device: GPUDevice) {
     self.init(
       name: device.driver?.renderer ?? device.kind.rawValue, vendor: device.driver?.vendor,
       software: device.isSoftware)

@@ -22,10 +22,12 @@ struct CaptureRoutes: Sendable {
     let camera = try context.parameters.require("camera")
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let wish = try CaptureWish(json: Array(body.readableBytesView))
-    let views = try wanted(wish, of: camera)
     let pass = try gate.enter()
     defer { _ = consume pass }
-    let snapshot = try await take(views, wish, of: camera)
+    let (views, snapshot) = try await registry.consistently {
+      let views = try wanted(wish, of: camera)
+      return (views, try await take(views, wish, of: camera, context))
+    }
     var pictures: [CapturedPicture] = []
     for (picture, entry) in zip(snapshot.pictures, views) {
       pictures.append(try await CapturedPicture(picture, wish, quality: wish.quality ?? entry.served.quality))
@@ -39,12 +41,13 @@ struct CaptureRoutes: Sendable {
 
   /// The views that are wanted: all that are on, unless some are named.
   private func wanted(_ wish: CaptureWish, of camera: String) throws(Problem) -> [ServedPreview] {
-    let views = try registry.views(of: camera)
+    let served = registry.served
+    let views = try served.views(of: camera)
     guard let names = wish.views else { return views.filter(\.served.isEnabled) }
     guard !names.isEmpty else { throw .badParameter("views", "name at least one view, or leave 'views' out") }
     var wanted: [ServedPreview] = []
     for name in names {
-      let view = try registry.view(name, of: camera)
+      let view = try served.view(name, of: camera)
       guard view.served.isEnabled else { throw .switchedOff(view) }
       guard !wanted.contains(where: { $0.name == name }) else {
         throw .badParameter("views", "'\(name)' is there twice")
@@ -54,10 +57,12 @@ struct CaptureRoutes: Sendable {
     return wanted
   }
 
-  private func take(_ views: [ServedPreview], _ wish: CaptureWish, of camera: String) async throws -> Snapshot
-  {
+  private func take(
+    _ views: [ServedPreview], _ wish: CaptureWish, of camera: String, _ context: ServiceContext
+  ) async throws -> Snapshot {
     guard !views.isEmpty else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
     var request = wish.request(offline: views[0].offline)
+    request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains { $0.served.view.crop != nil }
     if views[0].isScene {
       let frame = try await registry.session.drawScene(views[0].preview, within: request.timeout)
@@ -65,7 +70,7 @@ struct CaptureRoutes: Sendable {
         camera: camera, sequence: frame.sequence, timestamp: frame.timestamp,
         pictures: [SnapshotPicture(name: views[0].name, picture: frame.picture)])
     }
-    let moment = try await snapshots.moment(of: camera, request)
+    let moment = try await snapshots.moment(of: views[0], request)
     let frames = try await registry.session.draw(views.map(\.preview), at: moment)
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,

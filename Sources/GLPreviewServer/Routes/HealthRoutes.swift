@@ -1,23 +1,25 @@
-// `/healthz`: the process answers. `/readyz`: every camera that must work does.
+// `/healthz`: the process answers. `/readyz`: pictures can be drawn, and every required camera gives some.
 internal import HTTPTypes
 internal import Hummingbird
 
 /// For who decides whether the service is to be restarted, or sent requests.
 struct HealthRoutes: Sendable {
   let watch: CameraWatch
+  let renderer: RendererWatch
 
   func add(to group: RouterGroup<ServiceContext>) {
     for path in ["healthz", "health"] as [RouterPath] {
-      group.get(path) { _, _ in try Response(json: Health(status: "ok", failing: [])) }
+      group.get(path) { _, _ in try Response(json: Health(status: "ok", failing: [], renderer: nil)) }
     }
     group.get("readyz") { _, _ in
       let failing = watch.failing.map { Failing(camera: $0.camera, reason: $0.why) }
-      guard failing.isEmpty else {
+      let renderer = renderer.state.failure
+      guard failing.isEmpty, renderer == nil else {
         return try Response(
           status: .serviceUnavailable, headers: [.retryAfter: "1"],
-          json: Health(status: "not ready", failing: failing))
+          json: Health(status: "not ready", failing: failing, renderer: renderer))
       }
-      return try Response(json: Health(status: "ready", failing: []))
+      return try Response(json: Health(status: "ready", failing: [], renderer: nil))
     }
   }
 }
@@ -25,6 +27,8 @@ struct HealthRoutes: Sendable {
 private struct Health: Encodable {
   let status: String
   let failing: [Failing]
+  /// Why nothing can be drawn.
+  let renderer: String?
 }
 
 private struct Failing: Encodable {

@@ -1,4 +1,5 @@
 // What is known of a request beside its bytes.
+internal import GLPreview
 internal import Hummingbird
 internal import NIOCore
 
@@ -9,6 +10,8 @@ struct ServiceContext: RequestContext {
   let channel: any Channel
   /// Where the request comes from: an address without a port, `unix` of a local socket.
   let clientAddress: String
+  /// When the request began.
+  let startedAt = CaptureClock.now
   /// What the one who asks may do; set by `AccessMiddleware`, nil before it.
   var role: Role?
 
@@ -17,6 +20,9 @@ struct ServiceContext: RequestContext {
     channel = source.channel
     clientAddress = source.channel.remoteAddress?.ipAddress ?? "unix"
   }
+
+  /// What is left of the time that a request has; a millisecond at least, for what is there already.
+  func rest(of limit: Duration) -> Duration { max(limit - (CaptureClock.now - startedAt), .milliseconds(1)) }
 
   /// The most bytes of a JSON body.
   var maxUploadSize: Int { 64 << 10 }

@@ -21,27 +21,29 @@ struct SnapshotRoutes: Sendable {
       let target = try registry.view(String(file[..<dot]), of: camera)
       switch file[dot...].lowercased() {
       case ".mjpeg", ".mjpg": return try await streams.stream(target, request, context)
-      case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request)
-      case ".png": return try await snapshot(target, .png, request)
+      case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request, context)
+      case ".png": return try await snapshot(target, .png, request, context)
       default: throw Problem.notFound("'\(file)' is none of .mjpeg, .jpg, .png")
       }
     }
   }
 
   /// A snapshot of a view, as the request's URL wants it.
-  func snapshot(_ target: ServedPreview, _ format: EncodedFormat, _ request: Request) async throws -> Response
-  {
+  func snapshot(
+    _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
+  ) async throws -> Response {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served
     // What is drawn of several cameras has no crop of its own.
     if target.isScene { base.isLocked = true }
-    let query = try SnapshotQuery(QueryWords(request), of: base, as: format, offline: target.offline)
+    var query = try SnapshotQuery(QueryWords(request), of: base, as: format, offline: target.offline)
+    query.timeout = context.rest(of: query.timeout)
     if target.isScene {
       let (subject, answer) = try await snapshots.scene(target, query)
       if isKnown(subject, request) { return notModified(subject) }
       return response(subject, answer, query)
     }
-    let moment = try await snapshots.moment(of: target.camera, query.request)
+    let moment = try await snapshots.moment(of: target, query.request)
     if query.served.view != target.served.view {
       try limits.check(query.served.view, at: moment)
       // The configuration may have changed while the frame was waited for.

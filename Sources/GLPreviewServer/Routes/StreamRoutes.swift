@@ -35,7 +35,8 @@ struct StreamRoutes: Sendable {
     let ticket = try streams.join(target, as: wanted, every: interval)
     ticket.name(address: context.clientAddress, key: key)
     do {
-      _ = try await beforeShutdown { try await ticket.hub.firstPart(within: Self.firstPictureWithin) }
+      let limit = context.rest(of: Self.firstPictureWithin)
+      _ = try await beforeShutdown { try await ticket.hub.firstPart(within: limit) }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {
@@ -112,7 +113,7 @@ struct StreamRoutes: Sendable {
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
     let moment = try await registry.session.moment(
-      of: target.camera, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+      of: target.source, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
     try limits.check(wanted.view, at: moment)
   }
 

@@ -92,31 +92,32 @@ final class SnapshotDesk: Sendable {
   ///
   /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, or where the service ends, 504 where
   ///   it took too long.
-  func moment(of camera: String, _ wanted: SnapshotRequest) async throws -> SourceMoment {
-    try await beforeShutdown { try await self.waitForMoment(of: camera, wanted) }
+  func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
+    try await beforeShutdown { try await self.waitForMoment(of: target, wanted) }
   }
 
-  private func waitForMoment(of camera: String, _ wanted: SnapshotRequest) async throws -> SourceMoment {
+  private func waitForMoment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment
+  {
     let start = CaptureClock.now
     var request = wanted
     // What is being opened is no error yet.
     if request.fallback == .error { request.fallback = .placeholder }
     do {
-      var moment = try await session.moment(of: camera, request)
+      var moment = try await session.moment(of: target.source, request)
       // What is being opened is worth waiting for: the first picture is to be one of the camera.
       while moment.sourceState == .opening {
         let rest = start + wanted.timeout - CaptureClock.now
         guard rest > Self.openingStep else { break }
         try await Task.sleep(for: Self.openingStep)
         request.timeout = rest
-        moment = try await session.moment(of: camera, request)
+        moment = try await session.moment(of: target.source, request)
       }
       if wanted.fallback == .error, moment.isFallback {
-        throw SourceError(.unavailable, path: camera, reason: moment.reason ?? "gives none")
+        throw SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
       }
       return moment
     } catch let error as SourceError {
-      throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, camera)
+      throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
   }
 
@@ -129,7 +130,7 @@ final class SnapshotDesk: Sendable {
   /// What a moment shows in a view of `target`'s.
   func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     SnapshotSubject(
-      camera: moment.source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+      camera: target.camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
       state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query, target)))
   }
 
@@ -200,10 +201,13 @@ final class SnapshotDesk: Sendable {
     let (scene, preview) = (target.camera, target.preview.name)
     let tick = Int64(start / Self.sceneInterval)
     do {
-      let frame = try await sceneShots.value(
-        SceneKey(scene: preview, format: query.format, tick: tick), servedGate.enter
-      ) { [session] in
-        try await session.drawScene(target.preview, as: query.format.pictures, within: query.timeout)
+      // Who came first may have more time.
+      let frame = try await withTimeout(query.timeout, scene) { [session, sceneShots, servedGate] in
+        try await sceneShots.value(
+          SceneKey(scene: preview, format: query.format, tick: tick), servedGate.enter
+        ) {
+          try await session.drawScene(target.preview, as: query.format.pictures, within: query.timeout)
+        }
       }
       let key = PictureKey(
         target: preview, sequence: frame.sequence, timestamp: frame.timestamp, state: nil, reason: nil,

@@ -108,7 +108,7 @@ final class StreamDesk: Sendable {
 
   private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
     let pass = try gate.enter()
-    let preview = try registry.makeAdHocPreview(wanted.view, of: target.camera)
+    let preview = try registry.makeAdHocPreview(wanted.view, of: target)
     preview.updateEvery = target.served.updateEvery
     return StreamHub(
       camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,

@@ -1,0 +1,100 @@
+// What is served at a moment: cameras, views and scenes by name, as one value that a reload replaces as a whole.
+internal import GLPreview
+internal import HTTPTypes
+
+/// Everything that requests find by name.
+struct ServedState: Sendable {
+  /// In the order of the configuration.
+  var cameras: [ServedCamera] = []
+  /// In the order of the configuration.
+  var scenes: [ServedScene] = []
+  /// Counts reloads.
+  var generation = 0
+}
+
+/// A camera and its views.
+struct ServedCamera: Sendable {
+  var configuration: CameraConfiguration
+  /// The name of its source in the session. A camera that replaces another under the same name has a source of its own.
+  let source: String
+  var views: [ServedPreview]
+}
+
+/// Several cameras in one picture.
+struct ServedScene: Sendable {
+  let configuration: SceneConfiguration
+  let view: ServedPreview
+}
+
+/// A view, or a scene, as it is found by its name in a URL.
+struct ServedPreview: Sendable {
+  /// The camera's name, or the scene's.
+  let camera: String
+  /// The name of the camera's source in the session; nil of a scene.
+  let source: String?
+  /// As it is now.
+  var served: ServedView
+  let preview: Preview
+  /// What a snapshot is where the camera gives nothing.
+  let offline: OfflinePolicy
+
+  var name: String { served.view.name }
+  var isScene: Bool { source == nil }
+
+  /// Lets the preview show what is served.
+  func show() {
+    preview.update { [served] configuration in
+      configuration.view = served.view
+      configuration.isEnabled = served.isEnabled
+      configuration.updateEvery = served.updateEvery
+    }
+  }
+}
+
+extension ServedState {
+  /// A camera by its name.
+  subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
+
+  /// The views of a camera, or the one of a scene.
+  ///
+  /// - Throws: `Problem` 404.
+  func views(of name: String) throws(Problem) -> [ServedPreview] {
+    if let camera = self[camera: name] { return camera.views }
+    if let scene = scenes.first(where: { $0.configuration.name == name }) { return [scene.view] }
+    let names = (cameras.map(\.configuration.name) + scenes.map(\.configuration.name))
+      .joined(separator: ", ")
+    throw .notFound("there is no camera '\(name)' (there are: \(names))")
+  }
+
+  /// A view of a camera, or of a scene; nil as a name is the first.
+  ///
+  /// - Throws: `Problem` 404.
+  func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
+    let camera = camera ?? cameras.first?.configuration.name ?? ""
+    let views = try views(of: camera)
+    guard let found = views.first(where: { view == nil || $0.name == view }) else {
+      let names = views.map(\.name).joined(separator: ", ")
+      throw .notFound("camera '\(camera)' has no view '\(view ?? "")' (it has: \(names))")
+    }
+    return found
+  }
+
+  /// Changes a view.
+  ///
+  /// - Throws: `Problem` 404; what `change` throws, and then nothing is changed.
+  mutating func update(
+    _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
+  ) throws(Problem) -> ServedPreview {
+    guard !(try self.view(view, of: camera)).isScene else {
+      throw Problem(.conflict, "a scene is changed in the configuration")
+    }
+    guard let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
+      let place = cameras[index].views.firstIndex(where: { $0.name == view })
+    else { throw .notFound("camera '\(camera)' is gone") }
+    var entry = cameras[index].views[place]
+    try change(&entry.served)
+    entry.show()
+    cameras[index].views[place] = entry
+    return entry
+  }
+}
