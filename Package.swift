@@ -87,6 +87,7 @@ let package = Package(
     .target(name: "CPango"),
     .target(name: "CShaders"),
     .target(name: "CWeb"),
+    .target(name: "CMemory"),
 
     // The house, in the order in which its rooms stand on one another.
     .target(name: "Shaders", dependencies: ["CShaders"], swiftSettings: house),
@@ -103,7 +104,7 @@ let package = Package(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
       swiftSettings: house),
     .target(
-      name: "GLPreviewServer", dependencies: ["CWeb", "GLPreview", "PreviewCore"] + service,
+      name: "GLPreviewServer", dependencies: ["CMemory", "CWeb", "GLPreview", "PreviewCore"] + service,
       swiftSettings: house),
     .executableTarget(
       name: "glpreview-cli",

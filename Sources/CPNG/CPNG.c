@@ -66,7 +66,7 @@ static const png_byte ignored_chunks[] = "tEXt\0zTXt\0iTXt\0sPLT\0pCAL\0sCAL\0hI
 enum { IGNORED_CHUNK_COUNT = (sizeof ignored_chunks - 1) / 5 };
 
 // The most bytes of one chunk that is kept, unfolded: a profile, or EXIF. There is one of each at most.
-enum { KEPT_CHUNK_LIMIT = 4 << 20 };
+enum { KEPT_CHUNK_LIMIT = 8 << 20 };
 
 static void choose_layout(glp_png_decoder *decoder) {
   png_structp png = decoder->png;

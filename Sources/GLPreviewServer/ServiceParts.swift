@@ -56,7 +56,8 @@ struct ServiceParts: Sendable {
       registry, gate: AdHocGate(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
       logger: logger)
     snapshots = SnapshotDesk(
-      registry.session, gate: AdHocGate(capacity: limits.adHocViews), measuring: measured)
+      registry.session, gate: AdHocGate(capacity: limits.adHocViews), within: registry.budget,
+      measuring: measured)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     destinations = SnapshotSinks(configuration.snapshots, metrics: counters, logger: logger)
@@ -67,7 +68,7 @@ struct ServiceParts: Sendable {
   }
 
   /// What runs beside the server, and goes on until that has ended.
-  var services: [any Service] { destinations.services + [watch, renderer] }
+  var services: [any Service] { destinations.services + [watch, renderer, MemoryTrim()] }
 
   /// Takes another configuration over, as far as that goes while it runs.
   ///
@@ -94,6 +95,7 @@ struct ServiceParts: Sendable {
       configuration: HTTP1Channel.Configuration(
         additionalChannelHandlers: [
           ConnectionHandler(connections),
+          StalledAnswerHandler(cutOffAfter: limits.stalledClient, counting: counters),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: counters),
         ],
         idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
@@ -123,7 +125,7 @@ struct ServiceParts: Sendable {
       streams.followViews()
       events.viewChanged($0, $1)
     }.add(to: group)
-    let captures = AdHocGate(capacity: 4, subject: "snapshots for all")
+    let captures = AdHocGate(capacity: 4, subject: "snapshots for all are taken")
     CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures) {
       [events, destinations] snapshot in
       events.took(snapshot)

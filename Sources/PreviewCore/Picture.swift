@@ -65,6 +65,21 @@ public struct Picture: Sendable, Equatable {
   public let planes: [PicturePlane]
   /// The samples of all planes.
   public let bytes: [UInt8]
+  /// What lives as long as the picture does; no part of its value.
+  private var companion = Companion()
+
+  private struct Companion: Sendable, Equatable {
+    var object: (any AnyObject & Sendable)?
+
+    static func == (one: Companion, other: Companion) -> Bool { true }
+  }
+
+  /// The same, holding `object` for as long as it is there: memory that is counted.
+  package func holding(_ object: any AnyObject & Sendable) -> Picture {
+    var picture = self
+    picture.companion.object = object
+    return picture
+  }
 
   /// Takes `bytes` as they are; every plane must lie within them.
   public init(size: Size, format: PictureFormat, planes: [PicturePlane], bytes: [UInt8]) {

@@ -227,6 +227,9 @@ public struct SessionOptions: Sendable {
   public var linger: Duration
   /// The most pixels that a picture may have. 100 megapixels unless told.
   public var maximumPixels: Int
+  /// What decoded frames and drawn pictures count against; nil, the default, counts nothing. Where it has no room, frames of
+  /// cameras are dropped, and drawing throws `MemoryBudgetExceeded`.
+  public var budget: MemoryBudget?
   /// What draws labels, Pango unless told; nil draws none. Where Pango can't be loaded there are none either, and
   /// `PangoTextRenderer.shared.failure` says why.
   public var text: (any TextRenderer)?

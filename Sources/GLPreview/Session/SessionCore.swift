@@ -24,8 +24,8 @@ final class SessionCore: Sendable {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
     drawing = SessionDrawing(
-      on: options.gpu, options.text, maximumPixels: options.maximumPixels, counting: counters,
-      measuring: options.onRender, renderers: renderers ?? options.renderers)
+      on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
+      counting: counters, measuring: options.onRender, renderers: renderers ?? options.renderers)
     for source in sources { try add(source) }
   }
 

@@ -7,6 +7,8 @@ final class SessionDrawing: Sendable {
   private let lease: RendererLease
   private let text: any TextRenderer
   private let maximumPixels: Int
+  /// What frames and pictures count against; nil counts nothing.
+  let budget: MemoryBudget?
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
   private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
@@ -22,12 +24,14 @@ final class SessionDrawing: Sendable {
   private static let capacity = 16
 
   init(
-    on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, counting counters: SessionCounters,
+    on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, within budget: MemoryBudget? = nil,
+    counting counters: SessionCounters,
     measuring onRender: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
   ) {
     lease = RendererLease(choice, of: renderers)
     self.text = text ?? NoText()
     self.maximumPixels = maximumPixels
+    self.budget = budget
     self.counters = counters
     self.onRender = onRender
   }
@@ -45,7 +49,8 @@ final class SessionDrawing: Sendable {
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       let plan = try plans.plan(frame.format, requests, planner)
-      return try await self.measured { try await renderer.render(frame, plan) }
+      let room = try DrawingRoom(for: plan.views, of: [frame], in: self.budget)
+      return room.held(by: try await self.measured { try await renderer.render(frame, plan) })
     }
   }
 
@@ -68,7 +73,8 @@ final class SessionDrawing: Sendable {
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
       let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
-      return try await self.measured { try await renderer.render(frames, plan) }
+      let room = try DrawingRoom(for: [plan.view], of: frames, in: self.budget)
+      return room.held(by: [try await self.measured { try await renderer.render(frames, plan) }])[0]
     }
   }
 
@@ -116,7 +122,7 @@ final class SessionDrawing: Sendable {
 
 /// The plans of one source's views, in pixels of which size their crops are, and the memory that its frames are made in.
 final class ViewPlans: Sendable {
-  let memory = FramePool()
+  let memory: FramePool
   /// Whether the source has a choice of sizes: in another than its reference size it may show another part.
   private let hasSizes: Bool
   private let state: Mutex<State>
@@ -137,7 +143,9 @@ final class ViewPlans: Sendable {
 
   private static let capacity = 16
 
-  init(of source: SessionSource) {
+  /// Of a source whose frames count against `budget`.
+  init(of source: SessionSource, within budget: MemoryBudget? = nil) {
+    memory = FramePool(budget: budget)
     hasSizes = source.origin.hasSizes
     state = Mutex(State(reference: source.options.referenceSize ?? source.options.masks.referenceSize))
   }

@@ -8,7 +8,7 @@ struct ViewDrawing: Sendable {
 
   init(on drawing: SessionDrawing, of source: SessionSource) {
     self.drawing = drawing
-    plans = ViewPlans(of: source)
+    plans = ViewPlans(of: source, within: drawing.budget)
   }
 
   /// What the source's frames are made in.

@@ -25,7 +25,12 @@ struct AccessMiddleware: RouterMiddleware {
         throw Problem(.forbidden, "who is let in to look only may not do this: it needs the role 'control'")
       }
     }
-    return try await next(request.withoutToken, context)
+    let client = RequestClient(
+      address: ClientGroup(context.clientAddress),
+      secret: control.asksForCredentials && context.role != nil ? Self.shownSecret(request) : nil)
+    return try await RequestClient.$current.withValue(client) {
+      try await next(request.withoutToken, context)
+    }
   }
 
   /// What the sender may do: the most that his cookie or his secret proves.
@@ -48,6 +53,15 @@ struct AccessMiddleware: RouterMiddleware {
         "request": "\(request.method) \(URLToken.redacted(request.uri.string))",
       ])
     return known
+  }
+
+  /// A hash of what the request shows, which is known to be right.
+  private static func shownSecret(_ request: Request) -> Int {
+    var hasher = Hasher()
+    hasher.combine(request.headers[.authorization])
+    hasher.combine(request.cookies[LoginRoutes.cookie]?.value)
+    hasher.combine(URLToken.token(in: request.uri))
+    return hasher.finalize()
   }
 
   /// How the request says who sends it; nil where it doesn't.

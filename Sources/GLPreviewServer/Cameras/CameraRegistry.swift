@@ -7,6 +7,8 @@ internal import Synchronization
 /// Cameras, views and scenes while the service runs.
 final class CameraRegistry: Sendable {
   let session: PreviewSession
+  /// What all that is decoded, drawn, encoded and held counts against.
+  let budget: MemoryBudget
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state = Mutex(ServedState())
@@ -29,6 +31,8 @@ final class CameraRegistry: Sendable {
     var options = options
     options.gpu = configuration.gpu
     options.onRender = onRender
+    budget = MemoryBudget(capacity: configuration.limits.memory ?? MachineMemory.usualBudget)
+    options.budget = budget
     var prepared = PreparedState(configuration.configuration, from: ServedState())
     var sources: [SessionSource] = []
     for camera in prepared.missingCameras {

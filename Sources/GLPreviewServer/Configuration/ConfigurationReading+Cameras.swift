@@ -41,7 +41,7 @@ extension ConfigurationReading {
   }
 
   private mutating func readOptions(of camera: inout CameraConfiguration, _ path: [String]) {
-    var options = SourceOptions()
+    var options = camera.options
     read(path + ["input-format"], to: &options.inputFormat) { try ConfigurationWords.word($0) }
     read(path + ["input-size"], to: &options.inputSize, ConfigurationWords.size)
     options.color = ColorOverride(
@@ -62,6 +62,12 @@ extension ConfigurationReading {
       (options.live.connectsWithin, options.live.reconnectsAfter) = (timeout, timeout)
       options.live.stallsAfter = min(options.live.stallsAfter, timeout)
     }
+    if let megapixels = value(path + ["max-megapixels"], ConfigurationWords.number(0.001...1000)) {
+      options.maximumPixels = Int(megapixels * 1_000_000)
+    }
+    read(
+      path + ["max-picture-bytes"], to: &options.maximumPictureBytes,
+      ConfigurationWords.bytes(1024...1 << 30))
     read(path + ["stalls-after"], to: &options.live.stallsAfter, ConfigurationWords.time)
     options.demand.minimumSize = value(path + ["size"], ConfigurationWords.size)
     options.demand.framesPerSecond = value(path + ["fps"], ConfigurationWords.number(0.001...1000))

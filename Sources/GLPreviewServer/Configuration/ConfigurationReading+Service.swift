@@ -161,6 +161,7 @@ extension ConfigurationReading {
     read(path("request-bytes"), to: &limits.requestBytes, ConfigurationWords.bytes(1024...64 << 20))
     read(path("pixels"), to: &limits.pixels, ConfigurationWords.whole(1...1_000_000_000))
     read(path("ad-hoc-views"), to: &limits.adHocViews, ConfigurationWords.whole(0...10_000))
+    read(path("memory"), to: &limits.memory, ConfigurationWords.bytes(16 << 20...1 << 50))
     read(path("stalled-client"), to: &limits.stalledClient, ConfigurationWords.time)
     read(path("idle-connection"), to: &limits.idleConnection, ConfigurationWords.time)
     return limits

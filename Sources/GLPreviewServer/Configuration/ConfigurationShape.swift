@@ -39,13 +39,14 @@ extension ConfigurationShape {
   private static let limits = ConfigurationShape.keys(
     [
       "connections", "connections-per-client", "requests-per-second", "request-bytes", "pixels",
-      "ad-hoc-views", "stalled-client", "idle-connection",
+      "ad-hoc-views", "memory", "stalled-client", "idle-connection",
     ].map { ($0, .word) })
 
   private static let camera = ConfigurationShape.keys([
     ("source", .secret), ("size", .word), ("fps", .word), ("input-format", .word), ("input-size", .word),
     ("matrix", .word), ("range", .word), ("controls", .pairs(joinedBy: "=")),
-    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("masks", .words), ("reference", .word), ("timeout", .word),
+    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("masks", .words), ("reference", .word),
+    ("timeout", .word), ("max-megapixels", .word), ("max-picture-bytes", .word),
     ("stalls-after", .word), ("keep-warm", .word), ("required", .word), ("avatar", .word),
     ("offline", .word), ("views", .named(view)),
   ])

@@ -124,7 +124,10 @@ public struct ServiceLimits: Sendable, Hashable {
   public var pixels = 3840 * 2160
   /// Views that are asked for in a URL and are drawn at a time, streams and snapshots each. 503 beyond that.
   public var adHocViews = 16
-  /// How long a stream's client may take nothing before it is cut off.
+  /// Bytes that pictures may take in all: what is decoded, drawn, encoded, kept, or held for clients that have not read it.
+  /// 503 beyond that. Nil is a quarter of the machine's memory, or of the control group's.
+  public var memory: Int?
+  /// How long a client may take nothing of a stream, or of another answer, before it is cut off.
   public var stalledClient = Duration.seconds(30)
   /// How long a connection may be idle.
   public var idleConnection = Duration.seconds(75)
@@ -139,8 +142,8 @@ public struct CameraConfiguration: Sendable, Hashable {
   public var name: String
   /// As `SourceLocator` takes it.
   public var source: String
-  /// How it is read.
-  public var options = SourceOptions()
+  /// How it is read. Unless told, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be hostile.
+  public var options = CameraConfiguration.usualOptions
   /// Whether it stays open while nobody looks.
   public var keepsWarm = false
   /// Whether the service is ready only while it gives pictures.
@@ -158,6 +161,12 @@ public struct CameraConfiguration: Sendable, Hashable {
     self.source = source
     self.views = views
   }
+
+  private static let usualOptions: SourceOptions = {
+    var options = SourceOptions(maximumPixels: 50_000_000)
+    options.maximumPictureBytes = 32 << 20
+    return options
+  }()
 
   /// The embedded pattern, whose counter shows that it is alive.
   public static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")

@@ -15,7 +15,6 @@ final class EventLog: Service {
     /// The number of the next event.
     var next = 1
     var isFinished = false
-    var subscribers = 0
     var version = 0
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextWait = 0
@@ -38,7 +37,7 @@ final class EventLog: Service {
   let epoch: String
   private let capacity: Int
   private let maximumBytes: Int
-  private let maximumSubscribers: Int
+  private let gate: AdHocGate
   private let state = Mutex(State())
 
   /// - Parameters:
@@ -51,7 +50,7 @@ final class EventLog: Service {
   ) {
     self.capacity = max(1, capacity)
     self.maximumBytes = maximumBytes
-    self.maximumSubscribers = maximumSubscribers
+    gate = AdHocGate(capacity: maximumSubscribers, subject: "follow the events", retryAfter: 10)
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
@@ -83,20 +82,16 @@ final class EventLog: Service {
   ///     earlier life, everything that is kept is new.
   ///   - types: which events; nil is all.
   /// - Returns: the follower's place.
-  /// - Throws: a `Problem` of status 503 where too many follow already.
+  /// - Throws: a `Problem`: 503 where too many follow already, 429 where too many of this client's do.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {
-    let place = state.withLock { state -> Int? in
-      guard state.subscribers < maximumSubscribers else { return nil }
-      state.subscribers += 1
+    let pass = try gate.enter()
+    let place = state.withLock { state in
       guard let lastID else { return state.next }
       guard let id = EventID(lastID), id.epoch == epoch, id.number < state.next else { return state.first }
       return id.number + 1
     }
-    guard let place else {
-      throw .busy(.serviceUnavailable, "\(maximumSubscribers) follow the events already", retryAfter: 10)
-    }
-    return EventSubscription(self, at: place, types: types)
+    return EventSubscription(self, at: place, types: types, holding: pass)
   }
 
   /// Nothing is told any more; who follows ends when he has read the rest.
@@ -109,7 +104,7 @@ final class EventLog: Service {
   }
 
   /// How many follow.
-  var subscriberCount: Int { state.withLock { $0.subscribers } }
+  var subscriberCount: Int { gate.count }
 
   /// Waits for the end of the service, and tells who follows.
   func run() async throws {
@@ -160,8 +155,6 @@ final class EventLog: Service {
     for continuation in waiting { continuation.resume() }
   }
 
-  fileprivate func leave() { state.withLock { $0.subscribers -= 1 } }
-
   private func trim(_ state: inout State) {
     var dropped = 0
     while state.events.count - dropped > 1,
@@ -188,16 +181,16 @@ final class EventSubscription: Sendable {
   }
 
   private let log: EventLog
+  private let pass: AdHocPass
   private let types: Set<String>?
   private let place: Mutex<Place>
 
-  fileprivate init(_ log: EventLog, at number: Int, types: Set<String>?) {
+  fileprivate init(_ log: EventLog, at number: Int, types: Set<String>?, holding pass: AdHocPass) {
     self.log = log
+    self.pass = pass
     self.types = types
     place = Mutex(Place(number: number))
   }
-
-  deinit { log.leave() }
 
   /// The next step; `nothing` where none comes within `patience`. To be asked by one task at a time.
   func next(within patience: Duration) async -> EventLog.Step {

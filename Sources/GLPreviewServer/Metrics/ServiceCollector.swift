@@ -17,6 +17,13 @@ struct ServiceCollector: Sendable {
     families.append(
       MetricFamily(
         "glpreview_pictures_rendered_total", .counter, value: Double(registry.session.statistics.pictures)))
+    let budget = registry.budget
+    families += [
+      MetricFamily("glpreview_memory_budget_bytes", .gauge, value: Double(budget.capacity)),
+      MetricFamily("glpreview_memory_reserved_bytes", .gauge, value: Double(budget.reserved)),
+      MetricFamily("glpreview_memory_reserved_peak_bytes", .gauge, value: Double(budget.peak)),
+      MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),
+    ]
     if let device = renderer.state.device.map(DeviceAnswer.init) {
       families.append(.gpu(renderer: device.name, vendor: device.vendor ?? "", isSoftware: device.software))
     }

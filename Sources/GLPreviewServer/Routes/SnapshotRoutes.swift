@@ -90,7 +90,7 @@ struct SnapshotRoutes: Sendable {
       headers[.contentDisposition] =
         "attachment; filename=\"\(name).\(query.format == .png ? "png" : "jpg")\""
     }
-    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: answer.bytes))
+    return Response(status: .ok, headers: headers, body: answer.body)
   }
 
   private func fields(_ subject: SnapshotSubject) -> HTTPFields {
@@ -104,5 +104,16 @@ struct SnapshotRoutes: Sendable {
     headers[named: "X-Frame-Sequence"] = "\(subject.sequence)"
     headers[named: "X-Source-State"] = subject.state.rawValue
     return headers
+  }
+}
+
+extension SnapshotAnswer {
+  /// Its bytes, whose memory counts until they are sent.
+  fileprivate var body: ResponseBody {
+    ResponseBody(contentLength: bytes.readableBytes) { [self] writer in
+      try await writer.write(bytes)
+      try await writer.finish(nil)
+      withExtendedLifetime(lease) {}
+    }
   }
 }

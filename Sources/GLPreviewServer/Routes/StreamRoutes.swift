@@ -90,7 +90,9 @@ struct StreamRoutes: Sendable {
   {
     do {
       return try streams.join(target, as: wanted, every: interval)
-    } catch let problem as Problem where problem.status == .serviceUnavailable {
+    } catch let problem as Problem
+      where problem.status == .serviceUnavailable || problem.status == .tooManyRequests
+    {
       return try streams.join(target, as: target.served, every: interval)
     }
   }

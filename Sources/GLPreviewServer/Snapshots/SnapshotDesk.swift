@@ -12,6 +12,8 @@ struct SnapshotAnswer: Sendable {
   let size: Size
   /// The JPEG quality that was taken; nil of a PNG.
   let quality: Int?
+  /// Its part of the service's memory, for as long as it is kept or waits to be read; nil where that is not counted.
+  let lease: MemoryLease?
 }
 
 /// What a snapshot shows.
@@ -32,15 +34,15 @@ struct SnapshotSubject: Sendable {
 /// Takes snapshots for a service.
 final class SnapshotDesk: Sendable {
   private let session: PreviewSession
-  private let pictures = SharedWork<PictureKey, SnapshotAnswer>(capacity: keptBytes) {
-    $0.bytes.storageCapacity
-  }
-  private let sceneShots = SharedWork<SceneKey, PreviewFrame>(capacity: keptBytes) { $0.picture.bytes.count }
+  private let pictures: SharedWork<PictureKey, SnapshotAnswer>
+  private let sceneShots: SharedWork<SceneKey, PreviewFrame>
+  /// What pictures count against.
+  private let budget: MemoryBudget?
   private let measured: @Sendable (ServiceStage, Duration) -> Void
   /// Lets in who has something drawn that is not drawn anyway.
   private let gate: AdHocGate
   /// Lets in who has one of the served views drawn or encoded.
-  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots")
+  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots are drawn")
   /// Of this life of the service: frames are numbered from 0 in each.
   private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
@@ -78,11 +80,16 @@ final class SnapshotDesk: Sendable {
   private static let servedAtATime = 16
 
   init(
-    _ session: PreviewSession, gate: AdHocGate,
+    _ session: PreviewSession, gate: AdHocGate, within budget: MemoryBudget? = nil,
     measuring measured: @escaping @Sendable (ServiceStage, Duration) -> Void = { _, _ in }
   ) {
     self.session = session
     self.gate = gate
+    self.budget = budget
+    // What is kept must leave room for what is to be made.
+    let kept = min(Self.keptBytes, (budget?.capacity ?? .max) / 16)
+    pictures = SharedWork(capacity: kept) { $0.bytes.storageCapacity }
+    sceneShots = SharedWork(capacity: kept) { $0.picture.bytes.count }
     self.measured = measured
   }
 
@@ -166,7 +173,7 @@ final class SnapshotDesk: Sendable {
         [self] in
         let preview = isServed ? target.preview : nil
         let frame = try await drawn(query, preview, at: moment)
-        return try await Self.encoded(frame, query, moment.isFallback ? nil : moment.time)
+        return try await encoded(frame, query, moment.isFallback ? nil : moment.time)
       }
     } catch let error as ViewError {
       throw Problem.badParameter(error.key, error.reason)
@@ -216,7 +223,7 @@ final class SnapshotDesk: Sendable {
         maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
       let time = WallTime(capturedAt: frame.timestamp)
       let answer = try await pictures.value(key, servedGate.enter) {
-        try await Self.encoded(frame, query, time)
+        try await self.encoded(frame, query, time)
       }
       let subject = SnapshotSubject(
         camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, time: time, state: .live,
@@ -230,9 +237,11 @@ final class SnapshotDesk: Sendable {
   }
 
   /// The picture as a query wants it sent; `time` is when it was taken, for EXIF, nil of what was not taken at all.
-  private static func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
+  private func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
     -> SnapshotAnswer
   {
+    // No picture is larger encoded than as samples; then it is known.
+    let lease = try budget?.reserve(frame.picture.bytes.count)
     var encoded: EncodedPicture
     let room = query.maximumBytes.map { query.encoding.room(in: $0, query.format) }
     switch query.format {
@@ -249,10 +258,12 @@ final class SnapshotDesk: Sendable {
       // Under a budget the picture is worth more.
       if bytes.count + segment.bytes.count <= room ?? .max { bytes = segment.inserted(into: bytes) }
     }
+    let sent = Self.wrapped(bytes, query)
+    try lease?.resize(to: sent.storageCapacity)
     return SnapshotAnswer(
-      bytes: wrapped(bytes, query),
+      bytes: sent,
       mediaType: query.encoding == .binary ? query.format.mediaType : "text/plain",
-      size: encoded.size, quality: encoded.quality)
+      size: encoded.size, quality: encoded.quality, lease: lease)
   }
 
   private static func wrapped(_ bytes: [UInt8], _ query: SnapshotQuery) -> ByteBuffer {

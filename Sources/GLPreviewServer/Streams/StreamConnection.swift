@@ -25,6 +25,8 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private var finished: EventLoopPromise<Void>?
   private var blockedSince: Duration?
   private var isEnding = false
+  /// The memory of a part that was written, and that the socket has not taken.
+  private var unsent: MemoryLease?
 
   /// What a socket may hold that is not on its way yet: beyond that a slow connection skips pictures instead of being late.
   private static let unsentBytes = 128 << 10
@@ -108,34 +110,21 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
       counters.countCutOff()
       isEnding = true
       // Not within the hub's walk over its connections.
-      context.eventLoop.assumeIsolated().execute { self.cutOff(context) }
+      context.eventLoop.assumeIsolated().execute { context.reset() }
     }
     return false
   }
 
-  /// Ends a connection that takes nothing. A plain close would leave what it was sent last to the kernel, which offers it for
-  /// minutes to who does not read, and keeps the end from him meanwhile: this drops it, and resets the connection.
-  private func cutOff(_ context: ChannelHandlerContext) {
-    if let socket = context.channel as? any SocketOptionProvider {
-      _ = socket.unsafeSetSocketOption(level: .socket, name: .so_linger, value: Linger.none)
-    }
-    context.close(promise: nil)
+  func write(_ part: StreamPart) {
+    write(bytes: part.bytes)
+    // As long as the socket has not taken all of it, it is in memory for this connection.
+    unsent = context?.channel.isWritable == false ? part.lease : nil
   }
-
-  /// As SO_LINGER takes it; NIO's and the system's `linger` are one name for two things.
-  private struct Linger {
-    let isOn: CInt
-    let seconds: CInt
-
-    static let none = Linger(isOn: 1, seconds: 0)
-  }
-
-  func write(_ part: StreamPart) { write(bytes: part.bytes) }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     guard raw != nil else { return context.fireChannelWritabilityChanged() }
     guard context.channel.isWritable else { return }
-    blockedSince = nil
+    (blockedSince, unsent) = (nil, nil)
     // What waits is sent in turn, so that a stream of large pictures does not keep the others back.
     for offset in watchers.indices {
       let index = (turn + offset) % watchers.count
@@ -166,7 +155,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private func end() {
     guard let context else { return }
     for watcher in watchers { watcher.hub.remove(watcher, on: context.eventLoop) }
-    watchers = []
+    (watchers, unsent) = ([], nil)
     finished?.succeed()
     finished = nil
   }

@@ -103,7 +103,7 @@ final class StreamDesk: Sendable {
     let pass = try followsQuality ? nil : gate.enter()
     return StreamHub(
       camera: target.camera, view: target.name, target.preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: pass)
+      logger: logger, holding: pass, within: registry.budget)
   }
 
   private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
@@ -112,7 +112,7 @@ final class StreamDesk: Sendable {
     preview.updateEvery = target.served.updateEvery
     return StreamHub(
       camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: pass
+      logger: logger, holding: pass, within: registry.budget
     ) { [session = registry.session] in session.remove(preview) }
   }
 

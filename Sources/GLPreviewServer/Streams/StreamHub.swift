@@ -15,6 +15,8 @@ final class StreamHub: Sendable {
   private let logger: Logger
   /// Of one that not everybody may have.
   private let pass: AdHocPass?
+  /// What its pictures count against.
+  private let budget: MemoryBudget?
   private let state = Mutex(State())
   /// Called when the last one has gone, of a hub that nobody joins again; nil of one that goes on.
   private let onEnd: (@Sendable () -> Void)?
@@ -51,9 +53,11 @@ final class StreamHub: Sendable {
 
   init(
     camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, holding pass: AdHocPass? = nil, onEnd: (@Sendable () -> Void)? = nil
+    logger: Logger, holding pass: AdHocPass? = nil, within budget: MemoryBudget? = nil,
+    onEnd: (@Sendable () -> Void)? = nil
   ) {
     self.pass = pass
+    self.budget = budget
     self.camera = camera
     self.view = view
     self.preview = preview
@@ -223,7 +227,7 @@ final class StreamHub: Sendable {
           pace.took(at: now, every: interval)
           let jpeg = try await frame.jpeg(quality: quality.load(ordering: .relaxed))
           counters.encoded(in: CaptureClock.now - now)
-          publish(StreamPart(jpeg, frame, camera: camera, view: view))
+          publish(try StreamPart(jpeg, frame, camera: camera, view: view, budget: budget))
         }
         // What is at its end stays as it is, unless it is changed.
         try await Task.sleep(for: Self.retriesAfter)

@@ -22,9 +22,16 @@ struct StreamPart: Sendable {
   let size: Size
   /// How the source is.
   let state: SourceState
+  /// Its part of the service's memory; nil where that is not counted.
+  let lease: MemoryLease?
 
   /// A JPEG of a frame of `camera`'s `view`.
-  init(_ jpeg: EncodedPicture, _ frame: PreviewFrame, camera: String, view: String) {
+  ///
+  /// - Throws: `MemoryBudgetExceeded` where `budget` has no room for it.
+  init(
+    _ jpeg: EncodedPicture, _ frame: PreviewFrame, camera: String, view: String, budget: MemoryBudget? = nil
+  ) throws(MemoryBudgetExceeded) {
+    lease = try budget?.reserve(jpeg.bytes.count)
     sequence = frame.sequence
     timestamp = frame.timestamp
     size = jpeg.size
