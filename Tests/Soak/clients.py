@@ -137,7 +137,8 @@ class Clients:
         state = answer.headers.get("x-source-state")
         if camera in STEADY and camera != "pair" and state != "live" and self.service.is_warm:
             self.ledger.count(f"of a camera that works: {state}")
-        if state == "live":
+        # A scene shows each camera's newest picture, and says when the oldest of them was taken.
+        if state == "live" and camera not in ("pair", "all"):
             self._check_time(path, answer, since - (age if age is not None else 1000) / 1000)
         if kind == "jpg":
             data = answer.body
