@@ -24,9 +24,7 @@ public struct PreviewServer: Sendable {
   /// As `/api/cameras` and the command tell it.
   public static let version = "0.1.0"
 
-  /// How long those who are being answered may take when the service ends; then cameras and their commands have a moment.
-  /// Five seconds in all.
-  private static let shutdownWithin = Duration.milliseconds(3500)
+  /// How long cameras and their commands may take when the service ends.
   private static let closesWithin = Duration.seconds(1)
 
   /// A service; nothing is opened yet.
@@ -87,7 +85,7 @@ public struct PreviewServer: Sendable {
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-    group.maximumGracefulShutdownDuration = Self.shutdownWithin
+    group.maximumGracefulShutdownDuration = configuration.patience.shutdown
     do {
       try await ServiceGroup(configuration: group).run()
     } catch let error {

@@ -20,7 +20,7 @@ enum HTTP {
     request.method = HTTPMethod(rawValue: method)
     for (name, value) in headers { request.headers.add(name: name, value: value) }
     if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
-    let response = try await HTTPClient.shared.execute(request, timeout: .seconds(300))
+    let response = try await HTTPClient.shared.execute(request, timeout: .hours(1))
     let buffer = try await response.body.collect(upTo: 64 << 20)
     return HTTPAnswer(status: Int(response.status.code), body: Data(buffer.readableBytesView))
   }

@@ -94,7 +94,7 @@ func awaited<Value>(
   _ what: String, isolation: isolated (any Actor)? = #isolation,
   _ answer: () async throws -> Value?, orElse state: () async -> String = { "" }
 ) async throws -> Value {
-  let limit = ContinuousClock.now + .seconds(120)
+  let limit = ContinuousClock.now + .seconds(900)
   while true {
     if let value = try await answer() { return value }
     guard ContinuousClock.now < limit else { throw NotThere("waited in vain for \(what): \(await state())") }

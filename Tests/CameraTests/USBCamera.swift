@@ -59,10 +59,13 @@ final class USBCamera {
 
   /// The node, when the kernel has found it.
   func waitForNode() async throws -> String {
-    while true {
-      if let node, FileManager.default.fileExists(atPath: node) { return node }
-      try await Task.sleep(for: .milliseconds(50))
+    var found: String?
+    await until {
+      found = node.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
+      return found != nil
     }
+    guard let found else { throw CancellationError() }
+    return found
   }
 
   private func waitForAnswer(_ line: String) throws {

@@ -125,7 +125,7 @@ extension CameraMachine {
       other.standardError = try FileHandle(forWritingTo: log)
       try other.run()
       // It writes a `<` for every picture; then it streams.
-      while try !Data(contentsOf: log).contains(UInt8(ascii: "<")), other.isRunning { await Task.yield() }
+      try await until { try Data(contentsOf: log).contains(UInt8(ascii: "<")) || !other.isRunning }
       let error = try await refusal(of: name)
       #expect(error.kind == .unavailable)
       #expect(error.reason == "is in use by 'v4l2-ctl' (process \(other.processIdentifier))")

@@ -5,7 +5,7 @@ import PreviewCore
 import Testing
 
 extension CameraMachine {
-  @Suite("V4L2 USB camera", .timeLimit(.minutes(2))) final class V4L2USBTests {
+  @Suite("V4L2 USB camera", .timeLimit(.minutes(15))) final class V4L2USBTests {
     private static let size = Size(width: 320, height: 240)
     private let folder: URL
     private let camera: USBCamera

@@ -99,7 +99,8 @@ final class RunningCommand: Sendable {
     let arguments: [String]
   }
 
-  private static let limit = DispatchTimeInterval.seconds(30)
+  /// For a run that hangs, which nothing else would end; not for one that is slow.
+  private static let limit = DispatchTimeInterval.seconds(900)
   /// A renderer takes 100 MB: not all tests at once.
   private static let slots = Slots(ProcessInfo.processInfo.activeProcessorCount + 1)
 
@@ -174,16 +175,13 @@ final class RunningCommand: Sendable {
   /// Waits until it takes care of SIGINT and SIGTERM itself, and has come to rest.
   func waitUntilIdle() async throws {
     let handled: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
-    while !watchdog.hasEnded {
+    try await until {
+      if watchdog.hasEnded { return true }
       let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
       let caught = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t")
         .last
-      if let mask = caught.flatMap({ UInt64($0, radix: 16) }), mask & handled == handled,
-        status.contains("State:\tS")
-      {
-        return
-      }
-      try await Task.sleep(for: .milliseconds(20))
+      guard let mask = caught.flatMap({ UInt64($0, radix: 16) }) else { return false }
+      return mask & handled == handled && status.contains("State:\tS")
     }
   }
 

@@ -23,7 +23,7 @@ struct SceneCommandTests {
   }
 
   private func scene(_ arguments: String...) async throws -> CommandResult {
-    try await folder.run(["render", "--gpu", "software", "--scene"] + arguments)
+    try await folder.run(["render", "--gpu", "software", "--timeout", "3600", "--scene"] + arguments)
   }
 
   /// R of the pixel in the middle of each half of a picture of 64x32.

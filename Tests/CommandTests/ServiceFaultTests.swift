@@ -20,7 +20,7 @@ struct KilledServiceTests {
 
   @Test(
     "leaves whole pictures, and nothing half written behind the next start",
-    .enabled(if: canRun, "needs python3 and Benchmarks/Service/kill-writes"), .timeLimit(.minutes(3)))
+    .enabled(if: canRun, "needs python3 and Benchmarks/Service/kill-writes"), .timeLimit(.minutes(15)))
   func writes() async throws {
     let folder = try TestFolder()
     let result = try await #require(Self.python).run(
@@ -32,7 +32,7 @@ struct KilledServiceTests {
   }
 }
 
-@Suite("A service with few descriptors", .timeLimit(.minutes(3)))
+@Suite("A service with few descriptors", .timeLimit(.minutes(15)))
 struct FewDescriptorsTests {
   @Test("takes fewer connections, says so, and goes on; who has to wait is answered when others have gone")
   func few() async throws {
@@ -44,7 +44,7 @@ struct FewDescriptorsTests {
     // All are answered in the end, also those that had to wait until others had gone.
     for socket in held {
       let answer = await socket.answer(
-        to: "GET /snapshot HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        to: "GET /snapshot?timeout=60000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
       #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
     }
   }

@@ -80,12 +80,12 @@ struct CameraRouteTests {
     var configuration = try SnapshotRouteTests.configuration()
     try await withService(configuration) { service in
       #expect(try await service.get("/healthz").status == 200)
-      while try await service.get("/readyz").status != 200 { await Task.yield() }
+      try await until { try await service.get("/readyz").status == 200 }
     }
     configuration.cameras[1].isRequired = true
     try await withService(configuration) { service in
       // It has been tried.
-      while service.inside.watch.report(of: "gone").state != .lost { await Task.yield() }
+      await until { service.inside.watch.report(of: "gone").state == .lost }
       let answer = try await service.get("/readyz")
       #expect(answer.status == 503 && answer.text.contains(#""camera":"gone""#))
       #expect(try await service.get("/healthz").status == 200)

@@ -47,7 +47,7 @@ struct RunningService: Sendable {
         request.headers.add(name: "Content-Type", value: "application/json")
       }
     }
-    let response = try await HTTPClient.shared.execute(request, timeout: .minutes(2))
+    let response = try await HTTPClient.shared.execute(request, timeout: .hours(1))
     let bytes = try await response.body.collect(upTo: 64 << 20)
     return Answer(
       status: Int(response.status.code), headers: response.headers, bytes: Array(bytes.readableBytesView))
@@ -56,7 +56,7 @@ struct RunningService: Sendable {
   /// The first `count` parts of a stream.
   func parts(_ path: String, _ count: Int) async throws -> (head: HTTPHeaders, parts: [Part]) {
     let response = try await HTTPClient.shared.execute(
-      HTTPClientRequest(url: base + path), timeout: .minutes(2))
+      HTTPClientRequest(url: base + path), timeout: .hours(1))
     guard response.status == .ok else {
       let body = try await response.body.collect(upTo: 1 << 20)
       throw UnexpectedStatus(code: Int(response.status.code), body: String(buffer: body))
@@ -72,7 +72,7 @@ struct RunningService: Sendable {
 
   /// The body of a stream that is left open.
   func openStream(_ path: String) async throws -> HTTPClientResponse.Body {
-    try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: .minutes(2)).body
+    try await HTTPClient.shared.execute(HTTPClientRequest(url: base + path), timeout: .hours(1)).body
   }
 
   struct UnexpectedStatus: Error {
@@ -151,14 +151,30 @@ extension ServiceParts {
   }
 }
 
+extension ServerConfiguration {
+  /// The same at a free port of loopback, with all the time there is, where a test does not say otherwise.
+  func patient() -> ServerConfiguration {
+    var copy = self
+    copy.bind = .host("127.0.0.1", port: 0)
+    let (usual, limits) = (ServicePatience(), ServiceLimits())
+    if patience == usual {
+      copy.patience = ServicePatience(
+        opening: allTheTimeThereIs, snapshot: allTheTimeThereIs, firstPicture: allTheTimeThereIs,
+        shutdown: allTheTimeThereIs)
+    }
+    if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
+    if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }
+    return copy
+  }
+}
+
 /// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that.
 func withService<Result: Sendable>(
   _ configuration: ServerConfiguration,
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
   _ work: @escaping @Sendable (RunningService) async throws -> Result
 ) async throws -> Result {
-  var configuration = configuration
-  configuration.bind = .host("127.0.0.1", port: 0)
+  let configuration = configuration.patient()
   let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   let (ports, told) = AsyncStream.makeStream(of: Int.self)
   let validated = try ValidatedConfiguration(configuration)

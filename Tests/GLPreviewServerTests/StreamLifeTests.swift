@@ -24,9 +24,7 @@ struct StreamLifeTests {
         first.yield()
       }
     }
-    while service.inside.streams.all.filter({ $0.newest != nil }).count < paths.count {
-      await Task.yield()
-    }
+    await until { service.inside.streams.all.filter { $0.newest != nil }.count >= paths.count }
     for await _ in begun { break }
     try await change()
     for reader in readers { try await reader.value }
@@ -154,7 +152,7 @@ struct StreamLifeTests {
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let target = try parts.registry.view(nil, of: nil)
     let ticket = try parts.streams.join(target, as: target.served, every: .seconds(1))
-    let part = try await ticket.hub.firstPart(within: .seconds(60))
+    let part = try await ticket.hub.firstPart(within: allTheTimeThereIs)
     // It has no channel, and keeps what it is given.
     let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.streams.counters)
     let watcher = StreamWatcher(ticket, every: .seconds(1), of: connection)

@@ -60,7 +60,7 @@ private func threadCount() -> Int {
     #expect(await counter.numbers.sorted() == Array(0..<5_000))
   }
 
-  @Test("who waits for a GPU thread to be idle comes behind all jobs, in the order of the waiting")
+  @Test("callers that wait until a GPU thread is idle go on behind all jobs, in the order of their waiting")
   func idle() async throws {
     let counter = try Counter()
     await counter.startAll()
@@ -84,7 +84,7 @@ private func threadCount() -> Int {
   @Test("a GPU thread has its name, as far as Linux takes it")
   func name() async throws { #expect(try await Counter().name() == "a-name-of-more-\n") }
 
-  @Test("fifty GPU threads opened and closed leave no thread behind")
+  @Test("fifty GPU threads opened and closed leave no thread behind", .timeLimit(.minutes(15)))
   func closing() async throws {
     // In a process of its own, where no other test makes threads.
     await #expect(processExitsWith: .success) {
@@ -98,11 +98,7 @@ private func threadCount() -> Int {
       let before = threadCount()
       for _ in 0..<50 { try await openAndClose() }
       // A thread that released itself takes a moment to go.
-      for _ in 0..<100_000 {
-        if threadCount() <= before { break }
-        await Task.yield()
-      }
-      #expect(threadCount() <= before)
+      await until { threadCount() <= before }
       #expect(GLLedger.living == [:])
     }
   }

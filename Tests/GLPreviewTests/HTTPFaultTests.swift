@@ -10,7 +10,7 @@
 
   @testable import GLPreview
 
-  @Suite("HTTP servers that don't do as they are asked", .timeLimit(.minutes(2)))
+  @Suite("HTTP servers that don't do as they are asked", .timeLimit(.minutes(15)))
   struct HTTPFaultTests {
     private func failure(_ url: String, _ options: SourceOptions = httpOptions(givesUp: .zero)) async throws
       -> SourceError
@@ -194,11 +194,15 @@
     @Test("a server that comes back is found again")
     func comesBack() async throws {
       let jpeg = try smallJPEG()
+      let isWatched = DispatchSemaphore(value: 0)
       let server = try HTTPTestServer { _, index in
-        index < 2 ? httpAnswer([], status: "503 Service Unavailable") : httpAnswer(jpeg)
+        // It does not come back before somebody watches.
+        if index == 2 { isWatched.wait() }
+        return index < 2 ? httpAnswer([], status: "503 Service Unavailable") : httpAnswer(jpeg)
       }
       let source = LiveSource(try HTTPDevice(server.url(), httpOptions()), httpOptions())
       let statuses = source.statuses
+      isWatched.signal()
       #expect(try await source.nextFrame() != nil)
       let lost = await statuses.first { $0.state == .lost }
       #expect(lost?.reason == "answers 503 Service Unavailable")
@@ -262,7 +266,7 @@
       }
       let plain = try HTTPTestServer { peer in
         // As servers do, it speaks when it has been spoken to.
-        _ = peer.isThere(after: 10_000)
+        peer.waitForMore()
         peer.send(answer)
         peer.waitForEnd()
       }

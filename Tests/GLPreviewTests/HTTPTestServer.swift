@@ -164,6 +164,9 @@ final class HTTPTestServer: Sendable {
       while unsafe recv(socket, &buffer, buffer.count, 0) > 0 {}
     }
 
+    /// Waits for the client to say something, or to go.
+    func waitForMore() { _ = isThere(after: -1) }
+
     /// Whether the client is there still after so many milliseconds.
     func isThere(after milliseconds: Int32) -> Bool {
       var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)

@@ -20,10 +20,11 @@ final class GPUThread: SerialExecutor {
     jobs.append(JobQueue.Entry(job: UnownedJob(job), executor: self))
   }
 
-  /// Returns when the thread has nothing else to do: behind all jobs that are waiting, and those that come meanwhile. Of
-  /// several that wait so, each has its turn before the next one's.
+  /// Returns when the thread has nothing else to do: behind all jobs that are waiting, and those that come meanwhile.
+  /// Callers return in the order in which they began to wait.
   func idle(isolation: isolated (any Actor)? = #isolation) async {
     await withCheckedContinuation { jobs.append(idle: $0) }
+    jobs.idleReturned()
   }
 
   func checkIsolated() {
@@ -56,6 +57,9 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     var waiting: [Entry] = []
     /// What goes on when nothing is waiting. The actor's call that it belongs to holds the executor.
     var idle: [CheckedContinuation<Void, Never>] = []
+    /// Whether the caller that was resumed last has yet to return. Swift may take a resumed task through a thread of its
+    /// own before it becomes a job here: the next caller is not resumed before that, or it could return first.
+    var isIdleReturning = false
     var isStopped = false
     var thread: pthread_t = 0
   }
@@ -117,6 +121,12 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     unsafe pthread_cond_signal(changed)
   }
 
+  /// The caller that was resumed last is running again.
+  func idleReturned() {
+    locked { unsafe state.isIdleReturning = false }
+    unsafe pthread_cond_signal(changed)
+  }
+
   /// The executor is gone, so no job waits or runs, unless this is the end of the last one, on the thread itself.
   func stop() {
     let thread = locked {
@@ -139,18 +149,20 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
       case .jobs(let batch):
         for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
       case .idle(let continuation):
-        // It becomes a job, and runs next.
+        // It comes back as a job.
         continuation.resume()
       }
     }
   }
 
-  /// Everything that waits, at once; else the first that waits for just that; nil when there is nothing and there never
-  /// will be.
+  /// All waiting jobs, at once; without any the first caller of `idle`; nil when the thread has been told to stop.
   private func nextWork() -> Work? {
     locked {
       while unsafe state.waiting.isEmpty {
-        if unsafe !state.idle.isEmpty { return unsafe .idle(state.idle.removeFirst()) }
+        if unsafe !state.idle.isEmpty, unsafe !state.isIdleReturning {
+          unsafe state.isIdleReturning = true
+          return unsafe .idle(state.idle.removeFirst())
+        }
         if unsafe state.isStopped { return nil }
         unsafe pthread_cond_wait(changed, mutex)
       }

@@ -199,9 +199,15 @@ extension SourceFeed {
 
   // MARK: State
 
-  /// Looks how the source is, where it is still the one of that number.
+  /// The state of opening `number` may have changed.
   private func stateChanged(_ number: Int) {
-    guard isOn, let opened, opened.number == number, let status = opened.live?.status else { return }
+    if opened?.number == number, opened?.live != nil { showState() }
+  }
+
+  /// Shows the source as it is now: its frames, or what stands in for them.
+  func showState() {
+    guard isOn, let opened else { return }
+    guard let status = opened.live?.status else { return show(nil) }
     switch status.state {
     case .live, .closed: if !isFailing { show(nil) }
     case .stalled, .lost: show(FallbackState(status))

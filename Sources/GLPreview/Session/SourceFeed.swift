@@ -221,6 +221,8 @@ actor SourceFeed: PictureProducer {
         failure = misfit(frame)
         show(nil)
         await serve()
+        // Its camera may have been lost since it was captured.
+        showState()
       } catch is CancellationError {
         continue
       } catch let frameFailure as FrameFailure {

@@ -9,6 +9,7 @@ final class CameraRegistry: Sendable {
   let session: PreviewSession
   /// What all that is decoded, drawn, encoded and held counts against.
   let budget: MemoryBudget
+  let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state = Mutex(ServedState())
@@ -28,6 +29,7 @@ final class CameraRegistry: Sendable {
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
+    patience = configuration.patience
     var options = options
     options.gpu = configuration.gpu
     options.onRender = onRender
@@ -36,7 +38,7 @@ final class CameraRegistry: Sendable {
     var prepared = PreparedState(configuration.configuration, from: ServedState())
     var sources: [SessionSource] = []
     for camera in prepared.missingCameras {
-      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource))
+      sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, patience))
     }
     session = try PreviewSession(sources, options: options)
     try prepared.take(sources)
@@ -46,9 +48,10 @@ final class CameraRegistry: Sendable {
   }
 
   private static func source(
-    of camera: CameraConfiguration, named name: String, _ make: SourceMaker
+    of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServicePatience
   ) async throws -> SessionSource {
     var source = make(camera.source, name, camera.options)
+    source.opensWithin = patience.opening
     source.keepsWarm = camera.keepsWarm
     source.showsFailures = true
     source.keepsReferenceSize = camera.hasLockedViews
@@ -137,7 +140,8 @@ final class CameraRegistry: Sendable {
       do {
         var sources: [SessionSource] = []
         for camera in prepared.missingCameras {
-          sources.append(try await Self.source(of: camera, named: nextName(camera.name), makeSource))
+          let name = nextName(camera.name)
+          sources.append(try await Self.source(of: camera, named: name, makeSource, patience))
         }
         try Task.checkCancellation()
         try prepared.take(sources) { try session.addSource($0, replacing: $1) }

@@ -21,9 +21,24 @@ public struct ServerConfiguration: Sendable, Hashable {
   public var scenes: [SceneConfiguration] = []
   /// Where snapshots go beside the one who asked.
   public var snapshots = SnapshotDestinations()
+  /// How long it waits, where no key says so.
+  var patience = ServicePatience()
 
   /// A service of `cameras` on loopback.
   public init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
+}
+
+/// Times that no key sets. Tests, which must hold on a machine of any speed, give them all the time there is.
+struct ServicePatience: Sendable, Hashable {
+  /// How long a camera may take to open before a fallback stands in for it.
+  var opening = Duration.seconds(1)
+  /// How long a snapshot may take whose request says nothing of it.
+  var snapshot = Duration.seconds(5)
+  /// How long a stream's first picture may take: a fallback is there before that.
+  var firstPicture = Duration.seconds(10)
+  /// How long clients that are being answered may take when the service ends. Cameras and their commands then have a
+  /// second more: five seconds in all.
+  var shutdown = Duration.milliseconds(3500)
 }
 
 /// An address to listen at.

@@ -21,7 +21,8 @@ struct CaptureRoutes: Sendable {
   private func capture(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try context.parameters.require("camera")
     let body = try await request.body.collect(upTo: context.maxUploadSize)
-    let wish = try CaptureWish(json: Array(body.readableBytesView))
+    let wish = try CaptureWish(
+      json: Array(body.readableBytesView), timeout: registry.patience.snapshot)
     let pass = try gate.enter()
     defer { _ = consume pass }
     let (views, snapshot) = try await registry.consistently {
@@ -137,8 +138,11 @@ struct CaptureWish: Sendable {
     "views", "quality", "max_bytes", "max_age", "timeout", "still", "settle", "offline",
   ]
 
+  /// What a body says; `timeout` holds where it says no other.
+  ///
   /// - Throws: `Problem` 400 that names what is wrong.
-  init(json: [UInt8]) throws(Problem) {
+  init(json: [UInt8], timeout: Duration) throws(Problem) {
+    request.timeout = timeout
     guard !json.isEmpty else { return }
     let body: Body
     do {

@@ -36,7 +36,8 @@ struct SnapshotRoutes: Sendable {
     var base = target.served
     // What is drawn of several cameras has no crop of its own.
     if target.isScene { base.isLocked = true }
-    var query = try SnapshotQuery(QueryWords(request), of: base, as: format, offline: target.offline)
+    var query = try SnapshotQuery(
+      QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot)
     query.timeout = context.rest(of: query.timeout)
     if target.isScene {
       let (subject, answer) = try await snapshots.scene(target, query)

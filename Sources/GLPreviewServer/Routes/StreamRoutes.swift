@@ -10,8 +10,6 @@ struct StreamRoutes: Sendable {
   let streams: StreamDesk
   let limits: ServiceLimits
 
-  /// How long the first picture may take: a fallback is there before that.
-  private static let firstPictureWithin = Duration.seconds(10)
   /// What a stream's URL may say.
   private static let keys =
     ViewConfiguration.keys + [
@@ -34,13 +32,13 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let ticket = try streams.join(target, as: wanted, every: interval)
     ticket.name(address: context.clientAddress, key: key)
+    let limit = context.rest(of: registry.patience.firstPicture)
     do {
-      let limit = context.rest(of: Self.firstPictureWithin)
       _ = try await beforeShutdown { try await ticket.hub.firstPart(within: limit) }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {
-      throw Problem(.gatewayTimeout, "no picture came within \(Self.firstPictureWithin.components.seconds) s")
+      throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
     }
     return response([(ticket, interval)], context)
   }

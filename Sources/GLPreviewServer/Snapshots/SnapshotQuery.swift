@@ -42,7 +42,7 @@ struct SnapshotQuery: Sendable, Hashable {
   /// How old the frame may be; zero wants one that is captured after the request.
   var maximumAge = Duration.seconds(1)
   /// How long it may take.
-  var timeout = Duration.seconds(5)
+  var timeout: Duration
   var offline = OfflinePolicy.placeholder
   /// Whether a JPEG tells when it was taken.
   var hasEXIF = true
@@ -55,10 +55,13 @@ struct SnapshotQuery: Sendable, Hashable {
       "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download",
     ]
 
-  init(_ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: OfflinePolicy)
-    throws(Problem)
-  {
+  /// What a URL says; `timeout` holds where it says no other.
+  init(
+    _ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: OfflinePolicy,
+    timeout: Duration
+  ) throws(Problem) {
     var words = words
+    self.timeout = timeout
     self.served = try words.takeView(over: served)
     self.format = format
     encoding = try words.takeWord("encoding", as: SnapshotEncoding.self) ?? .binary

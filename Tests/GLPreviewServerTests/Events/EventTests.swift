@@ -15,7 +15,7 @@ struct EventTests {
   private static func read(_ subscription: EventSubscription, _ count: Int) async -> [Int] {
     var numbers: [Int] = []
     while numbers.count < count {
-      switch await subscription.next(within: .seconds(600)) {
+      switch await subscription.next(within: allTheTimeThereIs) {
       case .event(let event): numbers.append(event.id.number)
       case .lost(let count): numbers.append(-count)
       case .nothing, .end: return numbers
@@ -30,14 +30,14 @@ struct EventTests {
 
   /// A service with a log, and its answer to a GET when the log ends after what `meanwhile` does.
   private static func answer(
-    of log: EventLog, _ uri: String, _ headers: HTTPFields = [:], keepAlive: Duration = .seconds(600),
+    of log: EventLog, _ uri: String, _ headers: HTTPFields = [:], keepAlive: Duration = allTheTimeThereIs,
     meanwhile: @escaping @Sendable () async throws -> Void = {}
   ) async throws -> TestResponse {
     let router = Router(context: ServiceContext.self)
     EventRoutes(log: log, keepAlive: keepAlive).add(to: router)
     return try await Application(router: router).test(.live) { client in
       async let response = client.execute(uri: uri, method: .get, headers: headers)
-      while log.subscriberCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      await until { log.subscriberCount > 0 }
       try await meanwhile()
       log.finish()
       return try await response
@@ -116,25 +116,25 @@ struct EventTests {
   }
 
   @Test(
-    "waiting ends when the task is cancelled, when it is told to, and with the log", .timeLimit(.minutes(5)))
+    "waiting ends when the task is cancelled, when it is told to, and with the log", .timeLimit(.minutes(15)))
   func ends() async throws {
     let log = EventLog()
     let cancelled = try log.subscribe()
-    let task = Task { await cancelled.next(within: .seconds(3600)) }
+    let task = Task { await cancelled.next(within: allTheTimeThereIs) }
     task.cancel()
     guard case .end = await task.value else {
       Issue.record("goes on")
       return
     }
     let ended = try log.subscribe()
-    async let step = ended.next(within: .seconds(3600))
+    async let step = ended.next(within: allTheTimeThereIs)
     ended.end()
     guard case .end = await step else {
       Issue.record("goes on")
       return
     }
     let last = try log.subscribe()
-    async let end = last.next(within: .seconds(3600))
+    async let end = last.next(within: allTheTimeThereIs)
     log.finish()
     guard case .end = await end else {
       Issue.record("goes on")
@@ -181,7 +181,7 @@ struct EventTests {
     #expect(String(buffer: wrong.body).contains("camera,snapshot,view"))
   }
 
-  @Test("silence is broken by comments", .timeLimit(.minutes(5)))
+  @Test("silence is broken by comments", .timeLimit(.minutes(15)))
   func keepAlive() async throws {
     let log = EventLog(epoch: "e")
     try await Self.withConnection(to: log, keepAlive: .milliseconds(1)) { connection in
@@ -193,14 +193,14 @@ struct EventTests {
     }
   }
 
-  @Test("who closes his connection is noticed while nothing happens", .timeLimit(.minutes(5)))
+  @Test("who closes his connection is noticed while nothing happens", .timeLimit(.minutes(15)))
   func gone() async throws {
     let log = EventLog()
-    try await Self.withConnection(to: log, keepAlive: .seconds(3600)) { connection in
+    try await Self.withConnection(to: log, keepAlive: allTheTimeThereIs) { connection in
       try await connection.waits(for: "retry")
       #expect(log.subscriberCount == 1)
       try await connection.close()
-      while log.subscriberCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+      await until { log.subscriberCount == 0 }
     }
   }
 

@@ -30,9 +30,11 @@ final class RawConnection: Sendable {
 
   /// Returns when `text` came; throws where the connection ends before.
   func waits(for text: String) async throws {
-    while !received.contains(text) {
-      guard channel.isActive || received.contains(text) else { throw ChannelError.eof }
-      try await Task.sleep(for: .milliseconds(1))
+    try await until {
+      let isActive = channel.isActive
+      if received.contains(text) { return true }
+      guard isActive else { throw ChannelError.eof }
+      return false
     }
   }
 

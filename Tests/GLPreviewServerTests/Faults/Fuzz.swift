@@ -190,7 +190,7 @@ final class Spectator: Sendable {
   /// Returns when `more` pictures have come from now on.
   func sees(_ more: Int) async throws {
     let wanted = count.withLock { $0 } + more
-    while count.withLock({ $0 }) < wanted { try await Task.sleep(for: .milliseconds(1)) }
+    await until { count.withLock { $0 } >= wanted }
   }
 
   /// Looks no more.

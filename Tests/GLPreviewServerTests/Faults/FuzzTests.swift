@@ -67,9 +67,7 @@ struct FuzzTests {
   /// Returns when no stream, no view and no connection is left that was not there at first.
   static func expectNothingLeft(in service: RunningService) async throws {
     let parts = service.inside
-    while !parts.streams.all.isEmpty || serverSockets(on: service.port) > 0 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await until { parts.streams.all.isEmpty && serverSockets(on: service.port) == 0 }
     #expect(parts.registry.session.previews.count == 4)
   }
 

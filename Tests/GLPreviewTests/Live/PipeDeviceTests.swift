@@ -27,7 +27,7 @@ struct PipeDeviceTests {
         await source.close()
         #expect(try await source.nextFrame() == nil)
         // `close` leaves a machine that is too slow for its second to itself.
-        while try descriptors(of: fifo) > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await until { try descriptors(of: fifo) == 0 }
       }
     }
   }
@@ -53,17 +53,19 @@ struct PipeDeviceTests {
   @Test("a command that writes nothing is closed at once, and is gone")
   func silentCommand() async throws {
     try await withFile([]) { path in
-      let source = try await SourceLocator("exec:echo $$ > '\(path)'; exec sleep 1000").open()
+      var options = SourceOptions()
+      options.live = .patient()
+      let source = try await SourceLocator("exec:echo $$ > '\(path)'; exec sleep 1000").open(options)
       let live = try #require(source as? LiveSource)
       var id: pid_t?
-      while id == nil {
+      try await until {
         id = pid_t((try String(contentsOfFile: path, encoding: .utf8)).trimmingCharacters(in: .newlines))
-        try await Task.sleep(for: .milliseconds(5))
+        return id != nil
       }
       #expect(live.status.state == .opening)
       await source.close()
       let process = try #require(id)
-      while kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+      await until { kill(process, 0) != 0 }
     }
   }
 

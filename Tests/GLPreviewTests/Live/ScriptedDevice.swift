@@ -25,6 +25,8 @@ final class ScriptedDevice: CaptureDevice {
   let requests: AsyncStream<Int>
   /// Tells of each connection that is closed.
   let closes: AsyncStream<Void>
+  /// Whether the last attempt is made again and again.
+  private let isEndless: Bool
   private let requested: AsyncStream<Int>.Continuation
   private let closed: AsyncStream<Void>.Continuation
   private let state: Mutex<State>
@@ -38,8 +40,12 @@ final class ScriptedDevice: CaptureDevice {
     var current: ScriptedConnection?
   }
 
-  /// When all `attempts` are used up, connecting waits until it is cancelled.
-  init(_ attempts: [Result<[CameraAct], SourceError>], longestPause: Duration = .milliseconds(1)) {
+  /// When all `attempts` are used up, connecting waits until it is cancelled, unless the last one is endless.
+  init(
+    _ attempts: [Result<[CameraAct], SourceError>], isEndless: Bool = false,
+    longestPause: Duration = .milliseconds(1)
+  ) {
+    self.isEndless = isEndless
     state = Mutex(State(attempts: attempts))
     (requests, requested) = AsyncStream.makeStream()
     (closes, closed) = AsyncStream.makeStream()
@@ -61,10 +67,11 @@ final class ScriptedDevice: CaptureDevice {
   func connect() async throws -> any CaptureConnection {
     let attempt = state.withLock { state -> Result<[CameraAct], SourceError>? in
       state.attemptCount += 1
+      if isEndless, state.attempts.count == 1 { return state.attempts[0] }
       return state.attempts.isEmpty ? nil : state.attempts.removeFirst()
     }
     guard let attempt else {
-      try await Task.sleep(for: .seconds(3600))
+      try await pause(allTheTimeThereIs)
       throw CancellationError()
     }
     let connection = ScriptedConnection {
@@ -125,8 +132,20 @@ final class ScriptedConnection: CaptureConnection {
   func close() async { onClose() }
 }
 
+extension LiveOptions {
+  /// Those of a source that is never stalled and never given up, however slow the machine is, unless told.
+  static func patient(
+    _ delivery: Delivery = .newest, stallsAfter: Duration = allTheTimeThereIs,
+    reconnectsAfter: Duration = allTheTimeThereIs, givesUpAfter: Duration? = nil
+  ) -> LiveOptions {
+    LiveOptions(
+      delivery: delivery, stallsAfter: stallsAfter, reconnectsAfter: reconnectsAfter,
+      connectsWithin: allTheTimeThereIs, givesUpAfter: givesUpAfter)
+  }
+}
+
 extension LiveSource {
-  convenience init(_ device: ScriptedDevice, _ live: LiveOptions = LiveOptions()) {
+  convenience init(_ device: ScriptedDevice, _ live: LiveOptions = .patient()) {
     var options = SourceOptions()
     options.live = live
     self.init(device as any CaptureDevice, options)

@@ -10,7 +10,7 @@ struct FallbackSessionTests {
     var source = SessionSource(
       name: name,
       SessionSource.Origin(isLive: true, hasSizes: false) { _ in LiveSource(device) })
-    source.opensWithin = .seconds(3600)
+    source.opensWithin = allTheTimeThereIs
     return source
   }
 
@@ -18,13 +18,15 @@ struct FallbackSessionTests {
 
   @Test("a camera that is lost is replaced by its fallback, and comes back by itself")
   func lost() async throws {
-    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")]), .success([])])
+    let device = ScriptedDevice([.success([.picture(50)]), .success([])])
     let session = try PreviewSession(scripted: Self.source(device))
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     let live = try #require(try await frames.next())
     #expect(live.fallback == nil)
     #expect(live.code == 50)
+    // It is lost once that has been seen: before, its fallback may be what is seen first.
+    device.play(.lost("unplugged"))
     let fallback = try #require(try await frames.next())
     #expect(fallback.fallback == .lost)
     #expect(fallback.picture.size == Size(width: 32, height: 18))
@@ -39,17 +41,37 @@ struct FallbackSessionTests {
     await session.close()
   }
 
+  @Test("a camera that was lost before its last picture is drawn is not shown as live for good")
+  func lostBefore() async throws {
+    let device = ScriptedDevice(.picture(50), .lost("unplugged"))
+    // Its picture waits to be taken when it is lost.
+    let source = SessionSource(
+      name: "camera",
+      SessionSource.Origin(isLive: true, hasSizes: false) { _ in
+        let live = LiveSource(device)
+        _ = await live.status { $0.state == .lost }
+        return live
+      })
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.view)
+    var frames = preview.pictures.makeAsyncIterator()
+    while try #require(try await frames.next()).fallback != nil {}
+    #expect(try await frames.next()?.fallback == .lost)
+    await session.close()
+  }
+
   @Test("a fallback is shown once, not over and over, and drawn anew for a view that changes")
   func once() async throws {
-    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
+    let device = ScriptedDevice(.picture(50))
     let session = try PreviewSession(scripted: Self.source(device))
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     _ = try await frames.next()
+    device.play(.lost("unplugged"))
     #expect(try await frames.next()?.fallback == .lost)
     let renders = session.statistics.renders
     async let next = frames.next()
-    while await session.waitingCount == 0 { await Task.yield() }
+    await until { await session.waitingCount > 0 }
     #expect(session.statistics.renders == renders)
     preview.preferredSize = Size(width: 16, height: 16)
     let changed = try #require(try await next)
@@ -60,11 +82,12 @@ struct FallbackSessionTests {
 
   @Test("a snapshot of a lost camera is its fallback, says so, and can be refused")
   func snapshot() async throws {
-    let device = ScriptedDevice([.success([.picture(50), .lost("unplugged")])])
+    let device = ScriptedDevice(.picture(50))
     let session = try PreviewSession(scripted: Self.source(device))
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     _ = try await frames.next()
+    device.play(.lost("unplugged"))
     _ = try await frames.next()
     let snapshot = try await session.snapshot(SnapshotRequest.patient(.next, as: .rgba))
     #expect(snapshot.sourceState == .lost)

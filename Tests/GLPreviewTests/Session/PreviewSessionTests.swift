@@ -45,7 +45,7 @@ struct PreviewSessionTests {
 
   /// Waits until the camera is closed.
   private func closed(_ script: SourceScript) async {
-    while script.isOpen { await Task.yield() }
+    await until { !script.isOpen }
   }
 
   @Test("previews that wait for the same frame are drawn in one go, and equal wishes once")
@@ -59,7 +59,7 @@ struct PreviewSessionTests {
     async let again = one.pictures.first
     async let second = two.pictures.first
     // All three wait: for the one frame that is asked for.
-    while await session.waitingCount < 3 { await Task.yield() }
+    await until { await session.waitingCount >= 3 }
     script.give(77)
     let frames = try await [first, again, second].compactMap(\.self)
     #expect(frames.map(\.code) == [77, 77, 77])
@@ -102,7 +102,7 @@ struct PreviewSessionTests {
     script.give(1)
     #expect(try await frames.next()?.picture.size == Size(width: 4, height: 3))
     async let next = frames.next()
-    while await session.waitingCount == 0 { await Task.yield() }
+    await until { await session.waitingCount > 0 }
     preview.update {
       $0.preferredSize = Size(width: 2, height: 6)
       $0.view?.contentMode = .stretch
@@ -162,7 +162,7 @@ struct PreviewSessionTests {
     let closed = try session.addPreview(Self.view("closed"))
     async let one = removed.pictures.first
     async let other = closed.jpegs().first
-    while await session.waitingCount < 2 { await Task.yield() }
+    await until { await session.waitingCount >= 2 }
     session.remove(removed)
     #expect(try await one == nil)
     await session.close()
@@ -191,7 +191,7 @@ struct PreviewSessionTests {
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
     let reader = Task { try await preview.pictures.first }
-    while await session.waitingCount == 0 { await Task.yield() }
+    await until { await session.waitingCount > 0 }
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     await closed(script)
@@ -207,7 +207,7 @@ struct PreviewSessionTests {
     let right = try session.addPreview(Self.view("right"))
     let one = Task { try await wrong.pictures.first }
     async let other = right.pictures.first
-    while await session.waitingCount < 2 { await Task.yield() }
+    await until { await session.waitingCount >= 2 }
     script.give(9)
     #expect(try await other?.code == 9)
     await #expect(throws: ViewError.self) { try await one.value }

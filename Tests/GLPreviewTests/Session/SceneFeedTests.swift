@@ -49,7 +49,7 @@ struct SceneFeedTests {
     #expect(script.opens.isEmpty)
     script.give(3)
     _ = try await preview.pictures.first
-    while script.isOpen { await Task.yield() }
+    await until { !script.isOpen }
     await session.close()
   }
 

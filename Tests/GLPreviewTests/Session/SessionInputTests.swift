@@ -4,7 +4,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Bad input to sessions", .timeLimit(.minutes(1)))
+@Suite("Bad input to sessions", .timeLimit(.minutes(15)))
 struct SessionInputTests {
   /// Readers that are at the same preview get the same answer from a source that gives frames, that is off, and that fails.
   private enum State: CaseIterable { case live, off, failing }

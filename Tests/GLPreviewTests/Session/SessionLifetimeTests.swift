@@ -5,7 +5,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Lifetimes of sessions", .timeLimit(.minutes(1)))
+@Suite("Lifetimes of sessions", .timeLimit(.minutes(15)))
 struct SessionLifetimeTests {
   /// Knows objects without holding them.
   private final class Watch: Sendable {

@@ -60,7 +60,7 @@ struct SessionSnapshotTests {
     script.give(1)
     _ = try await frames.next()
     async let snapshot = session.snapshot(Self.rgba(.next, of: ["one"]))
-    while await session.waitingCount == 0 { await Task.yield() }
+    await until { await session.waitingCount > 0 }
     script.give(2)
     let taken = try await snapshot
     #expect(taken["one"]?.picture.bytes[0] == 2)
@@ -77,7 +77,7 @@ struct SessionSnapshotTests {
     script.give(1)
     _ = try await frames.next()
     async let snapshot = session.snapshot(Self.rgba(.newest(maxAge: .zero), of: ["one"]))
-    while await session.waitingCount == 0 { await Task.yield() }
+    await until { await session.waitingCount > 0 }
     script.give(2)
     #expect(try await snapshot.sequence == 1)
     await session.close()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sessions under stress", .timeLimit(.minutes(5)))
+@Suite("Sessions under stress", .timeLimit(.minutes(15)))
 struct SessionStressTests {
   /// A second and a half, unless GLPREVIEW_STRESS_SECONDS says another number.
   private static var length: Duration {

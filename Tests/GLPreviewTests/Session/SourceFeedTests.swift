@@ -4,13 +4,10 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("Sources at a bad moment", .timeLimit(.minutes(1)))
+@Suite("Sources at a bad moment", .timeLimit(.minutes(15)))
 struct SourceFeedTests {
   private static let small = ViewConfiguration(width: 4, height: 3)
   private static let anyAge = SnapshotRequest.patient(.newest(maxAge: .seconds(3600)), as: .rgba)
-
-  /// A while in which what is to happen would.
-  private func others() async { for _ in 0..<200 { await Task.yield() } }
 
   // MARK: Opening
 
@@ -23,7 +20,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     async let picture = preview.pictures.first
     await until { await session.waitingCount == 1 && gate.waitingCount > 0 }
-    await others()
+    await letOthersGoOn()
     gate.open()
     script.give(7)
     #expect(try await picture?.code == 7)
@@ -132,7 +129,7 @@ struct SourceFeedTests {
     await until { gate.waitingCount == 1 }
     async let next = preview.pictures.first
     await until { await session.waitingCount == 1 }
-    await others()
+    await letOthersGoOn()
     #expect(script.opens.count == 1)
     gate.open()
     script.give(2)
@@ -156,7 +153,7 @@ struct SourceFeedTests {
       await session.close()
       return script.isOpen
     }
-    await others()
+    await letOthersGoOn()
     gate.open()
     #expect(await second.value == false)
     await first.value
@@ -180,7 +177,7 @@ struct SourceFeedTests {
     await until { await session.waitingCount == 1 }
     await session.setSource(isOn: false)
     #expect(try await next.value?.fallback == .off)
-    await others()
+    await letOthersGoOn()
     #expect(try await session.snapshot(Self.anyAge).sourceState == .closed)
     await session.close()
   }
@@ -200,7 +197,7 @@ struct SourceFeedTests {
     await until { await session.waitingCount == 1 }
     await session.setSource(isOn: true)
     preview.preferredSize = Size(width: 6, height: 6)
-    await others()
+    await letOthersGoOn()
     script.give(3)
     #expect(try await next.value?.code == 3)
     await session.close()

@@ -80,7 +80,7 @@ final class SourceScript: Sendable {
 
   /// As a session takes it.
   func source(named name: String = "camera", isLive: Bool = true, hasSizes: Bool = false) -> SessionSource {
-    SessionSource(
+    var source = SessionSource(
       name: name,
       SessionSource.Origin(isLive: isLive, hasSizes: hasSizes) { options in
         try self.state.withLock { state in
@@ -90,6 +90,8 @@ final class SourceScript: Sendable {
         let isStill = options.demand.minimumSize?.width == 65535
         return Opened(script: self, stillSize: isStill ? self.stillSize : nil)
       })
+    source.opensWithin = allTheTimeThereIs
+    return source
   }
 
   fileprivate func next() async throws -> Frame? {
@@ -163,11 +165,11 @@ extension PreviewSession {
 }
 
 extension SnapshotRequest {
-  /// For who has all the time there is: many tests at once may leave one waiting for longer than a user would.
+  /// One that may take all the time there is: on a starved machine it takes longer than a user would wait.
   static func patient(
     _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
     fallback: SnapshotFallback = .placeholder
   ) -> SnapshotRequest {
-    SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: .seconds(600))
+    SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: allTheTimeThereIs)
   }
 }

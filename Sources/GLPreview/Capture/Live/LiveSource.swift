@@ -59,6 +59,9 @@ public final class LiveSource: FrameSource {
   /// Whether a frame is there that was not given yet.
   var hasNewFrame: Bool { core.hasNewFrame }
 
+  /// Whether its maker waits for frames to be taken.
+  var isHeld: Bool { core.isHeld }
+
   /// Whether it is closed, at its end or given up: nothing comes any more but what is there.
   var isFinished: Bool { core.isFinished }
 
@@ -108,6 +111,7 @@ private final class LiveCore: Sendable {
 
   var status: SourceStatus { monitor.status }
   var hasNewFrame: Bool { queue.isFilled }
+  var isHeld: Bool { queue.isHeld }
   var isFinished: Bool { queue.isFinished }
 
   private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {

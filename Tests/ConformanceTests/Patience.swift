@@ -1,0 +1,1 @@
+../GLPreviewTests/Patience.swift
