@@ -11,6 +11,9 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Of C targets: what writes beyond a buffer's end ends the process (glibc; it needs optimisation).
+let hardened: [CSetting] = [.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
+
 /// What speaks HTTP, and its TLS.
 let http: [Target.Dependency] = [
   .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
@@ -37,6 +40,7 @@ let service: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
   .product(name: "NIOHTTP1", package: "swift-nio"),
   .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+  .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
   .product(name: "NIOPosix", package: "swift-nio"),
   .product(name: "NIOSSL", package: "swift-nio-ssl"),
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -78,13 +82,14 @@ let package = Package(
     .systemLibrary(name: "CEGL", pkgConfig: "egl", providers: [.apt(["libegl-dev"])]),
     .systemLibrary(name: "CGLES", pkgConfig: "glesv2", providers: [.apt(["libgles-dev"])]),
     .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
-    .target(name: "CTurboJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
-    .target(name: "CV4L2", linkerSettings: [.linkedLibrary("v4l2")]),
+    .target(name: "CTurboJPEG", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPNG", cSettings: hardened, linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CV4L2", cSettings: hardened, linkerSettings: [.linkedLibrary("v4l2")]),
     // Needs FFmpeg's headers only with the trait, and its libraries only when a video is opened.
-    .target(name: "CAV", cSettings: [.define("GLP_FFMPEG", .when(traits: ["FFmpeg"]))]),
+    .target(name: "CAV", cSettings: hardened + [.define("GLP_FFMPEG", .when(traits: ["FFmpeg"]))]),
     // Needs neither headers nor libraries until a text is drawn.
-    .target(name: "CPango"),
+    .target(name: "CPango", cSettings: hardened),
+    .target(name: "CProcess", cSettings: hardened),
     .target(name: "CShaders"),
     .target(name: "CWeb"),
     .target(name: "CMemory"),
@@ -96,7 +101,8 @@ let package = Package(
     .target(
       name: "GLPreview",
       dependencies: [
-        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CV4L2", "PreviewCore", "Shaders",
+        "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess", "CV4L2", "PreviewCore",
+        "Shaders",
         .target(name: "CAV", condition: .when(traits: ["FFmpeg"])),
       ] + http,
       swiftSettings: house),
@@ -147,6 +153,7 @@ let package = Package(
       dependencies: [
         "GLPreview", "GLPreviewServer", "PreviewCore",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + service,
       swiftSettings: house),
     .testTarget(

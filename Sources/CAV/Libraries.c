@@ -17,6 +17,13 @@ static char reason[200];
 
 static _Thread_local char heard[200];
 static _Thread_local unsigned losses;
+static _Thread_local void (*watch)(void *);
+static _Thread_local void *watched;
+
+void glp_av_watch(void (*function)(void *context), void *context) {
+  watch = function;
+  watched = context;
+}
 
 /// What FFmpeg says when packets or reference pictures are missing; it gives the pictures all the same, unmarked.
 static const char *const words_of_loss[] = {
@@ -27,6 +34,7 @@ static const char *const words_of_loss[] = {
 /// Nothing goes to standard error. The first error of a call is mostly the root of those that follow.
 static void listen_to(void *context, int level, const char *format, va_list arguments) {
   (void)context;
+  if (watched) watch(watched);
   if (level > AV_LOG_WARNING) return;
   for (size_t i = 0; i < sizeof words_of_loss / sizeof *words_of_loss; i++) {
     if (strstr(format, words_of_loss[i])) losses++;

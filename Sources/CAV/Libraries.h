@@ -23,7 +23,7 @@
 #define GLP_AV_FORMAT(F) \
   F(avformat_alloc_context) F(avformat_free_context) F(avformat_open_input) F(avformat_close_input) F(av_read_frame) \
   F(av_find_best_stream) F(av_read_play) F(av_find_input_format) F(avio_alloc_context) F(avio_context_free) \
-  F(av_probe_input_buffer2) F(avformat_network_init) F(av_guess_frame_rate) \
+  F(av_probe_input_buffer2) F(av_url_split) F(avformat_network_init) F(av_guess_frame_rate) \
   GLP_AV_STREAM_SIDE_DATA(F)
 
 // Since FFmpeg 6.1 side data are the codec parameters'.
@@ -42,6 +42,9 @@ typedef struct {
 
 /// All of them; filled by glp_av_load.
 extern glp_av_functions glp_av;
+
+/// Asked at each message of FFmpeg's on this thread, while `context` is not NULL.
+void glp_av_watch(void (*watch)(void *context), void *context);
 
 /// What FFmpeg has said on this thread since glp_av_listen: its first error, and how often it spoke of what is missing.
 void glp_av_listen(void);

@@ -46,6 +46,11 @@ struct glp_av_reader {
   AVPacket *packet;
   AVFrame *frame;
   glp_av_stop *stop;
+  /// While a stream is opened: its address, and what becomes of redirections.
+  const char *url;
+  glp_av_redirects redirects;
+  /// The host of a redirection that is not followed; empty where there was none.
+  char refused[256];
   int64_t max_pixels;
   int threads;
   bool is_live;
@@ -83,6 +88,7 @@ void glp_av_stop_destroy(glp_av_stop *stop) { free(stop); }
 static int is_stopped(void *context) {
   const glp_av_reader *self = context;
   if (self->closing_until) return now() > self->closing_until;
+  if (self->refused[0]) return 1;
   return self->stop && atomic_load(&self->stop->is_set);
 }
 
@@ -156,6 +162,27 @@ static bool has_prefix(const char *text, const char *prefix) {
   return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/// The host of an address; empty where it has none.
+static void host_of(const char *url, char *host, int size) {
+  glp_av.av_url_split(NULL, 0, NULL, 0, host, size, NULL, NULL, 0, url);
+}
+
+/// FFmpeg follows an RTSP server wherever that sends it, and has no option against it (rtsp.c, ff_rtsp_connect). But it sets
+/// the new address, says so in its log on this thread, and only then connects: the list of protocols that it may use is
+/// emptied in between.
+static void refuse_redirection(void *context) {
+  glp_av_reader *self = context;
+  const char *url = self->format ? self->format->url : NULL;
+  if (!url || self->refused[0] || self->redirects == GLP_AV_ANY_HOST || strcmp(url, self->url) == 0) return;
+  char host[sizeof self->refused], first[sizeof self->refused];
+  host_of(url, host, sizeof host);
+  host_of(self->url, first, sizeof first);
+  if (self->redirects == GLP_AV_SAME_HOST && strcasecmp(host, first) == 0) return;
+  snprintf(self->refused, sizeof self->refused, "%s", host[0] ? host : "?");
+  // No protocol has this name.
+  if (self->format->protocol_whitelist) strcpy(self->format->protocol_whitelist, "none");
+}
+
 static bool open_stream_format(
     glp_av_reader *self, const char *url, const char *transport, glp_av_error *error) {
   glp_av_listen();
@@ -178,8 +205,19 @@ static bool open_stream_format(
   }
   // How long packets that arrive out of order are waited for, in microseconds: as good as nothing over TCP.
   glp_av.av_dict_set_int(&options, "max_delay", 50000, 0);
+  self->url = url;
+  glp_av_watch(refuse_redirection, self);
   int code = glp_av.avformat_open_input(&self->format, url, input, &options);
+  glp_av_watch(NULL, NULL);
   glp_av.av_dict_free(&options);
+  // Also where FFmpeg should have connected without a word.
+  if (code >= 0) refuse_redirection(self);
+  self->url = NULL;
+  if (self->refused[0]) {
+    *error = (glp_av_error){.status = GLP_AV_REDIRECTED};
+    snprintf(error->text, sizeof error->text, "%.199s", self->refused);
+    return false;
+  }
   if (code < 0) return glp_av_fail(error, code);
   if (input && (code = glp_av.av_read_play(self->format)) < 0) {
     glp_av_fail(error, code);
@@ -290,13 +328,16 @@ glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int thread
 }
 
 glp_av_reader *glp_av_open_stream(
-    const char *url, const char *transport, int64_t max_pixels, int threads, glp_av_stop *stop,
-    glp_av_error *error) {
+    const char *url, const char *transport, glp_av_redirects redirects, int64_t max_pixels, int threads,
+    glp_av_stop *stop, glp_av_error *error) {
   glp_av_reader *self = create(max_pixels, threads, error);
   if (!self) return NULL;
   self->is_live = true;
   self->stop = stop;
+  self->redirects = redirects;
   if (open_stream_format(self, url, transport, error) && begin(self, error)) return self;
+  // To close it, the server may be spoken to.
+  self->refused[0] = 0;
   glp_av_close(self);
   return NULL;
 }

@@ -94,7 +94,7 @@ struct ServiceParts: Sendable {
     let http = HTTPServerBuilder.http1(
       configuration: HTTP1Channel.Configuration(
         additionalChannelHandlers: [
-          ConnectionHandler(connections),
+          ConnectionHandler(connections), BodyDeadlineHandler(),
           StalledAnswerHandler(cutOffAfter: limits.stalledClient, counting: counters),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: counters),
         ],

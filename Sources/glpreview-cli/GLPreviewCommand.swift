@@ -1,5 +1,6 @@
 // The command `glpreview`: its name, its version and its subcommands.
 import ArgumentParser
+import GLPreview
 import GLPreviewServer
 
 @main
@@ -21,11 +22,32 @@ struct GLPreviewCommand: AsyncParsableCommand {
 
   /// `--linear` stands alone or takes a value; ArgumentParser knows only one or the other.
   static func main() async {
+    StandardDescriptors.fillGaps()
     let arguments = CommandLine.arguments.dropFirst()
     let words: Set<String> = ["true", "false", "1", "0", "yes", "no", "on", "off"]
     let completed = zip(arguments, arguments.dropFirst() + [""]).map { argument, next in
       argument == "--linear" && !words.contains(next) ? "--linear=true" : argument
     }
-    await main(completed)
+    // Read above, and kept there.
+    ProcessArguments.hideSecrets()
+    await run(completed)
+  }
+
+  /// As `main(_:)` does it, but what is wrong is told without the secrets in it.
+  private static func run(_ arguments: [String]) async {
+    do {
+      var command = try parseAsRoot(arguments)
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let code = exitCode(for: error)
+      let message = fullMessage(for: error)
+      guard !code.isSuccess, !message.isEmpty else { exit(withError: error) }
+      StandardError.print(message)
+      exit(withError: code)
+    }
   }
 }

@@ -45,6 +45,11 @@ struct LiveInputOptions: ParsableArguments {
       "A field of HTTP requests: 'Authorization: Bearer ...'. Repeatable.", valueName: "FIELD"))
   var header: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Which redirections of HTTP and RTSP servers are followed: same-host, any, none.", valueName: "POLICY"))
+  var redirects = RedirectPolicy.sameHost
+
   func validate() throws {
     for (name, value) in [("interval", interval), ("duration", duration), ("reconnect", reconnect)] {
       guard let value else { continue }
@@ -67,6 +72,7 @@ struct LiveInputOptions: ParsableArguments {
       let (name, value) = try halves(text, at: "=", "--control", "NAME=VALUE")
       return CameraControlSetting(name: name, value: value)
     }
+    options.redirects = redirects
     options.headers = try header.map { text in
       let (name, value) = try halves(text, at: ":", "--header", "'NAME: VALUE'")
       return HeaderField(name: name, value: value)
@@ -83,7 +89,8 @@ struct LiveInputOptions: ParsableArguments {
     String, String
   ) {
     guard let index = text.firstIndex(of: separator), index > text.startIndex else {
-      throw UsageError("\(option) \(text) is not \(form)")
+      // A header's value is a secret, and may stand where its name should.
+      throw UsageError(separator == ":" ? "\(option) is not \(form)" : "\(option) \(text) is not \(form)")
     }
     let value = text[text.index(after: index)...]
     return (String(text[..<index]), String(separator == ":" ? value.drop { $0 == " " } : value))

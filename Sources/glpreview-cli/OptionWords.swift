@@ -6,6 +6,7 @@ public import GLPreviewServer
 extension ChromaSubsampling: ExpressibleByArgument {}
 extension LogFormat: ExpressibleByArgument {}
 extension LogLevel: ExpressibleByArgument {}
+extension RedirectPolicy: ExpressibleByArgument {}
 /// What `--format` says, or the end of an output's name.
 public enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
   case picture(EncodedFormat)

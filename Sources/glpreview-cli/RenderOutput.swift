@@ -112,10 +112,12 @@ enum RenderOutput: Equatable {
     if source.hasPrefix("pattern:") { return String(source.dropFirst(8).prefix { $0 != "," }) }
     if source.hasPrefix("exec:") { return "exec" }
     let address = source.hasPrefix("/dev/") ? source.prefix { $0 != "," } : source[...]
-    let path = source.contains("://") ? address.prefix { $0 != "?" && $0 != "#" } : address
-    // What stands before a host may be a password.
-    let name = path.split(separator: "/").last?.split(separator: "@").last ?? "picture"
-    guard !source.contains("://") || path.split(separator: "/").count > 2 else { return "stream" }
+    let isAddress = source.contains("://")
+    // No file is called by a password or a key.
+    let shown = isAddress ? SourceLocator(source).description : String(address)
+    let path = isAddress ? shown.prefix { $0 != "?" && $0 != "#" } : shown[...]
+    let name = path.split(separator: "/").last ?? "picture"
+    guard !isAddress || path.split(separator: "/").count > 2 && !name.contains("***") else { return "stream" }
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return String(name) }
     return String(name[..<dot])
   }

@@ -117,6 +117,12 @@ struct ServedCameraOptions: ParsableArguments {
   @Option(name: [.short, .long], help: ArgumentHelp("JPEG quality, 1...100 (default: 80).", valueName: "N"))
   var quality: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Which redirections of its server are followed: same-host, any, none (default: same-host).",
+      valueName: "POLICY"))
+  var redirects: String?
+
   /// Without SOURCE and without files there is the test pattern.
   func apply(to options: inout ConfigurationOptions, _ source: String?, hasFiles: Bool) throws {
     guard source == nil || device == nil else { throw UsageError("--device says the same as SOURCE") }
@@ -127,6 +133,7 @@ struct ServedCameraOptions: ParsableArguments {
     }
     for text in view { options.addView(text) }
     options.set(["cameras", ConfigurationOptions.cameraName, "size"], to: resolution, by: "--resolution")
+    options.set(["cameras", ConfigurationOptions.cameraName, "redirects"], to: redirects, by: "--redirects")
     options.setForViews("fps", to: fps, by: "--fps")
     options.setForViews("quality", to: quality, by: "--quality")
   }

@@ -34,10 +34,10 @@ enum StandardError {
     if holdsProgress.exchange(false, ordering: .relaxed) { write("\n") }
   }
 
-  /// Writes a line, in place of progress; where nobody reads, nothing is lost.
+  /// Writes a line, in place of progress, without secrets of addresses; where nobody reads, nothing is lost.
   static func print(_ line: String) {
     let erasing = holdsProgress.exchange(false, ordering: .relaxed) ? "\r\u{1B}[K" : ""
-    write(erasing + line + "\n")
+    write(erasing + Redaction.message(line) + "\n")
   }
 
   private static func write(_ text: String) {

@@ -185,6 +185,11 @@ final class RunningCommand: Sendable {
     }
   }
 
+  /// Its arguments as other users see them, with a zero behind each.
+  var shownArguments: String {
+    get throws { try String(contentsOfFile: "/proc/\(id)/cmdline", encoding: .utf8) }
+  }
+
   /// Sends a signal.
   func send(_ signal: Int32) { kill(id, signal) }
 

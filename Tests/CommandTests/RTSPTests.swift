@@ -218,4 +218,40 @@
       #expect(unknown?.kind == .unavailable)
     }
   }
+
+  @Suite("Redirections of RTSP servers")
+  struct RTSPRedirectTests {
+    private func redirect(to url: String) -> [UInt8] {
+      Array("RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: \(url)\r\n\r\n".utf8)
+    }
+
+    @Test("another host is not even connected to, unless that is allowed", .timeLimit(.minutes(1)))
+    func otherHost() async throws {
+      let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
+      let server = try LyingServer(answering: redirect(to: "rtsp://localhost:\(target.port)/?token=secret"))
+      for (policy, reason, connections) in [
+        (
+          RedirectPolicy.sameHost, "redirects to another host (localhost), which only redirects: any allows",
+          0
+        ),
+        (.none, "redirects, which redirects: none does not allow", 0),
+        (.any, "the server has no such stream (404)", 1),
+      ] {
+        var options = SourceOptions()
+        options.redirects = policy
+        let error = try await frames("rtsp://127.0.0.1:\(server.port)/live", count: 1, options).error
+        #expect(error?.reason == reason)
+        #expect(target.connections == connections)
+      }
+    }
+
+    @Test("the same host is followed to another port", .timeLimit(.minutes(1)))
+    func sameHost() async throws {
+      let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
+      let server = try LyingServer(answering: redirect(to: "rtsp://127.0.0.1:\(target.port)/"))
+      let error = try await frames("rtsp://127.0.0.1:\(server.port)/live", count: 1).error
+      #expect(error?.reason == "the server has no such stream (404)")
+      #expect(target.connections == 1)
+    }
+  }
 #endif

@@ -172,10 +172,10 @@ extension ServerConfiguration {
 func withService<Result: Sendable>(
   _ configuration: ServerConfiguration,
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
+  logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
   _ work: @escaping @Sendable (RunningService) async throws -> Result
 ) async throws -> Result {
   let configuration = configuration.patient()
-  let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   let (ports, told) = AsyncStream.makeStream(of: Int.self)
   let validated = try ValidatedConfiguration(configuration)
   let parts = try await ServiceParts(validated, logger: logger, makeSource: makeSource)

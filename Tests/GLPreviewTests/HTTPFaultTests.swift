@@ -137,6 +137,34 @@
       await source.close()
     }
 
+    @Test("redirections lead to the same host, unless all are allowed, or none are")
+    func redirectPolicy() async throws {
+      let jpeg = try smallJPEG()
+      let other = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
+      let server = try HTTPTestServer { request, _ in
+        let place = request.target == "/same" ? "/x" : "http://localhost:\(other.port)/c?token=secret"
+        return request.target == "/x"
+          ? httpAnswer(jpeg) : httpAnswer([], type: nil, status: "302 Found", "Location: \(place)")
+      }
+      for (policy, path, reason) in [
+        (RedirectPolicy.sameHost, "/same", nil), (.any, "/same", nil), (.any, "/other", nil),
+        (.none, "/same", "redirects, which redirects: none does not allow"),
+        (.sameHost, "/other", "redirects to another host (localhost), which only redirects: any allows"),
+      ] {
+        var options = httpOptions(givesUp: .zero)
+        options.redirects = policy
+        let source = try await openHTTP(server.url(path), options)
+        if let reason {
+          let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
+          #expect(error?.reason == reason)
+        } else {
+          #expect(try await source.nextFrame() != nil)
+        }
+        await source.close()
+      }
+      #expect(other.requests.count == 1)
+    }
+
     @Test("redirections that lead round and round, or nowhere, are not followed")
     func badRedirections() async throws {
       let round = try HTTPTestServer { _, _ in httpAnswer([], type: nil, status: "302 Found", "Location: /x")
@@ -147,7 +175,7 @@
         httpAnswer([], type: nil, status: "302 Found", "Location: ftp://u:secret@x/")
       }
       #expect(
-        try await failure(nowhere.url()).reason == "redirects to what is no http or https URL: ftp://x/")
+        try await failure(nowhere.url()).reason == "redirects to what is no http or https URL: ftp://***@x/")
     }
 
     // MARK: Refusals
@@ -155,7 +183,10 @@
     @Test(
       "an answer that is no picture is told in a line",
       arguments: [
-        ("401 Unauthorized", "text/html", "", "wants a user and a password: http://USER:PASSWORD@..."),
+        (
+          "401 Unauthorized", "text/html", "",
+          "wants a user and a password, as USER:PASSWORD@ before the host"
+        ),
         ("403 Forbidden", "text/html", "", "is forbidden (403)"),
         ("404 Not Found", "text/html", "", "is not there (404)"),
         (

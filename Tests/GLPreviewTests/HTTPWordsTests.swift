@@ -41,18 +41,15 @@ struct HTTPWordsTests {
   func malformed(text: String) { #expect(throws: HTTPAddress.Malformed.self) { try HTTPAddress(text) } }
 
   @Test(
-    "nothing that is shown has a password in it",
+    "neither a URL nor what is wrong with one shows a password",
     arguments: [
-      ("http://u:secret@a:81/x", "http://a:81/x"), ("http://u:sec/ret@a/x", "http://a/x"),
-      ("http://u:sec#ret@a/x", "http://a/x"),
-      ("http://a/?user=u&PWD=secret&x=1", "http://a/?user=u&PWD=***&x=1"),
-      ("http://a/@x?y@z", "http://a/@x?y@z"), ("http:u:secret@a", "http:a"),
+      "http://u:secret@a:81/x", "http://u:sec/ret@a/x", "http://u:sec#ret@a/x", "http://a/?PWD=secret",
+      "http:u:secret@a",
     ])
-  func secrets(text: String, shown: String) throws {
-    #expect(HTTPAddress.withoutSecrets(text) == shown)
-    if let address = try? HTTPAddress(text) { #expect(address.description == shown) }
+  func secrets(text: String) throws {
     do {
-      _ = try HTTPAddress(text)
+      let address = try HTTPAddress(text)
+      #expect(!address.description.contains("sec"))
     } catch {
       #expect(!"\(error)".contains("sec"))
     }

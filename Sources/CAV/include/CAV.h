@@ -31,6 +31,8 @@ typedef enum {
   GLP_AV_HOST_UNKNOWN,
   /// The server has no stream over the transport that was asked for.
   GLP_AV_NO_TRANSPORT,
+  /// The server redirects to where it is not followed; the text is the host.
+  GLP_AV_REDIRECTED,
   /// A picture could not be decoded, or not all of it; the next may be asked for.
   GLP_AV_DAMAGED,
   /// The last packet is not all there; no picture follows.
@@ -78,10 +80,13 @@ typedef struct {
 /// A file. Read through a descriptor of our own: nothing that the file says can open another one.
 glp_av_reader *glp_av_open_file(const char *path, int64_t max_pixels, int threads, glp_av_error *error);
 
+/// Which redirections of RTSP servers are followed.
+typedef enum { GLP_AV_SAME_HOST, GLP_AV_ANY_HOST, GLP_AV_NO_REDIRECTS } glp_av_redirects;
+
 /// A stream. `transport` is "tcp" or "udp" for RTSP, else NULL. `stop` must live as long as the reader.
 glp_av_reader *glp_av_open_stream(
-    const char *url, const char *transport, int64_t max_pixels, int threads, glp_av_stop *stop,
-    glp_av_error *error);
+    const char *url, const char *transport, glp_av_redirects redirects, int64_t max_pixels, int threads,
+    glp_av_stop *stop, glp_av_error *error);
 
 void glp_av_close(glp_av_reader *reader);
 

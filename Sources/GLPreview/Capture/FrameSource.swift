@@ -58,16 +58,16 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What a caller can do about it.
   public let kind: Kind
-  /// The source's name.
+  /// The source's name, without the secrets in it.
   public let path: String
-  /// Why, without the path, in one line.
+  /// Why, without the path, in one line; addresses in it have no secrets.
   public let reason: String
 
-  /// `reason` and `path` are shown to the user.
+  /// An error of the source `path`. Both texts are shown to the user, and secrets are taken out of the addresses in them.
   public init(_ kind: Kind, path: String, reason: String) {
     self.kind = kind
-    self.path = path
-    self.reason = reason
+    self.path = Redaction.source(path)
+    self.reason = Redaction.message(reason)
   }
 
   /// `PATH: reason` in one line, whatever characters the path is made of.

@@ -32,24 +32,24 @@ extension SourceLocator {
   /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
   func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
-    case .camera: return try V4L2Device(description, options)
+    case .camera: return try V4L2Device(text, options)
     case .http:
       #if HTTP
-        return try HTTPDevice(description, options)
+        return try HTTPDevice(text, options)
       #else
         throw SourceError(
-          .badRequest, path: HTTPAddress.withoutSecrets(description),
+          .badRequest, path: text,
           reason: "this build has no HTTP (the package's trait HTTP is off)")
       #endif
     case .stream:
       #if FFmpeg
-        return try StreamDevice(description, options)
+        return try StreamDevice(text, options)
       #else
         throw SourceError(
-          .badRequest, path: String(description.prefix { $0 != ":" }),
+          .badRequest, path: text,
           reason: "this build has no streams: it was made without FFmpeg")
       #endif
-    case .command: return try CommandDevice(description, options)
+    case .command: return try CommandDevice(text, options)
     }
   }
 }

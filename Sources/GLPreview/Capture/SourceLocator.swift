@@ -8,14 +8,17 @@ internal import PreviewCore
 /// let frame = try await source.nextFrame()
 /// ```
 public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
-  /// As it was typed.
-  public let description: String
+  /// As it was typed, with the passwords in it.
+  public let text: String
 
   /// Looks at nothing yet.
-  public init(_ text: String) { description = text }
+  public init(_ text: String) { self.text = text }
+
+  /// The name as people may read it: without passwords, tokens, keys and the arguments of commands.
+  public var description: String { Redaction.source(text) }
 
   /// Whether it leads to a camera, a server, a command or a pipe: to frames that come when they come.
-  public var isLive: Bool { LiveKind(description) != nil || PipeDevice.isStream(at: description) }
+  public var isLive: Bool { LiveKind(text) != nil || PipeDevice.isStream(at: text) }
 
   /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
   ///
@@ -31,15 +34,15 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
       throw badRequest("\(rate) frames a second are not within 0.001...1000")
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
-    try FrameMasker.check(options, of: HTTPAddress.withoutSecrets(description))
+    try FrameMasker.check(options, of: description)
     if let pattern = dropPrefix("pattern:") {
       return masked(try TestPatternSource(pattern, options), options)
     }
-    if let kind = LiveKind(description) { return LiveSource(try device(kind, options), options) }
-    if options.live.delivery == .newest, PipeDevice.isStream(at: description) {
-      return LiveSource(PipeDevice(description, options), options)
+    if let kind = LiveKind(text) { return LiveSource(try device(kind, options), options) }
+    if options.live.delivery == .newest, PipeDevice.isStream(at: text) {
+      return LiveSource(PipeDevice(text, options), options)
     }
-    let stream = description == "-" ? try ByteStream.standardInput() : try ByteStream(opening: description)
+    let stream = text == "-" ? try ByteStream.standardInput() : try ByteStream(opening: text)
     return masked(try await SourceOpener(stream, options).open(), options)
   }
 
@@ -49,7 +52,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   }
 
   private func dropPrefix(_ prefix: String) -> Substring? {
-    description.hasPrefix(prefix) ? description.dropFirst(prefix.count) : nil
+    text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : nil
   }
 
   private func badRequest(_ reason: String) -> SourceError {

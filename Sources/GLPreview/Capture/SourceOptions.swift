@@ -32,6 +32,8 @@ public struct SourceOptions: Sendable, Hashable {
   public var controls: [CameraControlSetting] = []
   /// RTSP: what pictures travel by. `#transport=udp` at the end of an address wins.
   public var streamTransport = StreamTransport.automatic
+  /// HTTP and RTSP: which redirections are followed. A camera could otherwise have us knock at any door of the network.
+  public var redirects = RedirectPolicy.sameHost
   /// HTTP: fields that requests carry beside ours.
   public var headers: [HeaderField] = []
 
@@ -105,8 +107,28 @@ public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
   case udp
 }
 
+/// Which redirections of a server are followed.
+public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
+  /// Those to the same host, whatever the port.
+  case sameHost = "same-host"
+  /// All. What is meant for one server, such as a password, is still not sent to another.
+  case any
+  /// None.
+  case none
+
+  /// Why a redirection from one host to another is not followed; nil where it is.
+  func refusal(from host: String, to other: String) -> String? {
+    switch self {
+    case .any: nil
+    case .sameHost where host.lowercased() == other.lowercased(): nil
+    case .sameHost: "redirects to another host (\(other)), which only redirects: any allows"
+    case .none: "redirects, which redirects: none does not allow"
+    }
+  }
+}
+
 /// A field of an HTTP request: `Authorization: Bearer ...`.
-public struct HeaderField: Sendable, Hashable {
+public struct HeaderField: Sendable, Hashable, CustomStringConvertible {
   /// Before the colon.
   public var name: String
   /// After it.
@@ -117,6 +139,9 @@ public struct HeaderField: Sendable, Hashable {
     self.name = name
     self.value = value
   }
+
+  /// Without its value, which may be a secret.
+  public var description: String { "\(name): ***" }
 }
 
 extension SourceOptions {

@@ -12,6 +12,7 @@ final class AccessControl: Sendable {
 
   let sessions: LoginSessions
   private let failures: FailedAttempts
+  private let trusted = TrustedProofs()
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -41,16 +42,20 @@ final class AccessControl: Sendable {
   /// What holds now.
   var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
-  /// What a secret proves. Wrong ones are counted, and after too many none is looked at.
+  /// What a secret proves. Wrong ones are counted, and after too many no password is tried from there for a while.
   ///
-  /// - Throws: a `Problem` of status 429 for who has guessed too often.
-  func role(for client: ClientGroup, _ prove: (Credentials) -> Role?) throws(Problem) -> Role? {
-    if let seconds = failures.secondsToWait(client) {
+  /// Who shares an address with somebody who guesses is not locked out: a right token always opens, as nobody guesses one,
+  /// and so does a password that was right from this address before.
+  ///
+  /// - Throws: a `Problem` of status 429 where too many were wrong.
+  func role(for client: ClientGroup, _ proof: Proof) throws(Problem) -> Role? {
+    let role = state.withLock { $0.credentials }.role(of: proof)
+    let isTrusted = role != nil && trusted.isTrusted(proof, from: client)
+    if !isTrusted, let seconds = failures.secondsToWait(client) {
       throw .busy(
         .tooManyRequests, "too many wrong passwords or tokens came from this address", retryAfter: seconds)
     }
-    if let role = prove(state.withLock { $0.credentials }) { return role }
-    failures.add(client)
-    return nil
+    if role != nil { trusted.trust(proof, from: client) } else { failures.add(client) }
+    return role
   }
 }

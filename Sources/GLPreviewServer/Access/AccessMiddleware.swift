@@ -35,12 +35,12 @@ struct AccessMiddleware: RouterMiddleware {
 
   /// What the sender may do: the most that his cookie or his secret proves.
   private func role(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Role? {
-    let known = request.cookies[LoginRoutes.cookie].flatMap { control.sessions.role(cookie: $0.value) }
+    let known = LoginCookie.values(in: request).lazy.compactMap { control.sessions.role(cookie: $0) }.first
     // A browser goes on sending a password that it once knew: who is let in already is not asked for it.
     if case .role(let needed) = rule, let known, known.includes(needed) { return known }
-    guard rule != .everybody, let prove = secret(in: request) else { return known }
+    guard rule != .everybody, let proof = proof(in: request) else { return known }
     do throws(Problem) {
-      if let role = try control.role(for: ClientGroup(context.clientAddress), prove) { return role }
+      if let role = try control.role(for: ClientGroup(context.clientAddress), proof) { return role }
     } catch {
       context.logger.notice("too many wrong credentials", metadata: ["client": "\(context.clientAddress)"])
       guard known == nil else { return known }
@@ -65,14 +65,11 @@ struct AccessMiddleware: RouterMiddleware {
   }
 
   /// How the request says who sends it; nil where it doesn't.
-  private func secret(in request: Request) -> ((Credentials) -> Role?)? {
-    if let authorization = request.headers[.authorization] {
-      return { $0.role(authorization: authorization) }
-    }
-    guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path),
-      let token = URLToken.token(in: request.uri)
+  private func proof(in request: Request) -> Proof? {
+    if let authorization = request.headers[.authorization] { return Proof(authorization: authorization) }
+    guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path)
     else { return nil }
-    return { $0.role(token: token) }
+    return URLToken.token(in: request.uri).map { .token($0) }
   }
 
   private func unauthorized(_ request: Request, _ context: ServiceContext) throws -> Response {

@@ -4,7 +4,8 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// Refuses bodies that are too large, and those of requests that change something where they are no JSON.
+/// Refuses bodies that are too large, and those of requests that change something where they are no JSON. A body that can't
+/// be read to its end is the client's mistake.
 ///
 /// Forms of other sites can send text and forms to us, but no JSON, without asking first (CORS).
 struct BodyMiddleware: RouterMiddleware {
@@ -19,13 +20,13 @@ struct BodyMiddleware: RouterMiddleware {
     guard request.method.changesSomething else { return try await next(request, context) }
     let length = request.headers[.contentLength].map { Int($0) ?? Int.max }
     guard length ?? 0 <= maximumBytes else { throw Self.tooLarge(maximumBytes) }
+    var (request, context) = (request, context)
+    context.maxUploadSize = maximumBytes
     let isChunked = request.headers[.transferEncoding] != nil
     guard isChunked || length ?? 0 > 0 else { return try await next(request, context) }
     guard let type = request.headers[.contentType], Self.isJSON(type) else {
       throw Problem(.unsupportedMediaType, "a body here is application/json")
     }
-    guard isChunked else { return try await next(request, context) }
-    var request = request
     request.body = RequestBody(asyncSequence: BoundedBody(body: request.body, maximumBytes: maximumBytes))
     return try await next(request, context)
   }
@@ -40,7 +41,7 @@ struct BodyMiddleware: RouterMiddleware {
   }
 }
 
-/// A body whose length nobody said before.
+/// A body as it comes: no longer than is allowed, and whole.
 private struct BoundedBody: AsyncSequence, Sendable {
   let body: RequestBody
   let maximumBytes: Int
@@ -51,10 +52,21 @@ private struct BoundedBody: AsyncSequence, Sendable {
     var bytes = 0
 
     mutating func next() async throws -> ByteBuffer? {
-      guard let part = try await body.next() else { return nil }
+      guard let part = try await nextPart() else { return nil }
       bytes += part.readableBytes
       guard bytes <= maximumBytes else { throw BodyMiddleware.tooLarge(maximumBytes) }
       return part
+    }
+
+    /// What goes wrong here is a chunk that makes no sense, or a client that has gone.
+    private mutating func nextPart() async throws -> ByteBuffer? {
+      do {
+        return try await body.next()
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        throw Problem(.badRequest, "the body is cut short, or is not what its fields say")
+      }
     }
   }
 

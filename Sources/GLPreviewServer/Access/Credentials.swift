@@ -2,6 +2,31 @@
 internal import Crypto
 internal import FoundationEssentials
 
+/// What somebody says to prove who he is.
+enum Proof: Sendable, Hashable {
+  case token(String)
+  case user(String, password: String)
+  /// A field that makes no sense.
+  case nothing
+
+  /// What `authorization`, the field of a request, says.
+  init(authorization: String) {
+    self = .nothing
+    let halves = authorization.split(separator: " ", maxSplits: 1)
+    guard halves.count == 2 else { return }
+    let value = String(halves[1].trimmingPrefix { $0 == " " })
+    switch halves[0].lowercased() {
+    case "bearer": self = .token(value)
+    case "basic":
+      guard let bytes = Data(base64Encoded: value) else { return }
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard let colon = text.firstIndex(of: ":") else { return }
+      self = .user(String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    default: return
+    }
+  }
+}
+
 /// Who may do what, worked out once from a configuration.
 ///
 /// Nothing is said by how long an answer takes: each secret is compared by its SHA-256 digest, in constant time, and the
@@ -22,29 +47,12 @@ struct Credentials: Sendable {
     users = configuration.users.map { Entry(digest: Self.digest($0.name, $0.password), role: $0.role) }
   }
 
-  /// What the bearer of `token` may do; nil where it is none of ours.
-  func role(token: String) -> Role? {
-    Self.role(of: SHA256.hash(data: Array(token.utf8)), among: tokens)
-  }
-
-  /// What somebody may do; nil where name or password are wrong.
-  func role(user: String, password: String) -> Role? {
-    Self.role(of: Self.digest(user, password), among: users)
-  }
-
-  /// What `authorization`, the field of a request, proves; nil where it proves nothing.
-  func role(authorization: String) -> Role? {
-    let halves = authorization.split(separator: " ", maxSplits: 1)
-    guard halves.count == 2 else { return nil }
-    let value = halves[1].trimmingPrefix { $0 == " " }
-    switch halves[0].lowercased() {
-    case "bearer": return role(token: String(value))
-    case "basic":
-      guard let bytes = Data(base64Encoded: String(value)) else { return nil }
-      let text = String(decoding: bytes, as: UTF8.self)
-      guard let colon = text.firstIndex(of: ":") else { return nil }
-      return role(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
-    default: return nil
+  /// What `proof` allows; nil where it proves nothing.
+  func role(of proof: Proof) -> Role? {
+    switch proof {
+    case .token(let token): Self.role(of: SHA256.hash(data: Array(token.utf8)), among: tokens)
+    case .user(let name, let password): Self.role(of: Self.digest(name, password), among: users)
+    case .nothing: nil
     }
   }
 
@@ -55,7 +63,7 @@ struct Credentials: Sendable {
   }
 
   /// Of both at once, so that a name and a password of two users are no pair, and no colon makes a difference.
-  private static func digest(_ user: String, _ password: String) -> SHA256Digest {
+  static func digest(_ user: String, _ password: String) -> SHA256Digest {
     SHA256.hash(
       data: Array(SHA256.hash(data: Array(user.utf8))) + Array(SHA256.hash(data: Array(password.utf8))))
   }

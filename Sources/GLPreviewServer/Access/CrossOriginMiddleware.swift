@@ -19,17 +19,19 @@ struct CrossOriginMiddleware: RouterMiddleware {
     guard !allowed.isEmpty, let origin = request.headers[.origin] else {
       return try await next(request, context)
     }
-    guard RequestOrigin(origin).isIn(allowed) else { return varied(try await next(request, context)) }
+    let known = RequestOrigin(origin)
+    guard known.isIn(allowed) else { return varied(try await next(request, context)) }
     let isQuestion = request.method == .options && request.headers[.accessControlRequestMethod] != nil
-    var response = isQuestion ? Self.answer : try await next(request, context)
+    var response =
+      isQuestion ? Self.answer(mayChange: known.isNamed(in: allowed)) : try await next(request, context)
     response.headers[.accessControlAllowOrigin] = allowed.contains("*") ? "*" : origin
     response.headers[.accessControlExposeHeaders] = "*"
     return varied(response)
   }
 
-  private static var answer: Response {
+  private static func answer(mayChange: Bool) -> Response {
     var fields = HTTPFields()
-    fields[.accessControlAllowMethods] = "GET, HEAD, POST, PUT, PATCH, DELETE"
+    fields[.accessControlAllowMethods] = "GET, HEAD" + (mayChange ? ", POST, PUT, PATCH, DELETE" : "")
     fields[.accessControlAllowHeaders] =
       "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Requested-With"
     fields[.accessControlMaxAge] = "600"

@@ -17,11 +17,16 @@ struct HostMiddleware: RouterMiddleware {
     _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
   ) async throws -> Response {
     let configuration = control.configuration
-    // Only HTTP/1.0 has no Host, and no browser speaks that.
-    if let host = request.head.authority, !rule.allows(host, or: configuration.allowedHosts) {
-      throw Problem(
-        .misdirectedRequest,
-        "this service is not called '\(host)': access.hosts of its configuration can name it")
+    // Only HTTP/1.0 has no Host, and no browser speaks that; of two Hosts the second is left among the fields.
+    if let host = request.head.authority {
+      guard let name = HostName(host), request.headers[named: "Host"] == nil else {
+        throw Problem(.badRequest, "a request has one field Host, and that is HOST or HOST:PORT")
+      }
+      guard rule.allows(name, or: configuration.allowedHosts) else {
+        throw Problem(
+          .misdirectedRequest,
+          "this service is not called '\(name.text)': access.hosts of its configuration can name it")
+      }
     }
     if request.method.changesSomething { try checkOrigin(request, configuration.allowedOrigins) }
     return try await next(request, context)
@@ -29,7 +34,8 @@ struct HostMiddleware: RouterMiddleware {
 
   private func checkOrigin(_ request: Request, _ allowed: [String]) throws(Problem) {
     let origin = request.headers[.origin].map { RequestOrigin($0) }
-    if let origin, origin.isIn(allowed) { return }
+    // `*` is for those who read: a browser would send its user's password along with a change.
+    if let origin, origin.isNamed(in: allowed) { return }
     let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
     // Browsers that send this say by it who asked, whatever became of the origin.
     guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {

@@ -24,27 +24,15 @@ struct HostRule: Sendable {
     allowsUnknown = if case .unix = bind { true } else { false }
   }
 
-  /// Whether a request may call us `authority`, a name or address with or without a port.
+  /// Whether a request may call us `host`.
   ///
   /// - Parameters:
-  ///   - authority: as in `Host`.
+  ///   - host: what `Host` names.
   ///   - allowed: names of the configuration; `*` is all.
   /// - Returns: whether it is ours.
-  func allows(_ authority: String, or allowed: [String]) -> Bool {
-    let name = Self.name(in: authority)
-    if name.isAddress || names.contains(name.text) || name.text.hasSuffix(".localhost") { return true }
-    return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == name.text }
-  }
-
-  /// `authority` without its port, in small letters.
-  private static func name(in authority: String) -> (text: String, isAddress: Bool) {
-    if authority.hasPrefix("[") {
-      let inside = authority.dropFirst().prefix { $0 != "]" }
-      return (String(inside), ClientGroup.isAddress(String(inside)))
-    }
-    var name = authority.prefix { $0 != ":" }.lowercased()
-    if name.hasSuffix(".") { name.removeLast() }
-    return (name, ClientGroup.isAddress(name))
+  func allows(_ host: HostName, or allowed: [String]) -> Bool {
+    if host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost") { return true }
+    return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host.text }
   }
 
   /// What the machine is called.
@@ -52,6 +40,33 @@ struct HostRule: Sendable {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// The host of a field `Host`: a name or an address, in small letters and without its port.
+struct HostName: Sendable, Hashable {
+  let text: String
+  let isAddress: Bool
+
+  /// Nil where `authority` is not `HOST[:PORT]`: what one reader takes for the host, another may not.
+  init?(_ authority: String) {
+    let isBracketed = authority.hasPrefix("[")
+    guard
+      let end = isBracketed
+        ? authority.firstIndex(of: "]") : authority.firstIndex(of: ":") ?? authority.endIndex
+    else { return nil }
+    var host = authority[..<end]
+    var rest = authority[end...]
+    if isBracketed { (host, rest) = (host.dropFirst(), rest.dropFirst()) }
+    let isPort = rest.isEmpty || rest.first == ":" && rest.dropFirst().allSatisfy { ("0"..."9").contains($0) }
+    let isHost = host.allSatisfy {
+      $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0) || isBracketed && ":%".contains($0))
+    }
+    guard isPort, isHost, !host.isEmpty else { return nil }
+    var name = host.lowercased()
+    if !isBracketed, name.hasSuffix(".") { name.removeLast() }
+    text = name
+    isAddress = ClientGroup.isAddress(name)
   }
 }
 
@@ -72,6 +87,9 @@ struct RequestOrigin: Sendable, Hashable {
   func isAt(_ host: String) -> Bool {
     !authority.isEmpty && withoutUsualPort(authority) == withoutUsualPort(host.lowercased())
   }
+
+  /// Whether it is one of `origins` by its name.
+  func isNamed(in origins: [String]) -> Bool { origins.contains { $0 != "*" && $0.lowercased() == text } }
 
   /// Whether it is one of `origins`, by all of its text; `*` is all.
   func isIn(_ origins: [String]) -> Bool { origins.contains { $0 == "*" || $0.lowercased() == text } }

@@ -7,18 +7,22 @@ internal import NIOCore
 
 /// `POST /api/login` and `POST /api/logout`.
 struct LoginRoutes: Sendable {
-  /// The cookie's name.
-  static let cookie = "glpreview"
   private static let maximumBytes = 4096
 
   private struct Secret: Decodable {
     let token: String?
     let user: String?
     let password: String?
+
+    var proof: Proof {
+      if let token { return .token(token) }
+      guard let user, let password else { return .nothing }
+      return .user(user, password: password)
+    }
   }
 
   let control: AccessControl
-  /// Whether the cookie is sent over TLS only.
+  /// Whether the service speaks TLS itself.
   let isSecure: Bool
 
   func add(to router: some RouterMethods<ServiceContext>) {
@@ -29,24 +33,20 @@ struct LoginRoutes: Sendable {
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {
     guard control.asksForCredentials else { return Response(status: .noContent) }
     let secret = try await secret(in: request)
-    let role = try control.role(for: ClientGroup(context.clientAddress)) { credentials in
-      if let token = secret.token { return credentials.role(token: token) }
-      guard let user = secret.user, let password = secret.password else { return nil }
-      return credentials.role(user: user, password: password)
-    }
-    guard let role else {
+    guard let role = try control.role(for: ClientGroup(context.clientAddress), secret.proof) else {
       context.logger.warning("wrong login", metadata: ["client": "\(context.clientAddress)"])
       throw Problem(
         .unauthorized, "no such token, or no such user with that password",
         headers: ["WWW-Authenticate": #"Bearer realm="glpreview""#])
     }
     context.logger.info("login", metadata: ["client": "\(context.clientAddress)", "role": "\(role)"])
-    return answer(cookie: control.sessions.begin(role), seconds: Int(LoginSessions.lifetime / .seconds(1)))
+    return answer(
+      request, cookie: control.sessions.begin(role), seconds: Int(LoginSessions.lifetime / .seconds(1)))
   }
 
   private func logOut(_ request: Request) -> Response {
-    if let cookie = request.cookies[Self.cookie] { control.sessions.end(cookie: cookie.value) }
-    return answer(cookie: "", seconds: 0)
+    for cookie in LoginCookie.values(in: request) { control.sessions.end(cookie: cookie) }
+    return answer(request, cookie: "", seconds: 0)
   }
 
   private func secret(in request: Request) async throws -> Secret {
@@ -63,11 +63,9 @@ struct LoginRoutes: Sendable {
     return secret
   }
 
-  private func answer(cookie: String, seconds: Int) -> Response {
-    let secure = isSecure ? "; Secure" : ""
+  private func answer(_ request: Request, cookie: String, seconds: Int) -> Response {
     var fields = HTTPFields()
-    fields[.setCookie] =
-      "\(Self.cookie)=\(cookie); HttpOnly; SameSite=Strict; Path=/; Max-Age=\(seconds)\(secure)"
+    fields[.setCookie] = LoginCookie.field(cookie, seconds: seconds, for: request, speaksTLS: isSecure)
     fields[.cacheControl] = "no-store"
     return Response(status: .noContent, headers: fields)
   }

@@ -1,4 +1,5 @@
 // Errors become answers here, within what writes fields on all answers: a refusal has them too.
+internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -16,18 +17,23 @@ struct ProblemMiddleware: RouterMiddleware {
     } catch let error as CancellationError {
       throw error
     } catch {
-      if let problem = Problem(error) { return try answer(problem, request, context) }
+      if let problem = Problem(error) {
+        context.logger.debug("a request was refused", metadata: metadata(of: request, problem))
+        return try answer(problem, request, context)
+      }
       if let error = error as? any HTTPResponseError {
         return try error.response(from: request, context: context)
       }
       // What it is stays here: it may name files and addresses.
       context.logger.error(
         "a request failed",
-        metadata: [
-          "request": "\(request.method) \(URLToken.redacted(request.uri.string))", "error": "\(error)",
-        ])
+        metadata: metadata(of: request, Redaction.message("\(error)")))
       return try answer(Problem(.internalServerError, "this went wrong; the log says why"), request, context)
     }
+  }
+
+  private func metadata(of request: Request, _ error: some CustomStringConvertible) -> Logger.Metadata {
+    ["request": "\(request.method) \(URLToken.redacted(request.uri.string))", "error": "\(error)"]
   }
 
   private func answer(_ problem: Problem, _ request: Request, _ context: ServiceContext) throws -> Response {

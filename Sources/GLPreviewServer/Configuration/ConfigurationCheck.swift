@@ -22,8 +22,9 @@ struct ConfigurationCheck {
   private mutating func check(_ node: ConfigurationNode, _ shape: ConfigurationShape, _ path: [String]) {
     switch (shape, node.content) {
     case (.word, .word(let text)), (.secret, .word(let text)):
-      let isSecret = if case .secret = shape { true } else { false }
       guard let word = expanded(text, node.location, path) else { return }
+      // What comes from a variable was kept out of the file for a reason.
+      let isSecret = if case .secret = shape { true } else { word != text }
       layer.set(path, ConfigurationLayer.Entry(.word(word), [.file(node.location)], isSecret: isSecret))
     case (.words, .word), (.words, .list), (.pairs, .word), (.pairs, .list), (.pairs, .members):
       checkWords(node, shape, path)
@@ -85,9 +86,11 @@ struct ConfigurationCheck {
   ) {
     var words: [String] = []
     var origins: [ConfigurationOrigin] = []
+    var isSecret = path.last == "headers"
     func add(_ text: String, _ location: ConfigurationNode.Location) {
       guard let word = expanded(text, location, path) else { return }
       words.append(word)
+      isSecret = isSecret || word != text
       origins.append(.file(location))
     }
     let separator: String? = if case .pairs(let separator) = shape { separator } else { nil }
@@ -115,7 +118,7 @@ struct ConfigurationCheck {
       }
     case .nothing: break
     }
-    layer.set(path, ConfigurationLayer.Entry(.words(words), origins, isSecret: path.last == "headers"))
+    layer.set(path, ConfigurationLayer.Entry(.words(words), origins, isSecret: isSecret))
   }
 
   private mutating func expanded(

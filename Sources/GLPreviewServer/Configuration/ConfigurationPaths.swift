@@ -35,14 +35,16 @@ enum ConfigurationPaths {
   }
 
   /// A secret from a file, without the line's end.
+  ///
+  /// - Throws: `WordError` without the path: a secret itself may stand there by mistake.
   static func secret(_ path: String, in folder: String) throws(WordError) -> String {
-    let file = try file(path, in: folder)
     do throws(WordError) {
+      let file = try file(path, in: folder)
       let secret = try text(of: file, limit: 64 << 10).trimmingSuffix { $0.isNewline }
       guard !secret.isEmpty else { throw WordError("is empty") }
       return String(secret)
     } catch {
-      throw WordError("'\(path)' \(error)")
+      throw WordError("the file \(error.description.replacing("'\(path)' ", with: ""))")
     }
   }
 

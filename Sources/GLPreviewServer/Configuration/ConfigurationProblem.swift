@@ -1,4 +1,5 @@
 // What is wrong with a configuration: where it was said, of what, and what would be right.
+internal import GLPreview
 
 /// A mistake in a configuration.
 public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
@@ -8,13 +9,14 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
   /// What it is of, such as `cameras.door.views.face.rotate`; nil where it is of the whole file.
   public var key: String?
   /// What is wrong, and what would be right. No secret is in it.
-  public var reason: String
+  public private(set) var reason: String
 
   /// A mistake.
   public init(origin: String? = nil, key: String? = nil, _ reason: String) {
     self.origin = origin
-    self.key = key
-    self.reason = reason
+    // A key may be an address that stands in the wrong place.
+    self.key = key.map { Redaction.message($0) }
+    self.reason = Redaction.message(reason)
   }
 
   /// `FILE:LINE:COLUMN: KEY: REASON`, without what is not known.

@@ -56,6 +56,7 @@ extension ConfigurationReading {
         HeaderField(name: $0.0, value: $0.1)
       }
     read(path + ["transport"], to: &options.streamTransport) { try ConfigurationWords.word($0) }
+    read(path + ["redirects"], to: &options.redirects) { try ConfigurationWords.word($0) }
     options.masks = PrivacyMasks(values(path + ["masks"]) { try PrivacyMask(parsing: $0) } ?? [])
     read(path + ["reference"], to: &options.referenceSize, ConfigurationWords.size)
     if let timeout = value(path + ["timeout"], ConfigurationWords.time) {

@@ -39,7 +39,7 @@ struct ConfigurationReading {
     do {
       return try parse(text)
     } catch {
-      refuse(path, Self.reason(error, path))
+      refuse(path, hiding(text, of: path, in: Self.reason(error, path)))
       return nil
     }
   }
@@ -65,7 +65,7 @@ struct ConfigurationReading {
         problems.append(
           ConfigurationProblem(
             origin: origin(of: path, word: index)?.description, key: path.joined(separator: "."),
-            Self.reason(error, path)))
+            hiding(word, of: path, in: Self.reason(error, path))))
       }
     }
     return values
@@ -113,6 +113,12 @@ struct ConfigurationReading {
       if let place = options.place(of: above) ?? file.place(of: above) { return place }
     }
     return nil
+  }
+
+  /// A reason that does not quote what is secret.
+  private func hiding(_ text: String, of path: [String], in reason: String) -> String {
+    guard case .file = speaker(of: path), file[path]?.isSecret == true else { return reason }
+    return reason.replacing(text, with: path.last == "source" ? Redaction.source(text) : "***")
   }
 
   /// Without the key that stands before it anyway.

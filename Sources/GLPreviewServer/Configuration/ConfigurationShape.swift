@@ -45,8 +45,8 @@ extension ConfigurationShape {
   private static let camera = ConfigurationShape.keys([
     ("source", .secret), ("size", .word), ("fps", .word), ("input-format", .word), ("input-size", .word),
     ("matrix", .word), ("range", .word), ("controls", .pairs(joinedBy: "=")),
-    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("masks", .words), ("reference", .word),
-    ("timeout", .word), ("max-megapixels", .word), ("max-picture-bytes", .word),
+    ("headers", .pairs(joinedBy: ": ")), ("transport", .word), ("redirects", .word), ("masks", .words),
+    ("reference", .word), ("timeout", .word), ("max-megapixels", .word), ("max-picture-bytes", .word),
     ("stalls-after", .word), ("keep-warm", .word), ("required", .word), ("avatar", .word),
     ("offline", .word), ("views", .named(view)),
   ])

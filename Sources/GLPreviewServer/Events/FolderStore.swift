@@ -13,10 +13,16 @@ struct FolderStore: ~Copyable {
   private var number = 0
 
   /// Opens the folder, makes it where it is not there, and removes what an earlier life left half written.
-  init(_ configuration: SnapshotFolderConfiguration) throws(FolderError) {
+  ///
+  /// - Parameters:
+  ///   - configuration: where, and how much is kept.
+  ///   - now: the wall clock.
+  ///   - time: the monotonic clock at the same moment.
+  init(_ configuration: SnapshotFolderConfiguration, now: WallTime, at time: Duration) throws(FolderError) {
     path = configuration.path
-    retained = RetainedFiles(configuration)
-    _ = unsafe mkdir(path, 0o777)
+    retained = RetainedFiles(configuration, now: now, at: time)
+    // Pictures of rooms are not everybody's on the machine.
+    _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
     look()
@@ -31,15 +37,17 @@ struct FolderStore: ~Copyable {
   /// that is killed meanwhile leaves what the next one removes.
   ///
   /// - Returns: the file's path within the folder.
-  mutating func write(_ bytes: [UInt8], as name: SnapshotFileName) throws(FolderError) -> String {
-    if unsafe mkdirat(folder, name.camera, 0o777) != 0, errno != EEXIST { throw error(name.camera) }
+  mutating func write(_ bytes: [UInt8], as name: SnapshotFileName, at time: Duration) throws(FolderError)
+    -> String
+  {
+    if unsafe mkdirat(folder, name.camera, 0o750) != 0, errno != EEXIST { throw error(name.camera) }
     let camera = unsafe openat(folder, name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard camera >= 0 else { throw error(name.camera) }
     defer { close(camera) }
     number += 1
     let temporary = "\(PartName.prefix)\(getpid())-\(number)\(PartName.suffix)"
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let file = unsafe openat(camera, temporary, flags, 0o666)
+    let file = unsafe openat(camera, temporary, flags, 0o640)
     guard file >= 0 else { throw error(name.camera) }
     let final = freeName(name, in: camera)
     var failure: FolderError?
@@ -56,7 +64,7 @@ struct FolderStore: ~Copyable {
       throw failure
     }
     if let written = SnapshotFileName(camera: name.camera, file: final) {
-      retained.add(RetainedFiles.File(name: written, bytes: bytes.count))
+      retained.add(RetainedFiles.File(name: written, bytes: bytes.count), at: time)
     }
     return "\(name.camera)/\(final)"
   }
@@ -64,8 +72,8 @@ struct FolderStore: ~Copyable {
   /// Removes what is too old or too much.
   ///
   /// - Returns: how many files.
-  mutating func prune(now: WallTime) -> Int {
-    let files = retained.removeExcess(now: now)
+  mutating func prune(now: WallTime, at time: Duration) -> Int {
+    let files = retained.removeExcess(now: now, at: time)
     for file in files {
       let camera = unsafe openat(folder, file.name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard camera >= 0 else { continue }
@@ -75,6 +83,9 @@ struct FolderStore: ~Copyable {
     }
     return files.count
   }
+
+  /// What an operator should know, since the last call.
+  mutating func takeNotices() -> [String] { retained.takeNotices() }
 
   private func freeName(_ name: SnapshotFileName, in camera: CInt) -> String {
     var number = 1

@@ -26,6 +26,7 @@ final class SnapshotFolder: Service {
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let now: @Sendable () -> WallTime
+  private let clock: @Sendable () -> Duration
   private let queue = DispatchQueue(label: "glpreview.folder", qos: .utility)
   private let waiting = Mutex(0)
   // Used on the queue alone; the lock is what the compiler can see of that.
@@ -35,15 +36,18 @@ final class SnapshotFolder: Service {
   ///   - configuration: where, and how much is kept.
   ///   - metrics: where files are counted.
   ///   - logger: who is told of trouble.
-  ///   - now: the wall clock.
+  ///   - now: the wall clock, which may be set.
+  ///   - clock: one that never is.
   init(
     _ configuration: SnapshotFolderConfiguration, metrics: ServiceMetrics, logger: Logger,
-    now: @escaping @Sendable () -> WallTime = { WallTime(capturedAt: CaptureClock.now) }
+    now: @escaping @Sendable () -> WallTime = { WallTime(capturedAt: CaptureClock.now) },
+    clock: @escaping @Sendable () -> Duration = { CaptureClock.now }
   ) {
     self.configuration = configuration
     self.metrics = metrics
     self.logger = logger
     self.now = now
+    self.clock = clock
   }
 
   /// Has the pictures of `snapshot` written, all its views; returns at once.
@@ -88,14 +92,15 @@ final class SnapshotFolder: Service {
     let isDone = tryTo { store in
       let bytes = try picture.jpegData(quality: quality).bytes
       let name = SnapshotFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
-      _ = try store.write(bytes, as: name)
+      _ = try store.write(bytes, as: name, at: clock())
     }
     metrics.folder(isDone ? .done : .failed).increment()
   }
 
   private func prune() {
     tryTo { [self] store in
-      let count = store.prune(now: now())
+      let count = store.prune(now: now(), at: clock())
+      for notice in store.takeNotices() { logger.warning("\(notice)") }
       if count > 0 { metrics.folderRemoved.increment(by: count) }
     }
   }
@@ -105,7 +110,10 @@ final class SnapshotFolder: Service {
   private func tryTo(_ work: (inout FolderStore) throws -> Void) -> Bool {
     state.withLock { state in
       do {
-        var store = if let store = state.store.take() { store } else { try FolderStore(configuration) }
+        var store =
+          if let store = state.store.take() { store } else {
+            try FolderStore(configuration, now: now(), at: clock())
+          }
         let result = Result { try work(&store) }
         state.store = consume store
         try result.get()

@@ -166,7 +166,7 @@ final class WebhookSender: Service {
       let wish = response.headers.first(name: "Retry-After").flatMap { RetrySchedule.wish($0) }
       return .again("it answered \(status)", wish: wish)
     } catch {
-      return .again("\(error)", wish: nil)
+      return .again(Redaction.message("\(error)"), wish: nil)
     }
   }
 

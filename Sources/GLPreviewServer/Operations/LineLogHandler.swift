@@ -1,5 +1,6 @@
 // Log events to lines, whole ones: what comes from outside can break neither a line nor an object.
 internal import FoundationEssentials
+internal import GLPreview
 internal import Glibc
 internal import Logging
 
@@ -10,19 +11,23 @@ struct LineLogHandler: LogHandler {
   var logLevel = Logger.Level.info
   private let label: String
   private let format: LogFormat
+  private let throttle: LogThrottle?
   private let now: @Sendable () -> Date
   private let write: @Sendable (String) -> Void
 
   /// RFC 3339, in UTC.
   private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt)
 
-  /// A handler that writes to standard error by the clock of the machine, unless told otherwise.
+  /// A handler that writes to standard error by the clock of the machine, unless told otherwise; all handlers of a service
+  /// share a `throttle`, and without one all is written.
   init(
-    label: String, format: LogFormat, now: @escaping @Sendable () -> Date = { Date() },
+    label: String, format: LogFormat, throttle: LogThrottle? = nil,
+    now: @escaping @Sendable () -> Date = { Date() },
     write: @escaping @Sendable (String) -> Void = LineLogHandler.writeToStandardError
   ) {
     self.label = label
     self.format = format
+    self.throttle = throttle
     self.now = now
     self.write = write
   }
@@ -33,21 +38,38 @@ struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
+    // Each step of each request is asked for: then all of them are wanted.
+    guard event.level > .trace, let throttle else { return write(event, [:]) }
+    let (isWritten, suppressed, rest) = throttle.admits(event.level, event.message.description)
+    for message in rest {
+      let event = LogEvent(
+        level: message.level, message: "\(message.message)", metadata: nil, source: event.source,
+        file: event.file,
+        function: event.function, line: event.line)
+      write(event, ["suppressed": "\(message.count)"])
+    }
+    if isWritten { write(event, suppressed > 0 ? ["suppressed": "\(suppressed)"] : [:]) }
+  }
+
+  private func write(_ event: LogEvent, _ more: Logger.Metadata) {
     let time = now().formatted(Self.timeStyle)
-    let known = fields(of: event)
+    // Whatever is logged, by us or by a library: an address in it has no secrets.
+    let known = fields(of: event, more).map { ($0.key, Redaction.message($0.value)) }
+    let message = Redaction.message(event.message.description)
     switch format {
-    case .text: write(text(event, time, known))
-    case .json: write(json(event, time, known))
+    case .text: write(text(event, message, time, known))
+    case .json: write(json(event, message, time, known))
     }
   }
 
   // MARK: What is known
 
   /// What stands beside the message, flat, in the order of its keys: `camera.name` for a name within a camera.
-  private func fields(of event: LogEvent) -> [(key: String, value: String)] {
+  private func fields(of event: LogEvent, _ more: Logger.Metadata) -> [(key: String, value: String)] {
     var all = metadata
     if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
     if let said = event.metadata { all.merge(said) { $1 } }
+    all.merge(more) { $1 }
     var fields: [(key: String, value: String)] = []
     for (key, value) in all { Self.flatten(value, key, into: &fields) }
     if let error = event.error { fields.append(("error", "\(error)")) }
@@ -69,8 +91,10 @@ struct LineLogHandler: LogHandler {
 
   // MARK: Lines
 
-  private func text(_ event: LogEvent, _ time: String, _ fields: [(key: String, value: String)]) -> String {
-    var line = "\(time) \(event.level) \(label): \(event.message.description.withoutControls)"
+  private func text(
+    _ event: LogEvent, _ message: String, _ time: String, _ fields: [(key: String, value: String)]
+  ) -> String {
+    var line = "\(time) \(event.level) \(label): \(message.withoutControls)"
     for (key, value) in fields {
       let isWord = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
       line += " \(key.withoutControls)=\(isWord ? value.withoutControls : value.quotedAsJSON)"
@@ -78,9 +102,11 @@ struct LineLogHandler: LogHandler {
     return line + "\n"
   }
 
-  private func json(_ event: LogEvent, _ time: String, _ fields: [(key: String, value: String)]) -> String {
+  private func json(
+    _ event: LogEvent, _ message: String, _ time: String, _ fields: [(key: String, value: String)]
+  ) -> String {
     let own = [
-      ("time", time), ("level", "\(event.level)"), ("message", event.message.description), ("label", label),
+      ("time", time), ("level", "\(event.level)"), ("message", message), ("label", label),
     ]
     // An object has each key once.
     let reserved = Set(own.map(\.0))

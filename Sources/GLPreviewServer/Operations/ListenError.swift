@@ -1,6 +1,7 @@
 // An address that can't be had, in words for who chose it.
 internal import Glibc
 internal import NIOCore
+internal import NIOPosix
 
 /// Why a service does not listen.
 public struct ListenError: Error, CustomStringConvertible {
@@ -20,6 +21,7 @@ public struct ListenError: Error, CustomStringConvertible {
     case let error as IOError:
       guard let known = Self.reason(error.errnoCode, address) else { return nil }
       reason = known
+    case is UnixDomainSocketPathWrongType: reason = "there is a file that is no socket"
     case is SocketAddressError.UnknownHost: reason = "nobody knows this host"
     case let error as SocketAddressError: reason = "\(error)"
     default: return nil

@@ -15,8 +15,9 @@ public enum LogFormat: String, Sendable, Hashable, CaseIterable {
   ///   - level: what is less is not written; `info` unless told.
   /// - Returns: a logger that writes to standard error.
   public func logger(label: String = "glpreview", level: LogLevel = .info) -> Logger {
-    Logger(label: label) { label in
-      var handler = LineLogHandler(label: label, format: self)
+    let throttle = LogThrottle()
+    return Logger(label: label) { label in
+      var handler = LineLogHandler(label: label, format: self, throttle: throttle)
       handler.logLevel = level.loggerLevel
       return handler
     }

@@ -4,7 +4,10 @@ internal import ServiceLifecycle
 internal import UnixSignals
 
 /// Waits for SIGHUP for as long as the service runs.
-struct ReloadService: Service {
+struct ReloadService: Service, CustomStringConvertible {
+  /// For the log; not all that it holds.
+  var description: String { "ReloadService" }
+
   private let parts: ServiceParts
   private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
 

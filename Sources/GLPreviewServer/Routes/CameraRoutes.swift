@@ -49,7 +49,7 @@ struct CameraRoutes: Sendable {
     return CameraAnswer(
       name: configuration.name, kind: "camera", state: report.state.rawValue,
       since: report.since.description, reason: report.reason,
-      source: context.role == .read ? nil : configuration.source.withoutSecrets,
+      source: context.role == .read ? nil : Redaction.source(configuration.source),
       format: report.mode.map(FormatAnswer.init), width: size?.width, height: size?.height,
       fps: rounded(report.framesPerSecond),
       required: configuration.isRequired, counters: report.counters,
@@ -117,15 +117,5 @@ extension DeviceAnswer {
     self.init(
       name: device.driver?.renderer ?? device.kind.rawValue, vendor: device.driver?.vendor,
       software: device.isSoftware)
-  }
-}
-
-extension String {
-  /// Without the name and password that an address may hold.
-  var withoutSecrets: String {
-    guard let scheme = firstRange(of: "://"), let at = self[scheme.upperBound...].firstIndex(of: "@"),
-      !self[scheme.upperBound..<at].contains("/")
-    else { return self }
-    return self[..<scheme.upperBound] + "***" + self[at...]
   }
 }

@@ -2,6 +2,8 @@
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOCore
+internal import NIOHTTP1
 
 extension Problem {
   /// What an error means to who asked; nil where it says nothing to him.
@@ -18,6 +20,10 @@ extension Problem {
     case let error as HTTPError where error.status == .notFound:
       self.init(
         .notFound, error.body ?? "there is nothing here; / has the dashboard, /api/cameras all addresses")
+    case is NIOTooManyBytesError: self.init(.contentTooLarge, "the body is larger than is allowed here")
+    // The client has gone, or never spoke HTTP: nobody reads the answer.
+    case is HTTPParserError, is ChannelError, is IOError:
+      self.init(.badRequest, "the connection broke: \(error)")
     case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)
     default: return nil
     }

@@ -24,6 +24,6 @@ struct ServiceContext: RequestContext {
   /// What is left of the time that a request has; a millisecond at least, for what is there already.
   func rest(of limit: Duration) -> Duration { max(limit - (CaptureClock.now - startedAt), .milliseconds(1)) }
 
-  /// The most bytes of a JSON body.
-  var maxUploadSize: Int { 64 << 10 }
+  /// The most bytes of a body; set by `BodyMiddleware` to what the configuration says.
+  var maxUploadSize = ServiceLimits().requestBytes
 }

@@ -157,27 +157,39 @@ struct AccessTests {
     }
   }
 
-  @Test("after ten wrong secrets in a minute none is looked at, until it is over; a login goes on")
+  @Test("after ten wrong secrets in a minute no password is tried; tokens, known passwords and logins go on")
   func backOff() async throws {
     let clock = TestClock()
     try await Self.withService(clock: clock) { client in
       let cookie = try await Self.logIn(client, #"{"token": "look"}"#)
+      #expect(
+        try await client.execute(uri: "/api/cameras", method: .get, headers: Self.fields(Self.basic)).status
+          == .ok)
       let wrong = try Self.fields(["Authorization": "Bearer wrong"])
       for _ in 0..<10 {
         #expect(
           try await client.execute(uri: "/api/cameras", method: .get, headers: wrong).status
             == .unauthorized)
       }
-      let right = try Self.fields(["Authorization": "Bearer look"])
+      // A right token is nobody's guess.
+      let token = try Self.fields(["Authorization": "Bearer look"])
+      #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: token).status == .ok)
+      let again = try await client.execute(uri: "/api/cameras", method: .get, headers: wrong)
+      #expect(again.status == .tooManyRequests)
+      // Anna's password was right before, Bert's was not: he may be guessing.
+      let known = try await client.execute(
+        uri: "/api/cameras", method: .get, headers: Self.fields(Self.basic))
+      #expect(known.status == .ok)
+      let right = try Self.fields(["Authorization": "Basic YmVydDpi"])
       let refused = try await client.execute(uri: "/api/cameras", method: .get, headers: right)
       #expect(refused.status == .tooManyRequests)
       #expect(refused.headers[.retryAfter] == "60")
       let login = try await client.execute(
-        uri: "/api/login", method: .post, body: ByteBuffer(string: #"{"token": "look"}"#))
+        uri: "/api/login", method: .post, body: ByteBuffer(string: #"{"user": "bert", "password": "b"}"#))
       #expect(login.status == .tooManyRequests)
       let page = try await client.execute(
         uri: "/api/cameras", method: .get,
-        headers: try Self.fields(["Authorization": "Bearer wrong", "Cookie": "glpreview=\(cookie)"]))
+        headers: try Self.fields(["Authorization": "Bearer wrong", "Cookie": "\(cookie)"]))
       #expect(page.status == .ok)
       clock.advance(by: .seconds(60))
       #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: right).status == .ok)
@@ -196,7 +208,8 @@ struct AccessTests {
       let field = try #require(answer.headers[.setCookie])
       #expect(field.hasSuffix("; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800; Secure"))
       let cookie = try #require(field.split(separator: ";").first)
-      #expect(cookie.count == "glpreview=".count + 64)
+      #expect(cookie.hasPrefix("__Host-glpreview-"))
+      #expect(cookie.drop { $0 != "=" }.count == 65)
       let fields = try Self.fields(["Cookie": "theme=dark; \(cookie)"])
       let look = try await client.execute(uri: "/api/cameras", method: .get, headers: fields)
       #expect(String(buffer: look.body).hasPrefix("read"))
@@ -208,7 +221,7 @@ struct AccessTests {
         try await client.execute(uri: "/api/cameras", method: .get, headers: fields).status == .unauthorized)
 
       let other = try Self.fields([
-        "Cookie": "glpreview=\(try await Self.logIn(client, #"{"token": "look"}"#))"
+        "Cookie": "\(try await Self.logIn(client, #"{"token": "look"}"#))"
       ])
       #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: other).status == .ok)
       let end = try await client.execute(uri: "/api/logout", method: .post, headers: other)
@@ -217,6 +230,29 @@ struct AccessTests {
       #expect(
         try await client.execute(uri: "/api/cameras", method: .get, headers: other).status == .unauthorized)
     }
+  }
+
+  @Test(
+    "services on other ports of a host have cookies of their own, and what a proxy asked by TLS is not sent without",
+    arguments: [
+      ("cams", [:], "glpreview-0", false), ("cams:8080", [:], "glpreview-8080", false),
+      ("[::1]", [:], "glpreview-0", false), ("[::1]:81", [:], "glpreview-81", false),
+      ("cams:8080", ["X-Forwarded-Proto": "https"], "__Host-glpreview-8080", true),
+      ("cams", ["X-Forwarded-Proto": "HTTPS, http"], "__Host-glpreview-0", true),
+      ("cams", ["X-Forwarded-Proto": "http, https"], "glpreview-0", false),
+      ("cams", ["Forwarded": "for=1.2.3.4;proto=https, for=5.6.7.8;proto=http"], "__Host-glpreview-0", true),
+    ])
+  func cookies(host: String, fields: [String: String], name: String, isSecure: Bool) async throws {
+    var head = HTTPRequest(
+      method: .post, scheme: "http", authority: host, path: "/api/login",
+      headerFields: try Self.fields(fields))
+    let field = LoginCookie.field(
+      "1", seconds: 2, for: Request(head: head, body: RequestBody(buffer: ByteBuffer())), speaksTLS: false)
+    #expect(field.hasPrefix("\(name)=1; "))
+    #expect(field.hasSuffix("; Secure") == isSecure)
+    head.headerFields[.cookie] = "glpreview-1=a; \(name)=b; __Host-glpreview-1=c"
+    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+    #expect(LoginCookie.values(in: request) == ["b"])
   }
 
   @Test(
@@ -240,7 +276,7 @@ struct AccessTests {
     configuration.tokens.removeLast()
     control.update(configuration)
     #expect(control.sessions.role(cookie: cookie) == nil)
-    #expect(try control.role(for: .local) { $0.role(token: "change") } == nil)
+    #expect(try control.role(for: .local, .token("change")) == nil)
   }
 
   @Test("logins and guesses take no more memory than they are given")
@@ -275,7 +311,7 @@ struct AccessTests {
   private static func logIn(_ client: any TestClientProtocol, _ body: String) async throws -> Substring {
     let answer = try await client.execute(uri: "/api/login", method: .post, body: ByteBuffer(string: body))
     let cookie = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
-    return cookie.dropFirst("glpreview=".count)
+    return cookie
   }
 }
 

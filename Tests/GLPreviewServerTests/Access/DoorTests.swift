@@ -49,6 +49,11 @@ struct DoorTests {
       ("localhost", "200"), ("LOCALHOST.:8080", "200"), ("cam.localhost", "200"), ("127.0.0.1:1", "200"),
       ("192.168.1.9", "200"), ("[::1]:8080", "200"), ("[2001:db8::1]", "200"), ("cams.example:81", "200"),
       ("evil.example", "421"), ("127.0.0.1.evil.example", "421"), ("[evil.example]", "421"),
+      ("127.0.0.1:x@evil.example", "400"), ("127.0.0.1:.evil.example", "400"), ("[::1]evil.example", "400"),
+      ("127.0.0.1@evil.example", "400"), ("localhost:80:80", "400"), ("[::1", "400"), ("", "400"),
+      (":80", "400"),
+      ("local host", "400"), ("localhost/", "400"), ("localhost\r\nHost: localhost", "400"),
+      ("localhost\r\nHost: evil.example", "400"), ("localhost:", "200"), ("[fe80::1%25eth0]", "421"),
       ("localhost.evil", "421"), ("evillocalhost", "421"), ("cams.example.evil", "421"),
     ])
   func hosts(host: String, status: String) async throws {
@@ -61,15 +66,18 @@ struct DoorTests {
   }
 
   @Test("it knows the name that it is bound to, and the machine's; a socket's name is its proxy's business")
-  func names() {
+  func names() throws {
     let rule = HostRule(.host("Cam.lan", port: 80), machine: "Pi")
-    for name in ["cam.lan:80", "pi", "pi.local:8080"] { #expect(rule.allows(name, or: [])) }
-    #expect(!rule.allows("cam", or: []))
-    #expect(rule.allows("any.example", or: ["*"]))
-    #expect(!HostRule(.loopback, machine: "pi.example").allows("pi.example.local", or: []))
+    func isAllowed(_ host: String, by rule: HostRule, or names: [String] = []) throws -> Bool {
+      rule.allows(try #require(HostName(host)), or: names)
+    }
+    for name in ["cam.lan:80", "pi", "pi.local:8080"] { #expect(try isAllowed(name, by: rule)) }
+    #expect(try !isAllowed("cam", by: rule))
+    #expect(try isAllowed("any.example", by: rule, or: ["*"]))
+    #expect(try !isAllowed("pi.example.local", by: HostRule(.loopback, machine: "pi.example")))
     let socket = HostRule(.unix(path: "/run/s"), machine: nil)
-    #expect(socket.allows("cams.example", or: []))
-    #expect(!socket.allows("evil.example", or: ["cams.example"]))
+    #expect(try isAllowed("cams.example", by: socket))
+    #expect(try !isAllowed("evil.example", by: socket, or: ["cams.example"]))
     #expect(HostRule.machineName?.isEmpty == false)
   }
 
@@ -94,6 +102,50 @@ struct DoorTests {
       #expect(change == status)
       let look = try await Self.status(client, "GET /api/cameras", ["Host: localhost"] + fields)
       #expect(look == "200")
+    }
+  }
+
+  @Test(
+    "an origin that is not named may read where all may, and change nothing: a browser would send its password"
+  )
+  func allOrigins() async throws {
+    var configuration = ServerConfiguration()
+    configuration.access.allowedOrigins = ["*", "https://home.example"]
+    try await Self.withService(configuration) { client in
+      func send(_ line: String, _ origin: String) async throws -> String {
+        try await Self.status(
+          client, line, ["Host: localhost", "Content-Type: application/json", "Origin: \(origin)"], body: "{}"
+        )
+      }
+      #expect(try await send("PATCH /api/views", "https://evil.example") == "403")
+      #expect(try await send("GET /api/cameras", "https://evil.example") == "200")
+      #expect(try await send("PATCH /api/views", "https://home.example") == "200")
+      for (origin, methods) in [
+        ("https://evil.example", "GET, HEAD"),
+        ("https://home.example", "GET, HEAD, POST, PUT, PATCH, DELETE"),
+      ] {
+        let answer = try await client.execute(
+          uri: "/api/views", method: .options,
+          headers: [.origin: origin, .accessControlRequestMethod: "PATCH"])
+        #expect(answer.headers[.accessControlAllowMethods] == methods)
+      }
+    }
+  }
+
+  @Test("a body may be as large as the configuration says, for routes too")
+  func largeBodies() async throws {
+    var configuration = ServerConfiguration()
+    configuration.limits.requestBytes = 1 << 20
+    let router = Router(context: ServiceContext.self)
+    AccessStack(configuration, control: AccessControl(configuration.access)).add(to: router)
+    router.patch("/") { request, context in
+      "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
+    }
+    try await Application(router: router).test(.live) { client in
+      let answer = try await client.execute(
+        uri: "/", method: .patch, headers: [.contentType: "application/json"],
+        body: ByteBuffer(repeating: 0x20, count: 500_000))
+      #expect(String(buffer: answer.body) == "500000")
     }
   }
 

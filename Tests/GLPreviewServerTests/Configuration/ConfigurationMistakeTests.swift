@@ -238,8 +238,10 @@ struct ConfigurationMistakeTests {
   func exampleFile() throws {
     let text = try String(contentsOf: Self.example, encoding: .utf8)
     // Its certificates and secrets are somebody else's files.
-    for name in ["cert.pem", "key.pem", "token", "away.png"] { try folder.write("x", to: name) }
-    let configuration = try folder.load(text, environment: ["CAMERA_PASSWORD": "x"])
+    for name in ["cert.pem", "key.pem", "token", "webhook-secret", "away.png"] {
+      try folder.write("x", to: name)
+    }
+    let configuration = try folder.load(text, environment: ["CAMERA_PASSWORD": "x", "ANNS_PASSWORD": "y"])
     #expect(configuration.cameras.count >= 2 && configuration.scenes.count == 1)
     #expect(configuration.access.asksForCredentials)
   }

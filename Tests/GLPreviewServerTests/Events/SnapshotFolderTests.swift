@@ -55,12 +55,18 @@ struct SnapshotFolderTests {
   @Test("a picture is written whole, the second of one name beside the first")
   func write() async throws {
     try await Self.withFolder { folder in
-      var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path))
+      var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
       let name = Self.name("door", "main")
-      #expect(try store.write([1, 2, 3], as: name) == "door/\(name.file)")
-      #expect(try store.write([4], as: name) == "door/\(name.numbered(2))")
+      #expect(try store.write([1, 2, 3], as: name, at: .zero) == "door/\(name.file)")
+      #expect(try store.write([4], as: name, at: .zero) == "door/\(name.numbered(2))")
       #expect(Self.files(folder) == ["door/\(name.numbered(2))", "door/\(name.file)"])
       #expect(try Data(contentsOf: folder.appending(path: "door/\(name.file)")) == Data([1, 2, 3]))
+      // Others on the machine see nothing of it.
+      for (path, mode) in [("door", 0o750), ("door/\(name.file)", 0o640)] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.appending(path: path).path)
+        let permissions = try #require(attributes[.posixPermissions] as? Int)
+        #expect(permissions & ~mode == 0, "\(path)")
+      }
     }
   }
 
@@ -75,9 +81,11 @@ struct SnapshotFolderTests {
       try FileManager.default.createSymbolicLink(
         at: inside.appending(path: "door"), withDestinationURL: outside)
       try Data().write(to: inside.appending(path: "gate"))
-      var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path))
-      #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main")) }
-      let error = #expect(throws: FolderError.self) { try store.write([1], as: Self.name("gate", "main")) }
+      var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path), now: Self.noon, at: .zero)
+      #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main"), at: .zero) }
+      let error = #expect(throws: FolderError.self) {
+        try store.write([1], as: Self.name("gate", "main"), at: .zero)
+      }
       #expect(error?.description == "\(inside.path)/gate: Not a directory")
       #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
     }
@@ -92,7 +100,7 @@ struct SnapshotFolderTests {
       for name in kept + [".glpreview-\(getpid())-3.part", ".glpreview-2147483646-3.part"] {
         try Data([1]).write(to: door.appending(path: name))
       }
-      _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path))
+      _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
       #expect(Set(Self.files(folder)) == Set(kept.map { "door/\($0)" }))
     }
   }
@@ -102,12 +110,13 @@ struct SnapshotFolderTests {
     try await Self.withFolder { folder in
       var limits = SnapshotFolderConfiguration(path: folder.path)
       do {
-        var store = try FolderStore(limits)
+        var store = try FolderStore(limits, now: Self.noon, at: .zero)
         for second in 0..<6 {
           _ = try store.write(
-            [UInt8](repeating: 1, count: 100), as: Self.name(second % 2 == 0 ? "a" : "b", "m", second))
+            [UInt8](repeating: 1, count: 100), as: Self.name(second % 2 == 0 ? "a" : "b", "m", second),
+            at: .zero)
         }
-        #expect(store.prune(now: Self.noon) == 0)
+        #expect(store.prune(now: Self.noon, at: .zero) == 0)
       }
       try Data([1]).write(to: folder.appending(path: "a/notes.jpg"))
       func left() -> [Int] {
@@ -116,39 +125,120 @@ struct SnapshotFolderTests {
         }
       }
       limits.maximumCount = 5
-      var store = try FolderStore(limits)
+      var store = try FolderStore(limits, now: Self.noon, at: .zero)
       #expect(store.count == 6)
-      #expect(store.prune(now: Self.noon) == 1)
+      #expect(store.prune(now: Self.noon, at: .zero) == 1)
       #expect(left() == [1, 2, 3, 4, 5])
-      _ = try store.write([1], as: Self.name("a", "m", 6))
-      #expect(store.prune(now: Self.noon) == 1)
+      _ = try store.write([1], as: Self.name("a", "m", 6), at: .zero)
+      #expect(store.prune(now: Self.noon, at: .zero) == 1)
       #expect(left() == [2, 3, 4, 5, 6])
 
       limits.maximumBytes = 250
-      store = try FolderStore(limits)
-      #expect(store.prune(now: Self.noon) == 2)
+      store = try FolderStore(limits, now: Self.noon, at: .zero)
+      #expect(store.prune(now: Self.noon, at: .zero) == 2)
       #expect(left() == [4, 5, 6])
 
-      limits.maximumAge = .seconds(10)
-      store = try FolderStore(limits)
-      #expect(store.prune(now: WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(15))) == 1)
+      // When the clock has had time to be set.
+      limits.maximumAge = .seconds(700)
+      let later = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(705))
+      store = try FolderStore(limits, now: Self.noon, at: .zero)
+      #expect(store.prune(now: later, at: .seconds(705)) == 1)
       #expect(left() == [5, 6])
       #expect(Self.files(folder).contains("a/notes.jpg"))
     }
   }
 
-  @Test("what is known of files stays right when a clock goes back, and after many")
+  @Test("files of this run go in the order in which they were written, whatever their times, and after many")
   func retained() {
     var limits = SnapshotFolderConfiguration(path: "/")
     limits.maximumCount = 3
-    var files = RetainedFiles(limits)
-    for second in [5, 1, 3, 4, 2] { files.add(.init(name: Self.name("a", "m", second), bytes: 1)) }
-    #expect(files.removeExcess(now: Self.noon).map(\.name) == [1, 2].map { Self.name("a", "m", $0) })
+    var files = RetainedFiles(limits, now: Self.noon, at: .zero)
+    let seconds = [5, 1, 3, 4, 2]
+    for second in seconds { files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero) }
+    #expect(removed(&files, 0) == [5, 1])
     for second in 6..<3000 {
-      files.add(.init(name: Self.name("a", "m", second), bytes: 1))
-      #expect(files.removeExcess(now: Self.noon).map(\.name) == [Self.name("a", "m", second - 3)])
+      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero)
+      #expect(removed(&files, 0) == [(seconds + Array(6..<3000))[second - 4]])
     }
     #expect(files.count == 3)
+  }
+
+  private static let seconds = Dictionary(
+    uniqueKeysWithValues: (-4000..<4000).map { (name("a", "m", $0), $0) })
+
+  /// The seconds in the names of what goes, `elapsed` seconds after the start, the wall clock being off by `error` then.
+  private func removed(_ files: inout RetainedFiles, _ elapsed: Int, error: Int = 0) -> [Int] {
+    let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(elapsed + error))
+    return files.removeExcess(now: now, at: .seconds(elapsed)).compactMap { Self.seconds[$0.name] }
+  }
+
+  private func files(
+    found: [Int], error: Int = 0, _ change: (inout SnapshotFolderConfiguration) -> Void
+  ) -> RetainedFiles {
+    var limits = SnapshotFolderConfiguration(path: "/")
+    change(&limits)
+    let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(error))
+    var files = RetainedFiles(limits, now: now, at: .zero)
+    files.add(found.map { .init(name: Self.name("a", "m", $0), bytes: 1) })
+    return files
+  }
+
+  @Test("files from a future that never was make room for what is written now, and that is told")
+  func future() {
+    var files = files(found: [3600, 3601, 3602, -10]) { $0.maximumCount = 4 }
+    #expect(files.takeNotices().count == 1)
+    for second in 1...3 {
+      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .seconds(second))
+      #expect(removed(&files, second) == [3599 + second])
+    }
+    // Then the oldest that was found, and only then what was written.
+    files.add(.init(name: Self.name("a", "m", 4), bytes: 1), at: .seconds(4))
+    #expect(removed(&files, 4) == [-10])
+    #expect(files.takeNotices().isEmpty)
+    files.add(.init(name: Self.name("a", "m", 5), bytes: 1), at: .seconds(5))
+    #expect(removed(&files, 5) == [1])
+    #expect(files.takeNotices().count == 1)
+  }
+
+  @Test("a clock that jumps ahead removes nothing by age; what is really old goes")
+  func jumpAhead() {
+    var files = files(found: [-3000, -100]) { $0.maximumAge = .seconds(3600) }
+    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .seconds(1))
+    #expect(removed(&files, 10).isEmpty)
+    #expect(removed(&files, 20, error: 300_000_000).isEmpty)
+    #expect(files.takeNotices().count == 1)
+    #expect(removed(&files, 599, error: 300_000_000).isEmpty)
+    #expect(removed(&files, 650, error: 300_000_000) == [-3000])
+    #expect(removed(&files, 3500) == [])
+    #expect(removed(&files, 3550) == [-100])
+    #expect(removed(&files, 3700) == [1])
+    #expect(files.count == 0)
+  }
+
+  @Test("a clock that was ahead at the start, and is set back, removes nothing that is not old")
+  func aheadAtStart() {
+    var files = files(found: [-3000, -100], error: 300_000_000) { $0.maximumAge = .seconds(3600) }
+    #expect(removed(&files, 10, error: 300_000_000).isEmpty)
+    #expect(removed(&files, 60).isEmpty)
+    #expect(removed(&files, 590).isEmpty)
+    #expect(removed(&files, 650) == [-3000])
+  }
+
+  @Test("a clock that was behind at the start, and is set, is believed: files get old")
+  func behindAtStart() {
+    var files = files(found: [-3000, -100], error: -1_000_000_000) { $0.maximumAge = .seconds(3600) }
+    // Until then they seem to come from the future.
+    #expect(removed(&files, 10, error: -1_000_000_000).isEmpty)
+    #expect(removed(&files, 20).isEmpty)
+    #expect(removed(&files, 650) == [-3000])
+    #expect(removed(&files, 3550) == [-100])
+  }
+
+  @Test("files of a service with no limits are not counted")
+  func unlimited() {
+    var files = files(found: []) { _ in }
+    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .zero)
+    #expect(files.count == 0 && removed(&files, 1_000_000).isEmpty)
   }
 
   @Test(
@@ -160,7 +250,8 @@ struct SnapshotFolderTests {
       var configuration = SnapshotFolderConfiguration(path: folder.appending(path: "later/in").path)
       configuration.maximumCount = 3
       let kept = SnapshotFolder(
-        configuration, metrics: ServiceMetrics(metrics), logger: records.logger, now: { Self.noon })
+        configuration, metrics: ServiceMetrics(metrics), logger: records.logger, now: { Self.noon },
+        clock: { .zero })
       kept.add(Self.snapshot("door", ["a"], 0))
       kept.add(Self.snapshot("door", ["a", "b"], 1))
       await kept.flush()

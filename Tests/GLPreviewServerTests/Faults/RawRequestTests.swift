@@ -108,12 +108,68 @@ struct RawRequestTests {
     }
   }
 
-  // Nothing that a browser sends. RFC 9112 (3.2) wants a 400 for the first, and the second's own host looked at; Hummingbird
-  // takes the first Host and the path.
   @Test(
-    "requests that are said in another way are answered, by the first host that they name",
+    "a request of HTTP/1.1 names one host (RFC 9112, 3.2)",
     arguments: [
+      "GET /snapshot HTTP/1.1\r\nConnection: close\r\n\r\n",
       "GET /snapshot HTTP/1.1\r\n\(host)Host: elsewhere\r\nConnection: close\r\n\r\n",
+      "GET /snapshot HTTP/1.1\r\n\(host)\(host)Connection: close\r\n\r\n",
+      "GET /snapshot HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
+    ])
+  func oneHost(text: String) async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      let connection = try await RawConnection(to: service.port, sending: text)
+      try await connection.waitsForEnd()
+      #expect(connection.received.hasPrefix("HTTP/1.1 400"), "\(connection.received.prefix(100))")
+      #expect(connection.received.contains("application/problem+json"))
+    }
+  }
+
+  @Test(
+    "a body that makes no sense is the client's mistake, and no error of ours",
+    arguments: [
+      "Transfer-Encoding: xchunked\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+      "Transfer-Encoding: chunked\r\n\r\n5\r\n{}\r\n0\r\n\r\n", "Content-Length: 20\r\n\r\n{",
+    ])
+  func badBodies(rest: String) async throws {
+    let records = LogRecords()
+    try await withService(FuzzTests.configuration(), logger: records.logger) { service in
+      let text =
+        "POST /api/cameras/camera/snapshots HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\n" + rest
+      let connection = try await RawConnection(to: service.port, sending: text)
+      if rest.hasPrefix("Content-Length") {
+        // It goes away in the middle.
+        try await connection.close()
+      } else {
+        try await connection.waits(for: "\r\n\r\n")
+        #expect(connection.received.hasPrefix("HTTP/1.1 400"), "\(connection.received.prefix(200))")
+        try? await connection.close()
+      }
+      try await FuzzTests.expectNothingLeft(in: service)
+    }
+    #expect(!records.messages.contains("a request failed"), "\(records.messages)")
+  }
+
+  @Test("a body that nobody reads ends with the answer, by bytes")
+  func lingeringBytes() async throws {
+    try await withService(FuzzTests.configuration()) { service in
+      let connection = try await RawConnection(
+        to: service.port,
+        sending:
+          "POST /nowhere HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
+      )
+      try await connection.waits(for: "\r\n\r\n")
+      // Until it is cut off, which fails the sending.
+      await #expect(throws: (any Error).self) {
+        for _ in 0..<10_000 { try await connection.send([UInt8](repeating: 0x20, count: 64 << 10)) }
+      }
+    }
+  }
+
+  // Nothing that a browser sends.
+  @Test(
+    "requests that are said in another way are answered",
+    arguments: [
       "GET http://elsewhere/snapshot HTTP/1.1\r\n\(host)Connection: close\r\n\r\n",
       "GET /snapshot HTTP/1.0\r\nConnection: close\r\n\r\n",
     ])

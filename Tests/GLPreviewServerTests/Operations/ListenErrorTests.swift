@@ -36,6 +36,16 @@ struct ListenErrorTests {
     #expect(error?.description == "unix:\(path): its folder is not there")
   }
 
+  @Test("a file that is no socket is told, and stays")
+  func file() async throws {
+    let path = "/tmp/glp-\(UUID().uuidString).txt"
+    try Data("kept".utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let error = await end(.unixDomainSocket(path: path), .unix(path: path))
+    #expect(error?.description == "unix:\(path): there is a file that is no socket")
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data("kept".utf8))
+  }
+
   @Test("an error of something else is none of an address")
   func others() { #expect(ListenError(CancellationError(), at: .loopback) == nil) }
 }

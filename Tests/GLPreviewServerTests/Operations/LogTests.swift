@@ -85,4 +85,48 @@ struct LogTests {
       #expect(LogFormat.json.logger(level: level).logLevel.rawValue == level.rawValue)
     }
   }
+
+  @Test("a message that comes too often is counted, and others are not held back")
+  func throttle() {
+    let clock = TestClock()
+    let throttle = LogThrottle(burst: 2, linesPerSecond: 1, capacity: 10, now: { clock.now })
+    let lines = Lines()
+    let logger = Logger(label: "glpreview") { label in
+      LineLogHandler(
+        label: label, format: .text, throttle: throttle, now: { Date(timeIntervalSince1970: 0) },
+        write: { line in lines.all.withLock { $0.append(String(line.dropFirst(25).dropLast())) } })
+    }
+    for number in 0..<5 { logger.info("again", metadata: ["number": "\(number)"]) }
+    logger.info("another")
+    clock.advance(by: .seconds(1))
+    logger.info("again", metadata: ["number": "5"])
+    logger.info("again", metadata: ["number": "6"])
+    clock.advance(by: .seconds(20))
+    logger.info("later")
+    #expect(
+      lines.all.withLock { $0 } == [
+        "info glpreview: again number=0", "info glpreview: again number=1", "info glpreview: another",
+        "info glpreview: again number=5 suppressed=3", "info glpreview: again suppressed=1",
+        "info glpreview: later",
+      ])
+  }
+
+  @Test("messages of any number take no more memory than they are given, and none of them is lost")
+  func manyMessages() {
+    let clock = TestClock()
+    let throttle = LogThrottle(burst: 2, linesPerSecond: 1, capacity: 10, now: { clock.now })
+    #expect((0..<1000).allSatisfy { throttle.admits(.error, "\($0)").isWritten })
+  }
+
+  @Test("no line has a secret of an address, whoever wrote it")
+  func secrets() {
+    for format in LogFormat.allCases {
+      let lines = lines(format) { logger in
+        logger.error(
+          "asked http://user:SECRET@host/",
+          metadata: ["url": "rtsp://host/?token=SECRET", "a": ["b": ["x://SECRET@h"]]])
+      }
+      #expect(lines.count == 1 && !lines[0].contains("SECRET") && lines[0].contains("host"), "\(lines)")
+    }
+  }
 }

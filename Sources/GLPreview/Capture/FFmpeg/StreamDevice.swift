@@ -20,6 +20,8 @@
 
     var name: String { url.name }
 
+    var secrets: [String] { Redaction.secrets(in: url.address) }
+
     /// Looking a host's name up can't be interrupted: its thread is then left to end by itself.
     func connect() async throws -> any CaptureConnection {
       let connection = StreamConnection(url, options, memory, transports)
@@ -114,7 +116,9 @@
 
     private func open(over transport: StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
-        stream: url.address, over: transport, maximumPixels: options.maximumPixels, stop: stop)
+        stream: url.address, over: transport, redirects: options.redirects,
+        maximumPixels: options.maximumPixels,
+        stop: stop)
       self.reader = reader
       mode.format = reader.codec
       mode.framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }

@@ -45,12 +45,22 @@
 
     /// Connects to a server; `transport` is RTSP's. Ends soon after `stop` is set.
     init(
-      stream url: String, over transport: StreamTransport, maximumPixels: Int, stop: VideoStop
+      stream url: String, over transport: StreamTransport, redirects: RedirectPolicy, maximumPixels: Int,
+      stop: VideoStop
     ) throws(VideoFailure) {
       var error = glp_av_error()
       let opened = unsafe glp_av_open_stream(
-        url, transport == .udp ? "udp" : "tcp", Int64(maximumPixels), Self.threads, stop.handle, &error)
-      guard let handle = unsafe opened else { throw VideoFailure(error, maximumPixels: maximumPixels) }
+        url, transport == .udp ? "udp" : "tcp", redirects.code, Int64(maximumPixels), Self.threads,
+        stop.handle,
+        &error)
+      guard let handle = unsafe opened else {
+        if error.status == GLP_AV_REDIRECTED,
+          let refusal = redirects.refusal(from: "", to: text(of: error.text))
+        {
+          throw VideoFailure(.failed, refusal)
+        }
+        throw VideoFailure(error, maximumPixels: maximumPixels)
+      }
       unsafe self.handle = unsafe handle
       self.stop = stop
       self.maximumPixels = maximumPixels
@@ -81,6 +91,16 @@
       var (arrived, says): (Int64, Int64) = (0, 0)
       guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }
       return (.nanoseconds(arrived), .nanoseconds(says))
+    }
+  }
+
+  extension RedirectPolicy {
+    fileprivate var code: glp_av_redirects {
+      switch self {
+      case .sameHost: GLP_AV_SAME_HOST
+      case .any: GLP_AV_ANY_HOST
+      case .none: GLP_AV_NO_REDIRECTS
+      }
     }
   }
 #endif

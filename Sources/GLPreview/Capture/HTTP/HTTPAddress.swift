@@ -13,9 +13,11 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A user and a password.
-  struct Credentials: Sendable, Hashable {
+  struct Credentials: Sendable, Hashable, CustomStringConvertible {
     let user: String
     let password: String
+
+    var description: String { "***" }
   }
 
   let scheme: Scheme
@@ -45,8 +47,8 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The URL as if there were no TLS, for a client that is not to know of it.
   var plainURL: String { "http://\(hostText):\(port)\(target)" }
 
-  /// The same for people: what looks like a password in its query is left out as well.
-  var description: String { Self.withoutSecrets(url) }
+  /// The same for people, without what may be secret.
+  var description: String { Redaction.source(url) }
 
   private var hostText: String { host.contains(":") ? "[\(host)]" : host }
 
@@ -195,33 +197,5 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     }
     if all.last == "." || all.last == ".." { parts.append("") }
     return "/" + parts.joined(separator: "/") + target.dropFirst(path.count)
-  }
-
-  // MARK: What is shown
-
-  /// A URL, whether it makes sense or not, without a password in it.
-  static func withoutSecrets(_ text: String) -> String {
-    var text = text
-    let end = (try? HTTPAddress(text)) == nil ? text.endIndex : authorityEnd(text)
-    if let at = text[..<end].lastIndex(of: "@"), let colon = text.firstIndex(of: ":"), colon < at {
-      let slashes = text[text.index(after: colon)...].prefix { $0 == "/" }.endIndex
-      text.removeSubrange(slashes...at)
-    }
-    guard let question = text.firstIndex(of: "?") else { return text }
-    let fields = text[text.index(after: question)...].split(separator: "&", omittingEmptySubsequences: false)
-    return text[...question]
-      + fields.map { field in
-        guard let equals = field.firstIndex(of: "=") else { return String(field) }
-        let name = field[..<equals].lowercased()
-        return Self.secrets.contains { name.contains($0) } ? field[...equals] + "***" : String(field)
-      }.joined(separator: "&")
-  }
-
-  private static let secrets = ["pass", "pwd", "psw", "token", "secret", "auth", "key", "sig"]
-
-  private static func authorityEnd(_ text: String) -> String.Index {
-    guard let colon = text.firstIndex(of: ":") else { return text.endIndex }
-    let rest = text[colon...].dropFirst(3)
-    return rest.firstIndex { "/?#".contains($0) } ?? text.endIndex
   }
 }

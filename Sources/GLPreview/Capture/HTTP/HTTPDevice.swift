@@ -9,6 +9,7 @@
   /// A way to a camera that speaks HTTP.
   struct HTTPDevice: CaptureDevice {
     let name: String
+    let secrets: [String]
     private let address: HTTPAddress
     private let options: SourceOptions
     private let trustRoots: NIOSSLTrustRoots
@@ -25,9 +26,10 @@
       do throws(HTTPAddress.Malformed) {
         address = try HTTPAddress(text)
       } catch {
-        throw SourceError(.badRequest, path: HTTPAddress.withoutSecrets(text), reason: error.description)
+        throw SourceError(.badRequest, path: text, reason: error.description)
       }
-      name = address.description
+      name = Redaction.source(text)
+      secrets = Redaction.secrets(in: text) + options.headers.map(\.value)
       self.options = options
       self.trustRoots = trustRoots
       for field in options.headers where !field.isSendable {
@@ -46,6 +48,9 @@
             return try await HTTPConnection(reply, server, target, name: name, options)
           }
           let next = try follow(location, from: target)
+          if let refusal = options.redirects.refusal(from: address.host, to: next.host) {
+            throw SourceError(.unavailable, path: name, reason: refusal)
+          }
           if next.server == target.server {
             try await server.discard(reply)
           } else {
@@ -76,7 +81,7 @@
       } catch {
         throw SourceError(
           .unavailable, path: name,
-          reason: "redirects to what \(error): \(HTTPAddress.withoutSecrets(location))")
+          reason: "redirects to what \(error): \(Redaction.source(location))")
       }
     }
 

@@ -18,7 +18,7 @@
         case 401, 407:
           hadCredentials
             ? "does not accept this user and password"
-            : "wants a user and a password: \(address.scheme.rawValue)://USER:PASSWORD@..."
+            : "wants a user and a password, as USER:PASSWORD@ before the host"
         case 403: "is forbidden (403)" + (hadCredentials ? " to this user" : "")
         case 404, 410: "is not there (\(head.status.code))"
         case 300..<400: "redirects without saying where to (\(head.status.code))"

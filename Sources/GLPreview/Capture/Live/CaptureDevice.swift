@@ -7,6 +7,9 @@ protocol CaptureDevice: Sendable {
   /// What the user called it, for messages; without passwords.
   var name: String { get }
 
+  /// Words that no message repeats, such as a password.
+  var secrets: [String] { get }
+
   /// The longest pause between two attempts to connect: short where trying costs nothing.
   var longestPause: Duration { get }
 
@@ -23,6 +26,7 @@ protocol CaptureDevice: Sendable {
 }
 
 extension CaptureDevice {
+  var secrets: [String] { [] }
   var longestPause: Duration { .seconds(10) }
   var reconnectsWhenSilent: Bool { true }
 }

@@ -306,7 +306,10 @@ private final class LiveCore: Sendable {
   }
 
   private func sourceError(_ error: any Error) -> SourceError {
-    error as? SourceError ?? SourceError(.unavailable, path: device.name, reason: "\(error)")
+    let known = error as? SourceError
+    return SourceError(
+      known?.kind ?? .unavailable, path: known?.path ?? device.name,
+      reason: Redaction.message(known?.reason ?? "\(error)", hiding: device.secrets))
   }
 }
 

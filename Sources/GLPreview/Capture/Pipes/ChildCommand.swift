@@ -1,5 +1,6 @@
-// A shell command of the user's whose output is a source. It is our child: it gets no other descriptor of ours, and it does
-// not outlive us.
+// A shell command of the user's whose output is a source. It is our child: it gets no descriptor and no secret of ours, and
+// it does not outlive us, however we end.
+internal import CProcess
 internal import Glibc
 internal import Synchronization
 
@@ -7,14 +8,15 @@ internal import Synchronization
 actor ChildCommand {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
-  /// One at a time: a command that starts while another's pipe is not yet marked as ours would keep it open.
-  private static let starting = Mutex(())
   private let id: pid_t
+  /// Open as long as the command may run: its guard waits for the end of this pipe, which comes with our own.
+  private let lifeline: CInt
   /// How the shell ended, with a status or by a signal; nil while it runs.
   private var end: (status: CInt, isSignal: Bool)?
 
-  private init(_ id: pid_t, named name: String) {
+  private init(_ id: pid_t, lifeline: CInt, named name: String) {
     self.id = id
+    self.lifeline = lifeline
     queue = ReadingQueue(named: name)
   }
 
@@ -25,21 +27,36 @@ actor ChildCommand {
   static func start(_ command: String, named name: String) throws(SourceError) -> (
     command: ChildCommand, output: CInt
   ) {
-    var ends: [CInt] = [-1, -1]
+    var (output, lifeline): ([CInt], [CInt]) = ([-1, -1], [-1, -1])
     var id: pid_t = 0
-    let code = starting.withLock { _ -> CInt in
-      guard unsafe pipe(&ends) == 0 else { return errno }
-      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      return unsafe spawn(command, output: ends[1], &id)
-    }
-    _ = close(ends[1])
+    var code = unsafe glp_pipe(&output) == 0 && glp_pipe(&lifeline) == 0 ? 0 : errno
+    if code == 0 { code = unsafe spawn(command, output: output[1], lifeline: lifeline[0], &id) }
+    for end in [output[1], lifeline[0]] where end >= 0 { _ = close(end) }
     guard code == 0 else {
-      _ = close(ends[0])
+      for end in [output[0], lifeline[1]] where end >= 0 { _ = close(end) }
       throw failure(name, code)
     }
     running.withLock { _ = $0.insert(id) }
-    return (ChildCommand(id, named: name), ends[0])
+    return (ChildCommand(id, lifeline: lifeline[1], named: name), output[0])
   }
+
+  /// Runs the command `$1`, and a guard beside it: when the pipe at descriptor 3 ends, because the process that holds its
+  /// other end is gone, the guard kills the whole process group. `PR_SET_PDEATHSIG` would not do: it is sent when the
+  /// *thread* that started the command ends, and it reaches the shell alone, not what the shell has started.
+  ///
+  /// SIGTERM ends the command, which then has time to end in good order; the shell and the guard wait for that. What a shell
+  /// says of children that were ended by signals goes nowhere, what the command says to our standard error.
+  private static let supervisor = """
+    exec 4>&2 2>/dev/null
+    trap : TERM
+    { trap '' TERM; read _ <&3; kill -s KILL -- -$$; } </dev/null >/dev/null 4>&- &
+    exec 3<&-
+    /bin/sh -c "$1" 2>&4 4>&-
+    status=$?
+    kill -s KILL $!
+    [ $status -gt 128 ] && { trap - TERM; kill -s $((status - 128)) $$; }
+    exit $status
+    """
 
   /// Why it ended, where that was no success: its output is at its end, so that is soon.
   func failure() -> String? {
@@ -58,6 +75,7 @@ actor ChildCommand {
     waitForEnd(upTo: .milliseconds(100))
     Self.running.withLock { _ = $0.remove(id) }
     _ = waitpid(id, nil, WNOHANG)
+    close(lifeline)
   }
 
   /// Those that were not stopped yet, for who is about to end the process.
@@ -85,12 +103,17 @@ actor ChildCommand {
   }
 
   /// Zero, or an error's number.
-  @unsafe private static func spawn(_ command: String, output: CInt, _ id: inout pid_t) -> CInt {
+  @unsafe private static func spawn(
+    _ command: String, output: CInt, lifeline: CInt, _ id: inout pid_t
+  ) -> CInt {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { _ = unsafe posix_spawn_file_actions_destroy(&actions) }
     unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    unsafe posix_spawn_file_actions_adddup2(&actions, lifeline, 3)
+    // Also those that a library of ours has opened without marking them.
+    unsafe glp_spawn_close_from(&actions, 4)
 
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -107,11 +130,26 @@ actor ChildCommand {
       &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
 
-    var words: [UnsafeMutablePointer<CChar>?] = unsafe [
-      strdup("/bin/sh"), strdup("-c"), strdup(command), nil,
-    ]
-    defer { unsafe words.forEach { unsafe free($0) } }
-    return unsafe posix_spawn(&id, "/bin/sh", &actions, &attributes, &words, environ)
+    var words = unsafe strings(["/bin/sh", "-c", supervisor, "glpreview", command])
+    var variables = unsafe strings(ChildEnvironment.inherited(from: environment()))
+    defer { unsafe (words + variables).forEach { unsafe free($0) } }
+    return unsafe posix_spawn(&id, "/bin/sh", &actions, &attributes, &words, &variables)
+  }
+
+  /// As C has a list of strings.
+  @unsafe private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    unsafe texts.map { unsafe strdup($0) } + [nil]
+  }
+
+  /// Our own variables, `NAME=VALUE` each.
+  private static func environment() -> [String] {
+    var variables: [String] = []
+    var next = unsafe environ
+    while let variable = unsafe next.pointee {
+      unsafe variables.append(String(cString: variable))
+      unsafe next += 1
+    }
+    return variables
   }
 
   private static func failure(_ name: String, _ code: CInt) -> SourceError {

@@ -9,10 +9,8 @@ struct CommandDevice: CaptureDevice {
   init(_ name: String, _ options: SourceOptions) throws(SourceError) {
     self.options = options
     command = String(name.dropFirst("exec:".count))
-    // The words behind the first may be an address with a password.
-    let words = command.split(whereSeparator: \.isWhitespace)
-    self.name = "exec:\(words.first ?? "")\(words.count > 1 ? " ..." : "")"
-    guard !words.isEmpty, !command.utf8.contains(0) else {
+    self.name = Redaction.source(name)
+    guard !command.allSatisfy(\.isWhitespace), !command.utf8.contains(0) else {
       throw SourceError(.badRequest, path: self.name, reason: "exec: needs a command")
     }
   }

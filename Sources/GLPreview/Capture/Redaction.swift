@@ -1,0 +1,223 @@
+// What people may read of a source's name: every message, log line, event and answer that names a source goes through here.
+// Addresses are redacted by their shape, whether they make sense or not: a mistyped one has the same password in it.
+
+/// Takes secrets out of names and messages. Redacting twice changes nothing.
+///
+/// When in doubt a part is hidden: everything before the last `@`, all values of a query that are not known to be
+/// harmless, the path behind an RTMP application, the arguments of a command. Paths of files stay as they are.
+package enum Redaction {
+  /// What stands in the place of a secret.
+  private static let mark = "***"
+
+  /// A source's name, as `SourceLocator` takes it, without the secrets in it.
+  package static func source(_ text: String) -> String {
+    let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
+    let name = text[start...]
+    if let command = name.dropScheme("exec") { return text[..<start] + "exec:" + program(of: command) }
+    if name.dropScheme("pattern") != nil { return text }
+    if name.hasAddressScheme { return text[..<start] + address(name) }
+    return message(text.contains("://") ? text : path(text))
+  }
+
+  /// A text with the secrets taken out of the addresses that it quotes, and with no word of `secrets` in it.
+  package static func message(_ text: String, hiding secrets: [String] = []) -> String {
+    var text = text
+    // The longest first: one may be a part of another.
+    for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.utf8.count >= shortest {
+      text = text.replacing(secret, with: mark)
+    }
+    guard text.contains("://") else { return text }
+    var result = ""
+    var rest = text[...]
+    while let colon = rest.firstRange(of: "://") {
+      let before = rest[..<colon.lowerBound]
+      let scheme = before.reversed().prefix(while: \.isInScheme).count
+      let start = before.index(before.endIndex, offsetBy: -scheme)
+      let end = rest[colon.upperBound...].firstIndex { $0.isWhitespace || $0 == "\"" } ?? rest.endIndex
+      // A sentence goes on behind an address.
+      let tail = rest[colon.upperBound..<end].reversed().prefix { ",.;:!?)'`".contains($0) }.count
+      let last = rest.index(end, offsetBy: -tail)
+      result += rest[..<start] + address(rest[start..<last]) + rest[last..<end]
+      rest = rest[end...]
+    }
+    return result + rest
+  }
+
+  /// What `source` hides of an address, as it is written and as it is sent: a server may repeat it.
+  package static func secrets(in text: String) -> [String] {
+    guard text.contains("://") || text[...].hasAddressScheme, let colon = text.firstIndex(of: ":") else {
+      return []
+    }
+    var words: [Substring] = []
+    var rest = text[text.index(after: colon)...].drop { $0 == "/" }
+    if let at = rest.lastIndex(of: "@") {
+      words += rest[..<at].split(separator: ":", maxSplits: 1).dropFirst()
+      rest = rest[rest.index(after: at)...]
+    }
+    let shown = Set(source(text).split(whereSeparator: \.isSeparator))
+    words += rest.split(whereSeparator: \.isSeparator).filter { !shown.contains($0) }
+    return words.flatMap { [String($0), String($0).percentDecoded] }
+  }
+
+  /// What is shorter says little, and stands in too many words.
+  private static let shortest = 4
+
+  // MARK: Parts
+
+  /// The name of a command's program; its arguments may hold anything.
+  private static func program(of command: Substring) -> String {
+    // NAME=VALUE before the program is for its environment.
+    let words = command.split(whereSeparator: \.isWhitespace)
+    let first = words.first { !$0.contains("=") } ?? ""
+    let name = first.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "_./+-".contains($0)) }
+    guard words.count > 1 || name != first || first.isEmpty && !words.isEmpty else { return String(name) }
+    return name.isEmpty || name == "..." ? "..." : "\(name) ..."
+  }
+
+  /// A path; a part of it that looks like `USER:PASSWORD@HOST` is an address that lacks its scheme.
+  private static func path(_ text: String) -> String {
+    let end = text.firstIndex(of: "?") ?? text.endIndex
+    let parts = text[..<end].split(separator: "/", omittingEmptySubsequences: false).map {
+      part -> Substring in
+      guard let colon = part.firstIndex(of: ":"), let at = part.lastIndex(of: "@"), colon < at else {
+        return part
+      }
+      return mark + part[at...]
+    }
+    let query = text[end...]
+    return parts.joined(separator: "/") + (query.contains("=") ? "?" + values(query.dropFirst()) : query)
+  }
+
+  private static func address(_ text: Substring) -> String {
+    guard let colon = text.firstIndex(of: ":") else { return String(text) }
+    var rest = text[text.index(after: colon)...].drop { $0 == "/" || $0 == "\\" }
+    var result = String(text[..<rest.startIndex])
+    // A password that was not escaped may hold any sign: only the last @ is sure to end it.
+    if let at = rest.lastIndex(of: "@") {
+      result += at > rest.startIndex ? mark + "@" : "@"
+      rest = rest[rest.index(after: at)...]
+    }
+    let host = rest.prefix { !"/?#".contains($0) }
+    result += hostAndPort(host)
+    rest = rest[host.endIndex...]
+    let path = rest.prefix { !"?#".contains($0) }
+    result += text.lowercased().hasPrefix("rtmp") ? streamPath(path) : pairs(path)
+    rest = rest[path.endIndex...]
+    let query = rest.prefix { $0 != "#" }
+    if !query.isEmpty { result += "?" + values(query.dropFirst()) }
+    rest = rest[query.endIndex...]
+    return rest.isEmpty ? result : result + "#" + values(rest.dropFirst())
+  }
+
+  /// What stands in a port's place and is no number may be a password whose host is missing.
+  private static func hostAndPort(_ text: Substring) -> String {
+    guard let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") else { return String(text) }
+    let port = text[text.index(after: colon)...]
+    return port.allSatisfy(\.isNumber) ? String(text) : text[...colon] + mark
+  }
+
+  /// The path of an RTMP address: behind the application's name stands the key of the stream.
+  private static func streamPath(_ path: Substring) -> String {
+    let parts = path.split(separator: "/")
+    guard parts.count > 1 else { return pairs(path) }
+    return "/" + pairs(parts[0]) + "/" + mark
+  }
+
+  /// The fields of a query or a fragment. A field without a name may be a secret as a whole.
+  private static func values(_ query: Substring) -> String {
+    var result = ""
+    var rest = query
+    while true {
+      let field = rest.prefix { $0 != "&" && $0 != ";" }
+      let sides = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = sides.count > 1 ? sides[1] : ""
+      if value.allSatisfy({ $0 == "=" }) {
+        result += field.isEmpty || harmless.contains(sides[0].lowercased()) ? String(field) : mark
+      } else {
+        result += "\(sides[0])=\(shown(value, of: sides[0]))"
+      }
+      rest = rest[field.endIndex...]
+      guard let separator = rest.popFirst() else { return result }
+      result.append(separator)
+    }
+  }
+
+  /// A path with values in it: `user=admin_password=1234_channel=1_stream=0.sdp`.
+  private static func pairs(_ path: Substring) -> String {
+    guard path.contains("=") else { return String(path) }
+    var result = ""
+    var rest = path
+    while let equals = rest.firstIndex(of: "=") {
+      let key = rest[..<equals]
+      result += key + "="
+      rest = rest[rest.index(after: equals)...]
+      var value = rest.prefix { !"/;&,".contains($0) }
+      // Another key may follow after "_": the last such one within the value, before its "=".
+      if let next = value.firstIndex(of: "="), let end = value[..<next].lastIndex(of: "_") {
+        value = value[..<end]
+      }
+      let word = key.reversed().prefix { $0.isLetter || $0.isNumber }.reversed()
+      result += shown(value, of: Substring(String(word)))
+      rest = rest[value.endIndex...]
+    }
+    return result + rest
+  }
+
+  private static func shown(_ value: Substring, of key: Substring) -> Substring {
+    let isShort =
+      value.utf8.count <= 16
+      && value.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-".contains($0)) }
+    return isShort && harmless.contains(key.lowercased()) ? value : Substring(mark)
+  }
+
+  /// What is told of a picture, a stream or a connection, and never of a person.
+  private static let harmless: Set<String> = [
+    "action", "audio", "camera", "ch", "channel", "codec", "compression", "format", "fps", "framerate", "h",
+    "height", "latency", "mode", "pkt_size", "port", "profile", "quality", "resolution", "rotation", "size",
+    "stream",
+    "subtype", "timeout", "transport", "ttl", "type", "unicast", "video", "videocodec", "w", "width",
+  ]
+
+  /// Of addresses that are known without the slashes that belong behind them.
+  fileprivate static let schemes: Set<String> = [
+    "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp",
+  ]
+}
+
+extension Substring {
+  /// What follows `scheme:` in whatever letters; nil where it does not begin so.
+  fileprivate func dropScheme(_ scheme: String) -> Substring? {
+    guard let colon = firstIndex(of: ":"), self[..<colon].lowercased() == scheme else { return nil }
+    return self[index(after: colon)...]
+  }
+
+  fileprivate var hasAddressScheme: Bool {
+    let scheme = prefix(while: \.isInScheme)
+    let rest = self[scheme.endIndex...]
+    return rest.hasPrefix("://") || rest.hasPrefix(":") && Redaction.schemes.contains(scheme.lowercased())
+  }
+}
+
+extension String {
+  /// Percent-decoded as far as that can be done.
+  fileprivate var percentDecoded: String {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let value = UInt8(String(rest.prefix(2)) ?? "", radix: 16) {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension Character {
+  fileprivate var isInScheme: Bool { isASCII && (isLetter || isNumber || "+-.".contains(self)) }
+
+  /// What ends a word of an address.
+  fileprivate var isSeparator: Bool { "/?#&;=,".contains(self) }
+}

@@ -1,0 +1,81 @@
+// A log that somebody else can fill is of no use: the same message is written so often and no more, and then counted.
+internal import GLPreview
+internal import Logging
+internal import Synchronization
+
+/// Counts lines by level and message; what stands beside a message makes no other message of it.
+final class LogThrottle: Sendable {
+  private struct Message: Hashable {
+    let level: Logger.Level
+    let text: String
+  }
+
+  private struct Bucket {
+    var tokens: Double
+    var time: Duration
+    var suppressed = 0
+  }
+
+  /// Lines that were not written, of a message that has come to rest.
+  struct Rest: Equatable {
+    let level: Logger.Level
+    let message: String
+    let count: Int
+  }
+
+  private let burst: Double
+  private let rate: Double
+  private let capacity: Int
+  private let now: @Sendable () -> Duration
+  private let state = Mutex((buckets: [Message: Bucket](), nextSweep: Duration.zero))
+
+  /// - Parameters:
+  ///   - burst: lines of one message that are written at once.
+  ///   - linesPerSecond: in the long run.
+  ///   - capacity: messages that are told apart.
+  ///   - now: the clock.
+  init(
+    burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
+    now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+  ) {
+    self.burst = Double(burst)
+    rate = linesPerSecond
+    self.capacity = capacity
+    self.now = now
+  }
+
+  /// Whether a line is written, with how many were not before it; and what else was not, and may be told now.
+  func admits(_ level: Logger.Level, _ text: String) -> (isWritten: Bool, suppressed: Int, rest: [Rest]) {
+    let time = now()
+    let message = Message(level: level, text: text)
+    return state.withLock { state in
+      var bucket = state.buckets[message] ?? Bucket(tokens: burst, time: time)
+      bucket.tokens = min(burst, bucket.tokens + (time - bucket.time) / .seconds(1) * rate)
+      bucket.time = time
+      let isWritten = bucket.tokens >= 1
+      let suppressed = bucket.suppressed
+      if isWritten {
+        (bucket.tokens, bucket.suppressed) = (bucket.tokens - 1, 0)
+      } else {
+        bucket.suppressed += 1
+      }
+      state.buckets[message] = bucket
+      let rest = sweep(&state, at: time)
+      return (isWritten, isWritten ? suppressed : 0, rest)
+    }
+  }
+
+  /// Forgets messages that have come to rest, once in a while.
+  private func sweep(_ state: inout (buckets: [Message: Bucket], nextSweep: Duration), at time: Duration)
+    -> [Rest]
+  {
+    guard time >= state.nextSweep || state.buckets.count > capacity else { return [] }
+    state.nextSweep = time + .seconds(10)
+    let isFull = state.buckets.count > capacity
+    let old = state.buckets.filter { isFull || time - $0.value.time > .seconds(10) }
+    for message in old.keys { state.buckets[message] = nil }
+    return old.filter { $0.value.suppressed > 0 }.map {
+      Rest(level: $0.key.level, message: $0.key.text, count: $0.value.suppressed)
+    }
+  }
+}

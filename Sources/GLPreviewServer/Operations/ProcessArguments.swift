@@ -1,0 +1,58 @@
+// The arguments that `ps` shows to every user of the machine: secrets in them are written over as soon as they are read.
+internal import GLPreview
+
+/// The arguments of this process, as the kernel shows them in `/proc/PID/cmdline`.
+public enum ProcessArguments {
+  /// Options whose values are secrets as a whole.
+  private static let secretOptions: Set<String> = ["--token", "--user", "--header"]
+
+  /// `arguments` as other users of the machine may read them.
+  static func shown(_ arguments: [String]) -> [String] {
+    zip([""] + arguments, arguments).map { previous, argument in
+      if secretOptions.contains(previous) { return "***" }
+      guard let equals = argument.firstIndex(of: "="),
+        !argument[..<equals].contains(where: { ":/,?#".contains($0) })
+      else { return Redaction.source(argument) }
+      let (name, value) = (argument[..<equals], argument[argument.index(after: equals)...])
+      return name + "=" + (secretOptions.contains(String(name)) ? "***" : Redaction.source(String(value)))
+    }
+  }
+
+  /// Writes over the secrets in this process's arguments. `CommandLine.arguments` must have been read before; it keeps them.
+  ///
+  /// Between the start of the process and this call they can be read: `--token`'s and `--user`'s place is the environment or
+  /// a file.
+  public static func hideSecrets() {
+    guard let place = unsafe place(), let bytes = try? contents(of: "/proc/self/cmdline"),
+      bytes.count == place.count, unsafe bytes.elementsEqual(place)
+    else { return }
+    let arguments = bytes.split(separator: 0, omittingEmptySubsequences: false)
+    let shown = shown(arguments.map { String(decoding: $0, as: UTF8.self) })
+    for (argument, text) in zip(arguments, shown) where !argument.elementsEqual(text.utf8) {
+      // No longer than it was: what follows it is the next argument.
+      let padded = Array(text.utf8.prefix(argument.count))
+      for index in argument.indices {
+        let offset = index - argument.startIndex
+        unsafe place[index] = offset < padded.count ? padded[offset] : 0
+      }
+    }
+  }
+
+  /// Where the kernel reads them from (proc(5): `arg_start` and `arg_end` of `/proc/PID/stat`).
+  @unsafe private static func place() -> UnsafeMutableBufferPointer<UInt8>? {
+    guard let stat = try? String(decoding: contents(of: "/proc/self/stat"), as: UTF8.self),
+      // The name of the program may hold anything, but ends at the last parenthesis.
+      let end = stat.lastIndex(of: ")")
+    else { return nil }
+    let fields = stat[stat.index(after: end)...].split(separator: " ")
+    guard fields.count > 46, let start = UInt(fields[45]), let stop = UInt(fields[46]), start > 0,
+      stop > start
+    else { return nil }
+    return unsafe UnsafeMutableBufferPointer(
+      start: UnsafeMutablePointer(bitPattern: start), count: Int(stop - start))
+  }
+
+  private static func contents(of path: String) throws -> [UInt8] {
+    Array(try ConfigurationPaths.text(of: path, limit: 4 << 20).utf8)
+  }
+}
