@@ -16,7 +16,8 @@ struct AccessMiddleware: RouterMiddleware {
   ) async throws -> Response {
     var context = context
     let rule = AccessRule.of(request.method, request.uri)
-    context.role = control.asksForCredentials ? try role(of: request, rule, context) : .control
+    let sender = control.asksForCredentials ? try sender(of: request, rule, context) : Sender(role: .control)
+    context.role = sender.role
     switch (rule, context.role) {
     case (.everybody, _): break
     case (.role, nil): return try unauthorized(request, context)
@@ -25,25 +26,34 @@ struct AccessMiddleware: RouterMiddleware {
         throw Problem(.forbidden, "who is let in to look only may not do this: it needs the role 'control'")
       }
     }
-    let client = RequestClient(
-      address: ClientGroup(context.clientAddress),
-      secret: control.asksForCredentials && context.role != nil ? Self.shownSecret(request) : nil)
+    let client = RequestClient(address: ClientGroup(context.clientAddress), secret: sender.secret)
     return try await RequestClient.$current.withValue(client) {
       try await next(request.withoutToken, context)
     }
   }
 
-  /// What the sender may do: the most that his cookie or his secret proves.
-  private func role(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Role? {
-    let known = LoginCookie.values(in: request).lazy.compactMap { control.sessions.role(cookie: $0) }.first
-    // A browser goes on sending a password that it once knew: who is let in already is not asked for it.
-    if case .role(let needed) = rule, let known, known.includes(needed) { return known }
+  /// What a request proved: what its sender may do, and a hash of the one secret that showed it.
+  private struct Sender {
+    var role: Role?
+    var secret: Int?
+  }
+
+  /// What the sender may do: the most that its cookie or its secret proves.
+  private func sender(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Sender {
+    let known =
+      LoginCookie.values(in: request).lazy.compactMap { cookie in
+        control.sessions.role(cookie: cookie).map { Sender(role: $0, secret: cookie.hashValue) }
+      }.first ?? Sender()
+    // A browser goes on sending a password that it once knew: a login that is enough is all that is asked for.
+    if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
     guard rule != .everybody, let proof = proof(in: request) else { return known }
     do throws(Problem) {
-      if let role = try control.role(for: ClientGroup(context.clientAddress), proof) { return role }
+      if let role = try control.role(for: ClientGroup(context.clientAddress), proof) {
+        return Sender(role: role, secret: proof.hashValue)
+      }
     } catch {
       context.logger.notice("too many wrong credentials", metadata: ["client": "\(context.clientAddress)"])
-      guard known == nil else { return known }
+      guard known.role == nil else { return known }
       throw error
     }
     context.logger.warning(
@@ -53,15 +63,6 @@ struct AccessMiddleware: RouterMiddleware {
         "request": "\(request.method) \(URLToken.redacted(request.uri.string))",
       ])
     return known
-  }
-
-  /// A hash of what the request shows, which is known to be right.
-  private static func shownSecret(_ request: Request) -> Int {
-    var hasher = Hasher()
-    hasher.combine(request.headers[.authorization])
-    hasher.combine(request.cookies[LoginRoutes.cookie]?.value)
-    hasher.combine(URLToken.token(in: request.uri))
-    return hasher.finalize()
   }
 
   /// How the request says who sends it; nil where it doesn't.

@@ -122,7 +122,9 @@ struct WatchedCamera: Sendable {
   /// Of a camera that was not asked for a picture yet.
   static let notTried = "has not given a picture yet"
 
-  private static func reason(_ error: any Error) -> String { (error as? SourceError)?.reason ?? Redaction.message("\(error)") }
+  private static func reason(_ error: any Error) -> String {
+    (error as? SourceError)?.reason ?? Redaction.message("\(error)")
+  }
 }
 
 extension CameraState {
