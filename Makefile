@@ -14,11 +14,12 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-camera test-browser screenshot verify bench bench-service gpu-kit format lint golden install install-service clean
+.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot verify bench bench-service gpu-kit format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
 	@echo "make test      install what is missing, run every test"
+	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
 	@echo "make screenshot    take docs/dashboard.png again"
@@ -63,6 +64,9 @@ test: setup
 	$(SWIFT_BUILD) --build-tests
 	@mkdir -p .build/attachments
 	$(SWIFT) test --skip-build --attachments-path .build/attachments
+
+test-starved:
+	@scripts/prove-tests
 
 test-camera:
 	@scripts/setup camera

@@ -27,7 +27,9 @@ struct OtherClientsTests {
     let (curl, service) = (try #require(Self.curl), try await service())
     for options in [[], ["--range", "0-9"], ["--http2"], ["--compressed"], ["--tr-encoding"]] {
       let result = try await curl.run(
-        options + ["-sS", "-w", "%{stderr}%{http_code} %{content_type}"] + [service.url("/snapshot?timeout=60000")],
+        options + ["-sS", "-w", "%{stderr}%{http_code} %{content_type}"] + [
+          service.url("/snapshot?timeout=60000")
+        ],
         in: folder)
       #expect(result.status == 0 && result.errors == "200 image/jpeg", "\(options): \(result.errors)")
       #expect(result.output.starts(with: [0xFF, 0xD8]) && result.output.suffix(2) == [0xFF, 0xD9])

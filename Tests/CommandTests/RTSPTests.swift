@@ -6,7 +6,8 @@
 
   /// A source that gives up at once, and its first frames, or why there are none.
   private func frames(
-    _ url: String, count: Int, _ options: SourceOptions = SourceOptions(), patience: Duration = allTheTimeThereIs
+    _ url: String, count: Int, _ options: SourceOptions = SourceOptions(),
+    patience: Duration = allTheTimeThereIs
   ) async throws -> (frames: [Frame], source: LiveSource, error: SourceError?) {
     var options = options
     options.live.delivery = .every(maximumBytes: 1 << 24)
@@ -158,7 +159,8 @@
       let server = try await RTSPServer()
       let folder = try TestFolder()
       let result = try await folder.render(
-        server.url("bars"), "--timeout", "3600", "-o", "{frame}.png", "--frames", "2", "--size", "32x", "--json")
+        server.url("bars"), "--timeout", "3600", "-o", "{frame}.png", "--frames", "2", "--size", "32x",
+        "--json")
       #expect(result.status == 0, "\(result.errors)")
       #expect(try result.reports.count == 2)
       #expect(try folder.names.count == 2)
