@@ -14,7 +14,8 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot verify bench bench-service gpu-kit format lint golden install install-service clean
+.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot soak verify bench \
+  bench-service gpu-kit sbom release-notes format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -22,6 +23,7 @@ help:
 	@echo "make test-starved  run every test RUNS times beside BUSY busy loops (3 and 4 unless told), until one fails"
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
+	@echo "make soak      one service with cameras, clients, a disk and a clock that misbehave (SECONDS=300 SEED=1; docs/reliability.md)"
 	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
@@ -30,6 +32,8 @@ help:
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
+	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
+	@echo "make release-notes   that, and out/release-notes.md with all versions"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
 	@echo "make format    format the sources      make lint     check them"
@@ -85,6 +89,15 @@ screenshot:
 	GLPREVIEW_BROWSER=1 GLPREVIEW_SCREENSHOT="$(CURDIR)/docs/dashboard.png" \
 	  $(SWIFT) test --skip-build --filter 'BrowserTests.DashboardTests/screenshot'
 
+SECONDS ?= 300
+SEED ?= 1
+# The debug build, or `make soak GLPREVIEW=...`.
+soak:
+	@scripts/setup soak
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
+	@Tests/Soak/soak --seconds $(SECONDS) --seed $(SEED) \
+	  $(if $(filter file,$(origin GLPREVIEW)),,--glpreview "$(GLPREVIEW)")
+
 verify: build
 	$(GLPREVIEW) verify
 
@@ -98,6 +111,12 @@ bench-service: build
 gpu-kit: build
 	$(SWIFT_BUILD) --build-tests
 	@scripts/gpu-kit
+
+sbom: build
+	@scripts/sbom
+
+release-notes: build
+	@scripts/sbom --notes out/release-notes.md
 
 install: build
 	install -D -s -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview

@@ -46,6 +46,8 @@ class HTTPCameras(socketserver.ThreadingTCPServer):
 
     def __init__(self, ledger, names):
         super().__init__(("127.0.0.1", 0), HTTPCamera)
+        # Seconds by which the clock of cameras and service is wrong: they go by one.
+        self.clock_offset = 0
         self.ledger, self.frames, self.modes = ledger, Frames(), dict.fromkeys(names, "good")
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -134,6 +136,7 @@ class HTTPCamera(socketserver.BaseRequestHandler):
 
     def _part(self, mode):
         taken, data = self._newest(mode)
+        taken += self.server.clock_offset
         length = len(data)
         if mode == "cut":
             data = data[:-200]

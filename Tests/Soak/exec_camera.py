@@ -12,7 +12,11 @@ secrets = sum(sys.argv[2] in value for value in os.environ.values())
 strangers = [os.readlink(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")
              if int(number) > 2 and os.path.exists(f"/proc/self/fd/{number}")]
 strangers = [name for name in strangers if name.startswith(("socket:", "/dev/dri", "/dev/video", "anon_inode:"))]
-with urllib.request.urlopen(f"{sys.argv[1]}?secrets={secrets}&descriptors={len(strangers)}") as answer:
-    while piece := answer.read1(65536):
-        sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+try:
+    with urllib.request.urlopen(f"{sys.argv[1]}?secrets={secrets}&descriptors={len(strangers)}") as answer:
+        while piece := answer.read1(65536):
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+except OSError:
+    # The camera refuses, or nobody reads any more.
+    os._exit(1)

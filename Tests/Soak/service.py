@@ -89,7 +89,7 @@ class Service:
         # In place: it is mapped.
         with open(os.open(os.path.join(self.folder, "clock"), os.O_WRONLY | os.O_CREAT), "wb") as file:
             file.write(self.offset.to_bytes(8, sys.byteorder, signed=True))
-        self.stepped = time.monotonic()
+        self.stepped, self.server.clock_offset = time.monotonic(), self.offset
 
     def configure(self, variant):
         self._write("service.yaml", json.dumps(configuration(variant, self.folder, self.server, self.rtsp_port), indent=1))
