@@ -69,9 +69,8 @@ struct ChildTests {
     let variables = try text("variables")
     #expect(!variables.contains("SECRET"), "\(variables)")
     for name in ["PATH=", "LC_TIME=C", "GST_DEBUG=1"] { #expect(variables.contains(name)) }
-    let descriptors = try text("descriptors").split(separator: "\n").compactMap {
-      $0.firstRange(of: " -> ").flatMap { arrow in $0[..<arrow.lowerBound].split(separator: " ").last }
-    }
+    let lines = try text("descriptors").split(separator: "\n").filter { $0.contains(" -> ") }
+    let descriptors = lines.map { line in line.split(separator: " ").dropLast(2).last.map(String.init) ?? "" }
     #expect(Set(descriptors).subtracting(["10"]) == ["0", "1", "2"], "\(descriptors)")
   }
 
