@@ -14,8 +14,8 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot soak verify bench \
-  bench-service gpu-kit sbom release-notes format lint golden install install-service clean
+.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
+  verify bench bench-service gpu-kit sbom release-notes format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -24,6 +24,8 @@ help:
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
 	@echo "make soak      one service with cameras, clients, a disk and a clock that misbehave (SECONDS=300 SEED=1; docs/reliability.md)"
+	@echo "make fuzz      the parsers under libFuzzer (FUZZ_SECONDS=60 in sum, FUZZ_TARGETS=\"jpeg png\")"
+	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
@@ -82,6 +84,12 @@ test-browser:
 	@scripts/setup browser
 	$(SWIFT_BUILD) --build-tests
 	GLPREVIEW_BROWSER=1 $(SWIFT) test --skip-build --filter BrowserTests
+
+fuzz: setup
+	@SWIFT="$(SWIFT)" scripts/fuzz
+
+sanitize: setup
+	@SWIFT="$(SWIFT)" scripts/sanitize
 
 screenshot:
 	@scripts/setup browser

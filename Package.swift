@@ -168,3 +168,29 @@ let package = Package(
   ],
   cLanguageStandard: .c2x
 )
+
+// Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
+// program with libFuzzer, whose archive GLPREVIEW_FUZZER names, and only then is the house's code instrumented.
+let parsers: [Target.Dependency] =
+  ["GLPreview", "GLPreviewServer", "PreviewCore"]
+  + [.product(name: "HTTPTypes", package: "swift-http-types")]
+  + [.product(name: "Hummingbird", package: "hummingbird")]
+if let fuzzer = Context.environment["GLPREVIEW_FUZZER"] {
+  for target in package.targets where target.type == .regular {
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [
+        .unsafeFlags(["-sanitize=address,fuzzer", "-enable-testing"])
+      ]
+    target.cSettings =
+      (target.cSettings ?? []) + [.unsafeFlags(["-fsanitize=address,undefined,fuzzer-no-link"])]
+  }
+  package.targets.append(
+    .executableTarget(
+      name: "glpreview-fuzz", dependencies: parsers, path: "Tests/FuzzTests", exclude: ["Regressions"],
+      sources: ["Targets", "Fuzz.swift"], swiftSettings: house + [.unsafeFlags(["-sanitize=address"])],
+      linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer]), .linkedLibrary("stdc++")]))
+} else {
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: parsers, exclude: ["Fuzz.swift", "Regressions"], swiftSettings: house))
+}

@@ -1,0 +1,177 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PreviewCore
+
+// What the service is told: its configuration, and what clients and webhooks send.
+@testable import GLPreview
+@testable import GLPreviewServer
+
+extension FuzzTarget {
+  /// A configuration file.
+  static let configuration = FuzzTarget(
+    name: "configuration", longest: 2048,
+    words: [
+      "bind: ", "cameras:\n", "  a:\n", "    source: ", "pattern:smpte", "views:", "masks: ", "scenes:\n",
+      "tiles: ",
+      "access:", "tokens:", "token: ", "role: ", "control", "read", "limits:", "snapshots:", "folder:",
+      "webhook:",
+      "fallback:", "required: ", "- ", "? ", ": ", "{", "}", "[", "]", "&a ", "*a", "!!str", "${", "$${", "|",
+      ">",
+      "\"", "'", "#", "---\n", "\t", "~", "127.0.0.1:0", "unix:", "30s", "100kB", "\u{EF}\u{BB}\u{BF}",
+    ],
+    seeds: {
+      [
+        "cameras:\n  a: {source: \"pattern:smpte\"}\n",
+        """
+        bind: 127.0.0.1:0
+        access:
+          tokens:
+            - {token: "${SECRET:abc}", role: read}
+          users: [{name: ann, password: long-enough, role: control}]
+          origins: [https://home.example]
+        limits: {connections: 20, stalled-client: 30s}
+        cameras:
+          door:
+            source: pattern:smpte,size=64x48
+            masks: ["32x20+9+0:pixelate=16"]
+            controls: {power_line_frequency: 1}
+            keep-warm: true
+            offline: last
+            views:
+              main: {size: 32x24}
+              face: {crop: 7x7+2+0, rotate: 90, fps: 4, quality: 70, locked: true}
+        scenes:
+          all: {layout: "grid:size=64x48,gap=8", tiles: [door, door: "mode=fit,background=blur"], labels: all}
+        snapshots:
+          folder: {path: snapshots, max-age: 7d, max-bytes: 1GB}
+          webhook: {url: "https://home.example/hooks", secret: abcdefgh, max-event-bytes: 100kB}
+        """,
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      guard let file = MemoryFile(input) else { return }
+      let environment = ["SECRET": "0123456789abcdef"]
+      do throws(ConfigurationError) {
+        _ = try ConfigurationLoader(files: [file.path], environment: environment).load()
+      } catch let refusal {
+        try must(!refusal.problems.isEmpty, "it is refused for no reason")
+        try must(refusal.problems.allSatisfy { !$0.reason.isEmpty }, "it is refused without a word")
+      }
+    })
+
+  /// The query of a snapshot's URL.
+  static let query = FuzzTarget(
+    name: "query", longest: 256,
+    words: SnapshotQuery.keys.map { $0 + "=" } + [
+      "&", "%", "%2B", "+", "64x48", "x,y,w,h", "binary", "base64", "dataurl", "placeholder", "last", "error",
+      "yes", "no", "_=", "t=", "token=", "1e9", "nan", "-1", "w=", "h=", "q=",
+    ],
+    seeds: {
+      [
+        "size=64x48&quality=70", "crop=16x16%2B8%2B8&rotate=90&max_bytes=5000&encoding=dataurl",
+        "max_age=0&timeout=100&offline=last&exif=no&download", "w=5&h=6&filter=area&_=1&t=2&token=x",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      let query = String(decoding: input.filter { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
+      let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/a/main.jpg?" + query)
+      let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+      guard let words = try? QueryWords(request) else { return }
+      for (isLocked, format) in [(false, EncodedFormat.jpeg), (true, .png)] {
+        var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))
+        served.isLocked = isLocked
+        guard let wanted = try? SnapshotQuery(words, of: served, as: format, offline: .error) else {
+          continue
+        }
+        try must(!isLocked || wanted.served.view == served.view, "a locked view is changed")
+        try must((1...100).contains(wanted.served.quality), "quality \(wanted.served.quality)")
+        try must(wanted.timeout > .zero && wanted.timeout <= .seconds(60), "\(wanted.timeout) to wait")
+        try must(wanted.maximumAge >= .zero, "an age of \(wanted.maximumAge)")
+        try must((wanted.maximumBytes ?? 1) > 0, "\(wanted.maximumBytes ?? 0) bytes")
+        _ = try? ServiceLimits().check(wanted.served.view, in: Size(width: 64, height: 48))
+      }
+    })
+
+  /// The body of a PATCH of a view, and of a POST of a snapshot.
+  static let json = FuzzTarget(
+    name: "json", longest: 512,
+    words: jsonKeys.map { "\"\($0)\":" } + [
+      "null", "true", "1e400", "-0", "\"\\u0000\"", "{}", "[]", "{", "}", "1e18",
+    ],
+    seeds: {
+      [
+        #"{"size": "64x48", "fps": null, "quality": 70, "enabled": false}"#,
+        ##"{"crop": "16x16+8+8", "rotate": 90, "background": "#102030", "linear": true}"##,
+        #"{"views": ["main"], "quality": 80, "max_bytes": 5000, "max_age": 0, "still": true, "settle": 3}"#,
+        #"{"timeout": 100, "offline": "last"}"#,
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var served = ServedView()
+      if let change = try? ViewChange(json: input), (try? change.apply(to: &served)) != nil {
+        try must((1...100).contains(served.quality), "quality \(served.quality)")
+        try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
+      }
+      if let wish = try? CaptureWish(json: input) {
+        try must((1...100).contains(wish.quality ?? 1), "quality \(wish.quality ?? 0)")
+        try must((wish.maximumBytes ?? 1) > 0, "\(wish.maximumBytes ?? 0) bytes")
+        let request = wish.request(offline: .error)
+        try must(request.timeout > .zero && request.timeout <= .seconds(60), "\(request.timeout) to wait")
+      }
+    })
+
+  /// The field `Retry-After` of a webhook's answer.
+  static let webhook = FuzzTarget(
+    name: "webhook", longest: 64,
+    words: ["Sun, 06 Nov 1994 08:49:37 GMT", "GMT", "Feb", "Dec", "9999", "1970", "23:59:60", "86400", "-1"],
+    seeds: { ["120", "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 29 Feb 2024 23:59:60 GMT", "-5"].inputs },
+    body: .atOnce { (input) throws(FuzzFault) in
+      let now = WallTime(sinceEpoch: .seconds(784_111_777))
+      let schedule = RetrySchedule()
+      let wish = RetrySchedule.wish(String(decoding: input, as: UTF8.self), now: now)
+      if let wish { try must(wish >= .zero && wish <= .seconds(86400), "it wishes for \(wish)") }
+      for attempt in [1, 2, 30, Int.max] {
+        let wait = schedule.wait(after: attempt, wish: wish, chance: 0.5)
+        try must(wait > .zero && wait <= schedule.longest, "\(wait) after attempt \(attempt)")
+      }
+    })
+
+  /// The field `Authorization` of a request, and in a second line its URL.
+  static let access = FuzzTarget(
+    name: "access", longest: 256,
+    words: [
+      "Bearer ", "Basic ", "YW5uOnNlY3JldA==", "reader", "ann:secret", "token=", "&", "?", "%74oken=", "\n",
+    ],
+    seeds: {
+      [
+        "Bearer reader\n/cameras/a/main.jpg?token=reader&w=5", "Basic YW5uOnNlY3JldA==\n/?x&%74oken=b#c",
+        "bearer  reader\n/", "Digest x\n/cameras/?TOKEN",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      let field = input.line()
+      if let role = credentials.role(authorization: field) {
+        let isKnown = field.hasSuffix("reader") || field.contains("YW5uOnNlY3JldA")
+        try must(isKnown, "'\(field)' may \(role)")
+      }
+      let url = input.line()
+      let removed = URLToken.removed(from: url)
+      try must(URLToken.removed(from: removed) == removed, "'\(removed)' has a token still")
+      try must(URLToken.redacted(removed) == removed, "'\(removed)' has a secret still")
+      try must(URLToken.redacted(url).utf8.count <= 4 * url.utf8.count + 3, "'\(url)' grows")
+    })
+
+  private static let jsonKeys =
+    ViewConfiguration.keys + [
+      "views", "max_age", "max_bytes", "still", "settle", "offline", "fps", "enabled",
+    ]
+
+  private static let credentials: Credentials = {
+    var access = AccessConfiguration()
+    access.tokens = [AccessConfiguration.Token(secret: "reader", role: .read)]
+    access.users = [AccessConfiguration.User(name: "ann", password: "secret", role: .control)]
+    return Credentials(access)
+  }()
+}
