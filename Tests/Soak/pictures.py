@@ -6,6 +6,8 @@ import struct
 import zlib
 
 COLUMNS, ROWS = 20, 15
+# Times are told apart for four hours.
+STAMPS = 1 << 24
 # In cells: no byte of it may leave the service. As a mask it is MASK, in the pixels of SIZE.
 SECRET = (10, 7, 18, 13)
 SIZE, MASK = (320, 240), "128x96+160+112"
@@ -23,8 +25,8 @@ _TABLES = (_segment(0xDB, b"\0" + b"\x08" * 64)
 _DIFFERENCES = {}
 for _value in range(-255, 256):
     _bits = abs(_value).bit_length()
-    _code = _value if _value >= 0 else _value + (1 << _bits) - 1
-    _DIFFERENCES[_value] = format(_bits, "04b") + (format(_code, f"0{_bits}b") if _bits else "") + "0"
+    _rest = _value if _value >= 0 else _value + (1 << _bits) - 1
+    _DIFFERENCES[_value] = format(_bits, "04b") + (format(_rest, f"0{_bits}b") if _bits else "") + "0"
 
 
 def encoded(columns, rows, colour):
@@ -43,11 +45,15 @@ def encoded(columns, rows, colour):
     return head + int(text, 2).to_bytes(len(text) // 8, "big").replace(b"\xff", b"\xff\0") + b"\xff\xd9"
 
 
+def _code(stamp):
+    """Forty bits that hardly come by chance, when another part of a picture is read."""
+    return stamp << 16 | zlib.crc32(stamp.to_bytes(3, "big")) & 0xFFFF
+
+
 def frame(size, stamp):
-    """A frame of `size` (multiples of 8) with `stamp`, up to 32 bits, in its two uppermost rows of cells."""
+    """A frame of `size` (multiples of 8) with `stamp`, its lower 24 bits, in its two uppermost rows of cells."""
     columns, rows = size[0] // 8, size[1] // 8
-    word = struct.pack(">I", stamp & 0xFFFFFFFF)
-    code = format(int.from_bytes(word + bytes((zlib.crc32(word) & 255,)), "big"), "040b")
+    code = format(_code(stamp % STAMPS), "040b")
     left, top, right, bottom = SECRET
 
     def colour(column, row):
@@ -136,5 +142,4 @@ class PNG:
             for x in range(COLUMNS):
                 column, row = (2 * x + 1) * self.width // (2 * COLUMNS), (2 * y + 1) * self.height // (2 * ROWS)
                 code = code << 1 | (self.rows[row][column * self.channels + 1] > 128)
-        word = (code >> 8).to_bytes(4, "big")
-        return code >> 8 if zlib.crc32(word) & 255 == code & 255 else None
+        return code >> 16 if _code(code >> 16) == code else None

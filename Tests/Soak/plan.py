@@ -15,7 +15,8 @@ FLAKY = ["guest", "still", "child", "pipe"]
 VARIANTS = ["base", "without", "other", "views", "broken"]
 STEPS = ["+3600s", "-3600s", "+1d", "-2d", "+10y", "-3y", "+5s", "-5s"]
 CLIENTS_A_SECOND = 4
-QUIET = 8
+# How long a quiet phase takes, about.
+QUIET = 20
 
 
 @dataclass
