@@ -170,27 +170,38 @@ let package = Package(
 )
 
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
-// program with libFuzzer, whose archive GLPREVIEW_FUZZER names, and only then is the house's code instrumented.
+// program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
   ["GLPreview", "GLPreviewServer", "PreviewCore"]
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
-if let fuzzer = Context.environment["GLPREVIEW_FUZZER"] {
+  + [.product(name: "NIOCore", package: "swift-nio")]
+
+/// Has the house's own code built with sanitizers.
+func instrument(swift: String, c: String, link: String) {
   for target in package.targets where target.type == .regular {
-    target.swiftSettings =
-      (target.swiftSettings ?? []) + [
-        .unsafeFlags(["-sanitize=address,fuzzer", "-enable-testing"])
-      ]
-    target.cSettings =
-      (target.cSettings ?? []) + [.unsafeFlags(["-fsanitize=address,undefined,fuzzer-no-link"])]
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([swift, "-enable-testing"])]
+    target.cSettings = (target.cSettings ?? []) + [.unsafeFlags([c, "-fno-sanitize-recover=undefined"])]
+    if target.name == "PreviewCore" { target.linkerSettings = [.unsafeFlags([link])] }
   }
+}
+
+if let fuzzer = Context.environment["GLPREVIEW_FUZZER"] {
+  instrument(
+    swift: "-sanitize=address,fuzzer", c: "-fsanitize=address,undefined,fuzzer-no-link",
+    link: "-sanitize=address")
   package.targets.append(
     .executableTarget(
-      name: "glpreview-fuzz", dependencies: parsers, path: "Tests/FuzzTests", exclude: ["Regressions"],
-      sources: ["Targets", "Fuzz.swift"], swiftSettings: house + [.unsafeFlags(["-sanitize=address"])],
-      linkerSettings: [.unsafeFlags(["-sanitize=address", fuzzer]), .linkedLibrary("stdc++")]))
+      name: "glpreview-fuzz", dependencies: parsers, path: "Tests/FuzzTests",
+      exclude: ["Regressions", "ReplayTests.swift"], sources: ["Targets", "Fuzz.swift"],
+      swiftSettings: house,
+      linkerSettings: [.unsafeFlags([fuzzer]), .linkedLibrary("stdc++")]))
 } else {
   package.targets.append(
     .testTarget(
       name: "FuzzTests", dependencies: parsers, exclude: ["Fuzz.swift", "Regressions"], swiftSettings: house))
+  // `make sanitize`; threads are looked after by SwiftPM's own --sanitize=thread, in all that is linked.
+  if Context.environment["GLPREVIEW_SANITIZE"] == "address" {
+    instrument(swift: "-sanitize=address", c: "-fsanitize=address,undefined", link: "-sanitize=address")
+  }
 }

@@ -19,6 +19,7 @@ struct glp_png_decoder {
   const uint8_t *data;
   size_t size;
   size_t position;
+  size_t block_limit;
   glp_png_header header;
   bool is_cut_short;
   bool is_stopped;
@@ -41,10 +42,24 @@ static void read_bytes(png_structp png, png_bytep out, size_t size) {
   decoder->position += size;
 }
 
+// libpng takes the memory for some chunks by the length that they claim, whatever png_set_chunk_malloc_max says and
+// however few bytes follow. What is larger than any chunk or row may be is not there for it.
+static png_voidp take_block(png_structp png, png_alloc_size_t size) {
+  const glp_png_decoder *decoder = png_get_mem_ptr(png);
+  return size <= decoder->block_limit ? malloc(size) : NULL;
+}
+
+static void free_block(png_structp png, png_voidp block) {
+  (void)png;
+  free(block);
+}
+
 glp_png_decoder *glp_png_decoder_create(void) {
   glp_png_decoder *decoder = calloc(1, sizeof *decoder);
   if (decoder == NULL) return NULL;
-  decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, decoder_error, ignore_warning);
+  decoder->block_limit = 8 << 20;
+  decoder->png = png_create_read_struct_2(
+      PNG_LIBPNG_VER_STRING, decoder, decoder_error, ignore_warning, decoder, take_block, free_block);
   if (decoder->png != NULL) decoder->info = png_create_info_struct(decoder->png);
   if (decoder->info != NULL) return decoder;
   glp_png_decoder_destroy(decoder);
@@ -133,6 +148,8 @@ bool glp_png_decode(
     glp_png_decoder *decoder, uint8_t *rows, size_t bytes_per_row, glp_png_stop stop, void *context) {
   png_structp png = decoder->png;
   if (setjmp(png_jmpbuf(png))) return false;
+  // libpng's rows have at most eight bytes a pixel, and some room around them.
+  decoder->block_limit += 8 * decoder->header.width + 4096;
   int passes = png_set_interlace_handling(png);
   png_read_update_info(png, decoder->info);
   size_t row_size = png_get_rowbytes(png, decoder->info);

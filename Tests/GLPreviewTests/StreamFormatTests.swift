@@ -166,6 +166,15 @@ struct MJPEGSourceTests {
     #expect(rest == plain.dropLast(2))
   }
 
+  @Test("takes two starts in a row for one, and what no segment follows for none", arguments: [1, 3, 64])
+  func starts(step: Int) throws {
+    let plain = try smallJPEG()
+    let (pictures, rest) = try split(
+      [0xFF, 0xD8] + plain + plain.dropLast(2) + [0xFF, 0xD8, 0x00] + plain, step: step)
+    #expect(pictures == [plain, plain.dropLast(2), plain])
+    #expect(rest.isEmpty)
+  }
+
   @Test("keeps no more than its limit of one picture")
   func limit() throws {
     var splitter = MJPEGSplitter(pictureLimit: 100)

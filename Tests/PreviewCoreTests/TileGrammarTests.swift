@@ -36,7 +36,7 @@ func tileBackgrounds() throws {
   arguments: [
     ("tile", ""), ("tile", ":mode=fit"), ("tile 'a'", "a:"), ("tile 'a'", "a:mode"), ("mode", "a:mode=zoom"),
     ("mode", "a:mode=fit,mode=fit"), ("tile", "a:size=4x4"), ("tile", "a:width=4"), ("tile", "a:shape=round"),
-    ("at", "a:at=4x4"), ("at", "a:at=0x4+0+0"), ("z", "a:z=top"), ("z", "a:z=1001"),
+    ("at", "a:at=4x4"), ("at", "a:at=0x4+0+0"), ("z", "a:z=top"), ("z", "a:z=1001"), ("z", "a:z=\(Int.min)"),
     ("radius", "a:radius=-1"),
     ("opacity", "a:opacity=1.1"), ("opacity", "a:opacity=nan"),
   ])

@@ -39,7 +39,7 @@ extension Tile {
         throw ViewError(key, error.reason)
       }
     case "z":
-      guard let number = Int(value), abs(number) <= 1000 else {
+      guard let number = Int(value), (-1000...1000).contains(number) else {
         throw ViewError(key, "'\(value)' is not a whole number from -1000 to 1000")
       }
       zIndex = number

@@ -29,7 +29,9 @@ extension FuzzTarget {
       for source in sizes {
         let grown = view.rescaled(from: source, to: Size(width: source.width * 3, height: source.height * 2))
         try must((grown.crop?.width ?? 1) > 0 && (grown.crop?.height ?? 1) > 0, "an empty crop")
-        guard let size = try? planner.size(of: view, in: source) else { continue }
+        guard view.crop?.isInside(source) ?? true,
+          let size = try? planner.size(of: view, in: source)
+        else { continue }
         try must(size.width > 0 && size.height > 0 && size.pixelCount <= 1 << 14, "a picture of \(size)")
         let format = FrameFormat(.i420, source, color: .jfif)
         let requests = [ViewRequest(view, as: .rgba), ViewRequest(view, as: .ycbcr(.yuv420))]

@@ -86,6 +86,7 @@ struct MJPEGSplitter {
     case .sawStart:
       guard byte == 0xFF else {
         state = .betweenPictures
+        partialPicture = []
         return nil
       }
       partialPicture = [0xFF, 0xD8, 0xFF]
@@ -131,8 +132,9 @@ struct MJPEGSplitter {
       // The next picture begins and this one has no end: some cameras leave it out.
       let picture = Array(partialPicture.dropLast(2))
       partialPicture = [0xFF, 0xD8]
-      state = .betweenSegments
-      return picture
+      state = .sawStart
+      // Two starts in a row are one.
+      return picture.count > 2 ? picture : nil
     case 0x00, 0x01, 0xD0...0xD7: state = .betweenSegments
     case 0xDA: state = .lengthHigh(isScan: true)
     default: state = .lengthHigh(isScan: false)

@@ -61,7 +61,9 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     }
     let rest = text[text.index(after: colon)...]
     guard rest.hasPrefix("//") else { throw Malformed(description: "lacks the // after \(scheme.rawValue):") }
-    let end = rest.dropFirst(2).firstIndex { "/?#".contains($0) } ?? rest.endIndex
+    // By scalars: a mark that combines with what stands before it does not make a '/' or '#' another character here.
+    let end =
+      rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
     let place = authority.lastIndex(of: "@")
     let (host, port) = try Self.hostAndPort(
@@ -174,9 +176,9 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   /// Path and query without the fragment; what may not stand there is percent-encoded.
   private static func target(_ text: Substring) -> String {
-    let text = text.prefix { $0 != "#" }
-    var result = text.hasPrefix("/") ? "" : "/"
-    for byte in text.utf8 {
+    let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+    var result = bytes.first == UInt8(ascii: "/") ? "" : "/"
+    for byte in bytes {
       if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}[]".utf8.contains(byte) {
         result.unicodeScalars.append(Unicode.Scalar(byte))
       } else {

@@ -32,7 +32,7 @@ struct JPEGWalk {
     guard let (count, picture) = try? splitter.take(bytes.dropFirst(walked)) else { return nil }
     walked += count
     // Up to the next one's SOI, where it has no end of its own.
-    return picture?.count
+    return picture == nil ? nil : walked - splitter.partialPicture.count
   }
 }
 
