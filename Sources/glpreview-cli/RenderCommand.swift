@@ -209,7 +209,8 @@ struct InputOptions: ParsableArguments {
       throw UsageError("--input-size is of raw frames and goes with --input-format")
     }
     return SourceOptions(
-      inputFormat: try inputFormat.map { try word("input-format", $0) }, inputSize: try inputSize.map { try size($0) },
+      inputFormat: try inputFormat.map { try word("input-format", $0) },
+      inputSize: try inputSize.map { try size($0) },
       maximumPixels: try maximumPixels(),
       color: ColorOverride(
         matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))

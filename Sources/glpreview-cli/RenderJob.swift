@@ -228,7 +228,8 @@ extension ViewRequest {
       throw ViewError("crop", "\(crop) is not inside the picture, which has \(reference) pixels")
     }
     guard size.hasShape(of: reference) else {
-      throw ViewError("crop", "the source is \(size) now, and \(crop) is of \(reference): what it shows can't be told")
+      throw ViewError(
+        "crop", "the source is \(size) now, and \(crop) is of \(reference): what it shows can't be told")
     }
     return ViewRequest(view.rescaled(from: reference, to: size), as: format)
   }

@@ -31,7 +31,7 @@ struct HelpTests {
       "--output", "--view", "--crop", "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
       "--background",
       "--filter", "--linear", "--input-format", "--input-size", "--matrix", "--range", "--decode",
-      "--max-megapixels", "--mask",
+      "--max-megapixels", "--mask", "--reference",
       "--quality",
       "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
       "--json",

@@ -165,3 +165,63 @@ func nearly() {
   #expect(choice(formats, fps: 30) == "YUYV 640x480 29.97")
   #expect(choice(formats, V4L2Wishes(framesPerSecond: 30)) == "YUYV 640x480 29.97")
 }
+
+// MARK: Reference sizes
+
+private let cropping = [
+  format("YUYV", [(vga, [30]), (hd, [10]), (fullHD, [5])]),
+  format("MJPG", [(hd, [30]), (Size(width: 2592, height: 1944), [2])]),
+]
+
+private func reference(
+  _ formats: [CameraFormat], _ wishes: V4L2Wishes = V4L2Wishes(), signal: Size? = nil,
+  maximumPixels: Int = 100_000_000
+) -> String {
+  V4L2Choice.referenceSize(formats, wishes, signal: signal, maximumPixels: maximumPixels).map { "\($0)" }
+    ?? "none"
+}
+
+@Test("a camera's reference size is the wished one, else its largest, in whatever order it lists them")
+func referenceSizes() {
+  #expect(reference(cropping) == "2592x1944")
+  #expect(reference(cropping.reversed()) == "2592x1944")
+  #expect(reference([format("YUYV", [(hd, [10]), (fullHD, [5]), (vga, [30])])]) == "1920x1080")
+  #expect(reference(cropping, V4L2Wishes(size: hd)) == "1280x720")
+  // What can't be read, or is not wished, is no size of it.
+  #expect(reference([format("YUYV", [(vga, [30])]), format("H264", [(fullHD, [30])])]) == "640x480")
+  #expect(reference(cropping, V4L2Wishes(format: "YUYV")) == "1920x1080")
+  #expect(reference(cropping, V4L2Wishes(framesPerSecond: 30)) == "1280x720")
+  #expect(reference(cropping, maximumPixels: fullHD.pixelCount) == "1920x1080")
+  #expect(reference([]) == "none")
+}
+
+@Test("of a range it is the largest, of a signal that is scaled the signal's own")
+func referenceRanges() {
+  let range = [
+    CameraFormat(
+      FourCC("YUYV"),
+      sizes: [
+        CameraFrameSizes(
+          minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8))
+      ])
+  ]
+  #expect(reference(range) == "1920x1080")
+  #expect(reference(range, signal: hd) == "1280x720")
+}
+
+@Test("a pinned camera has its reference size, else the largest of its shape, whatever is demanded")
+func pinned() throws {
+  func size(_ pinned: Size, _ demand: Size?, _ wishes: V4L2Wishes = V4L2Wishes()) throws -> Size {
+    try V4L2Choice(cropping, wishes, CaptureDemand(minimumSize: demand), pinned: pinned).size
+  }
+  for demand in [nil, Size(width: 4, height: 3), vga, hd, fullHD, Size(width: 65535, height: 65535)] {
+    #expect(try size(hd, demand) == hd)
+    #expect(try size(Size(width: 2592, height: 1944), demand) == Size(width: 2592, height: 1944))
+    // A shape that it has in other sizes.
+    #expect(try size(Size(width: 960, height: 540), demand) == fullHD)
+    #expect(throws: V4L2Refusal.self) { try size(Size(width: 640, height: 640), demand) }
+  }
+  // In that size the quickest that serves, as ever.
+  #expect(try V4L2Choice(cropping, V4L2Wishes(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
+  #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Wishes(size: vga)) }
+}

@@ -26,7 +26,8 @@ final class FrameMasker: Sendable {
     let sides = 1...ViewConfiguration.maximumSide
     for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
       guard sides.contains(size.width), sides.contains(size.height) else {
-        throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is that of no picture")
+        throw SourceError(
+          .badRequest, path: name, reason: "a reference size of \(size) is that of no picture")
       }
     }
     guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }

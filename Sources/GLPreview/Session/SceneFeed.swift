@@ -209,7 +209,8 @@ actor SceneFeed: PictureProducer {
       let (event, failure) = events[source] ?? (nil, nil)
       // Of a frame in which nobody can tell where crops lie, none is drawn.
       let misfit = event?.frame.flatMap { frame in
-        cropped.contains(source) ? feed.drawing.plans.misfit(frame.format)?.state(since: frame.timestamp) : nil
+        cropped.contains(source)
+          ? feed.drawing.plans.misfit(frame.format)?.state(since: frame.timestamp) : nil
       }
       appearances[source] = SourceAppearance(
         hasFrame: event?.frame != nil && misfit == nil, fallback: failure ?? event?.fallback ?? misfit,

@@ -157,7 +157,12 @@ final class ViewPlans: Sendable {
   func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? format.uprightSize
-      if isPinned { state.pinned = format.uprightSize }
+      if isPinned {
+        state.pinned = format.uprightSize
+      } else if state.pinned == format.uprightSize {
+        // A mode of this size may show another part than what was of this size then.
+        state.pinned = nil
+      }
     }
   }
 

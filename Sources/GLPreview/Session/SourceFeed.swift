@@ -172,7 +172,8 @@ actor SourceFeed: PictureProducer {
   var isPinned: Bool {
     source.keepsReferenceSize || !source.options.masks.isEmpty
       || previews.withLock { $0.values.contains { $0.configuration.view?.crop != nil } }
-      || readers.withLock { $0.values.contains(where: \.isCropped) } || wants.values.contains(where: \.isCropped)
+      || readers.withLock { $0.values.contains(where: \.isCropped) }
+      || wants.values.contains(where: \.isCropped)
   }
 
   /// How many wait.
@@ -245,7 +246,8 @@ actor SourceFeed: PictureProducer {
 
   /// Why crops are not drawn of a frame, where there are any; the rest is.
   private func misfit(_ frame: Frame) -> SourceError? {
-    guard case .shape = drawing.plans.misfit(frame.format), let reason = drawing.plans.misfit(frame.format)?.reason,
+    guard case .shape = drawing.plans.misfit(frame.format),
+      let reason = drawing.plans.misfit(frame.format)?.reason,
       isPinned
     else { return nil }
     return SourceError(.badRequest, path: source.name, reason: reason)

@@ -64,15 +64,12 @@ public struct MaskPlan: Sendable, Hashable {
   /// a little different may have stretched its picture, cut it or put edges on it. None where the shape is the same.
   private static func slack(_ reference: Size, _ format: FrameFormat) -> SIMD2<Int> {
     let stored = format.orientation.seen(reference)
-    let scale = scale(reference, format)
-    guard stored.width * format.referenceSize.height != stored.height * format.referenceSize.width else {
-      return .zero
-    }
-    let difference = abs(scale.x - scale.y)
-    return [
-      Int((Double(stored.width) * difference).rounded(.up)),
-      Int((Double(stored.height) * difference).rounded(.up)),
-    ]
+    let (width, height) = (stored.width * 8, stored.height * 8)
+    let eighths = format.eighths
+    // Of the two scales, times `width` and `height`.
+    let difference = abs(
+      format.referenceSize.width * eighths * height - format.referenceSize.height * eighths * width)
+    return [(difference + 8 * height - 1) / (8 * height), (difference + 8 * width - 1) / (8 * width)]
   }
 
   /// Pixels of the planes to one that masks are said in, along each axis as stored.

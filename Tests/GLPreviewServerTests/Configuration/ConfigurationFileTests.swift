@@ -34,6 +34,7 @@ struct ConfigurationFileTests {
             controls: {exposure_auto: 1, gain: 5}
             headers: ["Authorization: Bearer x"]
             masks: [100x50+10+20, "0,0 10,0 0,10:pixelate=8"]
+            reference: 1280x720
             timeout: 500ms
             keep-warm: yes
             required: no
@@ -55,6 +56,7 @@ struct ConfigurationFileTests {
         CameraControlSetting(name: "gain", value: "5"),
       ])
     #expect(camera.options.headers == [HeaderField(name: "Authorization", value: "Bearer x")])
+    #expect(camera.options.referenceSize == Size(width: 1280, height: 720))
     #expect(
       camera.options.masks.masks.map(\.description) == [
         "100x50+10+20:fill=#000000", "0,0 10,0 0,10:pixelate=8",

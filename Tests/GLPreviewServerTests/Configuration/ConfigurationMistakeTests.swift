@@ -53,6 +53,7 @@ struct ConfigurationMistakeTests {
       ),
       ("cameras: {a: {source: x, offline: never}}", "'never' is none of placeholder, last, error"),
       ("cameras: {a: {source: x, masks: [1x1+0+0, what]}}", "1:43: cameras.a.masks: 'what' is neither"),
+      ("cameras: {a: {source: x, reference: large}}", "cameras.a.reference: 'large' is not WxH"),
       ("cameras: {a: {source: x, controls: [gain]}}", "is not NAME=VALUE"),
       ("cameras: {a: {source: x, headers: [gain]}}", "is not 'NAME: VALUE'"),
       ("cameras: {a: {source: x, input-format: nv99}}", "'nv99' is none of"),
