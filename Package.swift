@@ -178,7 +178,7 @@ let parsers: [Target.Dependency] =
   + [.product(name: "NIOCore", package: "swift-nio")]
 
 /// Has the house's own code built with sanitizers.
-func instrument(swift: String, c: String, link: String) {
+@MainActor func instrument(swift: String, c: String, link: String) {
   for target in package.targets where target.type == .regular {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags([swift, "-enable-testing"])]
     target.cSettings = (target.cSettings ?? []) + [.unsafeFlags([c, "-fno-sanitize-recover=undefined"])]
