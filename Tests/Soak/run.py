@@ -244,13 +244,13 @@ class Run:
             return all(state[kind] <= self.baseline[kind] for kind in kinds)
 
         self._until("not all was given back", is_at_rest,
-                    lambda: f"{ {k: states[-1][k] for k in kinds} }, at the start {self.baseline}")
+                    lambda: f"{states[-1]}, at the start {self.baseline}; threads: {self.service.threads()}, at the start {self.names}")
         state = self.service.state()
         if state is None:
             return
         self.ledger.memory.append((self.service.life, state["rss"]))
         if self.baseline is None:
-            self.baseline = state
+            self.baseline, self.names = state, self.service.threads()
         before = [rss for life, rss in self.ledger.memory if life == self.service.life][:WARM_UP]
         if state["rss"] > max(before) + GROWTH:
             self.ledger.violation("memory grows", f"{state['rss'] / 1e6:.0f} MB, after the warm-up {max(before) / 1e6:.0f}")

@@ -1,4 +1,6 @@
 """The service under test: its configuration, its process, its log, its clock."""
+import collections
+import contextlib
 import glob
 import json
 import os
@@ -19,6 +21,8 @@ READ, CONTROL, OF_ENVIRONMENT = SECRET + "-read", SECRET + "-control", SECRET + 
 KEPT = 40
 # Not one of these may ever fail, whatever happens to the others.
 STEADY = ["steady", "polled", "counter", "pair"]
+# The size in whose pixels masks are, by the key that fixes it.
+REFERENCE, SIZE = "size", "%dx%d" % pictures.SIZE
 UNITS = {"s": 1, "h": 3600, "d": 86400, "y": 365 * 86400}
 
 
@@ -30,7 +34,7 @@ def configuration(variant, folder, server, rtsp_port):
     def http(name, ending, **more):
         login = f"cam:{SECRET}@" if name == "steady" else ""
         query = f"?token={SECRET}" if name == "steady" else ""
-        return {"source": f"http://{login}{server.address}/{name}.{ending}{query}", "size": "%dx%d" % pictures.SIZE,
+        return {"source": f"http://{login}{server.address}/{name}.{ending}{query}", REFERENCE: SIZE,
                 "masks": [pictures.MASK], "timeout": "5s"} | more
 
     script = f"{sys.executable} {HERE}/exec_camera.py http://{server.address}/child.raw {SECRET}"
@@ -43,8 +47,8 @@ def configuration(variant, folder, server, rtsp_port):
             "main": {"rotate": 180} if variant == "views" else {}, "small": {"size": "160x"}}),
         "still": http("still", "jpg", required=False, offline="last"),
         "child": {"source": f"exec:{script}" + (" again" if variant == "other" else ""), "required": False,
-                  "masks": [pictures.MASK], "size": "320x240", "timeout": "5s", "offline": "error"},
-        "pipe": {"source": os.path.join(folder, "pipe"), "required": False, "masks": [pictures.MASK], "size": "320x240"},
+                  "masks": [pictures.MASK], REFERENCE: SIZE, "timeout": "5s", "offline": "error"},
+        "pipe": {"source": os.path.join(folder, "pipe"), "required": False, "masks": [pictures.MASK], REFERENCE: SIZE},
         "reel": {"source": os.path.join(folder, "reel.y4m"), "required": False} | ({"fps": 5} if variant == "other" else {}),
     }
     if rtsp_port:
@@ -195,6 +199,14 @@ class Service:
                     "threads": int(re.search(r"Threads:\s+(\d+)", status)[1]), "descriptors": len(os.listdir(f"{folder}/fd"))}
         except (OSError, TypeError):
             return None
+
+    def threads(self):
+        """What its threads are called, with how many there are of each; the kernel cuts names at 15 letters."""
+        names = collections.Counter()
+        for path in glob.glob(f"/proc/{self.process.pid}/task/*/comm"):
+            with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+                names[file.read().strip()] += 1
+        return dict(names)
 
     # Its log
 
