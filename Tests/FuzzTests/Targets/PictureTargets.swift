@@ -97,7 +97,7 @@ extension FuzzTarget {
 
   /// The first byte says how the rest, a run of JPEGs, is cut into pieces.
   static let mjpeg = FuzzTarget(
-    name: "mjpeg", longest: 2048, words: jpeg.words,
+    name: "mjpeg", longest: 4096, words: jpeg.words,
     seeds: {
       let jpegs = try PictureSeeds.jpegs.prefix(3)
       return [[7] + jpegs.flatMap { $0 }, [1] + jpegs.flatMap { Array("\r\n--x\r\n\r\n".utf8) + $0 }]
