@@ -131,6 +131,8 @@ private final class ServiceRound: Sendable {
     var camera = CameraConfiguration(name: "cam", source: "script", views: views)
     if hasMasks { camera.options.masks = PrivacyScene.masks }
     if saysReference { camera.options.referenceSize = PrivacyScene.reference }
+    // The bars of NO SIGNAL have colours of their own.
+    camera.avatar = "pattern:zoneplate,size=32x32"
     camera.isRequired = random(0..<2) == 0
     camera.keepsWarm = random(0..<4) == 0
     camera.offline = OfflinePolicy.allCases[random(0..<3)]

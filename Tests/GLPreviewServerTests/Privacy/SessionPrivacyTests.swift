@@ -214,7 +214,8 @@ private final class SessionRound: Sendable {
     look(
       at: PrivacyLeak(in: frame.picture), in: frame.preview,
       "a picture (\(frame.fallback?.rawValue ?? "live"))")
-    guard isEncoded else { return }
+    // The bars of NO SIGNAL have colours of their own, and a JPEG mixes them.
+    guard isEncoded, frame.fallback == nil else { return }
     let encoded = try await frame.picture.format == .rgba ? frame.png() : frame.jpeg(quality: 60)
     look(at: try PrivacyLeak(inFile: encoded.bytes), in: frame.preview, "a file")
   }
@@ -242,7 +243,8 @@ private final class SessionRound: Sendable {
     guard let snapshot = try? await session.snapshot(request) else { return }
     for picture in snapshot.pictures {
       look(at: PrivacyLeak(in: picture.picture), in: picture.name, "a snapshot")
-      guard let thumbnail = try? picture.jpegData(maxBytes: 3000, fitting: Size(width: 24, height: 24)),
+      guard snapshot.sourceState == .live,
+        let thumbnail = try? picture.jpegData(maxBytes: 3000, fitting: Size(width: 24, height: 24)),
         let leak = try? PrivacyLeak(inFile: thumbnail.bytes)
       else { continue }
       look(at: leak, in: picture.name, "a thumbnail")
