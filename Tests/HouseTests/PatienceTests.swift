@@ -52,9 +52,6 @@ struct PatienceTests {
     ("CommandTests/RTSPTests.swift", "elapsed time", "a frame is not newer than now"),
     ("GLPreviewTests/MeasurementTests.swift", "elapsed time", "a processor's clock goes on while it works"),
     (
-      "GLPreviewServerTests/Metrics/MetricsTests.swift", "elapsed time", "the process began before now"
-    ),
-    (
       "Session/SessionStressTests.swift", "elapsed time",
       "how long random work goes on, and not what comes of it"
     ),
