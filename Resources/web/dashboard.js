@@ -32,6 +32,7 @@ function show(answer) {
   byID("leave").hidden = !session.isSignedIn;
   showSummary();
   showDevice(answer.device, answer.version);
+  showFailure(answer.device_failure);
   look();
 }
 
@@ -50,6 +51,12 @@ function showDevice(device, version) {
   badge.title = `There is no GPU: ${device?.name ?? "a software renderer"} draws on the CPU.`;
   badge.querySelector(".badge-long").textContent = ` renderer · ${device?.name.split(" (")[0] ?? ""}`;
   document.querySelector(".brand").title = `GLPreview ${version}${device ? ` on ${device.name}` : ""}`;
+}
+
+/** Says why nothing can be drawn, for as long as that is so. */
+function showFailure(reason) {
+  byID("failure").hidden = !reason;
+  say(byID("failure-text"), reason ? `No picture can be drawn: ${reason}` : "");
 }
 
 // ---- What is seen
@@ -134,7 +141,7 @@ function listen() {
     if (detail.tile?.camera.name === camera) detail.update();
     showSummary();
   });
-  events.addEventListener("view", () => refresh().catch(() => {}));
+  for (const type of ["view", "service"]) events.addEventListener(type, () => refresh().catch(() => {}));
   events.addEventListener("error", () => {
     document.documentElement.dataset.events = "waiting";
     // The browser tries again by itself where the connection broke, but not after an answer like 401 or 503.

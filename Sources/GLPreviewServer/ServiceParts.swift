@@ -62,7 +62,8 @@ struct ServiceParts: Sendable {
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     destinations = SnapshotSinks(configuration.snapshots, metrics: counters, logger: logger)
     metrics.addCollector(ProcessMetrics.collector)
-    let collector = ServiceCollector(registry: registry, watch: watch, renderer: renderer, streams: streams, events: events.log)
+    let collector = ServiceCollector(
+      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events.log)
     metrics.addCollector { collector.families() }
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
@@ -78,9 +79,13 @@ struct ServiceParts: Sendable {
     var atThisAddress = new.configuration
     atThisAddress.bind = configuration.bind
     _ = try ValidatedConfiguration(atThisAddress)
+    let before = registry.served
     try await registry.apply(new) { access.update(new.access) }
     streams.followViews()
-    events.configurationChanged()
+    let isOther =
+      before.cameras.map(\.configuration) != new.cameras
+      || before.scenes.map(\.configuration) != new.scenes
+    if isOther { events.configurationChanged() }
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
     {
@@ -120,7 +125,8 @@ struct ServiceParts: Sendable {
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, limits: limits, version: PreviewServer.version
+      registry: registry, watch: watch, renderer: renderer, streams: streams, limits: limits,
+      version: PreviewServer.version
     ) { [events, streams] in
       streams.followViews()
       events.viewChanged($0, $1)

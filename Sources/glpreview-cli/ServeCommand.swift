@@ -68,6 +68,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await ExitStatus.of {
+      // A reload that is asked for before the service runs would end it; what it is about is read now.
+      signal(SIGHUP, SIG_IGN)
       let loader = ConfigurationLoader(files: config, options: try options())
       let configuration = try loader.load()
       if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }

@@ -47,8 +47,9 @@ struct DashboardTests {
         "a rate", until: "/\\d fps/.test(document.querySelector('.camera-meta').textContent)")
       let device = try await service.ask("GET", "api/cameras")["device"] as? [String: Any]
       let isSoftware = device?["software"] as? Bool ?? false
-      let isSaid = try await browser.truth("return document.getElementById('software').checkVisibility()")
-      #expect(isSaid == isSoftware)
+      try await browser.wait(
+        "the renderer's badge",
+        until: "document.getElementById('software').checkVisibility() === \(isSoftware)")
     }
   }
 

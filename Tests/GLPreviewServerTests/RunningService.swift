@@ -170,7 +170,7 @@ extension ServerConfiguration {
 
 /// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that.
 func withService<Result: Sendable>(
-  _ configuration: ServerConfiguration,
+  _ configuration: ServerConfiguration, options: SessionOptions = SessionOptions(),
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
   logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
   _ work: @escaping @Sendable (RunningService) async throws -> Result
@@ -178,7 +178,7 @@ func withService<Result: Sendable>(
   let configuration = configuration.patient()
   let (ports, told) = AsyncStream.makeStream(of: Int.self)
   let validated = try ValidatedConfiguration(configuration)
-  let parts = try await ServiceParts(validated, logger: logger, makeSource: makeSource)
+  let parts = try await ServiceParts(validated, logger: logger, options: options, makeSource: makeSource)
   let server = PreviewServer(validated, logger: logger, onRunning: { port in told.yield(port ?? 0) })
   return try await withThrowingTaskGroup(of: Result?.self) { group in
     group.addTask {

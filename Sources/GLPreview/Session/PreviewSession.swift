@@ -238,6 +238,8 @@ public struct SessionOptions: Sendable {
   public var onRender: (@Sendable (Duration) -> Void)?
   /// Where renderers are opened; for tests.
   var renderers = SharedRenderers.ofThisProcess
+  /// How long a source that is to be opened waits for those that it replaces.
+  var replacedCloseWithin = Duration.seconds(2)
 
   /// The usual way, unless said otherwise.
   public init(

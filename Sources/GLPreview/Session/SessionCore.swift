@@ -9,6 +9,7 @@ final class SessionCore: Sendable {
   /// Scenes look their sources up here, and do not know the session.
   private let feeds = FeedDirectory()
   private let linger: Duration
+  private let replacedCloseWithin: Duration
   private let state = Mutex(State())
 
   private struct State {
@@ -23,6 +24,7 @@ final class SessionCore: Sendable {
   {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
+    replacedCloseWithin = options.replacedCloseWithin
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
       counting: counters, measuring: options.onRender, renderers: renderers ?? options.renderers)
@@ -42,7 +44,7 @@ final class SessionCore: Sendable {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
     let feed = SourceFeed(
       source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
-      after: others.compactMap(feed))
+      after: others.compactMap(feed), within: replacedCloseWithin)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
     if source.keepsWarm { Task { await feed.warmUp() } }
     for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }

@@ -114,7 +114,7 @@ extension SourceFeed {
     await lastClosing?.value
     for other in predecessors.compactMap(\.feed) {
       // One that hangs is not waited for.
-      try? await withTimeout(Self.predecessorsCloseWithin, source.name) { await other.closed() }
+      try? await withTimeout(predecessorsCloseWithin, source.name) { await other.closed() }
     }
     predecessors = []
     try Task.checkCancellation()
@@ -126,8 +126,6 @@ extension SourceFeed {
     }
     return adopt(source, demand)
   }
-
-  private static let predecessorsCloseWithin = Duration.seconds(2)
 
   private func opensLate(since time: Duration) {
     guard opening != nil, isOn, !isClosed, fallback == nil else { return }

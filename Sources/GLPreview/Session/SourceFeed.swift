@@ -47,6 +47,7 @@ actor SourceFeed: PictureProducer {
   var nextSequence = 0
   /// Feeds that are to be closed before this one opens its source: a camera can't be open twice.
   var predecessors: [Predecessor]
+  let predecessorsCloseWithin: Duration
   private var isEndOver = false
   private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
@@ -57,8 +58,9 @@ actor SourceFeed: PictureProducer {
 
   init(
     _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
-    after predecessors: [SourceFeed] = []
+    after predecessors: [SourceFeed] = [], within predecessorsCloseWithin: Duration = .zero
   ) {
+    self.predecessorsCloseWithin = predecessorsCloseWithin
     self.predecessors = predecessors.map { Predecessor(feed: $0) }
     self.source = source
     self.drawing = drawing

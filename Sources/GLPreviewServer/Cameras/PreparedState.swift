@@ -174,7 +174,9 @@ extension Scene {
   /// The same of sources that are called otherwise.
   fileprivate func renamed(_ names: [String: String]) -> Scene {
     var scene = self
-    for index in tiles.indices { scene.tiles[index].source = names[tiles[index].source] ?? tiles[index].source }
+    for index in tiles.indices {
+      scene.tiles[index].source = names[tiles[index].source] ?? tiles[index].source
+    }
     if case .blur(let source, let blur) = background {
       scene.background = .blur(source: names[source] ?? source, blur)
     }

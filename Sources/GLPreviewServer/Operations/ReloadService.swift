@@ -16,6 +16,9 @@ struct ReloadService: Service, CustomStringConvertible {
     self.reload = reload
   }
 
+  /// From the end of a reload to the next: more signals than that are a storm.
+  private static let pause = Duration.milliseconds(250)
+
   func run() async throws {
     // However many signals come while one reload is under way, one more follows.
     let (wishes, wish) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -25,7 +28,10 @@ struct ReloadService: Service, CustomStringConvertible {
           for await _ in await UnixSignalsSequence(trapping: .sighup) { wish.yield() }
           wish.finish()
         }
-        for await _ in wishes { await reloadNow() }
+        for await _ in wishes {
+          await reloadNow()
+          try? await Task.sleep(for: Self.pause)
+        }
         group.cancelAll()
       }
     }

@@ -23,6 +23,9 @@ final class RendererWatch: Service {
       }
     }
 
+    /// What went wrong; nil while it is being opened for the first time.
+    var problem: String? { if case .fails(let reason) = self { reason } else { nil } }
+
     var device: GPUDevice? { if case .works(let device) = self { device } else { nil } }
   }
 

@@ -32,7 +32,7 @@ struct CameraRoutes: Sendable {
     return try Response(
       json: CamerasAnswer(
         cameras: served.cameras.map { answer($0, context) } + served.scenes.map { answer($0.view, context) },
-        device: state.device.map(DeviceAnswer.init), deviceFailure: state.failure, version: version,
+        device: state.device.map(DeviceAnswer.init), deviceFailure: state.problem, version: version,
         role: (context.role ?? .control).rawValue))
   }
 

@@ -166,7 +166,9 @@ struct OpenDoorTests {
 
   @Test("an address that others get to is refused, with the ways out", arguments: open)
   func refused(address: BindAddress) {
-    let error = #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(configuration(address)) }
+    let error = #expect(throws: ConfigurationError.self) {
+      try ValidatedConfiguration(configuration(address))
+    }
     for way in ["access.tokens", "GLPREVIEW_TOKEN", "access.users", "access.insecure", "--insecure"] {
       #expect(error?.description.contains(way) == true)
     }
@@ -175,7 +177,8 @@ struct OpenDoorTests {
   @Test("with a token, a user, or said to be insecure it is not", arguments: open)
   func allowed(address: BindAddress) throws {
     _ = try ValidatedConfiguration(configuration(address) { $0.tokens = [.init(secret: "x", role: .read)] })
-    _ = try ValidatedConfiguration(configuration(address) { $0.users = [.init(name: "a", password: "b", role: .read)] })
+    _ = try ValidatedConfiguration(
+      configuration(address) { $0.users = [.init(name: "a", password: "b", role: .read)] })
     _ = try ValidatedConfiguration(configuration(address) { $0.isInsecure = true })
   }
 
@@ -200,7 +203,8 @@ struct OpenDoorTests {
   func names() {
     var configuration = ServerConfiguration(cameras: [.testPattern, .testPattern])
     configuration.cameras[1].views = [ServedView(), ServedView()]
-    let problems = #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(configuration) }?.problems
+    let problems = #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(configuration) }?
+      .problems
     #expect(problems?.map(\.key) == ["cameras.camera", "cameras.camera.views.main"])
     #expect(throws: ConfigurationError.self) { try ValidatedConfiguration(ServerConfiguration(cameras: [])) }
   }

@@ -178,7 +178,7 @@ struct EventTests {
       try await client.execute(uri: "/api/events?types=snapshot,smell", method: .get)
     }
     #expect(wrong.status == .badRequest)
-    #expect(String(buffer: wrong.body).contains("camera,snapshot,view"))
+    #expect(String(buffer: wrong.body).contains("camera,service,snapshot,view"))
   }
 
   @Test("silence is broken by comments", .timeLimit(.minutes(15)))

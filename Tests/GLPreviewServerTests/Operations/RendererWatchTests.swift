@@ -1,0 +1,98 @@
+// Ready means able: what a service says of a renderer that is not there, and that it mends itself.
+import Synchronization
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("The renderer of a service")
+struct RendererWatchTests {
+  /// A machine whose device can be taken away and given back.
+  private final class Machine: Sendable {
+    let isThere: Mutex<Bool>
+    let tries = Atomic<Int>(0)
+
+    init(isThere: Bool) { self.isThere = Mutex(isThere) }
+
+    static let failure = DeviceError(problem: "no usable GPU", attempts: [], hints: ["plug one in"])
+
+    var options: SessionOptions {
+      var options = SessionOptions()
+      options.renderers = SharedRenderers(keepsFor: .zero) { choice in
+        self.tries.add(1, ordering: .relaxed)
+        guard self.isThere.withLock({ $0 }) else { throw Self.failure }
+        return try await GLRenderer.open(choice)
+      }
+      return options
+    }
+  }
+
+  private struct Health: Decodable {
+    let status: String
+    let renderer: String?
+  }
+
+  private struct Cameras: Decodable {
+    struct Device: Decodable {
+      let name: String
+    }
+    let device: Device?
+    let device_failure: String?
+  }
+
+  @Test("where nothing can be drawn, log, readiness and API name the cause, and all is well once it can")
+  func mends() async throws {
+    let machine = Machine(isThere: false)
+    let records = LogRecords()
+    try await withService(StreamTests.configuration(), options: machine.options, logger: records.logger) {
+      service in
+      // The picture is what says so first, however long the watch takes.
+      #expect(try await service.get("/cameras/camera/main.jpg").status == 503)
+      while machine.tries.load(ordering: .relaxed) == 0 { await Task.yield() }
+      while service.inside.renderer.state.failure != "\(Machine.failure)" { await Task.yield() }
+      let answer = try await service.get("/readyz")
+      #expect(answer.status == 503)
+      #expect(try answer.json(Health.self).renderer == "no usable GPU: plug one in")
+      let cameras = try await service.get("/api/cameras").json(Cameras.self)
+      #expect(cameras.device == nil && cameras.device_failure == "no usable GPU: plug one in")
+      #expect(try await service.get("/healthz").status == 200)
+
+      machine.isThere.withLock { $0 = true }
+      while try await service.get("/readyz").status != 200 { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(try await service.get("/cameras/camera/main.jpg").status == 200)
+      let mended = try await service.get("/api/cameras").json(Cameras.self)
+      #expect(mended.device != nil && mended.device_failure == nil)
+    }
+    let told = records.messages.filter { $0.contains("renderer") }
+    #expect(told.count == 2)
+    #expect(told.first?.hasPrefix("nothing can be drawn") == true && told.last == "the renderer works again")
+  }
+
+  @Test("it is opened before anybody asks for a picture, and it is not ready before that")
+  func opens() async throws {
+    let machine = Machine(isThere: true)
+    try await withService(StreamTests.configuration(), options: machine.options) { service in
+      while service.inside.renderer.state.failure != nil { await Task.yield() }
+      #expect(machine.tries.load(ordering: .relaxed) == 1)
+    }
+    #expect(RendererWatch.State.opening.failure == "the renderer is being opened")
+  }
+
+  @Test("a software renderer that comes later is none where hardware is required")
+  func software() async throws {
+    let records = LogRecords()
+    let renderer = try await GLRenderer.open(.software)
+    let device = renderer.device
+    await renderer.close()
+    let (states, told) = AsyncStream.makeStream(of: RendererWatch.State.self)
+    let watch = RendererWatch(
+      requiresHardware: true, logger: records.logger, device: { device }, onChange: { told.yield($0) })
+    let running = Task { try await watch.run() }
+    for await state in states {
+      #expect(state.failure?.contains("hardware is required") == true)
+      break
+    }
+    running.cancel()
+    _ = await running.result
+  }
+}

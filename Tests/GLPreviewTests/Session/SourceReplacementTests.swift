@@ -1,0 +1,63 @@
+// A source that replaces another: both are there for a while, and the camera is never open twice. And waits that end in time.
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+
+@Suite("Sources that replace others")
+struct SourceReplacementTests {
+  @Test("a source that replaces another is opened once that is closed, and both are there until then")
+  func order() async throws {
+    let (old, new) = (SourceScript(), SourceScript())
+    var options = SessionOptions(linger: .zero)
+    options.replacedCloseWithin = .seconds(3600)
+    let session = try PreviewSession([old.source(named: "old")], options: options)
+    let before = try session.addPreview(ViewConfiguration(name: "before", width: 4), of: "old")
+    var pictures = before.pictures.makeAsyncIterator()
+    old.give(10)
+    #expect(try await pictures.next()?.code == 10)
+    try session.addSource(new.source(named: "new"), replacing: ["old"])
+    let after = try session.addPreview(ViewConfiguration(name: "after", width: 4), of: "new")
+    new.give(20)
+    let first = Task { try await after.pictures.first }
+    // The old one goes on meanwhile.
+    for code: UInt8 in 11...14 {
+      old.give(code)
+      #expect(try await pictures.next()?.code == code)
+    }
+    #expect(new.opens.isEmpty && old.isOpen)
+    await session.removeSource("old")
+    #expect(!old.isOpen)
+    #expect(try await first.value?.code == 20)
+    #expect(try await pictures.next() == nil)
+    await session.close()
+    #expect(!new.isOpen)
+  }
+
+  @Test("one that was given up before it was opened waits for nobody")
+  func givenUp() async throws {
+    let (old, new) = (SourceScript(), SourceScript())
+    let session = try PreviewSession([old.source(named: "old")], options: SessionOptions(linger: .zero))
+    var source = new.source(named: "new")
+    source.keepsWarm = true
+    try session.addSource(source, replacing: ["old"])
+    await session.removeSource("new")
+    #expect(new.opens.isEmpty && session.sourceNames == ["old"])
+    await session.close()
+  }
+
+  @Test("work that does not end is not waited for, neither after its time nor when it is cancelled")
+  func timeout() async throws {
+    let held = Mutex<[CheckedContinuation<Void, Never>]>([])
+    let hangs: @Sendable () async -> Void = {
+      await withCheckedContinuation { continuation in held.withLock { $0.append(continuation) } }
+    }
+    await #expect(throws: SourceError.self) { try await withTimeout(.milliseconds(1), "camera", hangs) }
+    let waiting = Task { try await withTimeout(.seconds(3600), "camera", hangs) }
+    while held.withLock({ $0.count }) < 2 { await Task.yield() }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    for continuation in held.withLock({ $0 }) { continuation.resume() }
+  }
+}
