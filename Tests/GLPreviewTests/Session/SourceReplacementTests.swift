@@ -17,7 +17,9 @@ struct SourceReplacementTests {
     var pictures = before.pictures.makeAsyncIterator()
     old.give(10)
     #expect(try await pictures.next()?.code == 10)
-    try session.addSource(new.source(named: "new"), replacing: ["old"])
+    var source = new.source(named: "new")
+    source.opensWithin = .seconds(3600)
+    try session.addSource(source, replacing: ["old"])
     let after = try session.addPreview(ViewConfiguration(name: "after", width: 4), of: "new")
     new.give(20)
     let first = Task { try await after.pictures.first }
