@@ -41,8 +41,9 @@ final class RendererWatch: Service {
 
   /// - Parameters:
   ///   - requiresHardware: whether a software renderer counts as none.
+  ///   - logger: is told when the renderer begins or ceases to work.
   ///   - device: opens the renderer, where it is not open.
-  ///   - onChange: is told when the renderer begins or ceases to work.
+  ///   - onChange: is told the same.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     onChange: @escaping @Sendable (State) -> Void
