@@ -15,7 +15,7 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
 .PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
-  verify bench bench-service gpu-kit sbom release-notes format lint golden install install-service clean
+  verify bench bench-service bench-hostile gpu-kit sbom release-notes format lint golden install install-service clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -33,6 +33,7 @@ help:
 	@echo "make verify    compare this machine's driver with the reference renderer"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
+	@echo "make bench-hostile  the service beside hostile cameras and clients that never read"
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
 	@echo "make release-notes   that, and out/release-notes.md with all versions"
@@ -115,6 +116,9 @@ bench: build
 bench-service: build
 	@mkdir -p .build/bench-data
 	@Benchmarks/Service/measure --json .build/bench-data/service.json $(BENCH_FLAGS)
+
+bench-hostile: build
+	@Benchmarks/Service/hostile $(BENCH_FLAGS)
 
 gpu-kit: build
 	$(SWIFT_BUILD) --build-tests

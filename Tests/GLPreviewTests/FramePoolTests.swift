@@ -9,7 +9,7 @@ private func fill(_ buffer: FrameBuffer, with byte: UInt8) {
 }
 
 @Test("memory that nobody holds any more is lent again; what is held is not")
-func memoryIsUsedAgain() {
+func memoryIsUsedAgain() throws {
   let pool = FramePool()
   var first: FrameBuffer? = try pool.take(1000)
   let memory = first.map { ObjectIdentifier($0.memory) }
@@ -20,7 +20,7 @@ func memoryIsUsedAgain() {
 }
 
 @Test("a frame of another size gets memory of that size, and what is idle of the old one goes")
-func sizesChange() {
+func sizesChange() throws {
   let pool = FramePool()
   weak var old: FrameMemory?
   do { old = try pool.take(1000).memory }
@@ -37,9 +37,9 @@ func sizesChange() {
 }
 
 @Test("pools keep at most seven of what comes back")
-func poolsAreBounded() {
+func poolsAreBounded() throws {
   let pool = FramePool()
-  var held = (0..<20).map { _ in pool.take(64) }
+  var held = try (0..<20).map { _ in try pool.take(64) }
   let all = held.map { WeakMemory(memory: $0.memory) }
   held = []
   #expect(all.count { $0.memory != nil } == 7)
@@ -51,7 +51,7 @@ private struct WeakMemory {
 
 @Test("bytes of a frame are those that were written, as a span and as an array")
 func bytesOfAFrame() throws {
-  let buffer = FramePool().take(6)
+  let buffer = try FramePool().take(6)
   unsafe buffer.write { bytes in for index in bytes.indices { unsafe bytes[index] = UInt8(index) } }
   let frame = try Frame(
     tight: FrameFormat(.rgb24, Size(width: 2, height: 1), color: .jfif), storage: FrameBytes(buffer))

@@ -1,4 +1,5 @@
 // PNG, both ways: every kind of file, values, orientation, profiles, damage.
+import Glibc
 import PreviewCore
 import Testing
 
@@ -18,6 +19,28 @@ struct PNGDecoderTests {
       let frame = try PNGDecoder.decode(png.bytes, maximumPixels: 1000)
       #expect(frame.format == FrameFormat(.grey, Size(width: width, height: height), color: .jfif))
       #expect(frame.bytes == pixels(width, height) { [UInt8(($0 + 3 * $1) % (most + 1) * 255 / most)] })
+    }
+  }
+
+  @Test("texts are passed over, however much they would unfold to, before the samples and behind them")
+  func textBomb() async {
+    // A process of its own, whose memory is nobody else's.
+    await #expect(processExitsWith: .success) {
+      var png = TestPNG(width: 8, height: 8, type: .rgb, depth: 8) { [$0, $1, 7] }
+      let text = TestPNG.zlib(repeating: UInt8(ascii: "a"), runs: 16_000)
+      let chunks = (0..<60).map { TestPNG.chunk("zTXt", Array("k\($0)\0\0".utf8) + text) }
+      (png.chunksBefore, png.chunksAfter) = (chunks, chunks)
+      let bytes = png.bytes
+      func peak() -> Int {
+        var usage = rusage()
+        _ = unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss
+      }
+      let before = peak()
+      let frame = try PNGDecoder.decode(bytes, maximumPixels: 64)
+      precondition(frame.bytes.prefix(3) == [0, 0, 7])
+      // All of them are 495 MB.
+      precondition(peak() - before < 100 << 10, "\(peak() - before) KiB more")
     }
   }
 

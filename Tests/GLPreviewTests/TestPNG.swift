@@ -71,6 +71,37 @@ struct TestPNG {
     return word(data.count) + body + word(Int(crc(body)))
   }
 
+  /// The zlib stream of one byte, `1 + 258 * runs` times (RFC 1951, 3.2.6: fixed codes, each run at a distance of 1).
+  static func zlib(repeating byte: UInt8, runs: Int) -> [UInt8] {
+    precondition(byte < 144, "a literal of 8 bits")
+    var bytes: [UInt8] = [0x78, 0x9C]
+    var (bits, count): (UInt64, Int) = (0, 0)
+    func put(_ value: Int, _ width: Int) {
+      bits |= UInt64(value) << count
+      count += width
+      while count >= 8 {
+        bytes.append(UInt8(bits & 0xFF))
+        (bits, count) = (bits >> 8, count - 8)
+      }
+    }
+    // A Huffman code goes with its first bit first.
+    func putCode(_ code: Int, _ width: Int) {
+      for bit in (0..<width).reversed() { put(code >> bit & 1, 1) }
+    }
+    put(0b011, 3)
+    putCode(0x30 + Int(byte), 8)
+    for _ in 0..<runs {
+      putCode(0b1100_0101, 8)
+      putCode(0, 5)
+    }
+    putCode(0, 7)
+    put(0, (8 - count) % 8)
+    let (size, value) = (1 + 258 * runs, Int(byte))
+    let a = (1 + size * value) % 65521
+    let b = (size + value * (size * (size + 1) / 2 % 65521)) % 65521
+    return bytes + [UInt8(b >> 8), UInt8(b & 0xFF), UInt8(a >> 8), UInt8(a & 0xFF)]
+  }
+
   static func zlib(_ data: [UInt8]) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
     var rest = data[...]

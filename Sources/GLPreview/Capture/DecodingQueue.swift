@@ -2,12 +2,12 @@
 internal import Dispatch
 
 /// An executor for work that takes its time on a core, as many at once as there are cores.
-final class DecodingQueue: TaskExecutor {
-  static let shared = DecodingQueue()
+package final class DecodingQueue: TaskExecutor {
+  package static let shared = DecodingQueue()
 
   private let queue = DispatchQueue(label: "glpreview.decode", attributes: .concurrent)
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let executor = unsafe asUnownedTaskExecutor()
     queue.async { unsafe job.runSynchronously(on: executor) }

@@ -13,7 +13,8 @@ struct DecodingStop {
   }
 
   /// What is told of a picture that was given up.
-  static let error = CodecError(.stopped, "decoding was stopped: it took too long, or nobody wants it any more")
+  static let error = CodecError(
+    .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
 
   /// Calls `body` with what C asks, and its context; the context is valid during the call alone.
   @unsafe func asked<Result>(

@@ -8,7 +8,9 @@ enum ICCProfile {
   /// `profile` where it describes R'G'B', else nil: a CMYK or grey picture's profile does not fit what becomes of it.
   static func carried(_ profile: [UInt8]) -> [UInt8]? {
     // The header is 128 bytes; its data colour space signature stands at 16.
-    guard (128...limit).contains(profile.count), profile[16..<20].elementsEqual("RGB ".utf8) else { return nil }
+    guard (128...limit).contains(profile.count), profile[16..<20].elementsEqual("RGB ".utf8) else {
+      return nil
+    }
     return profile
   }
 }

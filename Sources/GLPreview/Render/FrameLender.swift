@@ -60,7 +60,8 @@ final class FrameLender {
     do throws(MemoryBudgetExceeded) { lease = try pool.budget?.reserve(byteCount) } catch { return }
     let buffer = try WordBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true)
     guard let bytes = unsafe buffer.memory.mapped else { return }
-    let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]), lease)
+    let memory = unsafe FrameMemory(
+      lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]), lease)
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
     pool.add(memory)
   }

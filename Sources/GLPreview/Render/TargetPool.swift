@@ -14,6 +14,9 @@ struct TargetDescription: Hashable {
     self.height = height
     self.outputs = outputs
   }
+
+  /// Of all its textures.
+  var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 
 /// A target that may be lent.
@@ -51,8 +54,12 @@ final class PooledTarget {
 final class TargetPool {
   private var idle: [PooledTarget] = []
 
-  /// More than this many are ended, the longest unused first.
+  /// More than this many, or than these bytes, are ended, the longest unused first: anybody may ask for a size of its own.
   private static let capacity = 48
+  private static let mostBytes = 64 << 20
+
+  /// Bytes of what is held for later.
+  var idleByteCount: Int { idle.reduce(0) { $0 + $1.description.byteCount } }
 
   func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
     if let index = idle.lastIndex(where: { $0.description == description }) { return idle.remove(at: index) }
@@ -61,6 +68,8 @@ final class TargetPool {
 
   func giveBack(_ target: PooledTarget) {
     idle.append(target)
-    if idle.count > TargetPool.capacity { idle.removeFirst() }
+    while idle.count > TargetPool.capacity || (idle.count > 1 && idleByteCount > TargetPool.mostBytes) {
+      idle.removeFirst()
+    }
   }
 }

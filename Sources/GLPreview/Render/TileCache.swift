@@ -50,11 +50,11 @@ final class TileCache {
 
   /// Between pictures: lets go of those that were not used for longest, where there are too many.
   func trim() {
-    var byteCount = tiles.values.reduce(0) { $0 + $1.plane.target.byteCount }
+    var byteCount = tiles.values.reduce(0) { $0 + $1.plane.target.description.byteCount }
     guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
     for (key, tile) in tiles.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
       guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
-      byteCount -= tile.plane.target.byteCount
+      byteCount -= tile.plane.target.description.byteCount
       remove(key, tile)
     }
   }
@@ -68,11 +68,5 @@ final class TileCache {
   private func remove(_ key: Key, _ tile: Tile) {
     tiles[key] = nil
     if !holds(tile.plane.target) { targets.giveBack(tile.plane.target) }
-  }
-}
-
-extension PooledTarget {
-  fileprivate var byteCount: Int {
-    description.width * description.height * description.outputs * description.format.bytesPerTexel
   }
 }

@@ -59,7 +59,8 @@ extension SourceFeed {
     await pumpStopped()
     try Task.checkCancellation()
     let camera = try await source.open(
-      CaptureDemand(minimumSize: .largest), reference: drawing.reference, memory: FramePool(budget: drawing.memory.budget))
+      CaptureDemand(minimumSize: .largest), reference: drawing.reference,
+      memory: FramePool(budget: drawing.memory.budget))
     counters.count(\.opens)
     let result = await Self.result { [name = source.name] in
       try await withTimeout(limit, name) {

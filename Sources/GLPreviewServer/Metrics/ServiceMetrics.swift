@@ -67,7 +67,8 @@ struct ServiceMetrics: Sendable {
     "glpreview_stream_clients": "Who watches a view.",
     "glpreview_stream_bytes_total": "Bytes that streams' clients were sent.",
     "glpreview_stream_pictures_total": "Pictures that streams' clients were sent.",
-    "glpreview_stream_cut_off_total": "Clients that were cut off: they took nothing of a stream or an answer.",
+    "glpreview_stream_cut_off_total":
+      "Clients that were cut off: they took nothing of a stream or an answer.",
     "glpreview_stream_skipped_total": "Pictures that a stream's client was too slow for.",
     "glpreview_snapshots_total": "Snapshots that were asked for, by what became of them.",
     "glpreview_source_state": "1 for the state that a camera is in.",

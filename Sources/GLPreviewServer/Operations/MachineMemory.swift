@@ -11,7 +11,8 @@ enum MachineMemory {
   static func available() -> Int {
     let machine = sysconf(CInt(_SC_PHYS_PAGES)) * sysconf(CInt(_SC_PAGESIZE))
     let limits = groupLimits(
-      of: text("/proc/self/cgroup") ?? "", in: "/sys/fs/cgroup") { text($0) }
+      of: text("/proc/self/cgroup") ?? "", in: "/sys/fs/cgroup"
+    ) { text($0) }
     return limits.reduce(max(machine, 0), min)
   }
 

@@ -258,7 +258,10 @@ final class SnapshotDesk: Sendable {
       // Under a budget the picture is worth more.
       if bytes.count + segment.bytes.count <= room ?? .max { bytes = segment.inserted(into: bytes) }
     }
-    let sent = Self.wrapped(bytes, query)
+    // Text is a third more bytes, made one by one: beside the threads that answer.
+    let sent = await Task(executorPreference: DecodingQueue.shared) { [bytes] in
+      Self.wrapped(bytes, query)
+    }.value
     try lease?.resize(to: sent.storageCapacity)
     return SnapshotAnswer(
       bytes: sent,

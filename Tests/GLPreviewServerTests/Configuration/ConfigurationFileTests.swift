@@ -95,6 +95,19 @@ struct ConfigurationFileTests {
     #expect(camera.options.framesPerSecond == 15)
   }
 
+  @Test("cameras' pictures are bounded, unless another bound is said")
+  func pictureBounds() throws {
+    let cameras = try folder.load(
+      """
+      cameras:
+        a: {source: 'http://h/'}
+        b: {source: 'http://h/', max-megapixels: 2.5, max-picture-bytes: 3MiB}
+      """
+    ).cameras
+    #expect(cameras.map(\.options.maximumPixels) == [50_000_000, 2_500_000])
+    #expect(cameras.map(\.options.maximumPictureBytes) == [32 << 20, 3 << 20])
+  }
+
   @Test("scenes are of the cameras that they name, or of all")
   func scenes() throws {
     let configuration = try folder.load(
@@ -137,6 +150,7 @@ struct ConfigurationFileTests {
         request-bytes: 32KiB
         pixels: 1000000
         ad-hoc-views: 3
+        memory: 512MB
         stalled-client: 10s
         idle-connection: 2m
       gpu: software
@@ -161,7 +175,7 @@ struct ConfigurationFileTests {
     var limits = ServiceLimits()
     (limits.connections, limits.connectionsPerClient, limits.requestsPerSecond) = (10, 5, 2.5)
     (limits.requestBytes, limits.pixels, limits.adHocViews) = (32768, 1_000_000, 3)
-    (limits.stalledClient, limits.idleConnection) = (.seconds(10), .seconds(120))
+    (limits.memory, limits.stalledClient, limits.idleConnection) = (512_000_000, .seconds(10), .seconds(120))
     #expect(configuration.limits == limits)
     #expect(configuration.gpu == .software)
     var kept = SnapshotFolderConfiguration(path: "\(folder.path)/snaps")

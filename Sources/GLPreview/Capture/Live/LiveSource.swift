@@ -131,7 +131,7 @@ private final class LiveCore: Sendable {
         throw CancellationError()
       } catch let error as ViewError {
         throw SourceError(.badRequest, path: device.name, reason: error.description)
-      } catch where error.isOutOfMemory {
+      } catch  where error.isOutOfMemory {
         continue
       } catch {
         let isHopeless = failures.withLock { failures in

@@ -1,0 +1,84 @@
+// No client takes all places: shares of gates, and of those who follow events.
+import FoundationEssentials
+import GLPreview
+import HTTPTypes
+import NIOHTTP1
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Shares")
+struct ShareTests {
+  private func inside<Result>(_ address: String, secret: Int? = nil, _ work: () throws -> Result) rethrows
+    -> Result
+  {
+    try RequestClient.$current.withValue(
+      RequestClient(address: ClientGroup(address), secret: secret), operation: work)
+  }
+
+  @Test(
+    "a client has a quarter of many places and half of few, at least one",
+    arguments: [(256, 64), (16, 8), (4, 2), (2, 1), (1, 1), (0, 0)])
+  func share(capacity: Int, share: Int) {
+    #expect(AdHocGate.share(of: capacity) == share)
+  }
+
+  @Test("the client that has its share is told to come again, and others go in until all places are taken")
+  func gate() throws {
+    let gate = AdHocGate(capacity: 4)
+    var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
+    let refused = #expect(throws: Problem.self) { try inside("10.0.0.1") { try gate.enter() } }
+    #expect(refused?.status == .tooManyRequests)
+    #expect(refused?.headers["Retry-After"] == "1")
+    #expect(gate.count == 2)
+    // The same address with a secret of its own is somebody else, as behind a proxy.
+    passes.append(try inside("10.0.0.1", secret: 1) { try gate.enter() })
+    passes.append(try inside("10.0.0.2") { try gate.enter() })
+    let full = #expect(throws: Problem.self) { try inside("10.0.0.3") { try gate.enter() } }
+    #expect(full?.status == .serviceUnavailable)
+    passes.removeFirst(2)
+    passes += try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
+    #expect(gate.count == 4)
+    passes = []
+    #expect(gate.count == 0)
+  }
+
+  @Test("a socket's proxy, whose clients we can't tell apart, has no share; nor has the service itself")
+  func proxies() throws {
+    let gate = AdHocGate(capacity: 3)
+    var passes = try inside("unix") { [try gate.enter(), try gate.enter()] }
+    passes.append(try gate.enter())
+    #expect(gate.count == 3)
+    passes = []
+    let secrets = try inside("unix", secret: 7) { [try gate.enter(), try gate.enter()] }
+    #expect(throws: Problem.self) { try inside("unix", secret: 7) { try gate.enter() } }
+    withExtendedLifetime(secrets) {}
+  }
+
+  @Test("one client follows events a quarter of the times that all may")
+  func followers() throws {
+    let log = EventLog(maximumSubscribers: 4)
+    let held = try inside("10.0.0.1") { [try log.subscribe(), try log.subscribe()] }
+    let refused = #expect(throws: Problem.self) { try inside("10.0.0.1") { try log.subscribe() } }
+    #expect(refused?.headers["Retry-After"] == "10")
+    let other = try inside("10.0.0.2") { try log.subscribe() }
+    #expect(log.subscriberCount == 3)
+    withExtendedLifetime((held, other)) {}
+  }
+
+  @Test("requests have their client: streams in other ways beyond its share are refused")
+  func requests() async throws {
+    var configuration = StreamTests.configuration()
+    configuration.limits.adHocViews = 4
+    try await withService(configuration) { service in
+      let first = try await service.openStream("/cameras/camera/main.mjpeg?width=60")
+      let second = try await service.openStream("/cameras/camera/main.mjpeg?width=62")
+      let refused = try await service.get("/cameras/camera/main.mjpeg?width=64")
+      #expect(refused.status == 429)
+      #expect(refused.headers["Retry-After"] == ["1"])
+      // What is served is nobody's share.
+      #expect(try await service.parts("/cameras/camera/main.mjpeg", 1).parts.count == 1)
+      withExtendedLifetime((first, second)) {}
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// What a service takes of the machine's memory: its budget, answers that nobody reads, and where the default comes from.
+import FoundationEssentials
+import GLPreview
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("A service's memory", .timeLimit(.minutes(5)))
+struct MemoryTests {
+  /// A connection that asks and never reads.
+  private func stuck(_ service: RunningService, _ path: String) async throws -> any Channel {
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelOption(.autoRead, value: false)
+      .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+      .connect(host: "127.0.0.1", port: service.port).get()
+    try await channel.writeAndFlush(
+      ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+    return channel
+  }
+
+  @Test("where there is no room the newest request is told to come again, and nothing else suffers")
+  func budget() async throws {
+    var configuration = StreamTests.configuration()
+    configuration.limits.memory = 64 << 20
+    try await withService(configuration) { service in
+      #expect(try await service.get("/cameras/camera/main.png?width=100").status == 200)
+      let budget = service.inside.registry.budget
+      #expect(budget.capacity == 64 << 20)
+      do {
+        let rest = try budget.reserve(budget.capacity - budget.reserved)
+        let refused = try await service.get("/cameras/camera/main.png?width=102")
+        #expect(refused.status == 503)
+        #expect(refused.headers["Retry-After"] == ["1"])
+        #expect(try await service.get("/healthz").status == 200)
+        #expect(budget.refusals > 0)
+        withExtendedLifetime(rest) {}
+      }
+      #expect(try await service.get("/cameras/camera/main.png?width=104").status == 200)
+      let metrics = try await service.get("/metrics").text
+      #expect(metrics.contains("glpreview_memory_budget_bytes 67108864\n"))
+      #expect(metrics.contains("glpreview_memory_refused_total "))
+    }
+  }
+
+  @Test("a client that follows events and reads none is reset when it took nothing for long")
+  func unreadEvents() async throws {
+    var configuration = StreamTests.configuration()
+    configuration.limits.stalledClient = .milliseconds(300)
+    try await withService(configuration) { service in
+      let counters = service.inside.streams.counters
+      let client = try await stuck(service, "/api/events")
+      let log = service.inside.events.log
+      // Events as large as pictures, until the sockets hold no more.
+      while counters.cutOff.load(ordering: .relaxed) == 0 {
+        log.publish(type: "snapshot", data: [UInt8](repeating: 0x61, count: 1 << 20))
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      try await client.closeFuture.get()
+      while log.subscriberCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(try await service.get("/healthz").status == 200)
+    }
+  }
+
+  @Test("a snapshot that nobody reads counts until its connection is reset")
+  func unreadSnapshots() async throws {
+    // Noise does not compress: its PNG is larger than what sockets hold.
+    let file = FileManager.default.temporaryDirectory.appending(path: "noise-\(UUID().uuidString).y4m")
+    defer { try? FileManager.default.removeItem(at: file) }
+    var generator = SystemRandomNumberGenerator()
+    let words = (0..<1920 * 1080 * 3 / 2 / 8).map { _ in generator.next() }
+    let samples = unsafe words.withUnsafeBytes { unsafe Array($0) }
+    try Data(Array("YUV4MPEG2 W1920 H1080 F1:1 C420jpeg\nFRAME\n".utf8) + samples).write(to: file)
+    var configuration = ServerConfiguration(cameras: [CameraConfiguration(source: file.path)])
+    configuration.limits.stalledClient = .milliseconds(300)
+    configuration.limits.memory = 96 << 20
+    try await withService(configuration) { service in
+      let budget = service.inside.registry.budget
+      let path = "/cameras/camera/main.png?encoding=base64"
+      let size = try await service.get(path).bytes.count
+      try #require(size > 6 << 20)
+      // What stays: the frame and what was drawn of it, but not the answer.
+      let before = try await settled(budget)
+      let client = try await stuck(service, path)
+      while budget.reserved < before + size { try await Task.sleep(for: .milliseconds(2)) }
+      try await client.closeFuture.get()
+      #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) == 1)
+      while budget.reserved >= before + size { try await Task.sleep(for: .milliseconds(5)) }
+    }
+  }
+
+  /// What is reserved once that changes no more.
+  private func settled(_ budget: MemoryBudget) async throws -> Int {
+    var (last, count) = (budget.reserved, 0)
+    while count < 30 {
+      try await Task.sleep(for: .milliseconds(10))
+      let now = budget.reserved
+      (last, count) = (now, now == last ? count + 1 : 0)
+    }
+    return last
+  }
+
+  @Test("control groups of both versions, and those above them, bound the machine's memory")
+  func groups() {
+    let files = [
+      "/cg/a/b/memory.max": "max\n", "/cg/a/memory.max": "1000\n",
+      "/cg/memory/x/memory.limit_in_bytes": "500\n",
+      "/cg/memory/memory.limit_in_bytes": "9223372036854771712\n",
+    ]
+    func limits(_ memberships: String) -> [Int] {
+      MachineMemory.groupLimits(of: memberships, in: "/cg") { files[$0] }
+    }
+    #expect(limits("0::/a/b\n") == [1000])
+    #expect(limits("5:cpu,memory:/x\n3:pids:/y\n") == [500, 9_223_372_036_854_771_712])
+    // A container sees its own group as the root.
+    #expect(limits("0::/elsewhere\n") == [])
+    #expect(limits("nonsense\n::\n") == [])
+    #expect(MachineMemory.available() > 16 << 20)
+    #expect(MachineMemory.usualBudget == MachineMemory.available() / 4)
+  }
+}
