@@ -143,7 +143,6 @@ struct SecretSweepTests {
     arguments: [
       "cameras: {a: \"http://user:5ECRET@host/\"}", "cameras: {a: {\"rtsp://user:5ECRET@host/\": 1}}",
       "cameras: {a: {source: [\"rtsp://user:5ECRET@host/\"]}}",
-      "cameras: {a: {source: \"user:5ECRET@host/nowhere/../../x\"}}",
       "cameras: {a: {source: x, headers: [5ECRET]}}", "cameras: {a: {source: x, headers: {A: [5ECRET]}}}",
       "access: {tokens: [{token: \"5ECRET 5ECRET\"}]}", "access: {tokens: [{token-file: 5ECRET}]}",
       "access: {tokens: [{token: 5ECRET, token-file: 5ECRET}]}",

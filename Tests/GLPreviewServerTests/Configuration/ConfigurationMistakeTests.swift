@@ -29,7 +29,7 @@ struct ConfigurationMistakeTests {
       ("access: {tokens: [{token: a, token-file: b}]}", "say the same"),
       ("access: {tokens: [{token: 'a b'}]}", "access.tokens.0.token: a token has"),
       ("access: {tokens: [{token: a, role: admin}]}", "'admin' is none of read, control"),
-      ("access: {tokens: [{token-file: gone}]}", "access.tokens.0.token-file: 'gone' is not there"),
+      ("access: {tokens: [{token-file: gone}]}", "access.tokens.0.token-file: the file is not there"),
       ("access: {users: [{password: x}]}", "access.users.0: has no name"),
       ("access: {users: [{name: 'a:b', password: x}]}", "has no colon"),
       (

@@ -263,7 +263,7 @@ struct SnapshotFolderTests {
       kept.add(Self.snapshot("door", ["a", "b"], 2))
       kept.add(Self.snapshot("gate", ["a", "b"], 3))
       await kept.flush()
-      #expect(records.messages.last == "snapshots can be kept again")
+      #expect(records.messages.contains("snapshots can be kept again"))
       let files = Self.files(folder.appending(path: "later/in"))
       #expect(files.count == 3)
       #expect(files.contains("gate/\(Self.name("gate", "b", 3).file)"))
