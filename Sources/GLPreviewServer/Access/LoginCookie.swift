@@ -23,7 +23,9 @@ enum LoginCookie {
   /// - Parameters:
   ///   - value: empty to take the cookie away.
   ///   - seconds: how long it lasts.
+  ///   - request: what is answered.
   ///   - speaksTLS: whether the service does so itself.
+  /// - Returns: the field's value.
   static func field(_ value: String, seconds: Int, for request: Request, speaksTLS: Bool) -> String {
     let isSecure = speaksTLS || isSecureBefore(us: request)
     let name = (isSecure ? securePrefix : prefix) + port(of: request)

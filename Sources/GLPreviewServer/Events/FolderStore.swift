@@ -18,6 +18,7 @@ struct FolderStore: ~Copyable {
   ///   - configuration: where, and how much is kept.
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
+  /// - Throws: `FolderError` where it can't be opened.
   init(_ configuration: SnapshotFolderConfiguration, now: WallTime, at time: Duration) throws(FolderError) {
     path = configuration.path
     retained = RetainedFiles(configuration, now: now, at: time)

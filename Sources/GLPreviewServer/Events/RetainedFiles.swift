@@ -103,6 +103,7 @@ struct RetainedFiles: Sendable {
   /// - Parameters:
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
+  /// - Returns: files, the first to go first.
   mutating func removeExcess(now: WallTime, at time: Duration) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
