@@ -52,6 +52,7 @@ struct StreamIntake: Sendable {
   ///   - count: how many.
   ///   - waiting: bytes that are held for a picture that is not whole yet.
   ///   - foundPicture: whether a picture ended among them.
+  ///   - now: the clock.
   /// - Returns: how long to rest.
   /// - Throws: `MemoryBudgetExceeded` where the budget has no room for what waits.
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: Duration = CaptureClock.now)
