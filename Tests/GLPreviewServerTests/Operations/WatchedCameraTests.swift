@@ -118,7 +118,7 @@ struct WatchedCameraTests {
     let states = told.withLock { $0 }
     #expect(states.filter { $0 == .lost }.count == 1)
     #expect(states.last == .lost && states.count <= 3)
-    #expect(watch.failing.map(\.camera) == ["gone"] && watch.failing[0].why.contains("exit") == true)
+    #expect(watch.failing.map(\.camera) == ["gone"] && watch.failing[0].why == "is empty")
     await registry.session.close()
   }
 }
