@@ -24,7 +24,7 @@ FOLDER_RESULTS = ("done", "failed", "dropped")
 
 
 class Run:
-    def __init__(self, command, ledger, may_mount):
+    def __init__(self, command, ledger, may_mount, seed):
         self.ledger, self.folder = ledger, os.path.join(ledger.folder, "work")
         self.kept = os.path.join(self.folder, "kept")
         os.makedirs(os.path.join(self.folder, "home"))
@@ -42,7 +42,7 @@ class Run:
         else:
             self.rtsp = RTSPCamera()
         self.service = Service(command, self.folder, ledger, self.server, self.rtsp and self.rtsp.port)
-        self.clients = Clients(self.service, ledger, self.server.frames)
+        self.clients = Clients(self.service, ledger, self.server.frames, seed)
         self.phase, self.over, self.baseline, self.troubles = "start", threading.Event(), None, 0
         self.watchers = [threading.Thread(target=each, daemon=True) for each in (self._sample, self._probe)]
         self.lock = threading.Lock()
