@@ -50,6 +50,11 @@ struct PatienceTests {
       "a frame is not older than the request and not newer than now"
     ),
     ("CommandTests/RTSPTests.swift", "elapsed time", "a frame is not newer than now"),
+    ("CameraTests/V4L2CaptureTests.swift", "elapsed time", "a frame is not newer than now"),
+    (
+      "BrowserTests/LocalProcess.swift", "elapsed time",
+      "what a browser never shows is told with the page's state"
+    ),
     ("GLPreviewTests/MeasurementTests.swift", "elapsed time", "a processor's clock goes on while it works"),
     (
       "Session/SessionStressTests.swift", "elapsed time",
