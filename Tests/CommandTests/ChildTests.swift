@@ -19,7 +19,7 @@ struct ChildTests {
   }
 
   @Test(
-    "a run that is killed takes its command along, and all that this has started", .timeLimit(.minutes(1)))
+    "a run that is killed takes its command along, and all that this has started", .timeLimit(.minutes(15)))
   func killed() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let script = """
@@ -74,7 +74,7 @@ struct ChildTests {
     #expect(Set(descriptors).subtracting(["10"]) == ["0", "1", "2"], "\(descriptors)")
   }
 
-  @Test("what `ps` shows of the arguments has no secret in it", .timeLimit(.minutes(1)))
+  @Test("what `ps` shows of the arguments has no secret in it", .timeLimit(.minutes(15)))
   func arguments() async throws {
     let run = try await RunningCommand(
       [
@@ -93,7 +93,7 @@ struct ChildTests {
 
   @Test(
     "streams that were closed before the start are not taken for files that are opened later",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(15)))
   func closedStreams() async throws {
     let command = try ChildProcess(
       "/bin/sh",

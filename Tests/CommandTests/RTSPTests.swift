@@ -227,7 +227,7 @@
       Array("RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: \(url)\r\n\r\n".utf8)
     }
 
-    @Test("another host is not even connected to, unless that is allowed", .timeLimit(.minutes(1)))
+    @Test("another host is not even connected to, unless that is allowed", .timeLimit(.minutes(15)))
     func otherHost() async throws {
       let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
       let server = try LyingServer(answering: redirect(to: "rtsp://localhost:\(target.port)/?token=secret"))
@@ -247,7 +247,7 @@
       }
     }
 
-    @Test("the same host is followed to another port", .timeLimit(.minutes(1)))
+    @Test("the same host is followed to another port", .timeLimit(.minutes(15)))
     func sameHost() async throws {
       let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
       let server = try LyingServer(answering: redirect(to: "rtsp://127.0.0.1:\(target.port)/"))

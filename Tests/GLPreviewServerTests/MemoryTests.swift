@@ -9,7 +9,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("A service's memory", .timeLimit(.minutes(5)))
+@Suite("A service's memory", .timeLimit(.minutes(15)))
 struct MemoryTests {
   /// A connection that asks and never reads.
   private func stuck(_ service: RunningService, _ path: String) async throws -> any Channel {

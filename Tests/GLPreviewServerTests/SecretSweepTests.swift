@@ -56,13 +56,13 @@ struct SecretSweepTests {
   }
 
   @Test(
-    "no answer, no event, no measurement and no line of the log has a secret in it", .timeLimit(.minutes(5)))
+    "no answer, no event, no measurement and no line of the log has a secret in it", .timeLimit(.minutes(15)))
   func sweep() async throws {
     let folder = try ConfigurationFolder()
     try folder.write("5ECRETfile\n", to: "token")
     let echo = try await EchoServer(
       saying: "HTTP/1.1 500 no 5ECRETquery for 5ECRETecho\r\nContent-Length: 0\r\n\r\n")
-    let configuration = try folder.load(Self.yaml.replacing("PORT", with: "\(echo.port)"))
+    let configuration = try folder.load(Self.yaml.replacing("PORT", with: "\(echo.port)")).configuration
     let lines = Lines()
     let answers = Mutex<[String: String]>([:])
     try await withService(configuration, logger: lines.logger(.text)) { service in

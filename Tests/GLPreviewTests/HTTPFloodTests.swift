@@ -7,7 +7,7 @@
 
   @testable import GLPreview
 
-  @Suite("HTTP cameras that flood", .timeLimit(.minutes(5)))
+  @Suite("HTTP cameras that flood", .timeLimit(.minutes(15)))
   struct HTTPFloodTests {
     /// A part that never ends; of a picture, or of nothing.
     private func endlessPart(_ start: [UInt8]) throws -> HTTPTestServer {

@@ -94,7 +94,7 @@ struct MemoryBudgetTests {
 
   @Test(
     "a camera's frames are dropped with a reason while there is no room, and come when there is",
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(15)))
   func camera() async throws {
     let budget = MemoryBudget(capacity: 1 << 20)
     let jpeg = try smallJPEG()

@@ -17,6 +17,9 @@ public struct PreviewConfiguration: Sendable, Hashable {
   public var isEnabled: Bool
   /// The shortest time between two pictures; zero, the default, gives every frame, and of a scene at most 30 a second.
   public var updateEvery: Duration
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) for as long as the preview is there, read or
+  /// not. It is so anyway where the preview has a crop, or the camera masks. False unless told.
+  public var keepsReferenceSize = false
 
   /// A preview of `content`.
   public init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
@@ -49,6 +52,9 @@ extension PreviewConfiguration {
       content = .scene(newValue)
     }
   }
+
+  /// Whether it matters to it in which size a camera is.
+  var isPinned: Bool { keepsReferenceSize || view?.crop != nil }
 
   /// In pixels, what pictures should have; nil follows the source. Of a scene it is its size.
   public var preferredSize: Size? {

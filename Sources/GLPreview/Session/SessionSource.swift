@@ -19,9 +19,6 @@ public struct SessionSource: Sendable {
   /// Whether one that can't be opened, or is given up, is shown as lost and tried again each second; else who reads it is
   /// told by an error. False unless told.
   public var showsFailures = false
-  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) whatever is read of it. It is so anyway
-  /// while it has masks, or there is a preview with a crop of it. False unless told.
-  public var keepsReferenceSize = false
   /// Whether frames come by themselves, as a camera's do, and it may be lost and found again.
   public var isLive: Bool { origin.isLive }
   let origin: Origin

@@ -172,8 +172,8 @@ actor SourceFeed: PictureProducer {
 
   /// Whether crops are wanted, or masks are burned in: whether it matters in which size the source is.
   var isPinned: Bool {
-    source.keepsReferenceSize || !source.options.masks.isEmpty
-      || previews.withLock { $0.values.contains { $0.configuration.view?.crop != nil } }
+    !source.options.masks.isEmpty
+      || previews.withLock { $0.values.contains { $0.configuration.isPinned } }
       || readers.withLock { $0.values.contains(where: \.isCropped) }
       || wants.values.contains(where: \.isCropped)
   }

@@ -54,7 +54,6 @@ final class CameraRegistry: Sendable {
     source.opensWithin = patience.opening
     source.keepsWarm = camera.keepsWarm
     source.showsFailures = true
-    source.keepsReferenceSize = camera.hasLockedViews
     if let file = camera.avatar {
       let picture = try await SourceLocator(file).open(SourceOptions())
       defer { Task { await picture.close() } }
@@ -192,9 +191,6 @@ final class CameraRegistry: Sendable {
 }
 
 extension CameraConfiguration {
-  /// Whether somebody is to see no more than such a view shows.
-  var hasLockedViews: Bool { views.contains(where: \.isLocked) }
-
   /// Whether its masks and crops are in pixels of whatever frame comes first.
   fileprivate var lacksReferenceSize: Bool {
     guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {

@@ -71,7 +71,10 @@ struct PreparedState: Sendable {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
         let preview = try session.addPreview(
           view.view.named(nextName()), of: sources[camera.name], updateEvery: view.updateEvery)
-        preview.isEnabled = view.isEnabled
+        preview.update { configuration in
+          configuration.isEnabled = view.isEnabled
+          configuration.keepsReferenceSize = view.isLocked
+        }
         newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
       }
     }
@@ -188,7 +191,7 @@ extension CameraConfiguration {
   /// Whether a source that was made of the other one serves this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
     source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && avatar == other.avatar && hasLockedViews == other.hasLockedViews
+      && avatar == other.avatar
   }
 }
 

@@ -46,6 +46,7 @@ struct ServedPreview: Sendable {
     preview.update { [served] configuration in
       configuration.view = served.view
       configuration.isEnabled = served.isEnabled
+      configuration.keepsReferenceSize = served.isLocked
       configuration.updateEvery = served.updateEvery
     }
   }

@@ -159,7 +159,7 @@ struct ReloadTests {
 
   @Test(
     "beside reloads every client has an answer, and that of one configuration",
-    .timeLimit(.minutes(10)), arguments: [1, 2, 3] as [UInt64])
+    .timeLimit(.minutes(15)), arguments: [1, 2, 3] as [UInt64])
   func reloads(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let first = try Self.variant(&random)
