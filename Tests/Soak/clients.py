@@ -227,13 +227,13 @@ class Clients:
         camera = self.camera(rng)
         words = self.words(rng) | ({"fps": rng.choice(["0.5", "4"])} if rng.random() < 0.4 else {})
         query = "&".join(f"{key}={value}" for key, value in words.items()).replace("#", "%23")
-        self._follow(f"/cameras/{camera}/main.mjpeg?{query}", rng.uniform(1, 8), camera)
+        self.follow(f"/cameras/{camera}/main.mjpeg?{query}", rng.uniform(1, 8), camera)
 
     def multiplexed(self, rng):
         names = rng.sample(STEADY + ["guest", "still", "all"], rng.randint(1, 4))
-        self._follow("/api/stream?" + "&".join(f"view={name}/main" for name in names), rng.uniform(1, 8))
+        self.follow("/api/stream?" + "&".join(f"view={name}/main" for name in names), rng.uniform(1, 8))
 
-    def _follow(self, path, seconds, camera=None):
+    def follow(self, path, seconds, camera=None):
         life, end, last = self.service.life, time.monotonic() + seconds, {}
         connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)
         try:

@@ -101,7 +101,7 @@ class Run:
             subprocess.run(["umount", self.kept], capture_output=True)
 
     def _start(self):
-        self.phase, self.baseline, self.troubles = "start", None, 0
+        self.phase, self.baseline, self.names, self.troubles = "start", None, None, 0
         self.service.is_warm = False
         self.service.start()
         self._until("the service is not ready", self._is_ready)
@@ -194,11 +194,18 @@ class Run:
             while self.service.is_up:
                 self.clients.capture(random.Random(0))
 
-        takers = [threading.Thread(target=capture) for _ in range(3)]
+        def look():
+            self.clients.follow("/cameras/child/main.mjpeg", 60)
+
+        takers = [threading.Thread(target=each) for each in (capture, capture, capture, look)]
         for taker in takers:
             taker.start()
+        # A child that writes nothing learns nothing from a pipe that is closed.
+        self._until("a camera does not come back", lambda: self._is_live("child"), lambda: "child")
+        self.server.modes["child"] = "stall"
         time.sleep(rng.uniform(0.3, 1.5))
         self.service.kill()
+        self.server.modes["child"] = "good"
         for taker in takers:
             taker.join()
         self._check_files()
@@ -244,7 +251,7 @@ class Run:
             return all(state[kind] <= self.baseline[kind] for kind in kinds)
 
         self._until("not all was given back", is_at_rest,
-                    lambda: f"{states[-1]}, at the start {self.baseline}; threads: {self.service.threads()}, at the start {self.names}")
+                    lambda: f"{states[-1]}, {self.service.threads()}; at the start {self.baseline}, {self.names}")
         state = self.service.state()
         if state is None:
             return
