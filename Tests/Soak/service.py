@@ -22,7 +22,7 @@ KEPT = 40
 # Not one of these may ever fail, whatever happens to the others.
 STEADY = ["steady", "polled", "counter", "pair"]
 # The size in whose pixels masks are, by the key that fixes it.
-REFERENCE, SIZE = "size", "%dx%d" % pictures.SIZE
+REFERENCE, SIZE = "reference", "%dx%d" % pictures.SIZE
 UNITS = {"s": 1, "h": 3600, "d": 86400, "y": 365 * 86400}
 
 
