@@ -154,11 +154,16 @@ extension ServiceLimits {
   ///
   /// - Throws: `Problem` 400.
   func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
-    if let crop = view.crop, let size = moment.size, !crop.isInside(size) {
-      throw .badParameter("crop", "\(crop) is not inside the \(size) source")
+    try check(view, in: moment.size, of: moment.frameSize)
+  }
+
+  /// The same of a source whose reference size is `reference` and whose frame has `frameSize`; nil is not known yet.
+  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
+    if let crop = view.crop, let reference, !crop.isInside(reference) {
+      throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
     }
     // All of a frame is as large as that is, and a part of it is in pixels of the reference size.
-    let size = (view.crop == nil ? moment.frameSize : nil) ?? moment.size ?? Size(width: 640, height: 360)
+    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
     do throws(ViewError) {
       _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
     } catch {

@@ -81,15 +81,16 @@ extension FuzzTarget {
       for (isLocked, format) in [(false, EncodedFormat.jpeg), (true, .png)] {
         var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))
         served.isLocked = isLocked
-        guard let wanted = try? SnapshotQuery(words, of: served, as: format, offline: .error) else {
-          continue
-        }
+        let wanted = try? SnapshotQuery(
+          words, of: served, as: format, offline: .error, timeout: ServicePatience().snapshot)
+        guard let wanted else { continue }
         try must(!isLocked || wanted.served.view == served.view, "a locked view is changed")
         try must((1...100).contains(wanted.served.quality), "quality \(wanted.served.quality)")
         try must(wanted.timeout > .zero && wanted.timeout <= .seconds(60), "\(wanted.timeout) to wait")
         try must(wanted.maximumAge >= .zero, "an age of \(wanted.maximumAge)")
         try must((wanted.maximumBytes ?? 1) > 0, "\(wanted.maximumBytes ?? 0) bytes")
-        _ = try? ServiceLimits().check(wanted.served.view, in: Size(width: 64, height: 48))
+        let size = Size(width: 64, height: 48)
+        _ = try? ServiceLimits().check(wanted.served.view, in: size, of: size)
       }
     })
 
@@ -113,7 +114,7 @@ extension FuzzTarget {
         try must((1...100).contains(served.quality), "quality \(served.quality)")
         try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
       }
-      if let wish = try? CaptureWish(json: input) {
+      if let wish = try? CaptureWish(json: input, timeout: ServicePatience().snapshot) {
         try must((1...100).contains(wish.quality ?? 1), "quality \(wish.quality ?? 0)")
         try must((wish.maximumBytes ?? 1) > 0, "\(wish.maximumBytes ?? 0) bytes")
         let request = wish.request(offline: .error)
@@ -152,7 +153,7 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       var input = FuzzInput(input)
       let field = input.line()
-      if let role = credentials.role(authorization: field) {
+      if let role = credentials.role(of: Proof(authorization: field)) {
         let isKnown = field.hasSuffix("reader") || field.contains("YW5uOnNlY3Jld")
         try must(isKnown, "'\(field)' may \(role)")
       }
