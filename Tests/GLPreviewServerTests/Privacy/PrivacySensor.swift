@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import GLPreview
 
-/// What is seen, in pixels of the reference size: what is hidden is orange, what lies outside the locked crop is azure, all
+/// What is seen, in pixels of the reference size: what is hidden is orange, what lies outside the locked crop is yellow-green, all
 /// else is grey.
 enum PrivacyScene {
   static let reference = Size(width: 96, height: 64)
@@ -28,7 +28,7 @@ enum PrivacyScene {
         let right = Double(part.x) + Double((x + 1) * part.width) / Double(size.width)
         let isHidden = mask.meets(left, top, right, bottom)
         bytes +=
-          isHidden ? [255, 128, 0] : crop.holds(left, top, right, bottom) ? [90, 90, 90] : [0, 128, 255]
+          isHidden ? [255, 128, 0] : crop.holds(left, top, right, bottom) ? [90, 90, 90] : [128, 255, 0]
       }
     }
     return bytes
@@ -186,7 +186,7 @@ struct PrivacyLeak: OptionSet, Hashable {
 
   init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// By hue, so that what is dimmed or blended counts too, down to a third of it.
+  /// By hue (neither is the other's complement, which a JPEG's ringing shows), so that what is dimmed or blended counts too, down to a third of it.
   private init(_ color: SIMD3<Double>) {
     let (most, least) = (color.max(), color.min())
     self = []
@@ -194,7 +194,7 @@ struct PrivacyLeak: OptionSet, Hashable {
     if color.x == most, color.z == least, abs((color.y - least) / (most - least) - 0.5) < 0.3 {
       self = .hidden
     }
-    if color.z == most, color.x == least, abs((color.y - least) / (most - least) - 0.5) < 0.3 {
+    if color.y == most, color.z == least, abs((color.x - least) / (most - least) - 0.5) < 0.3 {
       self = .outside
     }
   }
