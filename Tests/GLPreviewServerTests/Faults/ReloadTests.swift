@@ -9,7 +9,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("Reloads")
+@Suite("Reloads", .serialized)
 struct ReloadTests {
   /// One way to configure the service, and what clients see of it.
   private struct Variant: Sendable {
@@ -99,16 +99,19 @@ struct ReloadTests {
     }
   }
 
-  private static func ask(_ service: RunningService, _ history: History, _ random: inout SeededGenerator)
-    async throws
-  {
+  private static let pathsOfGone = [
+    "/cameras/gone/main.jpg?timeout=60000", "/cameras/gone/main.jpg?timeout=60000&max_age=0",
+    "/cameras/gone/main.png?timeout=60000", "/cameras/gone/other.jpg?timeout=60000",
+  ]
+  private static let otherPaths = [
+    "/cameras/scene/main.jpg", "/cameras/scene/main.png", "/cameras/same/main.jpg?max_age=0",
+    "/api/cameras", "/api/cameras/gone", "/metrics",
+  ]
+
+  private static func ask(
+    _ path: String, of service: RunningService, _ history: History
+  ) async throws {
     let mark = history.mark
-    let path = random.oneOf([
-      "/cameras/gone/main.jpg?timeout=60000", "/cameras/gone/main.jpg?timeout=60000&max_age=0",
-      "/cameras/gone/main.png?timeout=60000", "/cameras/scene/main.jpg", "/cameras/scene/main.png",
-      "/cameras/same/main.jpg?max_age=0", "/api/cameras", "/api/cameras/gone", "/metrics",
-      "/cameras/gone/other.jpg?timeout=60000",
-    ])
     let answer = try await service.get(path)
     let size = answer.headers["X-View-Size"].first
     let text = "\(path): \(answer.status) \(size ?? "") \(answer.status >= 400 ? answer.text : "")"
@@ -171,10 +174,12 @@ struct ReloadTests {
       let same = try service.inside.registry.view(nil, of: "same")
       try await withThrowingTaskGroup(of: Void.self) { group in
         defer { group.cancelAll() }
-        for client in 0..<6 {
+        for client in 0..<5 {
+          // Two never wait for a camera that hangs, so that there are always answers.
+          let paths = client < 2 ? Self.otherPaths : Self.otherPaths + Self.pathsOfGone
           group.addTask {
             var random = SeededGenerator(seed: seed &* 100 &+ UInt64(client))
-            while !history.isOver { try await Self.ask(service, history, &random) }
+            while !history.isOver { try await Self.ask(random.oneOf(paths), of: service, history) }
           }
         }
         group.addTask {
