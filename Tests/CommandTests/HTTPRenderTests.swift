@@ -39,7 +39,7 @@
       let result = try await folder.render("http://me:sec/ret@camera/", "-o", "a.png")
       #expect(result.status == 64)
       #expect(
-        result.errors.contains("http://camera/: ") && !result.errors.contains("ret"), "\(result.errors)")
+        result.errors.contains("http://***@camera/: ") && !result.errors.contains("ret"), "\(result.errors)")
     }
 
     private static let interpreter = OtherProgram("python3")

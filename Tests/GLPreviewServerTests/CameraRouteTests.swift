@@ -14,7 +14,7 @@ struct CameraRouteTests {
   func list() async throws {
     try await withService(SnapshotRouteTests.configuration()) { service in
       // The device is known once it is opened.
-      while service.inside.renderer.state.failure != nil { try await Task.sleep(for: .milliseconds(1)) }
+      await until { service.inside.renderer.state.failure == nil }
       let answer = try await service.get("/api/cameras")
       for part in [
         #""name":"camera""#, #""kind":"camera""#, #""crop":"90x90+10+20""#, #""locked":true"#,

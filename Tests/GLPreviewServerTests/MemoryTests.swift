@@ -57,10 +57,10 @@ struct MemoryTests {
       // Events as large as pictures, until the sockets hold no more.
       while counters.cutOff.load(ordering: .relaxed) == 0 {
         log.publish(type: "snapshot", data: [UInt8](repeating: 0x61, count: 1 << 20))
-        try await Task.sleep(for: .milliseconds(5))
+        await letOthersGoOn()
       }
       try await client.closeFuture.get()
-      while log.subscriberCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+      await until { log.subscriberCount == 0 }
       #expect(try await service.get("/healthz").status == 200)
     }
   }
@@ -85,10 +85,10 @@ struct MemoryTests {
       // What stays: the frame and what was drawn of it, but not the answer.
       let before = try await settled(budget)
       let client = try await stuck(service, path)
-      while budget.reserved < before + size { try await Task.sleep(for: .milliseconds(2)) }
+      await until { budget.reserved >= before + size }
       try await client.closeFuture.get()
       #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) == 1)
-      while budget.reserved >= before + size { try await Task.sleep(for: .milliseconds(5)) }
+      await until { budget.reserved < before + size }
     }
   }
 

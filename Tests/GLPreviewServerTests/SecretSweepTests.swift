@@ -84,10 +84,9 @@ struct SecretSweepTests {
         sending: "GET /api/events?last_event_id=x-0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\(authorization)\r\n\r\n")
       // Each way in which a camera can't be had has been gone to its end.
       let failing = Set(configuration.cameras.map(\.name)).subtracting(["good"])
-      while !failing.isSubset(of: Set(service.inside.watch.failing.map(\.camera)))
-        || failing.contains(where: { service.inside.watch.report(of: $0).reason == nil })
-      {
-        try await Task.sleep(for: .milliseconds(50))
+      await until {
+        failing.isSubset(of: Set(service.inside.watch.failing.map(\.camera)))
+          && failing.allSatisfy { service.inside.watch.report(of: $0).reason != nil }
       }
       let routes = service.inside.router().routes.filter { $0.method == .get }.map { "\($0.path)" }
       #expect(routes.count > 15)
@@ -118,9 +117,7 @@ struct SecretSweepTests {
         answers.withLock { $0[line + body] = answer }
       }
       // The webhook fails, and says so.
-      while !lines.all.contains(where: { $0.contains("webhook") }) {
-        try await Task.sleep(for: .milliseconds(50))
-      }
+      await until { lines.all.contains(where: { $0.contains("webhook") }) }
       try await events.waits(for: "rtsp")
       answers.withLock { $0["events"] = events.received }
       try? await events.close()

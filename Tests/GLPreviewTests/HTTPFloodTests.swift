@@ -31,13 +31,13 @@
       for server in servers { sources.append(try await openHTTP(server.url(), options)) }
       // All of them are in the midst of it: each has let a picture go that had no end.
       for source in sources {
-        while source.status.counters.damaged == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        await until { source.status.counters.damaged != 0 }
         #expect(source.status.lastDamage == "a picture is larger than 1 MiB")
       }
       for source in sources { await source.close() }
       #expect(sources.allSatisfy { $0.status.state == .closed })
       for server in servers {
-        while server.openCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        await until { server.openCount == 0 }
       }
     }
 
@@ -62,7 +62,7 @@
       #expect(error?.reason.contains("the memory budget is used up") == true)
       await source.close()
       #expect(budget.peak <= budget.capacity)
-      while budget.reserved > 0 { try await Task.sleep(for: .milliseconds(5)) }
+      await until { budget.reserved == 0 }
     }
   }
 #endif

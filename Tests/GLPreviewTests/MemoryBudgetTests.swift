@@ -104,7 +104,7 @@ struct MemoryBudgetTests {
     let source = LiveSource(device, options)
     let frame = Task { try await source.nextFrame() }
     // Nothing was left before the first picture came.
-    while source.status.reason != "the memory budget is used up" { await Task.yield() }
+    await until { source.status.reason == "the memory budget is used up" }
     #expect(source.status.state == .live)
     #expect(source.status.counters.damaged == 0)
     device.letGo()

@@ -37,6 +37,12 @@ struct PatienceTests {
       "a command that hangs is killed after a quarter of an hour"
     ),
     ("Faults/RawRequestTests.swift", "sleep", "a client that is slow on purpose"),
+    ("GLPreviewTests/MemoryBudgetTests.swift", "sleep", "the pace of a camera that never ends"),
+    ("GLPreviewTests/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
+    ("GLPreviewServerTests/MemoryTests.swift", "sleep", "what is kept of a picture is given back meanwhile"),
+    ("Privacy/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
+    ("Privacy/ServicePrivacyTests.swift", "sleep", "a look at a stream, however much it shows meanwhile"),
+    ("Privacy/SessionPrivacyTests.swift", "sleep", "the pace of random steps, and not what comes of them"),
     ("GLPreviewTests/PixelBufferTests.swift", "clock", "the GPU's clock counts no more than real time"),
     (
       "GLPreviewTests/PixelBufferTests.swift", "elapsed time", "the GPU's clock counts no more than real time"

@@ -166,10 +166,10 @@ struct SnapshotFolderTests {
   private static let seconds = Dictionary(
     uniqueKeysWithValues: (-4000..<4000).map { (name("a", "m", $0), $0) })
 
-  /// The seconds in the names of what goes, `elapsed` seconds after the start, the wall clock being off by `error` then.
-  private func removed(_ files: inout RetainedFiles, _ elapsed: Int, error: Int = 0) -> [Int] {
-    let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(elapsed + error))
-    return files.removeExcess(now: now, at: .seconds(elapsed)).compactMap { Self.seconds[$0.name] }
+  /// The seconds in the names of what goes, `age` seconds after the start, the wall clock being off by `error` then.
+  private func removed(_ files: inout RetainedFiles, _ age: Int, error: Int = 0) -> [Int] {
+    let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(age + error))
+    return files.removeExcess(now: now, at: .seconds(age)).compactMap { Self.seconds[$0.name] }
   }
 
   private func files(

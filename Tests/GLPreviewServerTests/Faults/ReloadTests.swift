@@ -195,7 +195,7 @@ struct ReloadTests {
         }
         for variant in variants {
           let answers = history.answers
-          while history.answers < answers + 5 { try await Task.sleep(for: .milliseconds(1)) }
+          await until { history.answers >= answers + 5 }
           history.begins(variant)
           try await service.inside.apply(variant.configuration)
           history.holds()
@@ -208,8 +208,8 @@ struct ReloadTests {
       #expect(session.statistics(of: same.source ?? "")?.opens == 1)
       // All that went is closed behind the reload.
       let served = service.inside.registry.served
-      while Set(session.sourceNames) != Set(served.cameras.map(\.source)) { await Task.yield() }
-      while session.previews.count > served.previews.count { await Task.yield() }
+      await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
+      await until { session.previews.count <= served.previews.count }
     }
     #expect(history.wrong == [])
     #expect(history.answers > 150)
@@ -251,7 +251,7 @@ struct ReloadTests {
           $0.configuration.cameras == served.cameras.map(\.configuration)
             && $0.configuration.scenes == served.scenes.map(\.configuration)
         })
-      while Set(session.sourceNames) != Set(served.cameras.map(\.source)) { await Task.yield() }
+      await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
       #expect(Set(session.previews.map(\.name)) == Set(served.previews.map(\.name)))
     }
   }

@@ -48,8 +48,8 @@ struct RendererWatchTests {
       service in
       // The picture is what says so first, however long the watch takes.
       #expect(try await service.get("/cameras/camera/main.jpg").status == 503)
-      while machine.tries.load(ordering: .relaxed) == 0 { await Task.yield() }
-      while service.inside.renderer.state.failure != "\(Machine.failure)" { await Task.yield() }
+      await until { machine.tries.load(ordering: .relaxed) != 0 }
+      await until { service.inside.renderer.state.failure == "\(Machine.failure)" }
       let answer = try await service.get("/readyz")
       #expect(answer.status == 503)
       #expect(try answer.json(Health.self).renderer == "no usable GPU: plug one in")
@@ -58,7 +58,7 @@ struct RendererWatchTests {
       #expect(try await service.get("/healthz").status == 200)
 
       machine.isThere.withLock { $0 = true }
-      while try await service.get("/readyz").status != 200 { try await Task.sleep(for: .milliseconds(5)) }
+      try await until { try await service.get("/readyz").status == 200 }
       #expect(try await service.get("/cameras/camera/main.jpg").status == 200)
       let mended = try await service.get("/api/cameras").json(Cameras.self)
       #expect(mended.device != nil && mended.device_failure == nil)
@@ -72,7 +72,7 @@ struct RendererWatchTests {
   func opens() async throws {
     let machine = Machine(isThere: true)
     try await withService(StreamTests.configuration(), options: machine.options) { service in
-      while service.inside.renderer.state.failure != nil { await Task.yield() }
+      await until { service.inside.renderer.state.failure == nil }
       #expect(machine.tries.load(ordering: .relaxed) == 1)
     }
     #expect(RendererWatch.State.opening.failure == "the renderer is being opened")

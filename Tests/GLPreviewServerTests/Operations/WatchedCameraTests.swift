@@ -109,9 +109,7 @@ struct WatchedCameraTests {
     let running = Task { try await watch.run() }
     // Each try that finds it closed opens it.
     let source = registry.cameras[0].source
-    while registry.session.statistics(of: source)?.opens ?? 0 < 3 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await until { registry.session.statistics(of: source)?.opens ?? 0 >= 3 }
     running.cancel()
     _ = await running.result
     // It may be seen before it is tried, and while it is.

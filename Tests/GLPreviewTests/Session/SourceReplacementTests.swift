@@ -57,7 +57,7 @@ struct SourceReplacementTests {
     }
     await #expect(throws: SourceError.self) { try await withTimeout(.milliseconds(1), "camera", hangs) }
     let waiting = Task { try await withTimeout(.seconds(3600), "camera", hangs) }
-    while held.withLock({ $0.count }) < 2 { await Task.yield() }
+    await until { held.withLock({ $0.count }) >= 2 }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
     for continuation in held.withLock({ $0 }) { continuation.resume() }

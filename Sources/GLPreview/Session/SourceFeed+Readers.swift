@@ -1,0 +1,48 @@
+// The readers' side of a feed: previews and scenes come, change and go without waiting for it.
+internal import PreviewCore
+internal import Synchronization
+
+extension SourceFeed {
+  nonisolated func changed(_ preview: Preview) {
+    if preview.current.isRemoved { previews.withLock { $0[ObjectIdentifier(preview)] = nil } }
+    Task {
+      await self.dropUnwanted()
+      // What is seen is another thing: who waits for the next frame has one to see at once.
+      await self.serve()
+      await self.demandChanged()
+    }
+  }
+
+  /// A preview was added. One with a crop keeps a camera at its reference size, read or not.
+  nonisolated func previewCame(_ preview: Preview) {
+    previews.withLock { $0[ObjectIdentifier(preview)] = preview }
+    Task { await self.demandChanged() }
+  }
+
+  nonisolated func readerCame(_ preview: Preview) {
+    readers.withLock { $0[ObjectIdentifier(preview), default: FeedReader(.preview(preview))].count += 1 }
+    Task { await self.demandChanged() }
+  }
+
+  nonisolated func readerWent(_ preview: Preview) { went(ObjectIdentifier(preview)) }
+
+  /// A scene that shows the source in `size`, nil where that is not known, or a part of it.
+  nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
+    let isNew = readers.withLock { readers in
+      let before = readers.updateValue(
+        FeedReader(.scene(size, isCropped: isCropped), count: 1), forKey: ObjectIdentifier(scene))
+      return before == nil || before?.wantedSize != size || before?.isCropped != isCropped
+    }
+    if isNew { Task { await self.demandChanged() } }
+  }
+
+  nonisolated func sceneWent(_ scene: any AnyObject & Sendable) { went(ObjectIdentifier(scene)) }
+
+  private nonisolated func went(_ reader: ObjectIdentifier) {
+    readers.withLock { readers in
+      readers[reader]?.count -= 1
+      if readers[reader]?.count == 0 { readers[reader] = nil }
+    }
+    Task { await self.demandChanged() }
+  }
+}
