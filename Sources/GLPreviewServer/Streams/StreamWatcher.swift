@@ -21,7 +21,8 @@ final class StreamWatcher {
 
   private let ticket: StreamTicket
   private let interval: Duration
-  private unowned let connection: StreamConnection
+  /// A stream that ends knows its watchers a little longer than their connections last.
+  private weak let connection: StreamConnection?
   /// Nil before the first part, which is never too early.
   private var nextDue: Duration?
   /// The second that is being counted, and how many parts went in it.
@@ -46,6 +47,7 @@ final class StreamWatcher {
       guard now >= due - interval / 8 else { return .notDue }
       nextDue = max(due + interval, now)
     }
+    guard let connection else { return .notDue }
     if connection.takesPart(at: now) {
       connection.write(part)
       count(at: now)
@@ -56,7 +58,7 @@ final class StreamWatcher {
   }
 
   /// No more comes of this stream.
-  func end() { connection.ended(self) }
+  func end() { connection?.ended(self) }
 
   /// What waits, once; it is going to be written.
   func takeSlot(at now: Duration) -> StreamPart? {
