@@ -44,6 +44,10 @@ struct RedactionTests {
     ("/etc/glpreview/user:SECRET@host/live", "/etc/glpreview/***@host/live"),
     ("http://proxy/http://user:SECRET@host/", "http://***@host/"),
     ("http://[::1:SECRET@host", "http://***@host"),
+    // A mark that combines with a sign does not hide the sign.
+    ("http://host/?password=\u{301}SECRET", "http://host/?password=***"),
+    ("http://user:SECRET@\u{200D}host/x", "http://***@host/x"),
+    ("http:/\u{338}/user:SECRET@host/x", "http://***@host/x"),
     // Queries and fragments.
     ("http://host/snap?user=SECRET&pwd=SECRET&channel=1", "http://host/snap?user=***&pwd=***&channel=1"),
     ("http://host/snap?ToKeN=SECRET;sid=5EC", "http://host/snap?ToKeN=***;sid=***"),

@@ -11,6 +11,7 @@ package enum Redaction {
 
   /// A source's name, as `SourceLocator` takes it, without the secrets in it.
   package static func source(_ text: String) -> String {
+    let text = text.withPlainSigns
     let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
     let name = text[start...]
     if let command = name.dropScheme("exec") { return text[..<start] + "exec:" + program(of: command) }
@@ -21,7 +22,7 @@ package enum Redaction {
 
   /// A text with the secrets taken out of the addresses that it quotes, and with no word of `secrets` in it.
   package static func message(_ text: String, hiding secrets: [String] = []) -> String {
-    var text = text
+    var text = text.withPlainSigns
     // The longest first: one may be a part of another.
     for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.utf8.count >= shortest {
       text = text.replacing(secret, with: mark)
@@ -199,6 +200,22 @@ extension Substring {
 }
 
 extension String {
+  /// Without the marks that combine with a sign: `=` with one is another `Character`, but a server still sees the `=`.
+  fileprivate var withPlainSigns: String {
+    func isSign(_ scalar: Unicode.Scalar) -> Bool {
+      scalar.isASCII && !scalar.properties.isAlphabetic && scalar.properties.numericType == nil
+    }
+    func isMixed(_ character: Character) -> Bool {
+      let scalars = character.unicodeScalars
+      return scalars.count > 1 && scalars.contains(where: isSign) && !scalars.allSatisfy(\.isASCII)
+    }
+    guard contains(where: isMixed) else { return self }
+    return String(
+      flatMap {
+        isMixed($0) ? String(String.UnicodeScalarView($0.unicodeScalars.filter(\.isASCII))) : String($0)
+      })
+  }
+
   /// Percent-decoded as far as that can be done.
   fileprivate var percentDecoded: String {
     var bytes: [UInt8] = []

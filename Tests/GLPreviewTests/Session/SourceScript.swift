@@ -150,6 +150,10 @@ final class SourceScript: Sendable {
 extension PreviewSession {
   /// A session of scripted sources; nothing lingers.
   convenience init(scripted sources: SessionSource..., linger: Duration = .zero) throws {
+    var sources = sources
+    for index in sources.indices where sources[index].opensWithin == .seconds(1) {
+      sources[index].opensWithin = allTheTimeThereIs
+    }
     try self.init(sources, options: SessionOptions(linger: linger))
   }
 }

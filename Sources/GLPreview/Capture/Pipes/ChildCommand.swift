@@ -45,13 +45,14 @@ actor ChildCommand {
   /// *thread* that started the command ends, and it reaches the shell alone, not what the shell has started.
   ///
   /// SIGTERM ends the command, which then has time to end in good order; the shell and the guard wait for that. What a shell
-  /// says of children that were ended by signals goes nowhere, what the command says to our standard error.
+  /// says of children that were ended by signals goes nowhere, what the command says to our standard error: that is
+  /// redirected in a subshell, since a shell redirects its own for a plain command.
   private static let supervisor = """
     exec 4>&2 2>/dev/null
     trap : TERM
     { trap '' TERM; read _ <&3; kill -s KILL -- -$$; } </dev/null >/dev/null 4>&- &
     exec 3<&-
-    /bin/sh -c "$1" 2>&4 4>&-
+    (exec /bin/sh -c "$1" 2>&4 4>&-)
     status=$?
     kill -s KILL $!
     [ $status -gt 128 ] && { trap - TERM; kill -s $((status - 128)) $$; }
