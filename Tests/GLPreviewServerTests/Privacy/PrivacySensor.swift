@@ -166,7 +166,7 @@ struct PrivacyLeak: OptionSet, Hashable {
   init(in picture: Picture) {
     var leak = PrivacyLeak()
     for y in 0..<picture.size.height {
-      for x in 0..<picture.size.width { leak.formUnion(PrivacyLeak(picture.color(x, y))) }
+      for x in 0..<picture.size.width { leak.formUnion(PrivacyLeak(picture.color(x, y), least: 96)) }
     }
     self = leak
   }
@@ -179,24 +179,22 @@ struct PrivacyLeak: OptionSet, Hashable {
       ? PNGDecoder.decode(bytes, maximumPixels: 1 << 24) : JPEGDecoder.decode(bytes, maximumPixels: 1 << 24)
     var leak = PrivacyLeak()
     for y in 0..<frame.format.size.height {
-      for x in 0..<frame.format.size.width { leak.formUnion(PrivacyLeak(try frame.color(x, y))) }
+      for x in 0..<frame.format.size.width { leak.formUnion(PrivacyLeak(try frame.color(x, y), least: 120)) }
     }
     self = leak
   }
 
   init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// By hue (neither is the other's complement, which a JPEG's ringing shows), so that what is dimmed or blended counts too, down to a third of it.
-  private init(_ color: SIMD3<Double>) {
+  /// By hue, so that what is dimmed or blended counts too. The secrets are 255 strong, and 102 in a dimmed last frame. The bars of
+  /// NO SIGNAL are 88 strong, and make these hues where a small picture mixes them. Neither hue is the other's complement,
+  /// which a JPEG's ringing makes.
+  private init(_ color: SIMD3<Double>, least strength: Double) {
     let (most, least) = (color.max(), color.min())
+    let share = ((color.x + color.y + color.z) - most - 2 * least) / max(most - least, 1)
     self = []
-    guard most - least >= 80 else { return }
-    if color.x == most, color.z == least, abs((color.y - least) / (most - least) - 0.5) < 0.3 {
-      self = .hidden
-    }
-    if color.y == most, color.z == least, abs((color.x - least) / (most - least) - 0.5) < 0.3 {
-      self = .outside
-    }
+    guard most - least >= strength, color.z == least, abs(share - 0.5) < 0.3 else { return }
+    self = color.x == most ? .hidden : .outside
   }
 }
 
