@@ -92,8 +92,13 @@ struct WatchedCamera: Sendable {
     if failure == nil {
       report.isProven = true
       troubleSeenAt = nil
-    } else if troubleSeenAt != nil {
+    } else if report.state != .live {
       troubleSeenAt = now
+      // Nobody may have looked while it was open.
+      if !report.state.isTrouble {
+        report.since = WallTime(capturedAt: now)
+        (report.state, report.reason) = (.lost, proofFailure)
+      }
     }
   }
 

@@ -100,7 +100,8 @@ struct WatchedCameraTests {
   func service() async throws {
     let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
     let registry = try await CameraRegistry(
-      ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger)
+      ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger,
+      options: SessionOptions(linger: .zero))
     let told = Mutex<[CameraState]>([])
     let watch = CameraWatch(registry, logger: LogRecords().logger, provesEvery: .milliseconds(100)) {
       _, report in
