@@ -239,7 +239,11 @@ actor SceneFeed: PictureProducer {
   // MARK: Snapshots
 
   /// The scene as it is now; sources that nobody was looking at are given a moment to show something.
-  func snapshot(of preview: Preview, _ format: PictureFormat) async throws -> PreviewFrame {
+  ///
+  /// - Parameter limit: how long it may take; half of it is left for drawing what there is.
+  func snapshot(of preview: Preview, _ format: PictureFormat, within limit: Duration) async throws
+    -> PreviewFrame
+  {
     snapshots += 1
     defer {
       snapshots -= 1
@@ -248,7 +252,9 @@ actor SceneFeed: PictureProducer {
     self.preview = preview
     follow(preview)
     let start = CaptureClock.now
-    while !isSettled, !isClosed, CaptureClock.now < start + patience { try await pause(.milliseconds(5)) }
+    while !isSettled, !isClosed, CaptureClock.now < start + min(patience, limit / 2) {
+      try await pause(.milliseconds(5))
+    }
     guard !isClosed else { throw SnapshotError("the scene was taken out of the session") }
     renders += 1
     return try await frame(of: preview, format, renders)

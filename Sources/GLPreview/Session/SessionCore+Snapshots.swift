@@ -19,7 +19,8 @@ extension SessionCore {
         pictures.append(
           SnapshotPicture(name: preview.name, picture: frame.picture, iccProfile: frame.iccProfile))
       } else if let scene = scene(of: preview) {
-        let picture = try await scene.snapshot(of: preview, request.format).picture
+        let picture = try await scene.snapshot(of: preview, request.format, within: request.timeout)
+          .picture
         pictures.append(SnapshotPicture(name: preview.name, picture: picture))
       }
     }
@@ -74,6 +75,8 @@ extension SessionCore {
     guard let scene = scene(of: preview) else {
       throw SnapshotError("preview '\(preview.name)' is no scene of this session")
     }
-    return try await withTimeout(limit, preview.name) { try await scene.snapshot(of: preview, format) }
+    return try await withTimeout(limit, preview.name) {
+      try await scene.snapshot(of: preview, format, within: limit)
+    }
   }
 }

@@ -104,7 +104,8 @@ struct ReloadTests {
     "/cameras/gone/main.png?timeout=60000", "/cameras/gone/other.jpg?timeout=60000",
   ]
   private static let otherPaths = [
-    "/cameras/scene/main.jpg", "/cameras/scene/main.png", "/cameras/same/main.jpg?max_age=0",
+    "/cameras/scene/main.jpg?timeout=60000", "/cameras/scene/main.png?timeout=60000",
+    "/cameras/same/main.jpg?max_age=0",
     "/api/cameras", "/api/cameras/gone", "/metrics",
   ]
 
