@@ -246,8 +246,9 @@ class Run:
                 return True
             states.append(state)
             if self.baseline is None:
-                # What is there at rest is not known yet: it is what stays the same for ten seconds.
-                return len(states) > 40 and all(len({s[kind] for s in states[-40:]}) == 1 for kind in kinds)
+                # What is there at rest is not known yet: it is the least of twenty seconds. A camera that is away is
+                # tried again every few seconds, which takes a thread or a descriptor for a moment.
+                return len(states) > 80
             return all(state[kind] <= self.baseline[kind] for kind in kinds)
 
         self._until("not all was given back", is_at_rest,
@@ -257,7 +258,8 @@ class Run:
             return
         self.ledger.memory.append((self.service.life, state["rss"]))
         if self.baseline is None:
-            self.baseline, self.names = state, self.service.threads()
+            least = {kind: min(each[kind] for each in states[-80:]) for kind in kinds}
+            self.baseline, self.names = state | least, self.service.threads()
         before = [rss for life, rss in self.ledger.memory if life == self.service.life][:WARM_UP]
         if state["rss"] > max(before) + GROWTH:
             self.ledger.violation("memory grows", f"{state['rss'] / 1e6:.0f} MB, after the warm-up {max(before) / 1e6:.0f}")
