@@ -238,9 +238,8 @@ actor SceneFeed: PictureProducer {
 
   // MARK: Snapshots
 
-  /// The scene as it is now; sources that nobody was looking at are given a moment to show something.
-  ///
-  /// - Parameter limit: how long it may take; half of it is left for drawing what there is.
+  /// The scene as it is now; sources that nobody was looking at are given a moment to show something, half of `limit` at
+  /// most: the rest is for drawing.
   func snapshot(of preview: Preview, _ format: PictureFormat, within limit: Duration) async throws
     -> PreviewFrame
   {

@@ -105,7 +105,7 @@ struct ReloadTests {
   ]
   private static let otherPaths = [
     "/cameras/scene/main.jpg?timeout=60000", "/cameras/scene/main.png?timeout=60000",
-    "/cameras/same/main.jpg?max_age=0",
+    "/cameras/same/main.jpg?timeout=60000&max_age=0",
     "/api/cameras", "/api/cameras/gone", "/metrics",
   ]
 
