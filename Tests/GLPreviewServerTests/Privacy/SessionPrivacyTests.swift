@@ -216,7 +216,7 @@ private final class SessionRound: Sendable {
       "a picture (\(frame.fallback?.rawValue ?? "live"))")
     // The bars of NO SIGNAL have colours of their own, and a JPEG mixes them.
     guard isEncoded, frame.fallback == nil else { return }
-    let encoded = try await frame.picture.format == .rgba ? frame.png() : frame.jpeg(quality: 60)
+    let encoded = try await frame.picture.format == .rgba ? frame.png() : frame.jpeg(quality: 95)
     look(at: try PrivacyLeak(inFile: encoded.bytes), in: frame.preview, "a file")
   }
 
@@ -244,7 +244,8 @@ private final class SessionRound: Sendable {
     for picture in snapshot.pictures {
       look(at: PrivacyLeak(in: picture.picture), in: picture.name, "a snapshot")
       guard snapshot.sourceState == .live,
-        let thumbnail = try? picture.jpegData(maxBytes: 3000, fitting: Size(width: 24, height: 24)),
+        let thumbnail = try? picture.jpegData(
+          quality: 95, maxBytes: 5000, fitting: Size(width: 24, height: 24)),
         let leak = try? PrivacyLeak(inFile: thumbnail.bytes)
       else { continue }
       look(at: leak, in: picture.name, "a thumbnail")
