@@ -5,6 +5,7 @@ import GLPreview
 import Logging
 import NIOCore
 import NIOHTTP1
+import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -180,10 +181,15 @@ func withService<Result: Sendable>(
   let validated = try ValidatedConfiguration(configuration)
   let parts = try await ServiceParts(validated, logger: logger, options: options, makeSource: makeSource)
   let server = PreviewServer(validated, logger: logger, onRunning: { port in told.yield(port ?? 0) })
+  // It ends in good order, as by SIGTERM. Torn down while a client is just being let in, it would end the process with it: NIO
+  // traps where nobody takes a connection that it has accepted.
+  var order = ServiceGroupConfiguration(services: [.init(service: Serving(server, parts))], logger: logger)
+  order.maximumGracefulShutdownDuration = .seconds(10)
+  let service = ServiceGroup(configuration: order)
   return try await withThrowingTaskGroup(of: Result?.self) { group in
     group.addTask {
       defer { told.finish() }
-      try await server.run(parts)
+      try await service.run()
       return nil
     }
     var iterator = ports.makeAsyncIterator()
@@ -191,11 +197,41 @@ func withService<Result: Sendable>(
       try await group.waitForAll()
       throw CancellationError()
     }
-    group.addTask { try await work(RunningService(port: port, inside: parts)) }
-    defer { group.cancelAll() }
-    while let result = try await group.next() {
-      if let result { return result }
+    group.addTask {
+      do {
+        let result = try await work(RunningService(port: port, inside: parts))
+        await service.triggerGracefulShutdown()
+        return result
+      } catch {
+        await service.triggerGracefulShutdown()
+        throw error
+      }
     }
-    throw CancellationError()
+    var result: Result?
+    do {
+      while let next = try await group.next() { result = next ?? result }
+    } catch {
+      // What `work` has given is given, whatever is still being answered when the time to end is over.
+      guard result != nil else {
+        await service.triggerGracefulShutdown()
+        while let rest = await group.nextResult() { _ = rest }
+        throw error
+      }
+    }
+    guard let result else { throw CancellationError() }
+    return result
   }
+}
+
+/// A service of parts that a test knows.
+private struct Serving: Service {
+  let server: PreviewServer
+  let parts: ServiceParts
+
+  init(_ server: PreviewServer, _ parts: ServiceParts) {
+    self.server = server
+    self.parts = parts
+  }
+
+  func run() async throws { try await server.run(parts) }
 }

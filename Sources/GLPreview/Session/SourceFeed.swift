@@ -17,6 +17,8 @@ actor SourceFeed: PictureProducer {
   private var wants: [Int: FeedWant] = [:]
   private var nextID = 0
   private var pump: Task<Void, Never>?
+  /// Whether the pump is to try a source that failed once, though nobody waits for that.
+  private var triesAgain = false
   private(set) var latest: Frame?
   /// What stands in for the source now.
   private(set) var fallback: FallbackState?
@@ -116,6 +118,11 @@ actor SourceFeed: PictureProducer {
     closing = nil
     if want.isCropped { demandChanged() }
     if isMet(want), fallback != nil || isCurrent || want.takesOlder {
+      // What stands in for a source that failed is given at once; behind that the source is tried again.
+      if isFailing, pump == nil {
+        triesAgain = true
+        startPump()
+      }
       Task { await self.serve() }
     } else {
       startPump()
@@ -161,13 +168,14 @@ actor SourceFeed: PictureProducer {
   }
 
   private func startPump() {
-    guard pump == nil, isWanted, !isClosed, isOn, still == nil else { return }
+    guard pump == nil, isWanted || triesAgain, !isClosed, isOn, still == nil else { return }
     pump = Task { await self.run() }
   }
 
   /// Takes frames for as long as somebody wants them.
   private func run() async {
-    while isWanted, !isClosed, isOn, still == nil {
+    while isWanted || triesAgain, !isClosed, isOn, still == nil {
+      triesAgain = false
       do {
         guard let frame = try await takeFrame() else {
           isEnded = true

@@ -248,6 +248,22 @@ struct SourceFeedTests {
     await session.close()
   }
 
+  @Test("a source that could not be opened is tried again also where snapshots alone are wanted")
+  func snapshotsAlone() async throws {
+    let script = SourceScript()
+    script.refuse(SourceError(.unavailable, path: "script", reason: "is away"))
+    var source = script.source()
+    source.showsFailures = true
+    let session = try PreviewSession(scripted: source)
+    _ = try session.addPreview(Self.small)
+    let request = SnapshotRequest.patient(as: .rgba)
+    #expect(try await session.snapshot(request).sourceState == .lost)
+    script.refuse(nil)
+    script.give(8)
+    try await until { try await session.snapshot(request).sourceState == .live }
+    await session.close()
+  }
+
   @Test("a source that fails each time is not asked without a pause, and is given back")
   func failsAlways() async throws {
     let failing = FailingSource()
