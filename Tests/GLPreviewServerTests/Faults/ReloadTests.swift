@@ -155,6 +155,8 @@ struct ReloadTests {
         sizes.isEmpty || sizes == [(name == "gone" ? variant.gone : variant.scene) ?? ""]
       }
     } catch let error as RunningService.UnexpectedStatus {
+      // One whose camera is replaced again and again before it has shown anything has ten seconds all the same.
+      if error.code == 504, history.mark > mark + 1 { return }
       history.saw("stream of \(name): \(error.code) \(error.body)", since: mark) { variant in
         error.code == 404 && (name == "gone" ? variant.gone : variant.scene) == nil
       }
