@@ -2,6 +2,9 @@
 internal import Synchronization
 
 /// Holds the monitor of a source, and tells any number of watchers of each change.
+///
+/// Watchers are told under the lock, so that all hear the changes in one order. Whatever runs when a watcher's task is
+/// cancelled must not take that lock: the runtime calls it with the task locked, and telling wakes, that is locks, the task.
 final class WatchedMonitor: Sendable {
   private let state: Mutex<State>
 
@@ -27,7 +30,9 @@ final class WatchedMonitor: Sendable {
       let result = body(&state.monitor)
       let after = state.monitor.status
       if before.state != after.state || before.mode != after.mode {
-        for watcher in state.watchers.values { watcher.yield(after) }
+        for (id, watcher) in state.watchers {
+          if case .terminated = watcher.yield(after) { state.watchers[id] = nil }
+        }
       }
       return result
     }
@@ -37,22 +42,18 @@ final class WatchedMonitor: Sendable {
   func stream() -> AsyncStream<SourceStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: SourceStatus.self, bufferingPolicy: .bufferingNewest(Self.capacity))
-    let id = state.withLock { state -> Int? in
+    let isOver = state.withLock { state in
       continuation.yield(state.monitor.status)
-      guard !state.isOver else { return nil }
+      guard !state.isOver else { return true }
       state.nextID += 1
       state.watchers[state.nextID] = continuation
-      return state.nextID
+      return false
     }
-    guard let id else {
-      continuation.finish()
-      return stream
-    }
-    continuation.onTermination = { [weak self] _ in self?.remove(id) }
+    if isOver { continuation.finish() }
     return stream
   }
 
-  /// No more changes come. Ended outside the lock: that calls `remove`.
+  /// No more changes come.
   func finish() {
     let watchers = state.withLock { state in
       defer { state.watchers = [:] }
@@ -61,6 +62,4 @@ final class WatchedMonitor: Sendable {
     }
     for watcher in watchers { watcher.finish() }
   }
-
-  private func remove(_ id: Int) { state.withLock { _ = $0.watchers.removeValue(forKey: id) } }
 }
