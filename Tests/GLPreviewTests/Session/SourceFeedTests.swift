@@ -256,7 +256,8 @@ struct SourceFeedTests {
     source.showsFailures = true
     let session = try PreviewSession(scripted: source)
     _ = try session.addPreview(Self.small)
-    let request = SnapshotRequest.patient(as: .rgba)
+    // A frame of the script is as old as its giving.
+    let request = SnapshotRequest.patient(.newest(maxAge: allTheTimeThereIs), as: .rgba)
     #expect(try await session.snapshot(request).sourceState == .lost)
     script.refuse(nil)
     script.give(8)
