@@ -11,7 +11,7 @@ struct WatchedMonitorTests {
     WatchedMonitor(SourceMonitor(LiveOptions(), longestPause: .seconds(1), at: .zero))
   }
 
-  @Test("watchers that are cancelled while they are told hold up nobody", .timeLimit(.minutes(5)))
+  @Test("watchers that are cancelled while they are told hold up nobody", .timeLimit(.minutes(15)))
   func cancelled() async {
     let monitor = Self.monitor()
     let isOver = Atomic<Bool>(false)
