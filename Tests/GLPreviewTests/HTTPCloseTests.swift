@@ -12,10 +12,11 @@
       let (server, hole) = try (SilentServer(silence), BlackHole())
       let source = try await openHTTP(server.url(hole), httpOptions())
       try await server.isReached(by: source, hole)
-      let waiting = Task { try await source.nextFrame() }
+      // A stream's first picture may be taken before it is closed, or not.
+      let waiting = Task { while try await source.nextFrame() != nil {} }
       // It returns at all: whatever is going on would go on for ever.
       await source.close()
-      #expect(try await waiting.value == nil)
+      try await waiting.value
       #expect(source.status.state == .closed)
       await until { server.server.openCount == 0 }
     }
