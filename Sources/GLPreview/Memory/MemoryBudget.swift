@@ -1,4 +1,4 @@
-// How much memory pictures may take in all: who wants some reserves it first, and gives it back when it is let go of.
+// How much memory pictures may take in all: bytes are reserved before they are taken, and given back with the lease.
 internal import Synchronization
 
 /// A number of bytes that many share.

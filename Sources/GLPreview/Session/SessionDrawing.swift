@@ -229,7 +229,7 @@ final class ViewPlans: Sendable {
 
 /// Why crops can't be drawn of a frame: nobody can tell what they would show.
 enum Misfit: Sendable, Hashable {
-  /// A camera is in another size than its reference size, for those who wanted no crop. It is on its way there.
+  /// The camera is in another size than its reference size, for readers without a crop, and is being switched.
   case mode(Size, Size)
   /// The source has another shape now.
   case shape(Size, Size)

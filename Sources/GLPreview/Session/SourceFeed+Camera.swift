@@ -240,7 +240,7 @@ extension SourceFeed {
 
   // MARK: Size
 
-  /// The reference size where that matters; else as large as the largest that is wanted, where all who read say how large.
+  /// The reference size where the source is pinned; else the largest size wanted, if every reader says one.
   private var demand: CaptureDemand {
     guard !isPinned else { return CaptureDemand(isPinned: true) }
     let sizes = readers.withLock { $0.values.map(\.wantedSize) }

@@ -7,7 +7,7 @@ extension SourceFeed {
     if preview.current.isRemoved { previews.withLock { $0[ObjectIdentifier(preview)] = nil } }
     Task {
       await self.dropUnwanted()
-      // What is seen is another thing: who waits for the next frame has one to see at once.
+      // The view has changed: a reader that waits for the next frame gets the present one at once.
       await self.serve()
       await self.demandChanged()
     }

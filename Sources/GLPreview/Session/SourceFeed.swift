@@ -53,7 +53,7 @@ actor SourceFeed: PictureProducer {
   private var isEndOver = false
   private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-  /// Kept alive by nobody who waits for it.
+  /// A waiting reader does not keep it alive.
   struct Predecessor {
     weak var feed: SourceFeed?
   }
@@ -152,7 +152,7 @@ actor SourceFeed: PictureProducer {
     FeedKey(sequence: latest?.sequence ?? -1, fallback: fallback == nil ? 0 : fallbackCount)
   }
 
-  /// Whether what there is now is what is wanted. Who wants a crop waits for a camera that is on its way to its reference size.
+  /// Whether the present frame serves this want. A crop waits while the camera is switched to its reference size.
   private func isMet(_ want: FeedWant) -> Bool {
     guard want.isMet(by: key, timestamp: latest?.timestamp) else { return false }
     guard fallback == nil, want.isCropped, let latest else { return true }
