@@ -69,8 +69,7 @@ docs: setup
 
 test: setup
 	$(SWIFT_BUILD) --build-tests
-	@mkdir -p .build/attachments
-	$(SWIFT) test --skip-build --attachments-path .build/attachments
+	@SWIFT="$(SWIFT)" scripts/run-tests
 
 test-starved:
 	@scripts/prove-tests
@@ -84,7 +83,7 @@ test-camera:
 test-browser:
 	@scripts/setup browser
 	$(SWIFT_BUILD) --build-tests
-	GLPREVIEW_BROWSER=1 $(SWIFT) test --skip-build --filter BrowserTests
+	@GLPREVIEW_BROWSER=1 SWIFT="$(SWIFT)" scripts/run-tests --filter BrowserTests
 
 fuzz: setup
 	@SWIFT="$(SWIFT)" scripts/fuzz
