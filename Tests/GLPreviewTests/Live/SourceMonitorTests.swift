@@ -18,11 +18,6 @@ struct SourceMonitorTests {
       longestPause: longestPause, reconnectsWhenSilent: reconnectsWhenSilent, at: .seconds(100))
   }
 
-  /// Always the middle.
-  private struct Middle: RandomNumberGenerator {
-    mutating func next() -> UInt64 { UInt64.max / 2 }
-  }
-
   @Test("it opens, and is live with the first picture, not before")
   func opening() {
     var monitor = monitor()
@@ -96,8 +91,7 @@ struct SourceMonitorTests {
     "a lost source is tried again after pauses that double, up to the longest, and a half of each is chance")
   func backoff() {
     var monitor = monitor(longestPause: .seconds(1))
-    var middle = Middle()
-    let pauses = (0..<5).map { _ in monitor.failed(lost, at: .seconds(101), using: &middle) }
+    let pauses = (0..<5).map { _ in monitor.failed(lost, at: .seconds(101), jitter: 0.5) }
     #expect(
       zip(pauses, [0.1875, 0.375, 0.75, 0.75, 0.75]).allSatisfy { pause, seconds in
         guard case .retry(let after) = pause else { return false }
@@ -109,11 +103,10 @@ struct SourceMonitorTests {
 
   @Test("pauses stay within half of the full ones and the full ones, whatever chance says")
   func jitter() {
-    var generator = SystemRandomNumberGenerator()
     for _ in 0..<1000 {
       var backoff = Backoff(longest: .seconds(1))
       for full in [0.25, 0.5, 1, 1] {
-        let pause = backoff.nextPause(using: &generator) / .seconds(1)
+        let pause = backoff.nextPause(jitter: .random(in: 0...1)) / .seconds(1)
         #expect((full / 2...full).contains(pause))
       }
     }
@@ -121,14 +114,13 @@ struct SourceMonitorTests {
 
   @Test("a connection that lives begins with short pauses again; one that gives a picture and fails does not")
   func proven() {
-    var middle = Middle()
     for (seconds, expected) in [(1, 0.75), (6, 0.1875)] {
       var monitor = monitor()
-      for _ in 0..<2 { _ = monitor.failed(lost, at: .seconds(101), using: &middle) }
+      for _ in 0..<2 { _ = monitor.failed(lost, at: .seconds(101), jitter: 0.5) }
       monitor.connected(mode, at: .seconds(110))
       monitor.received(at: .seconds(110))
       monitor.received(at: .seconds(110 + seconds))
-      guard case .retry(let pause) = monitor.failed(lost, at: .seconds(120), using: &middle) else {
+      guard case .retry(let pause) = monitor.failed(lost, at: .seconds(120), jitter: 0.5) else {
         Issue.record("it gave up")
         continue
       }
@@ -138,36 +130,35 @@ struct SourceMonitorTests {
 
   @Test("patience is counted from the last picture, or the beginning, and no pause goes beyond it")
   func givingUp() {
-    var middle = Middle()
     var impatient = monitor(givesUpAfter: .zero)
-    #expect(impatient.failed(lost, at: .seconds(100), using: &middle) == .giveUp)
+    #expect(impatient.failed(lost, at: .seconds(100), jitter: 0.5) == .giveUp)
     var patient = monitor(givesUpAfter: .seconds(30), longestPause: .seconds(60))
-    for _ in 0..<9 { _ = patient.failed(lost, at: .seconds(101), using: &middle) }
-    #expect(patient.failed(lost, at: .seconds(129), using: &middle) == .retry(after: .seconds(1)))
-    #expect(patient.failed(lost, at: .seconds(130), using: &middle) == .giveUp)
+    for _ in 0..<9 { _ = patient.failed(lost, at: .seconds(101), jitter: 0.5) }
+    #expect(patient.failed(lost, at: .seconds(129), jitter: 0.5) == .retry(after: .seconds(1)))
+    #expect(patient.failed(lost, at: .seconds(130), jitter: 0.5) == .giveUp)
     var recovered = monitor(givesUpAfter: .seconds(30))
     recovered.connected(mode, at: .seconds(120))
     recovered.received(at: .seconds(125))
-    guard case .retry = recovered.failed(lost, at: .seconds(140), using: &middle) else {
+    guard case .retry = recovered.failed(lost, at: .seconds(140), jitter: 0.5) else {
       Issue.record("it gave up")
       return
     }
-    #expect(recovered.failed(lost, at: .seconds(155), using: &middle) == .giveUp)
+    #expect(recovered.failed(lost, at: .seconds(155), jitter: 0.5) == .giveUp)
   }
 
   @Test("what can't go better is not tried again")
   func badRequest() {
-    var (monitor, middle) = (monitor(), Middle())
+    var monitor = monitor()
     let error = SourceError(.badRequest, path: "camera", reason: "has no such format")
-    #expect(monitor.failed(error, at: .seconds(101), using: &middle) == .giveUp)
+    #expect(monitor.failed(error, at: .seconds(101), jitter: 0.5) == .giveUp)
   }
 
   @Test("a lost source stays lost while it is tried, until a picture comes")
   func lostWhileConnecting() {
-    var (monitor, middle) = (monitor(), Middle())
+    var monitor = monitor()
     monitor.connected(mode, at: .seconds(100))
     monitor.received(at: .seconds(101))
-    _ = monitor.failed(lost, at: .seconds(102), using: &middle)
+    _ = monitor.failed(lost, at: .seconds(102), jitter: 0.5)
     monitor.connected(mode, at: .seconds(103))
     #expect(monitor.status.state == .lost)
     _ = monitor.patience(isHeld: false, at: .seconds(106))

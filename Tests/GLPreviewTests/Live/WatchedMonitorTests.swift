@@ -16,11 +16,10 @@ struct WatchedMonitorTests {
     let monitor = Self.monitor()
     let isOver = Atomic<Bool>(false)
     let changes = Task.detached {
-      var generator = SystemRandomNumberGenerator()
       while !isOver.load(ordering: .relaxed) {
         monitor.change { $0.received(at: .zero) }
         let error = SourceError(.unavailable, path: "camera", reason: "is gone")
-        _ = monitor.change { $0.failed(error, at: .zero, using: &generator) }
+        _ = monitor.change { $0.failed(error, at: .zero, jitter: .random(in: 0...1)) }
         await Task.yield()
       }
     }
@@ -38,11 +37,10 @@ struct WatchedMonitorTests {
   func order() async {
     let monitor = Self.monitor()
     let stream = monitor.stream()
-    var generator = SystemRandomNumberGenerator()
     monitor.change { $0.received(at: .seconds(1)) }
     monitor.change { $0.received(at: .seconds(2)) }
     let error = SourceError(.unavailable, path: "camera", reason: "is gone")
-    _ = monitor.change { $0.failed(error, at: .seconds(3), using: &generator) }
+    _ = monitor.change { $0.failed(error, at: .seconds(3), jitter: .random(in: 0...1)) }
     monitor.finish()
     var states: [SourceState] = []
     for await status in stream { states.append(status.state) }

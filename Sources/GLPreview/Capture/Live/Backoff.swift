@@ -10,11 +10,11 @@ struct Backoff: Sendable {
 
   init(longest: Duration) { self.longest = longest }
 
-  /// The next pause: half of `first * 2^attempt`, or of the longest, and up to as much again.
-  mutating func nextPause(using generator: inout some RandomNumberGenerator) -> Duration {
+  /// The next pause: half of `first * 2^attempt`, or of the longest, and of the other half as much as `jitter` says, 0 to 1.
+  mutating func nextPause(jitter: Double) -> Duration {
     let full = min(Self.first * (1 << min(attempt, 20)), longest)
     attempt += 1
-    return full * Double.random(in: 0.5...1, using: &generator)
+    return full * (0.5 + 0.5 * jitter)
   }
 
   /// Begins with the shortest again.

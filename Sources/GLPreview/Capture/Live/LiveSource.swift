@@ -191,7 +191,6 @@ private final class LiveCore: Sendable {
 
   /// Until the task is cancelled, the source is over or given up.
   func run() async {
-    var generator = SystemRandomNumberGenerator()
     while !Task.isCancelled {
       do {
         try await connectAndPump()
@@ -199,7 +198,7 @@ private final class LiveCore: Sendable {
       } catch {
         guard !Task.isCancelled else { break }
         let error = sourceError(error)
-        switch change({ $0.failed(error, at: CaptureClock.now, using: &generator) }) {
+        switch change({ $0.failed(error, at: CaptureClock.now, jitter: .random(in: 0...1)) }) {
         case .retry(let pause): try? await Task.sleep(for: pause)
         case .giveUp: return end(throwing: error)
         }

@@ -110,14 +110,12 @@ struct SourceMonitor: Sendable {
     return .wait(until: max(last + options.reconnectsAfter, now + options.stallsAfter))
   }
 
-  /// The connection ended, or could not be made.
-  mutating func failed(
-    _ error: SourceError, at now: Duration, using generator: inout some RandomNumberGenerator
-  ) -> Recovery {
+  /// The connection ended, or could not be made. `jitter` is drawn by chance, 0 to 1.
+  mutating func failed(_ error: SourceError, at now: Duration, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
     if error.kind == .badRequest { return .giveUp }
-    let pause = backoff.nextPause(using: &generator)
+    let pause = backoff.nextPause(jitter: jitter)
     guard let patience = options.givesUpAfter else { return .retry(after: pause) }
     let end = (lastPicture ?? start) + patience
     return now < end ? .retry(after: min(pause, end - now)) : .giveUp
