@@ -43,7 +43,8 @@ struct ChildProcess: Sendable {
     for (number, stream) in streams.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, stream.number, Int32(number))
     }
-    guard unsafe try addChangeOfFolder()(&actions, folder) == 0 else { throw POSIXError(.ENOMEM) }
+    guard unsafe try addChangeOfFolder()(&actions, folder) == 0, unsafe try addClosingFrom()(&actions, 3) == 0
+    else { throw POSIXError(.ENOMEM) }
 
     // Dispatch's threads block signals, and we ignore SIGPIPE: the child shall know nothing of it.
     var attributes = posix_spawnattr_t()
@@ -70,12 +71,22 @@ struct ChildProcess: Sendable {
       UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
     ) -> CInt
 
-  /// glibc and musl have it, but hide it from Swift behind _GNU_SOURCE.
+  private typealias AddClosingFrom =
+    @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
+
   private static func addChangeOfFolder() throws -> AddChangeOfFolder {
-    guard let symbol = unsafe dlsym(nil, "posix_spawn_file_actions_addchdir_np") else {
-      throw POSIXError(.ENOSYS)
-    }
-    return unsafe unsafeBitCast(symbol, to: AddChangeOfFolder.self)
+    unsafe unsafeBitCast(try hidden("posix_spawn_file_actions_addchdir_np"), to: AddChangeOfFolder.self)
+  }
+
+  /// Not all that opens files marks them as ours: a connection that a child has too never ends for its other side.
+  private static func addClosingFrom() throws -> AddClosingFrom {
+    unsafe unsafeBitCast(try hidden("posix_spawn_file_actions_addclosefrom_np"), to: AddClosingFrom.self)
+  }
+
+  /// A function of glibc's that is hidden from Swift behind _GNU_SOURCE.
+  private static func hidden(_ name: String) throws -> UnsafeMutableRawPointer {
+    guard let symbol = unsafe dlsym(nil, name) else { throw POSIXError(.ENOSYS) }
+    return unsafe symbol
   }
 
   /// Waits for a child's end. As a shell has it: its exit status, or 128 and the signal's number.

@@ -180,7 +180,7 @@ struct FramesInFlightTests {
 
   @Test(
     "a renderer that is let go of while it draws gives its pictures, and then leaves nothing behind",
-    .timeLimit(.minutes(15)))
+    .oneProcessAtATime, .timeLimit(.minutes(15)))
   func release() async throws {
     // In a process of its own, where no other test uses the GPU.
     await #expect(processExitsWith: .success) {

@@ -179,7 +179,7 @@ private let desktop = Machine(
     ])
   func firstHint(host: HostFacts, hint: String) { #expect(host.hints.first?.contains(hint) == true) }
 
-  @Test("a machine without any driver for EGL says so")
+  @Test("a machine without any driver for EGL says so", .oneProcessAtATime)
   func noVendor() async {
     await #expect(processExitsWith: .success) {
       unsafe setenv("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent", 1)
@@ -193,7 +193,7 @@ private let desktop = Machine(
     }
   }
 
-  @Test("a machine whose driver does not load says what EGL said")
+  @Test("a machine whose driver does not load says what EGL said", .oneProcessAtATime)
   func noDriver() async {
     await #expect(processExitsWith: .success) {
       unsafe setenv("LIBGL_DRIVERS_PATH", "/nonexistent", 1)

@@ -21,7 +21,9 @@
       await until { server.server.openCount == 0 }
     }
 
-    @Test("sources that are opened and closed again and again leave no descriptor and no thread behind")
+    @Test(
+      "sources that are opened and closed again and again leave no descriptor and no thread behind",
+      .oneProcessAtATime)
     func leaks() async {
       await #expect(processExitsWith: .success) {
         func round() async throws {

@@ -22,7 +22,9 @@ struct PNGDecoderTests {
     }
   }
 
-  @Test("texts are passed over, however much they would unfold to, before the samples and behind them")
+  @Test(
+    "texts are passed over, however much they would unfold to, before the samples and behind them",
+    .oneProcessAtATime)
   func textBomb() async {
     // A process of its own, whose memory is nobody else's.
     await #expect(processExitsWith: .success) {

@@ -1,4 +1,5 @@
 // Waiting in tests: for what must happen, for as long as a starved machine takes. A hang is ended by the test's time limit.
+import Testing
 
 /// Longer than any test runs: for time limits of the product, in tests that are not about them.
 let allTheTimeThereIs = Duration.seconds(3600)
@@ -11,3 +12,35 @@ func until(_ condition: () async throws -> Bool) async rethrows {
 /// Lets other tasks go on for a while. What must not happen gets the chance to happen here, before it is counted; nothing
 /// that must happen is awaited so.
 func letOthersGoOn() async { for _ in 0..<200 { await Task.yield() } }
+
+/// One test at a time that has a process of its own: who waits for one (`processExitsWith`) holds a thread of Swift's pool until
+/// it ends. A machine of two processors has two of them, and without any all other tests stand still.
+struct OneProcessAtATime: TestTrait, TestScoping {
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    await Turn.shared.take()
+    let result: Result<Void, any Error>
+    do { result = .success(try await function()) } catch { result = .failure(error) }
+    await Turn.shared.give()
+    try result.get()
+  }
+
+  private actor Turn {
+    static let shared = Turn()
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+      if isTaken { await withCheckedContinuation { waiting.append($0) } }
+      isTaken = true
+    }
+
+    /// Where somebody waits the turn is theirs, and stays taken.
+    func give() { if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() } }
+  }
+}
+
+extension Trait where Self == OneProcessAtATime {
+  static var oneProcessAtATime: Self { Self() }
+}
