@@ -85,7 +85,8 @@ private func threadCount() -> Int {
   func name() async throws { #expect(try await Counter().name() == "a-name-of-more-\n") }
 
   @Test(
-    "fifty GPU threads opened and closed leave no thread behind", .oneProcessAtATime, .timeLimit(.minutes(15)))
+    "fifty GPU threads opened and closed leave no thread behind", .oneProcessAtATime, .timeLimit(.minutes(15))
+  )
   func closing() async throws {
     // In a process of its own, where no other test makes threads.
     await #expect(processExitsWith: .success) {

@@ -41,6 +41,21 @@ struct MemoryBudgetTests {
     #expect(budget.reserved == 0)
   }
 
+  @Test("of large frames fewer are kept for the next")
+  func largeFrames() throws {
+    let budget = MemoryBudget(capacity: 1 << 30)
+    let pool = FramePool(budget: budget)
+    for (megabytes, kept) in [(60, 2), (200, 1), (1, 7)] {
+      let byteCount = megabytes << 20
+      do {
+        let held = try (0..<kept + 2).map { _ in try pool.take(byteCount) }
+        #expect(budget.reserved == (kept + 2) * byteCount)
+        withExtendedLifetime(held) {}
+      }
+      #expect(budget.reserved == kept * byteCount)
+    }
+  }
+
   @Test("what a progressive JPEG takes is known and reserved before it is decoded, and given back after it")
   func progressive() throws {
     let jpeg = try fixture("progressive420.jpg")

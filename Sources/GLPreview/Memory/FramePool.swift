@@ -16,8 +16,9 @@ public final class FramePool: Sendable {
     var byteCount = 0
   }
 
-  /// What is idle beyond this many is let go, the longest unused first.
+  /// What is idle beyond this many, or beyond these bytes, is let go, the longest unused first.
   private static let capacity = 7
+  private static let mostIdleBytes = 128 << 20
 
   /// An empty pool, whose memory counts against `budget`.
   public init(budget: MemoryBudget? = nil) { self.budget = budget }
@@ -44,9 +45,8 @@ public final class FramePool: Sendable {
     state.withLock { state in
       guard memory.byteCount == state.byteCount else { return }
       state.idle.append(memory)
-      if state.idle.count > FramePool.capacity {
-        state.idle.remove(at: state.idle.firstIndex { !$0.isLent } ?? 0)
-      }
+      let most = min(max(FramePool.mostIdleBytes / max(memory.byteCount, 1), 1), FramePool.capacity)
+      if state.idle.count > most { state.idle.remove(at: state.idle.firstIndex { !$0.isLent } ?? 0) }
     }
   }
 

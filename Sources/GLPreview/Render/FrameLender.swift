@@ -17,7 +17,7 @@ final class FrameLender {
 
   /// What is decoded side by side, one that waits, two to draw, and the one drawn last.
   private static let mostBuffers = 7
-  /// Large frames get fewer.
+  /// Large frames get fewer, and those of which two are more than this none: copying them is little beside making them.
   private static let mostBytes = 128 << 20
 
   init() {}
@@ -38,9 +38,9 @@ final class FrameLender {
     let byteCount = pool.byteCount
     defer { lastByteCount = byteCount }
     guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,
-      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount
+      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount, byteCount <= FrameLender.mostBytes / 2
     else { return }
-    let wanted = min(max(FrameLender.mostBytes / byteCount, 2), FrameLender.mostBuffers)
+    let wanted = min(FrameLender.mostBytes / byteCount, FrameLender.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
     // Where the driver has no such memory, frames are copied as ever.
     for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }

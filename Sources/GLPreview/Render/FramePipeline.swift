@@ -61,6 +61,15 @@ final class FramePipeline {
     }
   }
 
+  /// Bytes of buffers that are held for later.
+  var idleByteCount: Int { uploads.idleByteCount + readbacks.idleByteCount }
+
+  /// Lets go of what is held for later.
+  func removeIdle() {
+    uploads.removeAll()
+    readbacks.removeAll()
+  }
+
   /// The way up for a frame's planes.
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 

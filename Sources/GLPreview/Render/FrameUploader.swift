@@ -9,6 +9,9 @@ final class FrameUploader {
   private let words: FrameWords
   private var uploaded: UploadedFrame?
 
+  /// What a larger frame takes is not kept for the next: making room is little beside decoding so much.
+  private static let mostKeptBytes = 64 << 20
+
   init(maximumSide: Int) {
     self.maximumSide = maximumSide
     words = FrameWords(lender)
@@ -24,6 +27,22 @@ final class FrameUploader {
     uploaded = next
     return next
   }
+
+  /// Bytes of the last frame. A driver may hold them until the next is drawn, also where nothing is kept.
+  private(set) var lastByteCount = 0
+
+  /// A frame's drawing is over: lets go of what is too large to be kept.
+  func finish() {
+    guard let last = uploaded else { return }
+    lastByteCount = last.byteCount
+    if last.byteCount > FrameUploader.mostKeptBytes { removeAll() }
+  }
+
+  /// Keeps nothing for the next frame.
+  func removeAll() {
+    uploaded = nil
+    words.removeAll()
+  }
 }
 
 /// A frame on the GPU, as far as its passes have read it.
@@ -32,6 +51,8 @@ final class UploadedFrame {
   /// Whether any plane is stored in bands.
   let isInBands: Bool
   private let frame: Frame
+  /// Of the frame.
+  var byteCount: Int { frame.storage.count }
   private let maximumSide: Int
   private var buffers: BufferedUpload?
   private var observer: (any UploadObserver)?

@@ -53,6 +53,9 @@ final class FrameWords {
     try frame.storage.withSpan { (bytes) throws(GLError) in try room.memory.replace(with: bytes) }
   }
 
+  /// Lets go of what was read, and of the room that is kept.
+  func removeAll() { (current, copy) = (nil, nil) }
+
   private func replace(aligning frame: Frame) throws(GLError) {
     let unit = TexelBuffer.bytesPerTexel
     let bytes = frame.bytes

@@ -118,6 +118,12 @@ public actor GLRenderer: Renderer {
     return try onDevice { try state?.measure(frame, plan) }
   }
 
+  /// Bytes of what is kept for the next pictures: targets, buffers, the last frame.
+  var keptByteCount: Int { state?.keptByteCount ?? 0 }
+
+  /// Lets go of it; what comes next takes a little longer.
+  func removeKept() { state?.removeKept() }
+
   /// How many views of frames were drawn for scenes so far; those that were there already are not counted.
   func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }
 

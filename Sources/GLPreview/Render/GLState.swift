@@ -57,6 +57,19 @@ struct GLState: ~Copyable {
     case inFlight(Int)
   }
 
+  /// Bytes of what is kept for the next pictures.
+  var keptByteCount: Int {
+    uploader.lastByteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
+  }
+
+  /// Lets go of it.
+  borrowing func removeKept() {
+    uploader.removeAll()
+    tiles.removeAll()
+    targets.removeAll()
+    pipeline?.removeIdle()
+  }
+
   /// Sends frames on their way, which ends here where transfers are direct.
   borrowing func begin(_ work: GLWork) throws -> Progress {
     let (timer, upload) = (try timer(of: work), pipeline?.upload())
@@ -105,6 +118,7 @@ struct GLState: ~Copyable {
     geometries.trim()
     wordGeometries.trim()
     compositor.trim()
+    defer { uploader.finish() }
     switch work {
     case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, observer, read: read)
     case .scene(let frames, let plan): return try draw(frames, plan, through: upload, observer, read: read)

@@ -15,6 +15,9 @@ final class PixelBufferPool {
   private let capacity: Int
   private var idle: [PooledPixelBuffer] = []
 
+  /// More bytes than these are not held for later, but for one buffer.
+  private static let mostBytes = 64 << 20
+
   /// Sizes are rounded up to this, so that views that differ by a little share buffers.
   private static let granule = 64 << 10
 
@@ -27,6 +30,9 @@ final class PixelBufferPool {
   /// Bytes that are held for later.
   var idleByteCount: Int { idle.reduce(0) { $0 + $1.memory.byteCount } }
 
+  /// Lets go of what is held for later.
+  func removeAll() { idle = [] }
+
   /// A buffer of at least `byteCount` bytes, at most a granule more.
   func take(_ byteCount: Int) throws(GLError) -> PooledPixelBuffer {
     let granules = byteCount / PixelBufferPool.granule + (byteCount % PixelBufferPool.granule > 0 ? 1 : 0)
@@ -38,7 +44,9 @@ final class PixelBufferPool {
   /// The GPU must be done with `buffer`.
   func giveBack(_ buffer: PooledPixelBuffer) {
     idle.append(buffer)
-    if idle.count > capacity { idle.removeFirst() }
+    while idle.count > capacity || (idle.count > 1 && idleByteCount > PixelBufferPool.mostBytes) {
+      idle.removeFirst()
+    }
   }
 }
 

@@ -61,6 +61,9 @@ final class TargetPool {
   /// Bytes of what is held for later.
   var idleByteCount: Int { idle.reduce(0) { $0 + $1.description.byteCount } }
 
+  /// Lets go of what is held for later.
+  func removeAll() { idle = [] }
+
   func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
     if let index = idle.lastIndex(where: { $0.description == description }) { return idle.remove(at: index) }
     return try PooledTarget(description)

@@ -48,9 +48,12 @@ final class TileCache {
   /// Whether a tile is in `target`.
   func holds(_ target: PooledTarget) -> Bool { tiles.values.contains { $0.plane.target === target } }
 
+  /// Bytes of all of them.
+  var byteCount: Int { tiles.values.reduce(0) { $0 + $1.plane.target.description.byteCount } }
+
   /// Between pictures: lets go of those that were not used for longest, where there are too many.
   func trim() {
-    var byteCount = tiles.values.reduce(0) { $0 + $1.plane.target.description.byteCount }
+    var byteCount = byteCount
     guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
     for (key, tile) in tiles.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
       guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }

@@ -4,7 +4,8 @@ internal import PreviewCore
 
 /// Memory for pictures that are about to be drawn.
 struct DrawingRoom {
-  private let uploads: MemoryLease?
+  /// What there is only while it is drawn: textures, and of each picture a target and the buffer in which it is read back.
+  private let drawing: MemoryLease?
   private let pictures: [MemoryLease]
 
   /// - Throws: `MemoryBudgetExceeded` where `budget` has no room for `views` of `frames`.
@@ -12,7 +13,8 @@ struct DrawingRoom {
     var pictures: [MemoryLease] = []
     for view in views { if let lease = try budget?.reserve(view.byteCount) { pictures.append(lease) } }
     self.pictures = pictures
-    uploads = try budget?.reserve(frames.reduce(0) { $0 + ($1?.storage.count ?? 0) })
+    let uploads = frames.reduce(0) { $0 + ($1?.storage.count ?? 0) }
+    drawing = try budget?.reserve(views.reduce(uploads) { $0 + 2 * $1.byteCount })
   }
 
   /// The pictures that were drawn; each holds its part for as long as it is there.

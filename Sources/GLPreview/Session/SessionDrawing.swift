@@ -9,6 +9,8 @@ final class SessionDrawing: Sendable {
   private let maximumPixels: Int
   /// What frames and pictures count against; nil counts nothing.
   let budget: MemoryBudget?
+  /// What the renderer keeps for the next pictures, which is in the process's own memory where it is software.
+  private let kept: MemoryLease?
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
   private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
@@ -32,6 +34,7 @@ final class SessionDrawing: Sendable {
     self.text = text ?? NoText()
     self.maximumPixels = maximumPixels
     self.budget = budget
+    kept = try? budget?.reserve(0)
     self.counters = counters
     self.onRender = onRender
   }
@@ -50,7 +53,20 @@ final class SessionDrawing: Sendable {
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       let plan = try plans.plan(frame.format, requests, planner)
       let room = try DrawingRoom(for: plan.views, of: [frame], in: self.budget)
-      return room.held(by: try await self.measured { try await renderer.render(frame, plan) })
+      let pictures = try await self.measured { try await renderer.render(frame, plan) }
+      await self.countKept(by: renderer)
+      return room.held(by: pictures)
+    }
+  }
+
+  /// Where there is no room for what a renderer keeps, it keeps nothing.
+  private func countKept(by renderer: GLRenderer) async {
+    guard let kept else { return }
+    do {
+      try await kept.resize(to: renderer.keptByteCount)
+    } catch {
+      await renderer.removeKept()
+      try? await kept.resize(to: renderer.keptByteCount)
     }
   }
 
@@ -74,7 +90,9 @@ final class SessionDrawing: Sendable {
     return try await lease.withRenderer { renderer in
       let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
       let room = try DrawingRoom(for: [plan.view], of: frames, in: self.budget)
-      return room.held(by: [try await self.measured { try await renderer.render(frames, plan) }])[0]
+      let picture = try await self.measured { try await renderer.render(frames, plan) }
+      await self.countKept(by: renderer)
+      return room.held(by: [picture])[0]
     }
   }
 

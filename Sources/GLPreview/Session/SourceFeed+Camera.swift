@@ -208,7 +208,11 @@ extension SourceFeed {
     guard let status = opened.live?.status else { return show(nil) }
     switch status.state {
     case .live, .closed: if !isFailing { show(nil) }
-    case .stalled, .lost: show(FallbackState(status))
+    case .stalled: show(FallbackState(status))
+    case .lost:
+      // It may be long until frames come again, and of another size.
+      drawing.memory.removeAll()
+      show(FallbackState(status))
     case .opening:
       if CaptureClock.now - status.since >= source.opensWithin { show(FallbackState(status)) }
     }

@@ -7,8 +7,11 @@ struct MemoryTrim: Service {
   /// So much may stay, for what comes next.
   static let kept = 32 << 20
   private static let interval = Duration.seconds(3)
+  /// Less than a picture of a camera, and more than what a request is made of.
+  private static let largeBlock: Int32 = 2 << 20
 
   func run() async throws {
+    glp_memory_bound(Self.largeBlock)
     var idleBefore = 0
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
       try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
