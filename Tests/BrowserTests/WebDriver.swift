@@ -37,19 +37,33 @@ struct WebDriver: Sendable {
     guard let programs else {
       throw NotThere("no chromium or chromedriver in PATH: make test-browser installs them")
     }
-    let process = try LocalProcess(programs.driver, ["--port=0"])
+    let (process, port) = try await startDriver(programs.driver)
     do {
-      return try await begin(screen, programs.browser, process)
+      return try await begin(screen, programs.browser, process, port)
     } catch {
       await process.end()
       throw error
     }
   }
 
+  /// The driver takes a port that is free for IPv6, and ends where somebody else has it for IPv4: then it is started again.
+  private static func startDriver(_ driver: String) async throws -> (process: LocalProcess, port: String) {
+    var attempts = 0
+    while true {
+      attempts += 1
+      let process = try LocalProcess(driver, ["--port=0"])
+      do {
+        return (process, try await process.said(/started successfully on port (\d+)/))
+      } catch {
+        await process.end()
+        if attempts == 10 { throw error }
+      }
+    }
+  }
+
   private static func begin(
-    _ screen: Screen, _ browser: String, _ process: LocalProcess
+    _ screen: Screen, _ browser: String, _ process: LocalProcess, _ port: String
   ) async throws -> WebDriver {
-    let port = try await process.said(/started successfully on port (\d+)/)
     let profile = FileManager.default.temporaryDirectory.appending(
       path: "glpreview-browser-\(UUID().uuidString)")
     guard let base = URL(string: "http://127.0.0.1:\(port)") else { throw NotThere("a port, not \(port)") }
