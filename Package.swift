@@ -157,13 +157,15 @@ let package = Package(
       ] + service,
       swiftSettings: house),
     .testTarget(
-      name: "CommandTests", dependencies: ["GLPreview", "glpreview-cli"], exclude: ["rtsp_server.py"],
+      name: "CommandTests", dependencies: ["CProcess", "GLPreview", "glpreview-cli"],
+      exclude: ["rtsp_server.py"],
       swiftSettings: house),
     .testTarget(
       name: "CameraTests",
       dependencies: ["Conformance", "GLPreview", "PreviewCore", "ReferenceRenderer", "glpreview-cli"],
       swiftSettings: house),
-    .testTarget(name: "BrowserTests", dependencies: ["glpreview-cli"] + service, swiftSettings: house),
+    .testTarget(
+      name: "BrowserTests", dependencies: ["CProcess", "glpreview-cli"] + service, swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x

@@ -8,12 +8,14 @@
 
 size_t glp_memory_idle(void) { return mallinfo2().fordblks; }
 void glp_memory_trim(void) { malloc_trim(0); }
-void glp_memory_bound(int byte_count) {
-  mallopt(M_MMAP_THRESHOLD, byte_count);
-  mallopt(M_TRIM_THRESHOLD, byte_count);
+void glp_memory_use_one_arena(void) {
+  mallopt(M_ARENA_MAX, 1);
+  // The most that glibc takes: what is larger is always mapped.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 #else
 size_t glp_memory_idle(void) { return 0; }
 void glp_memory_trim(void) {}
-void glp_memory_bound(int byte_count) { (void)byte_count; }
+void glp_memory_use_one_arena(void) {}
 #endif

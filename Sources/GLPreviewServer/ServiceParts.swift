@@ -69,7 +69,9 @@ struct ServiceParts: Sendable {
   }
 
   /// What runs beside the server, and goes on until that has ended.
-  var services: [any Service] { destinations.services + [watch, renderer, MemoryTrim()] }
+  var services: [any Service] {
+    destinations.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
+  }
 
   /// Takes another configuration over, as far as that goes while it runs.
   ///

@@ -21,7 +21,9 @@ struct GLPreviewCommand: AsyncParsableCommand {
     ])
 
   /// `--linear` stands alone or takes a value; ArgumentParser knows only one or the other.
-  static func main() async {
+  /// On the main thread: here there is no other one yet.
+  @MainActor static func main() async {
+    PreviewServer.useOneHeap()
     StandardDescriptors.fillGaps()
     let arguments = CommandLine.arguments.dropFirst()
     let words: Set<String> = ["true", "false", "1", "0", "yes", "no", "on", "off"]

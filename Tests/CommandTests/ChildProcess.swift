@@ -1,4 +1,5 @@
 // A child process by posix_spawn. Foundation's Process crashes now and then where many are started at a time.
+import CProcess
 import Foundation
 import Synchronization
 
@@ -43,7 +44,8 @@ struct ChildProcess: Sendable {
     for (number, stream) in streams.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, stream.number, Int32(number))
     }
-    guard unsafe try addChangeOfFolder()(&actions, folder) == 0, unsafe try addClosingFrom()(&actions, 3) == 0
+    // Not all that opens files marks them as ours: a connection that a child has too never ends for its other side.
+    guard unsafe try addChangeOfFolder()(&actions, folder) == 0, unsafe glp_spawn_close_from(&actions, 3) == 0
     else { throw POSIXError(.ENOMEM) }
 
     // Dispatch's threads block signals, and we ignore SIGPIPE: the child shall know nothing of it.
@@ -71,22 +73,12 @@ struct ChildProcess: Sendable {
       UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
     ) -> CInt
 
-  private typealias AddClosingFrom =
-    @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
-
-  private static func addChangeOfFolder() throws -> AddChangeOfFolder {
-    unsafe unsafeBitCast(try hidden("posix_spawn_file_actions_addchdir_np"), to: AddChangeOfFolder.self)
-  }
-
-  /// Not all that opens files marks them as ours: a connection that a child has too never ends for its other side.
-  private static func addClosingFrom() throws -> AddClosingFrom {
-    unsafe unsafeBitCast(try hidden("posix_spawn_file_actions_addclosefrom_np"), to: AddClosingFrom.self)
-  }
-
   /// A function of glibc's that is hidden from Swift behind _GNU_SOURCE.
-  private static func hidden(_ name: String) throws -> UnsafeMutableRawPointer {
-    guard let symbol = unsafe dlsym(nil, name) else { throw POSIXError(.ENOSYS) }
-    return unsafe symbol
+  private static func addChangeOfFolder() throws -> AddChangeOfFolder {
+    guard let symbol = unsafe dlsym(nil, "posix_spawn_file_actions_addchdir_np") else {
+      throw POSIXError(.ENOSYS)
+    }
+    return unsafe unsafeBitCast(symbol, to: AddChangeOfFolder.self)
   }
 
   /// Waits for a child's end. As a shell has it: its exit status, or 128 and the signal's number.

@@ -116,7 +116,7 @@ struct SnapshotRouteTests {
     try await withService(Self.configuration()) { service in
       let placeholder = try await service.get("/cameras/gone/main.jpg")
       #expect(placeholder.status == 200)
-      #expect(["lost", "opening"].contains(placeholder.headers["X-Source-State"].first ?? ""))
+      #expect(["lost", "opening", "stalled"].contains(placeholder.headers["X-Source-State"].first ?? ""))
       let last = try await service.get("/cameras/gone/main.jpg?offline=last")
       #expect(last.status == 200)
       let error = try await service.get("/cameras/gone/main.jpg?offline=error")

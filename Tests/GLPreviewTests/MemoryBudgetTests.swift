@@ -153,7 +153,7 @@ struct MemoryBudgetTests {
     do {
       var intake = StreamIntake(options)
       #expect(try intake.took(1 << 20, waiting: 1 << 20, foundPicture: false, at: .zero) == .zero)
-      #expect(budget.reserved == 1 << 20)
+      #expect(budget.reserved == 2 << 20)
       #expect(try intake.took(16 << 20, waiting: 0, foundPicture: false, at: .zero) > .seconds(1))
       #expect(budget.reserved == 0)
       #expect(throws: MemoryBudgetExceeded.self) {

@@ -8,12 +8,12 @@
 /// Bytes that were freed and not given back to the system; 0 where the allocator does not tell.
 size_t glp_memory_idle(void);
 
-/// From now on blocks of this many bytes and more are given back as soon as they are freed, and no thread keeps more than this
-/// at the end of its memory. Left to itself, glibc raises both bounds to 32 and 64 MiB a thread with the first large block
-/// that is freed, and what lies at a thread's end is nothing that `glp_memory_trim` gives back.
-void glp_memory_bound(int byte_count);
-
 /// Gives them back.
 void glp_memory_trim(void);
+
+/// From now on all new threads have their memory from one place, which keeps what is freed until `glp_memory_trim`: to be
+/// called before there are threads. Left to itself, glibc has up to eight places for each core, keeps up to 64 MiB at the end of
+/// each, which `glp_memory_trim` does not give back, and maps large blocks anew each time they are taken.
+void glp_memory_use_one_arena(void);
 
 #endif

@@ -54,12 +54,7 @@ enum DeviceProbe {
 
   /// By a program: a device that can clear may still lack what compiles shaders.
   private static func drawPixel(_ binaries: ProgramBinaryCache?) throws {
-    let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
-    let program = try ShaderProgram(vertex: vertex, fragment: fragment, binaries: binaries)
-    target.begin()
-    program.use()
-    program.drawTriangle()
-    try check(target)
+    try check(ProbePixel(binaries).target)
   }
 
   private static func clearPixel() throws {
@@ -79,13 +74,13 @@ enum DeviceProbe {
     var description: String { "a pixel drawn as 51, 102, 204, 255 is read back as \(bytes)" }
   }
 
-  private static let vertex = ShaderText(
+  fileprivate static let vertex = ShaderText(
     fileName: "probe.vert",
     text: """
       #version 300 es
       void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }
       """)
-  private static let fragment = ShaderText(
+  fileprivate static let fragment = ShaderText(
     fileName: "probe.frag",
     text: """
       #version 300 es
@@ -93,4 +88,25 @@ enum DeviceProbe {
       out vec4 color;
       void main() { color = vec4(0.2, 0.4, 0.8, 1.0); }
       """)
+}
+
+/// A pixel drawn of nothing.
+final class ProbePixel {
+  fileprivate let target: RenderTarget
+  private let program: ShaderProgram
+
+  init(_ binaries: ProgramBinaryCache?) throws {
+    target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
+    program = try ShaderProgram(
+      vertex: DeviceProbe.vertex, fragment: DeviceProbe.fragment, binaries: binaries)
+    draw()
+  }
+
+  /// Drawn last, it is all that the driver has bound: a driver holds what a draw has read and written until the next one,
+  /// also where that is deleted.
+  func draw() {
+    target.begin()
+    program.use()
+    program.drawTriangle()
+  }
 }

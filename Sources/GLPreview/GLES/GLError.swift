@@ -14,6 +14,8 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case bounds(String)
     /// The GPU was not done after so long.
     case timeout(Duration)
+    /// The memory budget had no room.
+    case budget(MemoryBudgetExceeded)
   }
 
   /// What was being done, and with what: "a 640x360 rgba8 texture".
@@ -33,7 +35,16 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     switch reason {
     case .flag(let code): code == GLenum(GL_CONTEXT_LOST)
     case .timeout: true
-    case .framebuffer, .size, .bounds: false
+    case .framebuffer, .size, .bounds, .budget: false
+    }
+  }
+
+  /// Whether it may go better once less memory is taken.
+  var isOutOfMemory: Bool {
+    switch reason {
+    case .flag(let code): code == GLenum(GL_OUT_OF_MEMORY)
+    case .budget: true
+    case .framebuffer, .size, .bounds, .timeout: false
     }
   }
 
@@ -44,6 +55,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case .size(let needed, let given): "\(activity): \(given) bytes where \(needed) are needed"
     case .bounds(let text): "\(activity): \(text)"
     case .timeout(let limit): "\(activity): the GPU was not done after \(limit)"
+    case .budget(let error): "\(activity): \(error)"
     }
   }
 

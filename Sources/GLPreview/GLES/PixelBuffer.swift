@@ -20,14 +20,18 @@ struct PixelBuffer: ~Copyable {
   let byteCount: Int
   private let use: Use
   private let name: GLuint
+  private let lease: MemoryLease?
 
   init(byteCount: Int, for use: Use = .readback) throws(GLError) {
+    let memory = GLMemory.reserve(byteCount)
     var name: GLuint = 0
     unsafe glGenBuffers(1, &name)
     self.name = name
+    lease = memory.lease
     self.use = use
     self.byteCount = byteCount
     GLLedger.add(.pixelBuffer)
+    try memory.check("a pixel buffer of \(byteCount) bytes")
     bind()
     glBufferData(use.target, byteCount, nil, use.hint)
     unbind()

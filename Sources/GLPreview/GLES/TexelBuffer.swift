@@ -11,6 +11,7 @@ internal import CGLES
   let mapped: UnsafeMutableRawBufferPointer?
   private let buffer: GLuint
   private let texture: GLuint
+  private let lease: MemoryLease?
 
   static let bytesPerTexel = 16
 
@@ -28,24 +29,21 @@ internal import CGLES
   init(byteCount: Int, staysMapped: Bool = false) throws(GLError) {
     let unit = TexelBuffer.bytesPerTexel
     let byteCount = (byteCount + unit - 1) / unit * unit
-    self.byteCount = byteCount
+    let memory = GLMemory.reserve(byteCount)
     var (buffer, texture): (GLuint, GLuint) = (0, 0)
     unsafe glGenBuffers(1, &buffer)
     unsafe glGenTextures(1, &texture)
-    (self.buffer, self.texture) = (buffer, texture)
+    (self.buffer, self.texture, self.byteCount, lease) = (buffer, texture, byteCount, memory.lease)
     GLLedger.add(.texelBuffer)
     let target = GLenum(GL_TEXTURE_BUFFER)
     glBindBuffer(target, buffer)
-    if staysMapped {
-      unsafe mapped = TexelBuffer.mappedStorage(byteCount)
-    } else {
-      unsafe mapped = nil
-      glBufferData(target, byteCount, nil, GLenum(GL_STREAM_DRAW))
-    }
+    unsafe mapped = staysMapped && memory.shortage == nil ? TexelBuffer.mappedStorage(byteCount) : nil
+    let activity = "a texel buffer of \(byteCount) bytes"
+    try memory.check(activity)
+    if !staysMapped { glBufferData(target, byteCount, nil, GLenum(GL_STREAM_DRAW)) }
     glActiveTexture(GLenum(GL_TEXTURE0) + 15)
     glBindTexture(target, texture)
     glTexBuffer(target, GLenum(GL_RGBA32UI), buffer)
-    let activity = "a texel buffer of \(byteCount) bytes"
     try GLError.check(activity)
     if staysMapped, unsafe mapped == nil { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
   }

@@ -9,16 +9,20 @@ struct Texture: ~Copyable {
   let width: Int
   let height: Int
   let name: GLuint
+  private let lease: MemoryLease?
 
   /// Storage that does not move or change its size. What is in it at first is not defined.
   init(_ format: TextureFormat, width: Int, height: Int, swizzle: Swizzle = .rgba) throws(GLError) {
+    let memory = GLMemory.reserve(width, height, format.bytesPerTexel)
     var name: GLuint = 0
     unsafe glGenTextures(1, &name)
     self.name = name
+    lease = memory.lease
     self.format = format
     self.width = width
     self.height = height
     GLLedger.add(.texture)
+    try memory.check("a \(width)x\(height) \(format) texture")
     let target = GLenum(GL_TEXTURE_2D)
     Texture.bindForChange(name)
     glTexStorage2D(target, 1, format.internalFormat, GLsizei(clamping: width), GLsizei(clamping: height))

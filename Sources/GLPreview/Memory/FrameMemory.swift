@@ -4,7 +4,7 @@ internal import Synchronization
 /// Bytes of the process's, or of a buffer of the GPU's for as long as that lives.
 final class FrameMemory: Sendable {
   let byteCount: Int
-  /// Its part of a budget.
+  /// Its part of a budget; nil of what is somebody else's.
   private let lease: MemoryLease?
   private let content: Mutex<Content>
 
@@ -37,9 +37,9 @@ final class FrameMemory: Sendable {
   }
 
   /// Memory that lives until `detach()`.
-  @unsafe init(lending memory: UnsafeMutableRawBufferPointer, _ lease: MemoryLease? = nil) {
+  @unsafe init(lending memory: UnsafeMutableRawBufferPointer) {
     self.byteCount = memory.count
-    self.lease = lease
+    lease = nil
     content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 

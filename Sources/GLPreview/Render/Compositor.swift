@@ -21,15 +21,17 @@ final class Compositor {
   ) throws -> PooledTarget {
     let (width, height) = ((composition.size.width + 3) / 4, composition.size.height)
     let description = TargetDescription(.rgba32ui, width: width, height: height)
-    let (canvas, scratch) = (try targets.take(description), try targets.take(description))
-    defer { targets.giveBack(scratch) }
+    let layers = LayerParts.parts(of: composition)
+    let canvas = try targets.take(description)
+    let below = layers.contains { !$0.edges.isEmpty } ? try targets.take(description) : nil
+    defer { if let below { targets.giveBack(below) } }
     let painter = LayerPainter(
-      canvas: canvas, below: scratch, programs: programs, targets: targets, bitmaps: bitmaps, tiles: tiles,
+      canvas: canvas, below: below, programs: programs, targets: targets, bitmaps: bitmaps, tiles: tiles,
       frames: frames)
     canvas.target.fill(with: .black)
     // Layers that don't touch are drawn together: what lies below them is copied at once, before any of them is drawn.
     var group: [LayerParts] = []
-    for parts in LayerParts.parts(of: composition) {
+    for parts in layers {
       if group.contains(where: parts.overlaps) {
         try painter.draw(group)
         group = []

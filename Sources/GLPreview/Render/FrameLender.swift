@@ -42,7 +42,7 @@ final class FrameLender {
     else { return }
     let wanted = min(FrameLender.mostBytes / byteCount, FrameLender.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
-    // Where the driver has no such memory, frames are copied as ever.
+    // Where the driver, or the budget, has no such memory, frames are copied as ever.
     for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }
   }
 
@@ -55,13 +55,10 @@ final class FrameLender {
   }
 
   private func lend(_ byteCount: Int, to pool: FramePool) throws(GLError) {
-    var lease: MemoryLease?
-    // Without room in the budget frames are made elsewhere.
-    do throws(MemoryBudgetExceeded) { lease = try pool.budget?.reserve(byteCount) } catch { return }
     let buffer = try WordBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true)
     guard let bytes = unsafe buffer.memory.mapped else { return }
     let memory = unsafe FrameMemory(
-      lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]), lease)
+      lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
     pool.add(memory)
   }

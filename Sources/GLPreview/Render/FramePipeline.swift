@@ -70,6 +70,12 @@ final class FramePipeline {
     readbacks.removeAll()
   }
 
+  /// Before each drawing.
+  func beginDrawing() {
+    uploads.beginDrawing()
+    readbacks.beginDrawing()
+  }
+
   /// The way up for a frame's planes.
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 

@@ -9,9 +9,6 @@ final class FrameUploader {
   private let words: FrameWords
   private var uploaded: UploadedFrame?
 
-  /// What a larger frame takes is not kept for the next: making room is little beside decoding so much.
-  private static let mostKeptBytes = 64 << 20
-
   init(maximumSide: Int) {
     self.maximumSide = maximumSide
     words = FrameWords(lender)
@@ -28,15 +25,8 @@ final class FrameUploader {
     return next
   }
 
-  /// Bytes of the last frame. A driver may hold them until the next is drawn, also where nothing is kept.
-  private(set) var lastByteCount = 0
-
-  /// A frame's drawing is over: lets go of what is too large to be kept.
-  func finish() {
-    guard let last = uploaded else { return }
-    lastByteCount = last.byteCount
-    if last.byteCount > FrameUploader.mostKeptBytes { removeAll() }
-  }
+  /// Bytes of the last frame, whose textures are kept.
+  var byteCount: Int { uploaded?.byteCount ?? 0 }
 
   /// Keeps nothing for the next frame.
   func removeAll() {
@@ -51,8 +41,6 @@ final class UploadedFrame {
   /// Whether any plane is stored in bands.
   let isInBands: Bool
   private let frame: Frame
-  /// Of the frame.
-  var byteCount: Int { frame.storage.count }
   private let maximumSide: Int
   private var buffers: BufferedUpload?
   private var observer: (any UploadObserver)?
@@ -81,6 +69,9 @@ final class UploadedFrame {
       PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
     }
   }
+
+  /// Of the frame.
+  var byteCount: Int { frame.storage.count }
 
   /// A plane, texel for texel.
   func plane(_ index: Int) throws -> PlaneTexture {

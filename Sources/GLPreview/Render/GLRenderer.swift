@@ -1,5 +1,6 @@
 // The actor that owns a context and everything made in it: a frame and a plan come in, pictures go out.
 public import PreviewCore
+internal import Synchronization
 
 /// Draws plans on one GPU. Its methods run on a thread of its own, the only one that calls GL.
 public actor GLRenderer: Renderer {
@@ -16,6 +17,7 @@ public actor GLRenderer: Renderer {
   /// How many more frames may be sent to the GPU, and who waits for that.
   private var freeSlots: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
+  private nonisolated let kept = Atomic(0)
 
   /// The renderer's own thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
@@ -81,8 +83,15 @@ public actor GLRenderer: Renderer {
   ///
   /// - Throws: `RenderError` where the driver refuses or the GPU hangs, or after `close()`, also where that comes meanwhile.
   public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
+    try await render(frame, plan, within: nil)
+  }
+
+  /// The same, where what is made for it on the GPU counts against `budget`.
+  func render(_ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?) async throws(RenderError)
+    -> [Picture]
+  {
     try check(frame, plan)
-    return try await draw(.views(frame, plan, isTimed: false)).pictures
+    return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
   }
 
   /// Draws one picture of several frames, in one framebuffer.
@@ -91,8 +100,15 @@ public actor GLRenderer: Renderer {
   ///
   /// - Throws: what `render(_:_:)` throws, and where `frames` are not those that the plan was made for.
   public func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
+    try await render(frames, plan, within: nil)
+  }
+
+  /// The same, where what is made for it on the GPU counts against `budget`.
+  func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
+    -> Picture
+  {
     try check(frames, plan)
-    let drawn = try await draw(.scene(frames, plan))
+    let drawn = try await draw(.scene(frames, plan), within: budget)
     guard let picture = drawn.pictures.first else { throw RenderError("the scene has no picture") }
     return picture
   }
@@ -119,19 +135,29 @@ public actor GLRenderer: Renderer {
   }
 
   /// Bytes of what is kept for the next pictures: targets, buffers, the last frame.
-  var keptByteCount: Int { state?.keptByteCount ?? 0 }
+  nonisolated var keptByteCount: Int { kept.load(ordering: .relaxed) }
 
   /// Lets go of it; what comes next takes a little longer.
-  func removeKept() { state?.removeKept() }
+  func removeKept() {
+    state?.removeKept()
+    countKept()
+  }
+
+  private func countKept() { kept.store(state?.keptByteCount ?? 0, ordering: .relaxed) }
 
   /// How many views of frames were drawn for scenes so far; those that were there already are not counted.
   func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }
 
-  private func draw(_ work: GLWork) async throws(RenderError) -> DrawnFrame {
+  private func draw(_ work: GLWork, within budget: MemoryBudget? = nil) async throws(RenderError)
+    -> DrawnFrame
+  {
     let overlaps = tuning.framesInFlight > 1
     if overlaps { await takeSlot() }
-    defer { if overlaps { giveSlot() } }
-    switch try onDevice({ try state?.begin(work) }) {
+    defer {
+      if overlaps { giveSlot() }
+      countKept()
+    }
+    switch try onDevice({ try state?.begin(work, within: budget) }) {
     case .done(let drawn): return drawn
     case .inFlight(let number):
       // The thread waits for the GPU only when it has no frame to send it.
@@ -166,7 +192,9 @@ public actor GLRenderer: Renderer {
       throw error
     } catch {
       if (error as? GLError)?.isContextLost == true { isLost = true }
-      throw RenderError("\(device.name): \(error)", isContextLost: isLost)
+      var shortage: MemoryBudgetExceeded?
+      if case .budget(let error)? = (error as? GLError)?.reason { shortage = error }
+      throw RenderError("\(device.name): \(error)", isContextLost: isLost, shortage: shortage)
     }
     guard let result else { throw RenderError("the renderer is closed") }
     return result

@@ -34,6 +34,7 @@ struct GLState: ~Copyable {
   /// Nil where frames are drawn and read one after another.
   private let pipeline: FramePipeline?
   private let sumsWords: Bool
+  private let probe = ProbeCache()
   private let context: GLContext
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
@@ -59,7 +60,7 @@ struct GLState: ~Copyable {
 
   /// Bytes of what is kept for the next pictures.
   var keptByteCount: Int {
-    uploader.lastByteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
+    uploader.byteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
 
   /// Lets go of it.
@@ -68,10 +69,37 @@ struct GLState: ~Copyable {
     tiles.removeAll()
     targets.removeAll()
     pipeline?.removeIdle()
+    probe.draw()
   }
 
-  /// Sends frames on their way, which ends here where transfers are direct.
-  borrowing func begin(_ work: GLWork) throws -> Progress {
+  /// Made when it is first drawn.
+  private final class ProbeCache {
+    private var pixel: ProbePixel?
+
+    func draw() {
+      do {
+        if let pixel { pixel.draw() } else { pixel = try ProbePixel(ProgramBinaryCache(.ofThisProcess)) }
+        GLPipeline.finish()
+      } catch {
+        // The next picture says what is wrong with the driver.
+      }
+    }
+  }
+
+  /// Sends frames on their way, which ends here where transfers are direct. Where there is no memory for it, what was kept
+  /// goes first.
+  borrowing func begin(_ work: GLWork, within budget: MemoryBudget?) throws -> Progress {
+    try GLMemory.counted(against: budget) {
+      do {
+        return try begin(work)
+      } catch let error as GLError where error.isOutOfMemory {
+        removeKept()
+        return try begin(work)
+      }
+    }
+  }
+
+  private borrowing func begin(_ work: GLWork) throws -> Progress {
     let (timer, upload) = (try timer(of: work), pipeline?.upload())
     return try draw(work, through: upload, timer) { targets in
       timer?.pause()
@@ -118,7 +146,8 @@ struct GLState: ~Copyable {
     geometries.trim()
     wordGeometries.trim()
     compositor.trim()
-    defer { uploader.finish() }
+    targets.beginDrawing()
+    pipeline?.beginDrawing()
     switch work {
     case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, observer, read: read)
     case .scene(let frames, let plan): return try draw(frames, plan, through: upload, observer, read: read)

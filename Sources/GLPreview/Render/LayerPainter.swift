@@ -5,8 +5,8 @@ internal import Shaders
 /// Draws the layers of one composition.
 struct LayerPainter {
   let canvas: PooledTarget
-  /// Of the same kind, for copies of what lies below.
-  let below: PooledTarget
+  /// Of the same kind, for copies of what lies below, where any layer is mixed with that.
+  let below: PooledTarget?
   let programs: ProgramCache
   let targets: TargetPool
   let bitmaps: BitmapCache
@@ -22,8 +22,8 @@ struct LayerPainter {
       let spread = try spread(parts.layer, tile)
       drawings.append(LayerDrawing(parts: parts, tile: tile, spread: spread))
     }
-    for parts in layers {
-      for edge in parts.edges { canvas.target.copy(edge, to: below.target.texture) }
+    if let below {
+      for edge in layers.flatMap(\.edges) { canvas.target.copy(edge, to: below.target.texture) }
     }
     for drawing in drawings { try draw(drawing) }
   }
@@ -45,7 +45,7 @@ struct LayerPainter {
     program.shader.use()
     var units = UnitCounter()
     try bind(drawing, program, &units)
-    if variant.drawing == .mixed { below.bind(0, unit: units.next(for: "below", in: program)) }
+    if variant.drawing == .mixed { below?.bind(0, unit: units.next(for: "below", in: program)) }
     drawing.parts.layer.set(program.shader)
     for region in regions {
       canvas.target.begin(region)

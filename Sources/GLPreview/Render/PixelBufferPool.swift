@@ -12,41 +12,37 @@ final class PooledPixelBuffer {
 /// Lends buffers that the GPU is done with, and takes them back only when a fence has said so.
 final class PixelBufferPool {
   private let use: PixelBuffer.Use
-  private let capacity: Int
-  private var idle: [PooledPixelBuffer] = []
-
-  /// More bytes than these are not held for later, but for one buffer.
-  private static let mostBytes = 64 << 20
+  private var idle: IdleStock<Int, PooledPixelBuffer>
 
   /// Sizes are rounded up to this, so that views that differ by a little share buffers.
   private static let granule = 64 << 10
 
-  /// Beyond `capacity`, idle buffers are ended, the longest unused first: so those of a format that comes no more go too.
+  /// Of those that the last drawing did not use, `capacity` buffers are kept.
   init(for use: PixelBuffer.Use, capacity: Int) {
     self.use = use
-    self.capacity = capacity
+    idle = IdleStock(mostCount: capacity)
   }
 
   /// Bytes that are held for later.
-  var idleByteCount: Int { idle.reduce(0) { $0 + $1.memory.byteCount } }
+  var idleByteCount: Int { idle.byteCount }
+
+  /// Before each drawing.
+  func beginDrawing() { idle.beginDrawing() }
 
   /// Lets go of what is held for later.
-  func removeAll() { idle = [] }
+  func removeAll() { idle.removeAll() }
 
   /// A buffer of at least `byteCount` bytes, at most a granule more.
   func take(_ byteCount: Int) throws(GLError) -> PooledPixelBuffer {
     let granules = byteCount / PixelBufferPool.granule + (byteCount % PixelBufferPool.granule > 0 ? 1 : 0)
     let size = max(1, granules) * PixelBufferPool.granule
-    if let index = idle.lastIndex(where: { $0.memory.byteCount == size }) { return idle.remove(at: index) }
+    if let buffer = idle.take(size) { return buffer }
     return try PooledPixelBuffer(byteCount: size, for: use)
   }
 
   /// The GPU must be done with `buffer`.
   func giveBack(_ buffer: PooledPixelBuffer) {
-    idle.append(buffer)
-    while idle.count > capacity || (idle.count > 1 && idleByteCount > PixelBufferPool.mostBytes) {
-      idle.removeFirst()
-    }
+    idle.put(buffer, buffer.memory.byteCount, byteCount: buffer.memory.byteCount)
   }
 }
 

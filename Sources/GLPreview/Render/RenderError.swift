@@ -8,8 +8,12 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   /// Whether the context is lost, with all that was made in it: a new renderer may go on.
   public let isContextLost: Bool
 
-  init(_ description: String, isContextLost: Bool = false) {
+  /// What the memory budget said, where that had no room.
+  let shortage: MemoryBudgetExceeded?
+
+  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudgetExceeded? = nil) {
     self.description = description
     self.isContextLost = isContextLost
+    self.shortage = shortage
   }
 }

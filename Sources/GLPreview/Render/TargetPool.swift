@@ -52,27 +52,23 @@ final class PooledTarget {
 
 /// Lends targets and takes them back.
 final class TargetPool {
-  private var idle: [PooledTarget] = []
-
-  /// More than this many, or than these bytes, are ended, the longest unused first: anybody may ask for a size of its own.
-  private static let capacity = 48
-  private static let mostBytes = 64 << 20
+  private var idle = IdleStock<TargetDescription, PooledTarget>(mostCount: 48)
 
   /// Bytes of what is held for later.
-  var idleByteCount: Int { idle.reduce(0) { $0 + $1.description.byteCount } }
+  var idleByteCount: Int { idle.byteCount }
+
+  /// Before each drawing.
+  func beginDrawing() { idle.beginDrawing() }
 
   /// Lets go of what is held for later.
-  func removeAll() { idle = [] }
+  func removeAll() { idle.removeAll() }
 
   func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
-    if let index = idle.lastIndex(where: { $0.description == description }) { return idle.remove(at: index) }
+    if let target = idle.take(description) { return target }
     return try PooledTarget(description)
   }
 
   func giveBack(_ target: PooledTarget) {
-    idle.append(target)
-    while idle.count > TargetPool.capacity || (idle.count > 1 && idleByteCount > TargetPool.mostBytes) {
-      idle.removeFirst()
-    }
+    idle.put(target, target.description, byteCount: target.description.byteCount)
   }
 }

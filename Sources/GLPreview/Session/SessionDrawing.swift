@@ -9,8 +9,9 @@ final class SessionDrawing: Sendable {
   private let maximumPixels: Int
   /// What frames and pictures count against; nil counts nothing.
   let budget: MemoryBudget?
-  /// What the renderer keeps for the next pictures, which is in the process's own memory where it is software.
-  private let kept: MemoryLease?
+  /// How often it was drawn, and what waits for that to have stopped.
+  private let drawings = Atomic(0)
+  private let idling = Mutex<Task<Void, Never>?>(nil)
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
   private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
@@ -21,6 +22,10 @@ final class SessionDrawing: Sendable {
     let composition: Composition
     let output: PictureFormat
   }
+
+  /// A renderer that has drawn nothing for so long keeps no more than this.
+  private static let idleAfter = Duration.seconds(1)
+  private static let mostIdleBytes = 16 << 20
 
   /// More plans than these are not kept: a scene that changes has a new one each time.
   private static let capacity = 16
@@ -34,7 +39,6 @@ final class SessionDrawing: Sendable {
     self.text = text ?? NoText()
     self.maximumPixels = maximumPixels
     self.budget = budget
-    kept = try? budget?.reserve(0)
     self.counters = counters
     self.onRender = onRender
   }
@@ -52,21 +56,46 @@ final class SessionDrawing: Sendable {
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       let plan = try plans.plan(frame.format, requests, planner)
-      let room = try DrawingRoom(for: plan.views, of: [frame], in: self.budget)
-      let pictures = try await self.measured { try await renderer.render(frame, plan) }
-      await self.countKept(by: renderer)
-      return room.held(by: pictures)
+      return try await self.drawn(plan.views, by: renderer) {
+        try await renderer.render(frame, plan, within: self.budget)
+      }
     }
   }
 
-  /// Where there is no room for what a renderer keeps, it keeps nothing.
-  private func countKept(by renderer: GLRenderer) async {
-    guard let kept else { return }
+  /// What `render` gives for `views`; each picture holds its part of the budget for as long as it is there.
+  ///
+  /// - Throws: `MemoryBudgetExceeded` where there is no room for the pictures, or for what drawing takes.
+  private func drawn(
+    _ views: [PlannedView], by renderer: GLRenderer, _ render: () async throws -> [Picture]
+  ) async throws -> [Picture] {
+    let leases = try views.compactMap { try budget?.reserve($0.byteCount) }
+    defer { letGoWhenIdle(renderer) }
     do {
-      try await kept.resize(to: renderer.keptByteCount)
-    } catch {
-      await renderer.removeKept()
-      try? await kept.resize(to: renderer.keptByteCount)
+      let pictures = try await measured(render)
+      guard leases.count == pictures.count else { return pictures }
+      return zip(pictures, leases).map { $0.holding($1) }
+    } catch let error as RenderError {
+      if let shortage = error.shortage { throw shortage }
+      throw error
+    }
+  }
+
+  /// A renderer keeps little while nothing is drawn.
+  private func letGoWhenIdle(_ renderer: GLRenderer) {
+    drawings.add(1, ordering: .relaxed)
+    guard renderer.keptByteCount > Self.mostIdleBytes else { return }
+    idling.withLock { idling in
+      idling =
+        idling
+        ?? Task { [weak self, weak renderer] in
+          var seen = -1
+          while let count = self?.drawings.load(ordering: .relaxed), count != seen {
+            seen = count
+            try? await pause(Self.idleAfter)
+          }
+          self?.idling.withLock { $0 = nil }
+          await renderer?.removeKept()
+        }
     }
   }
 
@@ -89,10 +118,9 @@ final class SessionDrawing: Sendable {
     counters.count(\.pictures)
     return try await lease.withRenderer { renderer in
       let plan = try self.plan(scene, frames.map { $0?.format }, output, name, renderer.tuning)
-      let room = try DrawingRoom(for: [plan.view], of: frames, in: self.budget)
-      let picture = try await self.measured { try await renderer.render(frames, plan) }
-      await self.countKept(by: renderer)
-      return room.held(by: [picture])[0]
+      return try await self.drawn([plan.view], by: renderer) {
+        [try await renderer.render(frames, plan, within: self.budget)]
+      }[0]
     }
   }
 
@@ -267,6 +295,13 @@ enum Misfit: Sendable, Hashable {
     case .mode: FallbackState(.opening, sinceCapture: time)
     case .shape: FallbackState(.lost, text: reason, sinceCapture: time)
     }
+  }
+}
+
+extension PlannedView {
+  /// Of its picture.
+  fileprivate var byteCount: Int {
+    format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
   }
 }
 

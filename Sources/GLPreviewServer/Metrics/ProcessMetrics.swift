@@ -14,22 +14,30 @@ enum ProcessMetrics {
       // One of them is the folder that was read.
       families.append(MetricFamily("process_open_fds", value: Double(max(files.count - 1, 0))))
     }
-    guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
-      let end = text.lastIndex(of: UInt8(ascii: ")"))
-    else { return families }
-    // proc_pid_stat(5), from its third field on: the second, the name, may have spaces.
-    let fields = String(decoding: text[end...].dropFirst(), as: UTF8.self).split(separator: " ")
-      .map { Double($0) ?? 0 }
-    guard fields.count > 21 else { return families }
+    guard let fields = statistics() else { return families }
     let ticks = Double(sysconf(CInt(_SC_CLK_TCK)))
-    let page = Double(sysconf(CInt(_SC_PAGESIZE)))
     return families + [
       MetricFamily("process_cpu_seconds_total", .counter, value: (fields[11] + fields[12]) / ticks),
       MetricFamily("process_start_time_seconds", value: boot + fields[19] / ticks),
       MetricFamily("process_virtual_memory_bytes", value: fields[20]),
-      MetricFamily("process_resident_memory_bytes", value: fields[21] * page),
+      MetricFamily("process_resident_memory_bytes", value: fields[21] * pageSize),
     ]
   }
+
+  /// What the process has of the machine's memory, with the programs in it; nil where the system does not tell.
+  static var residentBytes: Int? { statistics().map { Int($0[21] * pageSize) } }
+
+  /// proc_pid_stat(5), from its third field on: the second, the name, may have spaces.
+  private static func statistics() -> [Double]? {
+    guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
+      let end = text.lastIndex(of: UInt8(ascii: ")"))
+    else { return nil }
+    let fields = String(decoding: text[end...].dropFirst(), as: UTF8.self).split(separator: " ")
+      .map { Double($0) ?? 0 }
+    return fields.count > 21 ? fields : nil
+  }
+
+  private static let pageSize = Double(sysconf(CInt(_SC_PAGESIZE)))
 
   /// When the machine was started, since 1970; as it was when first asked, so that starts do not move with the clock.
   private static let boot: Double = {

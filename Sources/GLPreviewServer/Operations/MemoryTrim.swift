@@ -2,27 +2,33 @@
 internal import CMemory
 internal import ServiceLifecycle
 
-/// Gives idle memory back, a few seconds after it was freed.
+extension PreviewServer {
+  /// Has all threads of this process share one heap: pictures' memory is used again instead of being mapped anew for each, and
+  /// goes back to the system when it has been idle for some seconds. For a process that does nothing but serve; to be called
+  /// before anything else.
+  public static func useOneHeap() { glp_memory_use_one_arena() }
+}
+
+/// Gives idle memory back: a few seconds after it was freed, and at once where the process has more than its budget.
 struct MemoryTrim: Service {
+  /// Bytes of the whole process; the programs in it are not counted against that, and take their own.
+  let budget: Int
   /// So much may stay, for what comes next.
   static let kept = 32 << 20
-  private static let interval = Duration.seconds(3)
-  /// Less than a picture of a camera, and more than what a request is made of.
-  private static let largeBlock: Int32 = 2 << 20
+  private static let interval = Duration.milliseconds(250)
+  /// Looks after which memory was idle for long: what is freed and taken again with each picture is not given away between.
+  private static let patience = 12
 
   func run() async throws {
-    glp_memory_bound(Self.largeBlock)
-    var idleBefore = 0
+    var looks = 0
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
       try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
-      let idle = glp_memory_idle()
-      // What was idle at the last look too: a picture's memory that is freed and taken again is not given away between.
-      guard min(idle, idleBefore) > Self.kept else {
-        idleBefore = idle
+      looks = glp_memory_idle() > Self.kept ? looks + 1 : 0
+      guard looks > Self.patience || (looks > 0 && (ProcessMetrics.residentBytes ?? 0) > budget) else {
         continue
       }
       glp_memory_trim()
-      idleBefore = 0
+      looks = 0
     }
   }
 }

@@ -95,7 +95,9 @@ struct CameraRoutes: Sendable {
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
       let moment = try await registry.session.moment(
-        of: entry.source, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+        of: entry.source,
+        SnapshotRequest(
+          .newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: registry.patience.snapshot))
       try limits.check(wanted.view, at: moment)
     }
     return try registry.update(view, of: camera) { served throws(Problem) in

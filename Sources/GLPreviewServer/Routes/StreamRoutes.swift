@@ -113,7 +113,9 @@ struct StreamRoutes: Sendable {
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
     let moment = try await registry.session.moment(
-      of: target.source, SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder))
+      of: target.source,
+      SnapshotRequest(
+        .newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: registry.patience.snapshot))
     try limits.check(wanted.view, at: moment)
   }
 

@@ -240,8 +240,9 @@ final class SnapshotDesk: Sendable {
   private func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
     -> SnapshotAnswer
   {
-    // No picture is larger encoded than as samples; then it is known.
-    let lease = try budget?.reserve(frame.picture.bytes.count)
+    // No picture is larger encoded than as samples, and there are up to three at a time: what the encoder writes, its text,
+    // and what is sent.
+    let lease = try budget?.reserve(3 * frame.picture.bytes.count)
     var encoded: EncodedPicture
     let room = query.maximumBytes.map { query.encoding.room(in: $0, query.format) }
     switch query.format {

@@ -118,7 +118,9 @@ struct WatchedCameraTests {
     #expect(states.filter { $0 == .lost }.count == 1)
     #expect(states.last == .lost && states.count <= 3)
     #expect(watch.failing.map(\.camera) == ["gone"])
-    #expect(watch.failing.allSatisfy { !$0.why.isEmpty })
+    // The command's end may be seen before that of its output, or after it, or so late that the watch has given up waiting.
+    let reasons = ["is empty", "ended with status 3", "gave no picture within 5.0 s"]
+    #expect(watch.failing.allSatisfy { reasons.contains($0.why) })
     await registry.session.close()
   }
 }

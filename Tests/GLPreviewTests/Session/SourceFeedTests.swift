@@ -286,6 +286,7 @@ struct SourceFeedTests {
   func masksOfAnotherShape() async throws {
     let device = ScriptedDevice(.picture(10), .picture(20), .picture(30))
     var options = SourceOptions()
+    options.live = .patient()
     options.masks = PrivacyMasks(
       [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 50, height: 5)))],
       referenceSize: Size(width: 100, height: 10))

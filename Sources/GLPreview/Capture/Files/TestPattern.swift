@@ -16,30 +16,30 @@ enum TestPattern: String, Sendable, CaseIterable {
   /// Whether every frame looks the same.
   var isStill: Bool { self != .counter }
 
-  /// All of the picture, `size.width * 4` bytes a row.
-  func draw(_ size: Size, frame: Int) -> [UInt8] {
+  /// Draws all of the picture into `bytes`, `size.width * 4` a row.
+  func draw(_ size: Size, frame: Int, into bytes: inout MutableSpan<UInt8>) {
     switch self {
-    case .smpte: Self.fill(size) { x, y in Self.smpte(x, y, size) }
-    case .gradient: Self.fill(size) { x, y in Self.gradient(x, y, size) }
-    case .zoneplate: Self.fill(size) { x, y in Self.zoneplate(x, y, size) }
-    case .counter: Self.fill(size, Self.counter(frame, size))
+    case .smpte: Self.fill(&bytes, size) { x, y in Self.smpte(x, y, size) }
+    case .gradient: Self.fill(&bytes, size) { x, y in Self.gradient(x, y, size) }
+    case .zoneplate: Self.fill(&bytes, size) { x, y in Self.zoneplate(x, y, size) }
+    case .counter: Self.fill(&bytes, size, Self.counter(frame, size))
     }
   }
 
-  private static func fill(_ size: Size, _ color: (_ x: Int, _ y: Int) -> RGBColor) -> [UInt8] {
-    let count = size.width * size.height * 4
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
+  private static func fill(
+    _ bytes: inout MutableSpan<UInt8>, _ size: Size, _ color: (_ x: Int, _ y: Int) -> RGBColor
+  ) {
+    var offset = 0
     for y in 0..<size.height {
       for x in 0..<size.width {
         let color = color(x, y)
-        bytes.append(color.red)
-        bytes.append(color.green)
-        bytes.append(color.blue)
-        bytes.append(255)
+        bytes[offset] = color.red
+        bytes[offset + 1] = color.green
+        bytes[offset + 2] = color.blue
+        bytes[offset + 3] = 255
+        offset += 4
       }
     }
-    return bytes
   }
 
   private static func grey(_ code: UInt8) -> RGBColor { RGBColor(red: code, green: code, blue: code) }

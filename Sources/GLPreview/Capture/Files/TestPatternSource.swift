@@ -7,8 +7,9 @@ actor TestPatternSource: FrameSource {
   private let pattern: TestPattern
   private let format: FrameFormat
   private let rate: FrameRate
-  /// Drawn once for patterns that stand still.
-  private let still: [UInt8]?
+  private let memory: FramePool
+  /// What was drawn of a pattern that stands still.
+  private var still: FrameBytes?
   private var sequence = 0
 
   /// Reads `NAME[,size=WxH][,fps=N]`; what it says wins over `options`.
@@ -47,14 +48,21 @@ actor TestPatternSource: FrameSource {
     self.pattern = pattern
     self.rate = rate
     format = FrameFormat(.rgbx, size, color: .jfif)
-    still = pattern.isStill ? pattern.draw(size, frame: 0) : nil
+    memory = options.memory ?? FramePool()
   }
 
   func nextFrame() throws -> Frame? {
     defer { sequence += 1 }
+    let bytes = try still ?? draw()
+    if pattern.isStill { still = bytes }
     return try Frame(
-      tight: format, bytes: still ?? pattern.draw(format.size, frame: sequence), sequence: sequence,
-      timestamp: rate.time(of: sequence))
+      tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+  }
+
+  private func draw() throws(MemoryBudgetExceeded) -> FrameBytes {
+    let buffer = try memory.take(format.size.pixelCount * 4)
+    buffer.withMutableSpan { pattern.draw(format.size, frame: sequence, into: &$0) }
+    return FrameBytes(buffer)
   }
 
   var framesPerSecond: Double? { rate.framesPerSecond }

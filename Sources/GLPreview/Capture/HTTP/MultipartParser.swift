@@ -9,6 +9,9 @@ struct MultipartParser: PictureStream {
   /// Bytes before the first boundary after which there will be none.
   static let preambleLimit = 1 << 20
 
+  /// Room for pictures that is kept between them, in bytes.
+  private static let keptRoom = 8 << 20
+
   private enum State {
     /// Before the first boundary.
     case preamble
@@ -58,6 +61,8 @@ struct MultipartParser: PictureStream {
     if position > 0 {
       buffer.removeFirst(position)
       position = 0
+      // The room of a huge picture goes with it.
+      if buffer.capacity > Self.keptRoom, buffer.count < buffer.capacity / 8 { buffer = buffer.map { $0 } }
     }
     return events
   }
@@ -223,6 +228,7 @@ struct MultipartParser: PictureStream {
     }
     guard rest.count > pictureLimit else { return false }
     giveTooLarge(&events)
+    walk = nil
     state = isImplicit || boundary.isUnknown ? .preamble : .skipping
     if state == .preamble { position = buffer.count }
     return true

@@ -58,7 +58,8 @@ struct StreamIntake: Sendable {
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: Duration = CaptureClock.now)
     throws(MemoryBudgetExceeded) -> Duration
   {
-    try hold(waiting)
+    // An array that grows has up to twice as much.
+    try hold(2 * waiting)
     sincePicture = foundPicture ? 0 : sincePicture + count
     guard isPaced else { return .zero }
     let isStray = sincePicture > pictureLimit
