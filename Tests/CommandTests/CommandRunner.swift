@@ -113,6 +113,12 @@ final class RunningCommand: Sendable {
   private let status: Task<Int32, Never>
   private let watchdog: Watchdog
 
+  /// This process's environment without what it has told its own drivers: a command has to tell them itself.
+  private static var surroundings: [String: String] {
+    let told = ["MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE", "LP_NUM_THREADS", "EGL_LOG_LEVEL"]
+    return ProcessInfo.processInfo.environment.filter { !told.contains($0.key) }
+  }
+
   /// Starts `glpreview` in `folder`. What goes to the file `output` is not seen here; after `outputLimit` bytes
   /// nobody reads standard output any more.
   init(
@@ -127,7 +133,7 @@ final class RunningCommand: Sendable {
     let process: ChildProcess
     do {
       process = try ChildProcess(
-        executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+        executable, arguments, environment: Self.surroundings.merging(environment) { $1 },
         in: folder.url.path, writingTo: path)
     } catch {
       await Self.slots.give()

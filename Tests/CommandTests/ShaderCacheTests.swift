@@ -83,7 +83,7 @@ struct ShaderCacheTests {
     let variables = ["XDG_CACHE_HOME": "", "HOME": "/", "CACHE_DIRECTORY": "\(cache):/nonexistent"]
     let first = try await render(variables)
     let device = try await folder.run("devices", "--json")
-    let isMesa = String(decoding: device.output, as: UTF8.self).contains("\"vendor\":\"Mesa\"")
+    let isMesa = String(decoding: device.output, as: UTF8.self).contains("\"vendor\":\"Mesa")
     let kept = try FileManager.default.contentsOfDirectory(atPath: cache)
     #expect(kept.contains { $0.hasPrefix("mesa_shader_cache") } == isMesa)
     #expect(try await render(variables) == first)

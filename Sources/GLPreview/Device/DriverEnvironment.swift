@@ -17,7 +17,12 @@ enum DriverEnvironment {
   /// DynamicUser=, it keeps nothing, and llvmpipe makes its machine code anew in each run (150 ms for a view of a JPEG).
   /// In the folder that it gets from us it makes its own, `mesa_shader_cache`, as it would do in `~/.cache`.
   private static func sharedCacheBase() -> [(name: String, value: String)] {
-    guard unsafe getenv("MESA_GLSL_CACHE_DIR") == nil, let base = CacheBase.ofThisProcess else { return [] }
+    guard unsafe getenv("MESA_GLSL_CACHE_DIR") == nil else { return [] }
+    guard let base = CacheBase.ofThisProcess else {
+      // A name that is set to nothing is as if it were not set; Mesa says that it can't make a folder of no name.
+      return unsafe String(lent: getenv("XDG_CACHE_HOME")) == ""
+        ? [("MESA_SHADER_CACHE_DISABLE", "true")] : []
+    }
     base.make()
     // Mesa trusts what it finds.
     return base.isOurs ? [("MESA_SHADER_CACHE_DIR", base.path)] : []
