@@ -80,7 +80,7 @@ struct MemoryTests {
     try await withService(configuration) { service in
       let budget = service.inside.registry.budget
       let path = "/cameras/camera/main.png?encoding=base64"
-      // Who reads is cut off too where the machine lets nobody read for so long.
+      // On a slow machine this client, which reads, may be cut off as well; it then asks again.
       var size = 0
       await until {
         size = (try? await service.get(path).bytes.count) ?? 0

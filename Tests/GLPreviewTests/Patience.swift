@@ -13,8 +13,8 @@ func until(_ condition: () async throws -> Bool) async rethrows {
 /// that must happen is awaited so.
 func letOthersGoOn() async { for _ in 0..<200 { await Task.yield() } }
 
-/// One test at a time that has a process of its own: who waits for one (`processExitsWith`) holds a thread of Swift's pool until
-/// it ends. A machine of two processors has two of them, and without any all other tests stand still.
+/// Lets one test at a time run that starts a process of its own. `processExitsWith` blocks a thread of Swift's pool until the
+/// process ends; two such tests at once would block both threads of a machine with two processors, and with them all other tests.
 struct OneProcessAtATime: TestTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
