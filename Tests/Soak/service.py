@@ -195,8 +195,10 @@ class Service:
             for path in glob.glob(f"{folder}/task/*/children"):
                 with open(path, encoding="ascii") as file:
                     children += len(file.read().split())
+            # Mesa's cache of programs starts up to four threads when it has much to write, and keeps them.
+            threads = sum(count for name, count in self.threads().items() if ":disk$" not in name)
             return {"rss": int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024, "children": children,
-                    "threads": int(re.search(r"Threads:\s+(\d+)", status)[1]), "descriptors": len(os.listdir(f"{folder}/fd"))}
+                    "threads": threads, "descriptors": len(os.listdir(f"{folder}/fd"))}
         except (OSError, TypeError):
             return None
 
