@@ -142,14 +142,23 @@ struct WebDriver: Sendable {
     _ = try await send("POST", "/actions", ["actions": [keyboard]])
   }
 
-  /// Clicks in the middle of what a selector finds, once it is to be seen.
+  /// Clicks in the middle of what a selector finds, once it is to be seen; again where the page has changed meanwhile.
   func click(_ selector: String) async throws {
-    try await wait(
-      "\(selector) to be there", until: "document.querySelector('\(selector)')?.checkVisibility()")
-    let found =
-      try await send("POST", "/element", ["using": "css selector", "value": selector]) as? [String: Any]
-    guard let id = found?.values.first as? String else { throw NotThere(selector) }
-    _ = try await send("POST", "/element/\(id)/click", [String: Any]())
+    var attempts = 0
+    while true {
+      attempts += 1
+      try await wait(
+        "\(selector) to be there", until: "document.querySelector('\(selector)')?.checkVisibility()")
+      do {
+        let found =
+          try await send("POST", "/element", ["using": "css selector", "value": selector]) as? [String: Any]
+        guard let id = found?.values.first as? String else { throw NotThere(selector) }
+        _ = try await send("POST", "/element/\(id)/click", [String: Any]())
+        return
+      } catch {
+        if attempts == 10 { throw error }
+      }
+    }
   }
 
   /// Drags from one point of the window to another.
