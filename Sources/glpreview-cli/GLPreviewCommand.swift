@@ -20,8 +20,8 @@ struct GLPreviewCommand: AsyncParsableCommand {
       RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
     ])
 
-  /// `--linear` stands alone or takes a value; ArgumentParser knows only one or the other.
-  /// On the main thread: here there is no other one yet.
+  /// Begins on the main thread, for the heap is chosen before there is another one. Completes `--linear`, which stands alone or
+  /// takes a value: ArgumentParser knows only one or the other.
   @MainActor static func main() async {
     PreviewServer.useOneHeap()
     StandardDescriptors.fillGaps()

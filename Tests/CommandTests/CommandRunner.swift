@@ -114,7 +114,7 @@ final class RunningCommand: Sendable {
   private let watchdog: Watchdog
 
   /// This process's environment without what it has told its own drivers: a command has to tell them itself.
-  private static var surroundings: [String: String] {
+  static var surroundings: [String: String] {
     let told = ["MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE", "LP_NUM_THREADS", "EGL_LOG_LEVEL"]
     return ProcessInfo.processInfo.environment.filter { !told.contains($0.key) }
   }

@@ -23,7 +23,7 @@ final class ServedCommand: Sendable {
       ["-c", "\(preparing); exec \"$0\" \"$@\"", RunningCommand.executable, "serve", "--bind", "127.0.0.1:0"]
         + arguments,
       // All the time there is for clients that a starved machine holds up.
-      environment: ProcessInfo.processInfo.environment.merging([
+      environment: RunningCommand.surroundings.merging([
         "GLPREVIEW_LIMITS_IDLE_CONNECTION": "1h", "GLPREVIEW_LIMITS_STALLED_CLIENT": "1h",
       ]) { $1 }, in: folder.url.path, writingTo: nil)
     let errors = StreamReader(process.errors, limit: .max)

@@ -47,6 +47,13 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
+  /// What a source shows or has shown last, or what stands in for it: for who must know its size.
+  func lastMoment(of source: String?) async throws -> SourceMoment {
+    try await session.moment(
+      of: source,
+      SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: patience.snapshot))
+  }
+
   private static func source(
     of camera: CameraConfiguration, named name: String, _ make: SourceMaker, _ patience: ServicePatience
   ) async throws -> SessionSource {

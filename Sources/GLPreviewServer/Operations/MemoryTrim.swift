@@ -4,14 +4,14 @@ internal import ServiceLifecycle
 
 extension PreviewServer {
   /// Has all threads of this process share one heap: pictures' memory is used again instead of being mapped anew for each, and
-  /// goes back to the system when it has been idle for some seconds. For a process that does nothing but serve; to be called
-  /// before anything else.
+  /// can go back to the system as a whole. For a command's own process, not for a library's user; to be called before there is
+  /// another thread.
   public static func useOneHeap() { glp_memory_use_one_arena() }
 }
 
 /// Gives idle memory back: a few seconds after it was freed, and at once where the process has more than its budget.
 struct MemoryTrim: Service {
-  /// Bytes of the whole process; the programs in it are not counted against that, and take their own.
+  /// Bytes: a process that has more than this resident, code and all, gives idle memory back at once.
   let budget: Int
   /// So much may stay, for what comes next.
   static let kept = 32 << 20

@@ -94,11 +94,7 @@ struct CameraRoutes: Sendable {
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
-      let moment = try await registry.session.moment(
-        of: entry.source,
-        SnapshotRequest(
-          .newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: registry.patience.snapshot))
-      try limits.check(wanted.view, at: moment)
+      try limits.check(wanted.view, at: try await registry.lastMoment(of: entry.source))
     }
     return try registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while the frame was waited for.

@@ -112,11 +112,7 @@ struct StreamRoutes: Sendable {
   /// Refuses what can't be drawn, or is too large, before anything is begun.
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
-    let moment = try await registry.session.moment(
-      of: target.source,
-      SnapshotRequest(
-        .newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: registry.patience.snapshot))
-    try limits.check(wanted.view, at: moment)
+    try limits.check(wanted.view, at: try await registry.lastMoment(of: target.source))
   }
 
   /// A head whose body is the connection's own from then on.

@@ -240,9 +240,8 @@ final class SnapshotDesk: Sendable {
   private func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
     -> SnapshotAnswer
   {
-    // No picture is larger encoded than as samples, and there are up to three at a time: what the encoder writes, its text,
-    // and what is sent.
-    let lease = try budget?.reserve(3 * frame.picture.bytes.count)
+    // No picture is larger encoded than as samples; then it is known.
+    let lease = try budget?.reserve(frame.picture.bytes.count)
     var encoded: EncodedPicture
     let room = query.maximumBytes.map { query.encoding.room(in: $0, query.format) }
     switch query.format {
@@ -259,6 +258,8 @@ final class SnapshotDesk: Sendable {
       // Under a budget the picture is worth more.
       if bytes.count + segment.bytes.count <= room ?? .max { bytes = segment.inserted(into: bytes) }
     }
+    // Its bytes, their text, and the buffer that is sent, whose size is a power of two.
+    try lease?.resize(to: 4 * bytes.count)
     // Text is a third more bytes, made one by one: beside the threads that answer.
     let sent = await Task(executorPreference: DecodingQueue.shared) { [bytes] in
       Self.wrapped(bytes, query)

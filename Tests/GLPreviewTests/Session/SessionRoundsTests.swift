@@ -56,8 +56,8 @@ struct SessionRoundsTests {
     if number % 3 != 0 { await session.close() }
   }
 
-  /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number. The process's output is not
-  /// read, since that would block a thread of Swift's pool for as long as it runs: the expectation says what was found.
+  /// 100, unless GLPREVIEW_SESSION_ROUNDS says another number. The process's output is not read, since
+  /// that would block a thread of Swift's pool for as long as the process runs: the expectation says what was found.
   @Test(
     "sessions that were opened and closed leave nothing behind", .oneProcessAtATime, .timeLimit(.minutes(15)))
   func rounds() async {

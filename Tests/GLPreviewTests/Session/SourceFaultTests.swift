@@ -23,7 +23,7 @@ struct SourceFaultTests {
     #expect(await session.failure(of: "fine") == nil)
     broken.refuse(nil)
     broken.give(7)
-    // Whoever asks while it is tried as it was before is told what came of that.
+    // An attempt that began before may still fail, and this reader then gets its error.
     await until { (try? await preview.pictures.first)?.code == 7 }
     #expect(await session.failure(of: "broken") == nil)
     await session.close()

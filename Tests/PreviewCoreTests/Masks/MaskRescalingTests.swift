@@ -71,7 +71,7 @@ struct MaskRescalingTests {
     }
   }
 
-  /// The pixels, as stored, that show a bit of `mask`: each as its row times the width, and its column.
+  /// The pixels, as stored, that show a bit of `mask`: each as its row times the width plus its column.
   private func shown(_ mask: Rectangle, by change: Change, _ format: FrameFormat) -> [Int] {
     // A hair less, for what doubles make of edges that meet.
     let low = SIMD2(Double(mask.x), Double(mask.y)) * change.scale + change.offset + 1e-6
