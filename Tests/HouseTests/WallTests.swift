@@ -113,7 +113,7 @@ struct WallTests {
 
   @Test("GLSL is in Resources/shaders, but for the probe that tries a device out")
   func noShadersInSwift() throws {
-    for (path, lines) in try WallTests.sources() where !path.hasSuffix("Device/DeviceProbe.swift") {
+    for (path, lines) in try WallTests.sources() where !path.hasSuffix("Device/ProbePixel.swift") {
       #expect(!lines.contains { $0.contains("#version 3") }, "\(path)")
     }
   }
