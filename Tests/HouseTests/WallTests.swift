@@ -40,7 +40,7 @@ struct WallTests {
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]), ("CPango", ["Sources/GLPreview/Text/"]),
       ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
-      ("CWeb", ["Sources/GLPreviewServer/Routes/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
+      ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
       ("Configuration", ["Sources/GLPreviewServer/Configuration/"]),
