@@ -14,7 +14,7 @@ EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 
-.PHONY: help setup build render examples docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
+.PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
   verify bench bench-service bench-hostile gpu-kit sbom release-notes format lint golden install install-service clean
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
+	@echo "make api       list the public declarations in docs/api.txt"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
@@ -61,8 +62,13 @@ render: build
 	@echo "rendered:" && ls -1 out/whole.jpg out/centre.jpg out/turned.jpg out/letterbox.jpg out/thumbnail.jpg out/zoneplate.png
 
 examples: setup
-	@for example in $(EXAMPLES); do $(SWIFT_BUILD) --product $$example || exit 1; done
-	@for example in $(EXAMPLES); do .build/debug/$$example out/examples/$$example || exit 1; done
+	$(SWIFT_BUILD) --package-path Examples --scratch-path .build/examples
+	@for example in $(EXAMPLES); do .build/examples/debug/$$example out/examples/$$example || exit 1; done
+
+api: setup
+	$(SWIFT_BUILD) --build-tests
+	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter PublicFaceTests
+	@git diff --stat docs/api.txt
 
 docs: setup
 	@SWIFT="$(SWIFT)" scripts/docs
@@ -141,10 +147,10 @@ install-service:
 	  || install -m 644 packaging/glpreview.yaml $(DESTDIR)/etc/glpreview/glpreview.yaml
 
 format:
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Examples
 
 lint:
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Examples
 
 golden: setup
 	GLPREVIEW_RECORD=missing $(SWIFT) test --filter Golden; git status --short Tests

@@ -121,16 +121,6 @@ let package = Package(
       ],
       swiftSettings: house),
 
-    // Programs that a reader can copy from; nothing else stands on them.
-    .executableTarget(
-      name: "CallSnapshot", dependencies: ["GLPreview"], path: "Examples/CallSnapshot", swiftSettings: house),
-    .executableTarget(
-      name: "MultiPreview", dependencies: ["GLPreview"], path: "Examples/MultiPreview", swiftSettings: house),
-    .executableTarget(
-      name: "Replicator", dependencies: ["GLPreview"], path: "Examples/Replicator", swiftSettings: house),
-    .executableTarget(
-      name: "Still", dependencies: ["GLPreview"], path: "Examples/Still", swiftSettings: house),
-
     .executableTarget(
       name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
       swiftSettings: house),

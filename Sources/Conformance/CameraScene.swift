@@ -1,16 +1,16 @@
 // What a camera might see, made of numbers: for measuring, where a picture's detail decides what codecs cost.
-public import PreviewCore
+package import PreviewCore
 
 /// A landscape that is larger than its frames, each of which shows another part of it.
 ///
 /// As much of it varies over two pixels as over sixty, as in photographs; there is a smooth half and a rough one, there
 /// are straight edges, and the noise of a sensor over all. A 1920x1080 frame of it takes about 0.45 MB as JPEG of
 /// quality 90. Codes are within 16...235, so that they are right for both ranges.
-public struct CameraScene: Sendable {
+package struct CameraScene: Sendable {
   /// Of the whole scene, in pixels; even.
   private static let size = Size(width: 2240, height: 1280)
   /// The frames that differ.
-  public static let frameCount = 8
+  package static let frameCount = 8
   /// The largest frame that is not put together of several parts.
   private static let largest = Size(width: 1920, height: 1080)
 
@@ -19,7 +19,7 @@ public struct CameraScene: Sendable {
   private let cr: [UInt8]
 
   /// The same scene on every machine.
-  public init() {
+  package init() {
     let (size, chroma) = (Self.size, Size(width: Self.size.width / 2, height: Self.size.height / 2))
     var land = NoiseField(columns: size.width, rows: size.height, roughness: .land, seed: 1)
     land.build(houses: 40, seed: 2)
@@ -37,7 +37,7 @@ public struct CameraScene: Sendable {
   ///   - format: `nv12` or `i420`; larger than 1920x1080 it is put together of several parts.
   /// - Returns: the frame.
   /// - Throws: `FrameError` for other formats.
-  public func frame(_ index: Int, _ format: FrameFormat) throws(FrameError) -> Frame {
+  package func frame(_ index: Int, _ format: FrameFormat) throws(FrameError) -> Frame {
     let size = format.size
     let chroma = Subsampling(x: 2, y: 2).planeSize(of: size)
     // Chroma's parts follow luma's: positions are even.

@@ -175,7 +175,7 @@ extension ConformanceSuite {
   }
 
   /// Everything by chance, from one seed.
-  public static func mixedScenes(count: Int, seed: UInt64 = 2027) -> [ConformanceCase] {
+  package static func mixedScenes(count: Int, seed: UInt64 = 2027) -> [ConformanceCase] {
     var random = SplitMix64(seed: seed)
     return (0..<count).map { _ in
       let size = Size(

@@ -1,29 +1,29 @@
 // What is rendered to find out whether two renderers agree, and how closely they must.
-public import PreviewCore
+package import PreviewCore
 
 /// A frame made of numbers.
-public struct SyntheticSource: Sendable, CustomStringConvertible {
+package struct SyntheticSource: Sendable, CustomStringConvertible {
   /// Of the frame.
-  public let format: FrameFormat
+  package let format: FrameFormat
   /// What is in it.
-  public let content: FrameContent
+  package let content: FrameContent
   /// For its content.
-  public let seed: UInt64
+  package let seed: UInt64
 
   /// A source.
-  public init(_ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1) {
+  package init(_ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1) {
     self.format = format
     self.content = content
     self.seed = seed
   }
 
   /// The frame.
-  public func frame() throws(FrameError) -> Frame {
+  package func frame() throws(FrameError) -> Frame {
     try .synthetic(format, content, seed: seed, padding: Int(seed % 4))
   }
 
   /// All that is needed to make it again.
-  public var description: String {
+  package var description: String {
     "\(format.pixelFormat.rawValue) \(format.referenceSize) at \(format.eighths)/8 exif=\(format.orientation.exif) "
       + "\(format.color.matrix.rawValue) \(format.color.range.rawValue) \(format.color.siting.rawValue) "
       + "\(content) seed \(seed)"
@@ -31,7 +31,7 @@ public struct SyntheticSource: Sendable, CustomStringConvertible {
 }
 
 /// What is rendered of frames.
-public enum ConformanceSubject: Sendable {
+package enum ConformanceSubject: Sendable {
   /// A view of the first.
   case view(ViewRequest)
   /// Several in one picture.
@@ -42,7 +42,7 @@ extension Renderer {
   /// The picture of a subject.
   ///
   /// - Throws: `ViewError`, or what the renderer throws.
-  public func picture(
+  package func picture(
     of subject: ConformanceSubject, _ frames: [Frame], _ planner: RenderPlanner
   ) async throws -> Picture {
     switch subject {
@@ -54,18 +54,18 @@ extension Renderer {
 }
 
 /// Frames, what is rendered of them, and a bound.
-public struct ConformanceCase: Sendable, CustomStringConvertible {
+package struct ConformanceCase: Sendable, CustomStringConvertible {
   /// The row of the table that it counts for.
-  public let group: String
+  package let group: String
   /// The frames.
-  public let sources: [SyntheticSource]
+  package let sources: [SyntheticSource]
   /// What is rendered.
-  public let subject: ConformanceSubject
+  package let subject: ConformanceSubject
   /// The largest difference of a channel that is allowed: 0 for copies, else 1.
-  public let bound: Int
+  package let bound: Int
 
   /// A view.
-  public init(
+  package init(
     _ group: String, _ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1,
     _ request: ViewRequest, bound: Int = 1
   ) {
@@ -76,7 +76,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
   }
 
   /// A composition.
-  public init(
+  package init(
     _ group: String, _ sources: [SyntheticSource], _ composition: Composition,
     as format: PictureFormat = .rgba,
     bound: Int = 1
@@ -88,14 +88,14 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
   }
 
   /// All that is needed to make it again.
-  public var description: String {
+  package var description: String {
     "\(sources.map(\.description).joined(separator: "; ")) -> \(subject)"
   }
 }
 
 extension ConformanceSubject: CustomStringConvertible {
   /// All that is needed to make it again.
-  public var description: String {
+  package var description: String {
     switch self {
     case .view(let request): return "\(request.format) \(request.view.words)"
     case .scene(let composition, let format):

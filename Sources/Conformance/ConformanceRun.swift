@@ -1,30 +1,30 @@
 // Renders the cases with two renderers and says how far they are apart.
-public import PreviewCore
+package import PreviewCore
 internal import ReferenceRenderer
 
 /// What came of a case.
-public struct ConformanceResult: Sendable {
+package struct ConformanceResult: Sendable {
   /// What was rendered.
-  public let conformanceCase: ConformanceCase
+  package let conformanceCase: ConformanceCase
   /// How far the renderers are apart.
-  public let difference: PictureDifference
+  package let difference: PictureDifference
   /// What is right.
-  public let expected: Picture
+  package let expected: Picture
   /// What was rendered.
-  public let actual: Picture
+  package let actual: Picture
 
   /// Whether the case's bound is kept.
-  public var isWithinBound: Bool { difference.worst <= conformanceCase.bound }
+  package var isWithinBound: Bool { difference.worst <= conformanceCase.bound }
 }
 
 /// Compares a renderer with the reference.
-public struct ConformanceRun<Candidate: Renderer>: Sendable {
+package struct ConformanceRun<Candidate: Renderer>: Sendable {
   private let candidate: Candidate
   private let planner: RenderPlanner
   private let reference = ReferenceRenderer()
 
   /// A run of `candidate`, with plans as `tuning` wants them.
-  public init(_ candidate: Candidate, tuning: RenderTuning) {
+  package init(_ candidate: Candidate, tuning: RenderTuning) {
     self.candidate = candidate
     self.planner = RenderPlanner(tuning: tuning)
   }
@@ -32,7 +32,7 @@ public struct ConformanceRun<Candidate: Renderer>: Sendable {
   /// Renders one case with both.
   ///
   /// - Throws: what the renderer throws.
-  public func result(of conformanceCase: ConformanceCase) async throws -> ConformanceResult {
+  package func result(of conformanceCase: ConformanceCase) async throws -> ConformanceResult {
     var frames: [Frame] = []
     for source in conformanceCase.sources { frames.append(try source.frame()) }
     let expected = try await reference.picture(of: conformanceCase.subject, frames, planner)

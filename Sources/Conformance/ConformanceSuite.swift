@@ -3,9 +3,9 @@
 internal import PreviewCore
 
 /// The cases of `glpreview verify` and of the tests.
-public enum ConformanceSuite {
+package enum ConformanceSuite {
   /// All of them, group by group.
-  public static var cases: [ConformanceCase] {
+  package static var cases: [ConformanceCase] {
     copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
       + mixed(count: 150) + scenes
   }
@@ -216,7 +216,7 @@ public enum ConformanceSuite {
   }
 
   /// Everything by chance, from one seed.
-  public static func mixed(count: Int, seed: UInt64 = 2026) -> [ConformanceCase] {
+  package static func mixed(count: Int, seed: UInt64 = 2026) -> [ConformanceCase] {
     var random = SplitMix64(seed: seed)
     return (0..<count).map { _ in mixed(&random) }
   }

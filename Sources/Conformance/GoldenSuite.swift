@@ -1,26 +1,26 @@
 // The views of the test card whose pictures are kept: what each key of a view does, to be looked at.
-public import PreviewCore
+package import PreviewCore
 
 /// A picture that is kept, and how it is made.
-public struct GoldenCase: Sendable, CustomStringConvertible {
+package struct GoldenCase: Sendable, CustomStringConvertible {
   /// Of the file, without its ending.
-  public let name: String
+  package let name: String
   /// Of the test cards, one for each frame.
-  public let formats: [FrameFormat]
+  package let formats: [FrameFormat]
   /// What is hidden of each.
-  public let masks: PrivacyMasks
+  package let masks: PrivacyMasks
   /// What is rendered.
-  public let subject: ConformanceSubject
+  package let subject: ConformanceSubject
   /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
-  public let bound: Int
+  package let bound: Int
 
   /// The name.
-  public var description: String { name }
+  package var description: String { name }
 
   /// The cards without what is hidden.
   ///
   /// - Throws: `FrameError`, `ViewError`.
-  public func frames() throws -> [Frame] {
+  package func frames() throws -> [Frame] {
     try formats.map { try TestCard.frame($0).masked(by: masks) }
   }
 
@@ -37,7 +37,7 @@ public struct GoldenCase: Sendable, CustomStringConvertible {
 }
 
 /// The golden pictures.
-public enum GoldenSuite {
+package enum GoldenSuite {
   private static let size = Size(width: 47, height: 35)
   private static let limited = ColorDescription(matrix: .bt601, range: .limited, siting: .left)
   private static let orange = RGBColor(red: 255, green: 128, blue: 0)
@@ -59,7 +59,7 @@ public enum GoldenSuite {
   }
 
   /// All of them.
-  public static let cases: [GoldenCase] = [
+  package static let cases: [GoldenCase] = [
     formats, filters, modes, turns, crops, colors, light, outputs, compositions, masks,
   ]
   .flatMap(\.self)

@@ -1,40 +1,40 @@
 // How far two pictures of the same thing are apart.
-public import PreviewCore
+package import PreviewCore
 
 /// The difference of two pictures, channel by channel.
-public struct PictureDifference: Sendable, Equatable {
+package struct PictureDifference: Sendable, Equatable {
   /// A sample at which the pictures differ most.
-  public struct Sample: Sendable, Equatable, CustomStringConvertible {
+  package struct Sample: Sendable, Equatable, CustomStringConvertible {
     /// Index of the plane.
-    public let plane: Int
+    package let plane: Int
     /// Column in the plane.
-    public let x: Int
+    package let x: Int
     /// Row in the plane.
-    public let y: Int
+    package let y: Int
     /// 0...3 for R, G, B, A; 0 in planes of Y'CbCr.
-    public let channel: Int
+    package let channel: Int
     /// What should be there.
-    public let expected: UInt8
+    package let expected: UInt8
     /// What is there.
-    public let actual: UInt8
+    package let actual: UInt8
 
     /// For example `plane 0 (3, 4) channel 1: 17 instead of 12`.
-    public var description: String {
+    package var description: String {
       "plane \(plane) (\(x), \(y)) channel \(channel): \(actual) instead of \(expected)"
     }
   }
 
   /// The largest difference of any channel of any sample; 256 where size or format differ.
-  public let worst: Int
+  package let worst: Int
   /// Where it is; nil where nothing differs, or nothing can be compared.
-  public let worstSample: Sample?
+  package let worstSample: Sample?
   /// How many channels of samples differ at all.
-  public let differing: Int
+  package let differing: Int
   /// How many were compared.
-  public let compared: Int
+  package let compared: Int
 
   /// Compares every channel of every sample, alpha too.
-  public init(expected: Picture, actual: Picture) {
+  package init(expected: Picture, actual: Picture) {
     guard expected.size == actual.size, expected.format == actual.format,
       expected.planes.map(\.size) == actual.planes.map(\.size)
     else {

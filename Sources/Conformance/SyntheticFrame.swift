@@ -1,15 +1,15 @@
 // Frames made of numbers, the same on every machine: what renderers are compared on.
-public import PreviewCore
+package import PreviewCore
 
 /// Numbers that look random and are the same everywhere (Steele, Lea and Flood's SplitMix64).
-public struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   /// Equal seeds give equal numbers.
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
   /// The next number.
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var word = state
     word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -19,7 +19,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
 }
 
 /// What is in a synthetic frame.
-public enum FrameContent: Sendable, Hashable, CaseIterable {
+package enum FrameContent: Sendable, Hashable, CaseIterable {
   /// Every byte by chance: the hardest for filters.
   case noise
   /// Bytes that change slowly, a slope in each direction.
@@ -38,7 +38,7 @@ extension Frame {
   ///   - padding: bytes after each row.
   /// - Returns: the frame.
   /// - Throws: nothing, unless padding is negative.
-  public static func synthetic(
+  package static func synthetic(
     _ format: FrameFormat, _ content: FrameContent, seed: UInt64, padding: Int = 0
   ) throws(FrameError) -> Frame {
     var random = SplitMix64(seed: seed)

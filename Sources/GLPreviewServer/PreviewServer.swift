@@ -1,9 +1,9 @@
 // The service: cameras, streams, snapshots and the routes to them, put together.
-public import GLPreview
+internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
-public import Logging
+package import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
@@ -15,14 +15,14 @@ internal import UnixSignals
 /// let configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
 /// try await PreviewServer(ValidatedConfiguration(configuration), logger: Logger(label: "door")).run()
 /// ```
-public struct PreviewServer: Sendable {
+package struct PreviewServer: Sendable {
   private let configuration: ValidatedConfiguration
   private let logger: Logger
   private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
   private let onRunning: @Sendable (Int?) async -> Void
 
   /// As `/api/cameras` and the command tell it.
-  public static let version = "0.1.0"
+  package static let version = "0.1.0"
 
   /// How long cameras and their commands may take when the service ends.
   private static let closesWithin = Duration.seconds(1)
@@ -34,7 +34,7 @@ public struct PreviewServer: Sendable {
   ///   - logger: what it says.
   ///   - reload: another configuration, asked for at SIGHUP; nil takes none.
   ///   - onRunning: told once it listens, with its port; nil of a local socket.
-  public init(
+  package init(
     _ configuration: ValidatedConfiguration, logger: Logger,
     reload: (@Sendable () async throws -> ValidatedConfiguration)? = nil,
     onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
@@ -49,7 +49,7 @@ public struct PreviewServer: Sendable {
   /// within five seconds.
   ///
   /// - Throws: `DeviceError` where hardware is required and there is none; what opening files and the address throws.
-  public func run() async throws {
+  package func run() async throws {
     try await run(ServiceParts(configuration, logger: logger))
   }
 
@@ -99,29 +99,7 @@ public struct PreviewServer: Sendable {
 
   /// Gives cameras back, and ends commands that stand for them; what hangs is not waited for.
   private func close(_ session: PreviewSession) async {
-    let (ends, end) = AsyncStream.makeStream(of: Void.self)
-    Task {
-      await session.close()
-      end.finish()
-    }
-    let timer = Task {
-      try? await Task.sleep(for: Self.closesWithin)
-      end.finish()
-    }
-    for await _ in ends {}
-    timer.cancel()
-  }
-}
-
-/// A software renderer where hardware is required.
-public struct SoftwareRendererRefused: Error, CustomStringConvertible {
-  /// What would have been taken.
-  public let device: GPUDevice
-
-  /// What to do.
-  public var description: String {
-    "hardware is required, and \(device.driver?.renderer ?? "what there is") is software; "
-      + "`glpreview devices` tells why"
+    await waitAtMost(Self.closesWithin) { await session.close() }
   }
 }
 

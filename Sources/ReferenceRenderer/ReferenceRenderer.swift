@@ -1,21 +1,21 @@
 // Carries out a plan on the CPU, plainly and in double precision: what the GPU is held to. Never optimised.
-public import PreviewCore
+package import PreviewCore
 
 /// The renderer that says what is right.
-public struct ReferenceRenderer: Renderer {
+package struct ReferenceRenderer: Renderer {
   /// Nothing can go wrong.
-  public typealias Failure = Never
+  package typealias Failure = Never
 
   /// It keeps nothing.
-  public init() {}
+  package init() {}
 
   /// Draws all views of `plan`, one sample after the other.
-  public func render(_ frame: Frame, _ plan: RenderPlan) -> [Picture] {
+  package func render(_ frame: Frame, _ plan: RenderPlan) -> [Picture] {
     plan.views.map { Picture($0, of: [frame]) }
   }
 
   /// Draws all layers of `plan`, one pixel after the other.
-  public func render(_ frames: [Frame?], _ plan: ScenePlan) -> Picture { Picture(plan.view, of: frames) }
+  package func render(_ frames: [Frame?], _ plan: ScenePlan) -> Picture { Picture(plan.view, of: frames) }
 }
 
 extension Picture {

@@ -1,28 +1,28 @@
 // The shaders that shrink four outputs at a time, and what they are specialised for.
 
 /// A specialisation of the box shader.
-public struct BoxVariant: Sendable, Hashable {
+package struct BoxVariant: Sendable, Hashable {
   /// How a signal's samples stand in texels of four bytes.
-  public struct Packing: Sendable, Hashable {
+  package struct Packing: Sendable, Hashable {
     /// Texels of a row that hold the boxes of four outputs: one of `BoxVariant.counts`.
-    public let texels: Int
+    package let texels: Int
     /// Rows that a box stands on, where they are few: constants make faster programs. Else nil.
-    public let rows: Int?
+    package let rows: Int?
     /// Samples of a component in a texel: 4, 2 or 1.
-    public let samples: Int
+    package let samples: Int
     /// For each component of the signal the byte of a texel that holds its first sample, 0...3.
-    public let firstBytes: [Int]
+    package let firstBytes: [Int]
 
     /// How samples are weighted along rows.
-    public let columnWeights: Weights
+    package let columnWeights: Weights
     /// How samples are weighted along columns.
-    public let rowWeights: Weights
+    package let rowWeights: Weights
     /// Where boxes begin and how wide they are, where that is the same for all groups of four: then their weights are
     /// constants.
-    public let boxes: Boxes?
+    package let boxes: Boxes?
 
     /// What a sample counts by.
-    public enum Weights: Sendable, Hashable {
+    package enum Weights: Sendable, Hashable {
       /// By how much of it a box covers.
       case coverage
       /// By how near it is to the middle of a box.
@@ -30,21 +30,21 @@ public struct BoxVariant: Sendable, Hashable {
     }
 
     /// Boxes that repeat, in samples.
-    public struct Boxes: Sendable, Hashable {
+    package struct Boxes: Sendable, Hashable {
       /// From a group's first column to its first box; the width of a box.
-      public let columns: SIMD2<Double>
+      package let columns: SIMD2<Double>
       /// The same of rows.
-      public let rows: SIMD2<Double>
+      package let rows: SIMD2<Double>
 
       /// Boxes along both axes.
-      public init(columns: SIMD2<Double>, rows: SIMD2<Double>) {
+      package init(columns: SIMD2<Double>, rows: SIMD2<Double>) {
         self.columns = columns
         self.rows = rows
       }
     }
 
     /// `texels` is rounded up to the next count that there is a shader for.
-    public init(
+    package init(
       texels: Int, rows: Int, samples: Int, firstBytes: [Int], columnWeights: Weights = .coverage,
       rowWeights: Weights = .coverage, boxes: Boxes? = nil
     ) {
@@ -76,7 +76,7 @@ public struct BoxVariant: Sendable, Hashable {
   }
 
   /// What is written.
-  public enum Output: Sendable, Hashable, CaseIterable {
+  package enum Output: Sendable, Hashable, CaseIterable {
     /// One component, four samples in a texel.
     case plane
     /// Two components, each to a target of its own.
@@ -86,21 +86,21 @@ public struct BoxVariant: Sendable, Hashable {
   }
 
   /// The counts of texels that there are shaders for: sizes that clients ask for must not make new ones without end.
-  public static let counts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17]
+  package static let counts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17]
 
   /// How Y' is read; nil where it is not.
-  public let luma: Packing?
+  package let luma: Packing?
   /// How Cb and Cr are read; nil where they are not.
-  public let chroma: Packing?
+  package let chroma: Packing?
   /// Cb and Cr stand in textures of their own.
-  public let isChromaApart: Bool
+  package let isChromaApart: Bool
   /// Boxes may reach over the crop's edges.
-  public let reachesOver: Bool
+  package let reachesOver: Bool
   /// What is written.
-  public let output: Output
+  package let output: Output
 
   /// A variant.
-  public init(
+  package init(
     luma: Packing?, chroma: Packing?, isChromaApart: Bool, reachesOver: Bool = false, output: Output
   ) {
     self.luma = luma
@@ -111,7 +111,7 @@ public struct BoxVariant: Sendable, Hashable {
   }
 
   /// The program.
-  public var program: ProgramKey {
+  package var program: ProgramKey {
     var defines: [String] = []
     if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
     if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
@@ -126,12 +126,12 @@ public struct BoxVariant: Sendable, Hashable {
   }
 
   /// The copy that turns planes, or pixels, which may stand in two textures by turns.
-  public static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
+  package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
     ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
   }
 
   /// A part of all variants that holds each shader text and each count of texels at least once.
-  public static let samples: [BoxVariant] = counts.flatMap { texels in
+  package static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
       let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]
       let packing = Packing(texels: texels, rows: texels, samples: samples, firstBytes: firstBytes)

@@ -1,7 +1,7 @@
 // The shaders that put compositions together, and what they are specialised for.
 
 /// How pixels of R, G, B, A stand in textures.
-public enum PixelStore: Sendable, Hashable, CaseIterable {
+package enum PixelStore: Sendable, Hashable, CaseIterable {
   /// One to a texel, bytes.
   case texels
   /// Four to a texel, words.
@@ -19,9 +19,9 @@ public enum PixelStore: Sendable, Hashable, CaseIterable {
 }
 
 /// A specialisation of the layer shader.
-public struct LayerVariant: Sendable, Hashable {
+package struct LayerVariant: Sendable, Hashable {
   /// What is drawn.
-  public enum Content: Sendable, Hashable {
+  package enum Content: Sendable, Hashable {
     /// One colour.
     case color
     /// A gradient.
@@ -35,7 +35,7 @@ public struct LayerVariant: Sendable, Hashable {
   }
 
   /// What becomes of it.
-  public enum Drawing: Sendable, Hashable {
+  package enum Drawing: Sendable, Hashable {
     /// Pixels go where they go as they are; where they begin at a texel of their own, each of them is one.
     case copy(onQuads: Bool)
     /// Whatever lay below is gone.
@@ -45,21 +45,21 @@ public struct LayerVariant: Sendable, Hashable {
   }
 
   /// What is drawn.
-  public let content: Content
+  package let content: Content
   /// How.
-  public let drawing: Drawing
+  package let drawing: Drawing
   /// Not pixel on pixel.
-  public let isTransformed: Bool
+  package let isTransformed: Bool
 
   /// A variant.
-  public init(_ content: Content, _ drawing: Drawing, isTransformed: Bool = false) {
+  package init(_ content: Content, _ drawing: Drawing, isTransformed: Bool = false) {
     self.content = content
     self.drawing = drawing
     self.isTransformed = isTransformed
   }
 
   /// The program.
-  public var program: ProgramKey {
+  package var program: ProgramKey {
     var defines: [String]
     switch content {
     case .color: defines = ["SHOWS_COLOR 1"]
@@ -79,16 +79,16 @@ public struct LayerVariant: Sendable, Hashable {
   }
 
   /// Samples drawn larger along the columns.
-  public static func spread(_ store: PixelStore) -> ProgramKey { ProgramKey(.spread, store.defines) }
+  package static func spread(_ store: PixelStore) -> ProgramKey { ProgramKey(.spread, store.defines) }
 
   /// A plane, or two at once, of a composed picture, each sample of which stands for `x` by `y` pixels.
-  public static func planes(x: Int, y: Int, writesTwo: Bool) -> ProgramKey {
+  package static func planes(x: Int, y: Int, writesTwo: Bool) -> ProgramKey {
     ProgramKey(
       .planes, ["STEP_X \(x)", "STEP_Y \(y)"] + (writesTwo ? ["WRITES_TWO_PLANES 1"] : []))
   }
 
   /// Every variant that a composition may ask for, and what belongs to it.
-  public static let programs: [ProgramKey] = {
+  package static let programs: [ProgramKey] = {
     let opaque = PixelStore.allCases.map { Content.pixels($0, hasAlpha: false) }
     let contents = [.color, .gradient, .pixels(.texels, hasAlpha: true)] + opaque
     let layers =

@@ -1,20 +1,20 @@
 // What is compiled: a fragment shader and what is defined for it; the key under which a program is kept.
 
 /// A fragment shader and its defines.
-public struct ProgramKey: Sendable, Hashable {
+package struct ProgramKey: Sendable, Hashable {
   /// The stage, before what it includes is put in.
-  public let fragment: ShaderSource
+  package let fragment: ShaderSource
   /// `NAME VALUE`, in the order in which they are defined.
-  public let defines: [String]
+  package let defines: [String]
 
   /// `fragment` with `defines`.
-  public init(_ fragment: ShaderSource, _ defines: [String]) {
+  package init(_ fragment: ShaderSource, _ defines: [String]) {
     self.fragment = fragment
     self.defines = defines
   }
 
   /// Every program that the tests compile: all that draw tap by tap, and of the others one of each kind and count.
-  public static let all: [ProgramKey] =
+  package static let all: [ProgramKey] =
     ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
     + WordVariant.samples.map(\.program) + LayerVariant.programs
     + [

@@ -2,35 +2,35 @@
 internal import CShaders
 
 /// The text of one file.
-public struct ShaderSource: Sendable, Hashable {
+package struct ShaderSource: Sendable, Hashable {
   /// Its name below Resources/shaders, or below Resources/shaders/include.
-  public let fileName: String
+  package let fileName: String
   /// As it is in the file, or with what it includes put in.
-  public let text: String
+  package let text: String
 
   /// A triangle that covers the viewport.
-  public static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
+  package static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
   /// A plane of a picture.
-  public static let compose = unsafe ShaderSource("compose.frag", glp_compose_frag)
+  package static let compose = unsafe ShaderSource("compose.frag", glp_compose_frag)
   /// A signal summed up along one axis.
-  public static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
+  package static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
 
   /// A plane, or pixels, shrunk by areas.
-  public static let box = unsafe ShaderSource("box.frag", glp_box_frag)
+  package static let box = unsafe ShaderSource("box.frag", glp_box_frag)
   /// A turned copy.
-  public static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
+  package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
   /// The same, sixteen bytes at a time.
-  public static let words = unsafe ShaderSource("words.frag", glp_words_frag)
+  package static let words = unsafe ShaderSource("words.frag", glp_words_frag)
   /// A turned copy, sixteen bytes at a time.
-  public static let turnWords = unsafe ShaderSource("turnwords.frag", glp_turnwords_frag)
+  package static let turnWords = unsafe ShaderSource("turnwords.frag", glp_turnwords_frag)
 
   /// One layer of a composition.
-  public static let layer = unsafe ShaderSource("layer.frag", glp_layer_frag)
+  package static let layer = unsafe ShaderSource("layer.frag", glp_layer_frag)
   /// Samples drawn larger along the columns.
-  public static let spread = unsafe ShaderSource("spread.frag", glp_spread_frag)
+  package static let spread = unsafe ShaderSource("spread.frag", glp_spread_frag)
   /// Planes of a composed picture.
-  public static let planes = unsafe ShaderSource("planes.frag", glp_planes_frag)
+  package static let planes = unsafe ShaderSource("planes.frag", glp_planes_frag)
 
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
@@ -52,7 +52,7 @@ public struct ShaderSource: Sendable, Hashable {
   }
 
   /// The same with the `#version` line of another: shaders of two versions can't be linked.
-  public func withVersion(of other: ShaderSource) -> ShaderSource {
+  package func withVersion(of other: ShaderSource) -> ShaderSource {
     let (version, rest) = (
       other.text.utf8.prefix { $0 != UInt8(ascii: "\n") }, text.utf8.drop { $0 != UInt8(ascii: "\n") }
     )
@@ -68,7 +68,7 @@ public struct ShaderSource: Sendable, Hashable {
   /// With every `#include "NAME"` line replaced by that file, which may include others in turn.
   ///
   /// GLSL ES has no such line. A name that is not there is left as it stands, for the compiler to refuse.
-  public var withIncludes: ShaderSource {
+  package var withIncludes: ShaderSource {
     // Bytes, not characters, which Unicode makes dear: this is done for each program of each run.
     var bytes: [UInt8] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {

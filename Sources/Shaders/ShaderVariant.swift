@@ -1,9 +1,9 @@
 // A shader and what it is specialised for: the typed catalogue of all that may be compiled.
 
 /// A specialisation of the shaders that draw tap by tap.
-public struct ShaderVariant: Sendable, Hashable {
+package struct ShaderVariant: Sendable, Hashable {
   /// Where the numbers of a signal come from.
-  public enum Origin: Sendable, Hashable, CaseIterable {
+  package enum Origin: Sendable, Hashable, CaseIterable {
     /// The frame's planes.
     case frame
     /// An intermediate that was summed up along one axis.
@@ -11,7 +11,7 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// What R, G and B are made of.
-  public enum RGBOrigin: Sendable, Hashable, CaseIterable {
+  package enum RGBOrigin: Sendable, Hashable, CaseIterable {
     /// A plane of R, G, B.
     case opaque
     /// A plane of R, G, B, A.
@@ -25,7 +25,7 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// The signals that are read.
-  public enum Inputs: Sendable, Hashable {
+  package enum Inputs: Sendable, Hashable {
     /// R, G and B.
     case rgb(RGBOrigin)
     /// Y'.
@@ -37,7 +37,7 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// What is written.
-  public enum Output: Sendable, Hashable, CaseIterable {
+  package enum Output: Sendable, Hashable, CaseIterable {
     /// R, G, B, A.
     case rgba
     /// Four neighbouring samples of one component.
@@ -47,16 +47,16 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// What is read.
-  public let inputs: Inputs
+  package let inputs: Inputs
   /// What is written.
-  public let output: Output
+  package let output: Output
   /// Samples are mixed in linear light; only R, G, B can be.
-  public let isInLinearLight: Bool
+  package let isInLinearLight: Bool
   /// Planes are stored in bands, because a texture cannot be as wide or as high.
-  public let isInBands: Bool
+  package let isInBands: Bool
 
   /// A variant.
-  public init(_ inputs: Inputs, to output: Output, isInLinearLight: Bool = false, isInBands: Bool = false) {
+  package init(_ inputs: Inputs, to output: Output, isInLinearLight: Bool = false, isInBands: Bool = false) {
     self.inputs = inputs
     self.output = output
     self.isInLinearLight = isInLinearLight
@@ -64,7 +64,7 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// The program.
-  public var program: ProgramKey {
+  package var program: ProgramKey {
     ProgramKey(output == .floatBits ? .reduce : .compose, defines.map { "\($0) 1" })
   }
 
@@ -97,7 +97,7 @@ public struct ShaderVariant: Sendable, Hashable {
   }
 
   /// Every variant that a plan may ask for.
-  public static let all: [ShaderVariant] = {
+  package static let all: [ShaderVariant] = {
     let rgb = RGBOrigin.allCases.map { Inputs.rgb($0) }
     let single = Origin.allCases.flatMap { [Inputs.luma($0), .chroma($0)] }
     let both = Origin.allCases.flatMap { luma in

@@ -1,26 +1,26 @@
 // The shaders that sum up sixteen bytes at a time, and what they are specialised for.
 
 /// A specialisation of the words shader.
-public struct WordVariant: Sendable, Hashable {
+package struct WordVariant: Sendable, Hashable {
   /// How a signal's samples stand in texels of sixteen bytes, and where boxes lie among them.
-  public struct Packing: Sendable, Hashable {
+  package struct Packing: Sendable, Hashable {
     /// Texels of a row that hold the boxes of a group of outputs.
-    public let texels: Int
+    package let texels: Int
     /// The bits of a byte's place in its texel that differ from group to group.
-    public let shifts: Int
+    package let shifts: Int
     /// Samples that a group stands on.
-    public let samples: Int
+    package let samples: Int
     /// Bytes from a sample of a component to the next.
-    public let step: Int
+    package let step: Int
     /// For each component of the signal the byte that holds the group's first sample.
-    public let firstBytes: [Int]
+    package let firstBytes: [Int]
     /// Where a group's first box begins and how wide a box is, in sixteenths of a sample.
-    public let columns: SIMD2<Int>
+    package let columns: SIMD2<Int>
     /// Rows that a box stands on, parts of a row, and the box's height in parts.
-    public let rows: SIMD3<Int>
+    package let rows: SIMD3<Int>
 
     /// A packing as given.
-    public init(
+    package init(
       texels: Int, shifts: Int, samples: Int, step: Int, firstBytes: [Int], columns: SIMD2<Int>,
       rows: SIMD3<Int>
     ) {
@@ -43,24 +43,24 @@ public struct WordVariant: Sendable, Hashable {
   }
 
   /// How Y' is read; nil where it is not.
-  public let luma: Packing?
+  package let luma: Packing?
   /// How Cb and Cr are read; nil where they are not.
-  public let chroma: Packing?
+  package let chroma: Packing?
   /// Cb and Cr stand in buffers or textures of their own, or in places of their own of one buffer.
-  public let isChromaApart: Bool
+  package let isChromaApart: Bool
   /// Words come from a texture that was drawn before, not from a buffer.
-  public let readsPicture: Bool
+  package let readsPicture: Bool
   /// Outputs run against the samples.
-  public let reversesColumns: Bool
+  package let reversesColumns: Bool
   /// Boxes may reach over the crop's edges.
-  public let reachesOver: Bool
+  package let reachesOver: Bool
   /// What is written.
-  public let output: BoxVariant.Output
+  package let output: BoxVariant.Output
   /// The same is written before its conversion too.
-  public let writesCodes: Bool
+  package let writesCodes: Bool
 
   /// A variant.
-  public init(
+  package init(
     luma: Packing?, chroma: Packing?, isChromaApart: Bool, readsPicture: Bool = false,
     reversesColumns: Bool = false, reachesOver: Bool = false, output: BoxVariant.Output,
     writesCodes: Bool = false
@@ -76,7 +76,7 @@ public struct WordVariant: Sendable, Hashable {
   }
 
   /// The program.
-  public var program: ProgramKey {
+  package var program: ProgramKey {
     var defines: [String] = []
     if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
     if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
@@ -94,10 +94,10 @@ public struct WordVariant: Sendable, Hashable {
   }
 
   /// The copy that turns planes.
-  public static let turn = ProgramKey(.turnWords, [])
+  package static let turn = ProgramKey(.turnWords, [])
 
   /// A part of all variants that holds each shader text at least once.
-  public static let samples: [WordVariant] = {
+  package static let samples: [WordVariant] = {
     let thirds = Packing(
       texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 48], rows: [3, 1, 3])
     let pairs = Packing(

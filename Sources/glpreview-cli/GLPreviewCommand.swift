@@ -23,7 +23,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
   /// Begins on the main thread, for the heap is chosen before there is another one. Completes `--linear`, which stands alone or
   /// takes a value: ArgumentParser knows only one or the other.
   @MainActor static func main() async {
-    PreviewServer.useOneHeap()
+    ProcessHeap.useOne()
     StandardDescriptors.fillGaps()
     let arguments = CommandLine.arguments.dropFirst()
     let words: Set<String> = ["true", "false", "1", "0", "yes", "no", "on", "off"]

@@ -140,10 +140,13 @@ struct JPEGScaleTests {
 
 @Suite("Sources decode at n/8")
 struct ScaledSourceTests {
-  private static let thumbnail = SourceOptions(
-    decoding: .fast(for: [
+  private static let thumbnail = {
+    var options = SourceOptions()
+    options.decoding = .fast(for: [
       ViewRequest(ViewConfiguration(width: 12, height: 8, contentMode: .stretch), as: .ycbcr(.yuv420))
-    ]))
+    ])
+    return options
+  }()
 
   @Test("each picture of a stream is decoded as its own size wants it")
   func changingSizes() async throws {

@@ -7,30 +7,6 @@ struct WallTests {
   private static let server = "Sources/GLPreviewServer/"
   private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
-  /// Every Swift file below a folder of the package: path from the root, and lines.
-  private static func sources(_ folder: String = "Sources") throws -> [(path: String, lines: [Substring])] {
-    let base = root.appending(path: folder)
-    let names = try #require(FileManager.default.enumerator(atPath: base.path))
-    return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-      let text = try String(contentsOf: base.appending(path: name), encoding: .utf8)
-      return ("\(folder)/\(name)", text.split(separator: "\n", omittingEmptySubsequences: false))
-    }
-  }
-
-  /// The modules that a file imports.
-  private static func imports(_ lines: [Substring]) -> [Substring] {
-    lines.compactMap { line in
-      let words = line.split(separator: " ")
-      guard let index = words.firstIndex(of: "import"), index <= 2, words.count > index + 1,
-        !line.hasPrefix("//")
-      else { return nil }
-      return words[index + 1]
-    }
-  }
-
   @Test(
     "a C library is imported behind its wall alone",
     arguments: [
@@ -48,8 +24,8 @@ struct WallTests {
       ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {
-    for (path, lines) in try WallTests.sources() where WallTests.imports(lines).contains(Substring(module)) {
-      #expect(rooms.contains { path.hasPrefix($0) }, "\(path) imports \(module)")
+    for file in try SourceFile.all() where file.imports.contains(Substring(module)) {
+      #expect(rooms.contains { file.path.hasPrefix($0) }, "\(file.path) imports \(module)")
     }
   }
 
@@ -73,9 +49,9 @@ struct WallTests {
       ),
     ])
   func arrows(room: String, allowed: [String]) throws {
-    for (path, lines) in try WallTests.sources() where path.hasPrefix(room) {
-      for module in WallTests.imports(lines) {
-        #expect(allowed.contains(String(module)), "\(path) imports \(module)")
+    for file in try SourceFile.all() where file.path.hasPrefix(room) {
+      for module in file.imports {
+        #expect(allowed.contains(String(module)), "\(file.path) imports \(module)")
       }
     }
   }
@@ -85,19 +61,19 @@ struct WallTests {
     let rooms = [
       "Sources/PreviewCore/", "Sources/ReferenceRenderer/", "Sources/Conformance/", "Sources/glpreview-cli/",
     ]
-    for (path, lines) in try WallTests.sources() where rooms.contains(where: { path.hasPrefix($0) }) {
-      for (number, line) in lines.enumerated() {
-        #expect(!line.contains("unsafe "), "\(path):\(number + 1)")
+    for file in try SourceFile.all() where rooms.contains(where: { file.path.hasPrefix($0) }) {
+      for (number, line) in file.lines.enumerated() {
+        #expect(!line.contains("unsafe "), "\(file.path):\(number + 1)")
       }
     }
   }
 
   @Test("nothing that input or a driver can cause traps")
   func noTraps() throws {
-    for (path, lines) in try WallTests.sources() {
-      for (number, line) in lines.enumerated() where !line.contains("//") {
+    for file in try SourceFile.all() {
+      for (number, line) in file.lines.enumerated() where !line.contains("//") {
         for word in ["try!", "fatalError(", " as! ", "@unchecked Sendable"] {
-          #expect(!line.contains(word), "\(path):\(number + 1)")
+          #expect(!line.contains(word), "\(file.path):\(number + 1)")
         }
       }
     }
@@ -105,16 +81,18 @@ struct WallTests {
 
   @Test("a file opens with what it is for, and fits a few screens")
   func files() throws {
-    for (path, lines) in try WallTests.sources() {
-      #expect(lines.first?.hasPrefix("// ") == true || lines.count < 3, "\(path) does not say what it is for")
-      #expect(lines.count <= 350, "\(path) has \(lines.count) lines")
+    for file in try SourceFile.all() {
+      #expect(
+        file.lines.first?.hasPrefix("// ") == true || file.lines.count < 3,
+        "\(file.path) does not say what it is for")
+      #expect(file.lines.count <= 350, "\(file.path) has \(file.lines.count) lines")
     }
   }
 
   @Test("GLSL is in Resources/shaders, but for the probe that tries a device out")
   func noShadersInSwift() throws {
-    for (path, lines) in try WallTests.sources() where !path.hasSuffix("Device/ProbePixel.swift") {
-      #expect(!lines.contains { $0.contains("#version 3") }, "\(path)")
+    for file in try SourceFile.all() where !file.path.hasSuffix("Device/ProbePixel.swift") {
+      #expect(!file.lines.contains { $0.contains("#version 3") }, "\(file.path)")
     }
   }
 
@@ -122,9 +100,10 @@ struct WallTests {
   func format() throws {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.currentDirectoryURL = WallTests.root
+    process.currentDirectoryURL = SourceFile.root
     process.arguments = [
       "swift", "format", "lint", "--strict", "--recursive", "--parallel", "Package.swift", "Sources", "Tests",
+      "Examples",
     ]
     let output = Pipe()
     process.standardOutput = output

@@ -1,7 +1,7 @@
 // Names of picture files, with places for the view's name and the frame's number.
 
 /// A file name with `{view}`, `{frame}` and `{frame:05}` in it.
-public struct FileNamePattern: Sendable, Hashable {
+package struct FileNamePattern: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case text(String)
     case view
@@ -13,7 +13,7 @@ public struct FileNamePattern: Sendable, Hashable {
   /// Reads a pattern.
   ///
   /// - Throws: `FileNameError` where there is something else in braces, or a brace without its other half.
-  public init(_ text: String) throws(FileNameError) {
+  package init(_ text: String) throws(FileNameError) {
     var pieces: [Piece] = []
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
@@ -32,7 +32,7 @@ public struct FileNamePattern: Sendable, Hashable {
   }
 
   /// `STEM-VIEW.jpg` or `.png`, whatever `stem` is made of.
-  public init(stem: String, _ format: EncodedFormat) {
+  package init(stem: String, _ format: EncodedFormat) {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 
@@ -52,15 +52,15 @@ public struct FileNamePattern: Sendable, Hashable {
   }
 
   /// Whether views get names of their own.
-  public var hasView: Bool { pieces.contains(.view) }
+  package var hasView: Bool { pieces.contains(.view) }
 
   /// Whether frames get names of their own.
-  public var hasFrame: Bool {
+  package var hasFrame: Bool {
     pieces.contains { if case .frame = $0 { true } else { false } }
   }
 
   /// The name for one picture.
-  public func name(view: String, frame: Int) -> String {
+  package func name(view: String, frame: Int) -> String {
     pieces.map { piece in
       switch piece {
       case .text(let text): return text
@@ -74,9 +74,9 @@ public struct FileNamePattern: Sendable, Hashable {
 }
 
 /// A file name that says nothing.
-public struct FileNameError: Error, Hashable, CustomStringConvertible {
+package struct FileNameError: Error, Hashable, CustomStringConvertible {
   /// What is wrong with it.
-  public let description: String
+  package let description: String
 
   init(_ description: String) { self.description = description }
 }

@@ -1,10 +1,10 @@
 // Pictures one after another, uncompressed, for programs that take them from there: encoders, analysers, pipes.
 internal import Glibc
-public import PreviewCore
+package import PreviewCore
 internal import Synchronization
 
 /// What a run of pictures is written as.
-public enum VideoFormat: String, Sendable, Hashable, CaseIterable {
+package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   /// YUV4MPEG2: a line of facts, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
   case y4m
   /// The same planes with nothing around them.
@@ -13,20 +13,20 @@ public enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   case rgba
 
   /// By a file name's ending, in any case; nil for all else.
-  public init?(fileName: String) {
+  package init?(fileName: String) {
     let name = fileName.lowercased()
     guard let format = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }
     self = format
   }
 
   /// How a renderer must hand pictures over.
-  public func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
+  package func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
     self == .rgba ? .rgba : .ycbcr(subsampling)
   }
 }
 
 /// A file, a FIFO or standard output that pictures of one size are appended to as they come.
-public final class VideoFile: Sendable {
+package final class VideoFile: Sendable {
   private let path: String
   private let format: VideoFormat
   private let framesPerSecond: Double
@@ -38,7 +38,7 @@ public final class VideoFile: Sendable {
   /// Y4M says `framesPerSecond`: it goes at one pace, whenever pictures really come.
   ///
   /// - Throws: `WriteError`.
-  public init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
+  package init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
     self.path = path
     self.format = format
     self.framesPerSecond = framesPerSecond
@@ -49,7 +49,7 @@ public final class VideoFile: Sendable {
   }
 
   /// Whether two paths lead to one file: what would be read and emptied at the same time.
-  public static func isSameFile(_ path: String, _ other: String) -> Bool {
+  package static func isSameFile(_ path: String, _ other: String) -> Bool {
     var (first, second) = (stat(), stat())
     return unsafe stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
       && first.st_ino == second.st_ino && first.st_mode & S_IFMT == S_IFREG
@@ -61,7 +61,7 @@ public final class VideoFile: Sendable {
   ///
   /// - Returns: the bytes that it took.
   /// - Throws: `WriteError`, also where the picture has another size than the first one.
-  public func write(_ picture: Picture) throws(WriteError) -> Int {
+  package func write(_ picture: Picture) throws(WriteError) -> Int {
     let first = size.withLock { size in
       defer { if size == nil { size = picture.size } }
       return size

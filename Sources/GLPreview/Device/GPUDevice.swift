@@ -24,7 +24,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     /// OpenGL's GL_RENDERER: "llvmpipe (LLVM 15.0.6, 256 bits)".
     public let renderer: String
     /// Of OpenGL ES, 3.0 or higher.
-    public let version: GLVersion
+    package let version: GLVersion
     /// OpenGL's GL_VERSION, which names the driver's own version: "OpenGL ES 3.2 Mesa 22.3.6".
     public let versionText: String
     /// The longest side of a texture, in texels.

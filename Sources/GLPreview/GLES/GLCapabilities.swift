@@ -2,23 +2,23 @@
 internal import CGLES
 
 /// A version of OpenGL ES or of EGL.
-public struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The 3 of 3.2.
-  public let major: Int
+  package let major: Int
   /// The 2 of 3.2.
-  public let minor: Int
+  package let minor: Int
 
   /// A version by its two numbers.
-  public init(_ major: Int, _ minor: Int) {
+  package init(_ major: Int, _ minor: Int) {
     self.major = major
     self.minor = minor
   }
 
   /// Such as "3.2".
-  public var description: String { "\(major).\(minor)" }
+  package var description: String { "\(major).\(minor)" }
 
   /// Older is less.
-  public static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
+  package static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }
 
 /// The facts of a context that decide how it is used. A value: it may outlive the context and leave its thread.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Lends memory to frames. A source fills it, the last holder of the frame lets it go, the next frame has it.
 ///
 /// A renderer that draws frames of the pool may add memory of the GPU's to it: what is made in that need not be uploaded.
-public final class FramePool: Sendable {
+package final class FramePool: Sendable {
   /// What its memory counts against; nil counts nothing.
   let budget: MemoryBudget?
   private let state = Mutex(State())
@@ -21,7 +21,7 @@ public final class FramePool: Sendable {
   private static let mostIdleBytes = 128 << 20
 
   /// An empty pool, whose memory counts against `budget`.
-  public init(budget: MemoryBudget? = nil) { self.budget = budget }
+  package init(budget: MemoryBudget? = nil) { self.budget = budget }
 
   /// The size of the frames that are being made, in bytes; 0 before the first.
   var byteCount: Int { state.withLock { $0.byteCount } }
@@ -56,10 +56,10 @@ public final class FramePool: Sendable {
 
 extension FramePool: Hashable {
   /// A pool is equal to itself alone.
-  public static func == (a: FramePool, b: FramePool) -> Bool { a === b }
+  package static func == (a: FramePool, b: FramePool) -> Bool { a === b }
 
   /// By identity.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// Memory that one frame has. Written by its source; then it does not change until the frame is gone.

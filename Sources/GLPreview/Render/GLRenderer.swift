@@ -5,7 +5,7 @@ internal import Synchronization
 /// Draws plans on one GPU. Its methods run on a thread of its own, the only one that calls GL.
 public actor GLRenderer: Renderer {
   /// What can go wrong.
-  public typealias Failure = RenderError
+  package typealias Failure = RenderError
 
   /// The device it draws on.
   public nonisolated let device: GPUDevice
@@ -65,7 +65,7 @@ public actor GLRenderer: Renderer {
 
   /// Lends memory to `pool`, so that frames which a source makes there need not be copied to be drawn, where the device
   /// can read them in place. Frames of the pool may outlive the renderer.
-  public func lendMemory(to pool: FramePool) {
+  package func lendMemory(to pool: FramePool) {
     if tuning.boxes == .words { state?.uploader.lender.serve(pool) }
   }
 
@@ -99,7 +99,7 @@ public actor GLRenderer: Renderer {
   /// What was drawn of a frame is kept for a while, so that a frame that comes again with the next picture costs nothing.
   ///
   /// - Throws: what `render(_:_:)` throws, and where `frames` are not those that the plan was made for.
-  public func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
+  package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
     try await render(frames, plan, within: nil)
   }
 
@@ -117,7 +117,7 @@ public actor GLRenderer: Renderer {
   ///
   /// - Returns: the pictures; no time where `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
   /// - Throws: what `render(_:_:)` throws.
-  public func renderTimed(
+  package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
     try check(frame, plan)
@@ -127,7 +127,7 @@ public actor GLRenderer: Renderer {
   /// Draws like `render(_:_:)`, stage by stage, and tells what each cost. Slower than `render`: nothing overlaps.
   ///
   /// - Throws: `RenderError` where the driver refuses, or after `close()`.
-  public func measure(
+  package func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement) {
     try check(frame, plan)

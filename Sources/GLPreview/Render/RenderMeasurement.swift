@@ -6,29 +6,29 @@ internal import PreviewCore
 ///
 /// Stages are kept apart: the GPU has finished one before the next begins, so that what a driver puts off is counted
 /// where it was asked for. Their sum is therefore more than what a frame costs in a row of them.
-public struct RenderMeasurement: Sendable {
+package struct RenderMeasurement: Sendable {
   /// What one stage cost.
-  public struct Stage: Sendable {
+  package struct Stage: Sendable {
     /// From its first command to its last one's end.
-    public var wall: Duration = .zero
+    package var wall: Duration = .zero
     /// Of all the process's threads meanwhile: drivers have some of their own.
-    public var cpu: Duration = .zero
+    package var cpu: Duration = .zero
     /// Bytes that were moved; of the passes the least that they must read and write: each byte of a plane and each
     /// byte of a picture once.
-    public var byteCount = 0
+    package var byteCount = 0
     /// By the GPU's own clock: of passes alone, and nil where it has none that can be trusted, or was interrupted.
-    public var gpu: Duration?
+    package var gpu: Duration?
 
     /// Nothing yet.
-    public init() {}
+    package init() {}
   }
 
   /// The frame's planes, as far as the plan reads them, into textures.
-  public var upload = Stage()
+  package var upload = Stage()
   /// Programs, tables and triangles.
-  public var passes = Stage()
+  package var passes = Stage()
   /// Framebuffers into memory.
-  public var readback = Stage()
+  package var readback = Stage()
 }
 
 /// Time of all the process's threads.

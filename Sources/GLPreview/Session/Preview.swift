@@ -1,6 +1,5 @@
 // One preview of a running session, for who shows it: change it at any time, read it from as many places as you like.
 public import PreviewCore
-internal import Synchronization
 
 /// Pictures of a source, or of a scene, for as long as somebody reads them.
 ///
@@ -14,7 +13,7 @@ public final class Preview: Sendable {
   /// Of a view; nil for a scene.
   let sourceName: String?
   private let producer: any PictureProducer
-  private let state: Mutex<State>
+  private let state: Watched<State>
 
   private struct State {
     var configuration: PreviewConfiguration
@@ -22,20 +21,13 @@ public final class Preview: Sendable {
     var version = 0
     var isRemoved = false
     var newest: [PictureFormat: RenderedPreview] = [:]
-    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-    var nextID = 0
-
-    mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
-      defer { waiting = [:] }
-      return Array(waiting.values)
-    }
   }
 
   init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
     self.name = name
     self.producer = producer
     sourceName = if case .view(_, let source) = configuration.content { source } else { nil }
-    state = Mutex(State(configuration: configuration))
+    state = Watched(State(configuration: configuration))
   }
 
   // MARK: What is seen
@@ -50,20 +42,18 @@ public final class Preview: Sendable {
   /// Changes several things at once: no picture shows only some of them. `change` may not ask the preview itself; the
   /// view's name stays the preview's.
   public func update(_ change: (inout PreviewConfiguration) -> Void) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+    let isChanged = state.update { state in
       let before = state.configuration
       change(&state.configuration)
       state.configuration.view?.name = name
-      guard state.configuration != before else { return nil }
+      guard state.configuration != before else { return false }
       if state.configuration.content != before.content {
         state.version += 1
         state.newest = [:]
       }
-      return state.takeWaiting()
+      return true
     }
-    guard let waiting else { return }
-    for continuation in waiting { continuation.resume() }
-    producer.changed(self)
+    if isChanged { producer.changed(self) }
   }
 
   /// Whether it gives pictures; one that does not costs nothing.
@@ -164,12 +154,10 @@ public final class Preview: Sendable {
 
   /// No more pictures come.
   func end() {
-    let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+    state.update { state in
       state.isRemoved = true
       state.newest = [:]
-      return state.takeWaiting()
     }
-    for continuation in waiting { continuation.resume() }
     producer.changed(self)
   }
 
@@ -181,35 +169,9 @@ public final class Preview: Sendable {
 
   /// Returns when something was changed after `configuration` was read, at `deadline`, or when the task is cancelled.
   func waitForChange(from configuration: PreviewConfiguration, until deadline: Duration?) async {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
+    _ = try? await state.first(until: deadline) { state in
+      state.isRemoved || state.configuration != configuration ? true : nil
     }
-    let timer = deadline.map { deadline in
-      Task {
-        if (try? await pause(deadline - CaptureClock.now)) != nil { self.wake(id) }
-      }
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOver = state.withLock { state in
-          let isPast = deadline.map { $0 <= CaptureClock.now } ?? false
-          guard !Task.isCancelled, !isPast, !state.isRemoved, state.configuration == configuration else {
-            return true
-          }
-          state.waiting[id] = continuation
-          return false
-        }
-        if isOver { continuation.resume() }
-      }
-    } onCancel: {
-      wake(id)
-    }
-    timer?.cancel()
-  }
-
-  private func wake(_ id: Int) {
-    state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
   }
 }
 

@@ -133,7 +133,7 @@ public final class PreviewSession: Sendable {
   ///   - request: which frame, what where there is none, and how long that may take; the rest does not matter.
   /// - Returns: the moment; it holds the frame for as long as it is held.
   /// - Throws: as `snapshot` does.
-  public func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
+  package func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
     -> SourceMoment
   {
     try await core.moment(of: source ?? core.firstSource, request)
@@ -144,7 +144,7 @@ public final class PreviewSession: Sendable {
   ///
   /// - Returns: a picture for each, in order.
   /// - Throws: `ViewError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
-  public func draw(
+  package func draw(
     _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
   ) async throws -> [PreviewFrame] {
     try await core.draw(previews, at: moment, as: format)
@@ -154,7 +154,7 @@ public final class PreviewSession: Sendable {
   ///
   /// - Returns: a picture for each, in order.
   /// - Throws: `ViewError`, `DeviceError`, `RenderError`.
-  public func draw(
+  package func draw(
     _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
   ) async throws -> [PreviewFrame] {
     try await core.draw(views, at: moment, as: format)
@@ -169,7 +169,7 @@ public final class PreviewSession: Sendable {
   /// - Returns: the picture.
   /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `SceneError`,
   ///   `DeviceError`, `RenderError`.
-  public func drawScene(
+  package func drawScene(
     _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
   ) async throws -> PreviewFrame {
     try await core.drawScene(scene, as: format, within: limit)

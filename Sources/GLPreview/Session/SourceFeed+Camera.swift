@@ -114,7 +114,7 @@ extension SourceFeed {
     await lastClosing?.value
     for other in predecessors.compactMap(\.feed) {
       // One that hangs is not waited for.
-      try? await withTimeout(predecessorsCloseWithin, source.name) { await other.closed() }
+      _ = try? await withDeadline(predecessorsCloseWithin) { await other.closed() }
     }
     predecessors = []
     try Task.checkCancellation()

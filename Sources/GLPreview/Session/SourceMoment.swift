@@ -1,27 +1,27 @@
 // A source at one moment, held: what is drawn of it, in however many views and calls, is of that one frame.
-public import PreviewCore
+package import PreviewCore
 
 /// A frame of a source, or what stands in for it; its views are drawn by the session that gave it, whenever they are wanted.
-public struct SourceMoment: Sendable {
+package struct SourceMoment: Sendable {
   /// The source's name.
-  public let source: String
+  package let source: String
   /// The frame's number among its source's; 0 where there never was one.
-  public let sequence: Int
+  package let sequence: Int
   /// When the frame was captured, by `CaptureClock`; of what stands in for it, when that was asked for.
-  public let timestamp: Duration
+  package let timestamp: Duration
   /// When that was.
-  public let time: WallTime
+  package let time: WallTime
   /// How the source was: `.live` where the frame is what it shows.
-  public let sourceState: SourceState
+  package let sourceState: SourceState
   /// Why the source gives nothing, for people; nil where it does.
-  public let reason: String?
+  package let reason: String?
   /// The source's reference size, upright, in whose pixels crops are; nil where there never was a frame.
-  public var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
+  package var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
   /// Whether a fallback is drawn in its place.
-  public var isFallback: Bool { fallback != nil }
+  package var isFallback: Bool { fallback != nil }
 
   /// The frame's own size, upright; it differs from `size` where a camera is in a smaller mode, or a stream has changed.
-  public var frameSize: Size? { frame?.format.uprightSize }
+  package var frameSize: Size? { frame?.format.uprightSize }
 
   let frame: Frame?
   let fallback: FallbackState?

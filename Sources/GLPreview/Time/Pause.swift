@@ -1,6 +1,9 @@
 // Waiting, for however long somebody said.
 
-/// Waits for `time`. What is longer than thirty years is that: `Task.sleep` traps on what its nanoseconds can't hold.
+/// Thirty years: `Task.sleep` traps on what its nanoseconds can't hold.
+let longestPause = Duration.seconds(1_000_000_000)
+
+/// Waits for `time`, or for `longestPause` where that is shorter.
 ///
 /// - Throws: `CancellationError`.
-func pause(_ time: Duration) async throws { try await Task.sleep(for: min(time, .seconds(1_000_000_000))) }
+func pause(_ time: Duration) async throws { try await Task.sleep(for: min(time, longestPause)) }

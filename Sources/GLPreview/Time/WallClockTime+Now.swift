@@ -1,10 +1,10 @@
 // What time it is, and how this machine tells it.
 internal import Glibc
-public import PreviewCore
+package import PreviewCore
 
 extension WallClockTime {
   /// The time now, with this machine's time zone.
-  public static func now() -> WallClockTime {
+  package static func now() -> WallClockTime {
     var now = timespec()
     _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
     var local = unsafe tm()

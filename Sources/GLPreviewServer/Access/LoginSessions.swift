@@ -60,17 +60,3 @@ final class LoginSessions: Sendable {
 
   private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }
 }
-
-/// Bytes as digits.
-enum Hexadecimal {
-  /// Two lower-case digits a byte.
-  static func text(of bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-}

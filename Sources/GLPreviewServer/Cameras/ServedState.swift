@@ -99,3 +99,15 @@ extension ServedState {
     return entry
   }
 }
+
+extension Problem {
+  /// 409, of a view that gives no pictures for the time being.
+  static func switchedOff(_ target: ServedPreview) -> Problem {
+    Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
+  }
+
+  /// 503, of a view that is another one, or locked, since it was looked up.
+  static func reconfigured(_ target: ServedPreview) -> Problem {
+    .busy(.serviceUnavailable, "'\(target.camera)' has just got another configuration", retryAfter: 1)
+  }
+}

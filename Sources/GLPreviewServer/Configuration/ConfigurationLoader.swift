@@ -8,15 +8,15 @@ internal import GLPreview
 /// let loader = ConfigurationLoader(files: ["glpreview.yaml"])
 /// let configuration = try loader.load()
 /// ```
-public struct ConfigurationLoader: Sendable {
+package struct ConfigurationLoader: Sendable {
   /// YAML files; what a later one says wins, key by key. docs/configuration.md has all keys.
-  public let files: [String]
+  package let files: [String]
   private let options: ConfigurationOptions
   private let environment: [String: String]
   private let workingFolder: String
 
   /// The largest file that is read, in bytes.
-  public static let largestFile = 1 << 20
+  package static let largestFile = 1 << 20
 
   /// A loader of `files`, none unless told.
   ///
@@ -24,7 +24,7 @@ public struct ConfigurationLoader: Sendable {
   ///   - files: their paths; relative ones are resolved now.
   ///   - options: what wins over all else.
   ///   - environment: `GLPREVIEW_...` wins over files, and `${NAME}` in files is taken from it; nil is the process's own.
-  public init(
+  package init(
     files: [String] = [], options: ConfigurationOptions = ConfigurationOptions(),
     environment: [String: String]? = nil
   ) {
@@ -37,7 +37,7 @@ public struct ConfigurationLoader: Sendable {
   /// Reads the files as they are now.
   ///
   /// - Throws: `ConfigurationError` with everything that is wrong, each with its place.
-  public func load() throws(ConfigurationError) -> ValidatedConfiguration {
+  package func load() throws(ConfigurationError) -> ValidatedConfiguration {
     let check = ConfigurationCheck(try root(), environment: environment)
     var reading = ConfigurationReading(
       options: options.layer, environment: environment, file: check.layer, workingFolder: workingFolder)

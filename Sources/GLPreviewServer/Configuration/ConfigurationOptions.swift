@@ -2,15 +2,15 @@
 internal import PreviewCore
 
 /// Options of the command: they win over the environment and over files.
-public struct ConfigurationOptions: Sendable {
+package struct ConfigurationOptions: Sendable {
   private(set) var layer = ConfigurationLayer(name: "options")
   private(set) var problems: [ConfigurationProblem] = []
 
   /// Says nothing.
-  public init() {}
+  package init() {}
 
   /// The camera that `setSource` and `addView` speak of.
-  public static let cameraName = "camera"
+  package static let cameraName = "camera"
 
   /// Says a key of a configuration.
   ///
@@ -19,7 +19,7 @@ public struct ConfigurationOptions: Sendable {
   ///     files, whose owner may control the service.
   ///   - value: as a file has it; nil says nothing.
   ///   - option: what messages name, such as `--bind`.
-  public mutating func set(_ key: [String], to value: String?, by option: String) {
+  package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
     // What is said of a camera that nobody knows is told as this option's.
     if key.first == "cameras" { layer.declare(Array(key.prefix(2)), at: .option(option)) }
@@ -27,12 +27,12 @@ public struct ConfigurationOptions: Sendable {
   }
 
   /// Adds the camera `camera`, before those of files.
-  public mutating func setSource(_ source: String, by option: String = "SOURCE") {
+  package mutating func setSource(_ source: String, by option: String = "SOURCE") {
     set(["cameras", Self.cameraName, "source"], to: source, by: option)
   }
 
   /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...` with a view's words, `fps`, `quality`, `enabled` and `locked`.
-  public mutating func addView(_ text: String, by option: String = "--view") {
+  package mutating func addView(_ text: String, by option: String = "--view") {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let path = ["cameras", Self.cameraName, "views", name]
@@ -67,7 +67,7 @@ public struct ConfigurationOptions: Sendable {
   }
 
   /// Says a key of all views of the camera `camera` that were added and don't say it themselves; of `main` where none was.
-  public mutating func setForViews(_ key: String, to value: String?, by option: String) {
+  package mutating func setForViews(_ key: String, to value: String?, by option: String) {
     guard let value else { return }
     let path = ["cameras", Self.cameraName, "views"]
     let names = layer.names(below: path)

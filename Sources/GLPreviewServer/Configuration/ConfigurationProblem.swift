@@ -2,17 +2,17 @@
 internal import GLPreview
 
 /// A mistake in a configuration.
-public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
   /// Where it was said: `FILE:LINE:COLUMN`, an option such as `--bind`, a variable of the environment; nil where nobody
   /// said it.
-  public var origin: String?
+  package var origin: String?
   /// What it is of, such as `cameras.door.views.face.rotate`; nil where it is of the whole file.
-  public var key: String?
+  package var key: String?
   /// What is wrong, and what would be right. No secret is in it.
-  public private(set) var reason: String
+  package private(set) var reason: String
 
   /// A mistake.
-  public init(origin: String? = nil, key: String? = nil, _ reason: String) {
+  package init(origin: String? = nil, key: String? = nil, _ reason: String) {
     self.origin = origin
     // A key may be an address that stands in the wrong place.
     self.key = key.map { Redaction.message($0) }
@@ -20,22 +20,22 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
   }
 
   /// `FILE:LINE:COLUMN: KEY: REASON`, without what is not known.
-  public var description: String { [origin, key, reason].compactMap { $0 }.joined(separator: ": ") }
+  package var description: String { [origin, key, reason].compactMap { $0 }.joined(separator: ": ") }
 }
 
 /// All that is wrong with a configuration.
-public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// At least one, in the order in which they were found.
-  public let problems: [ConfigurationProblem]
+  package let problems: [ConfigurationProblem]
 
   /// An error of `problems`.
-  public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+  package init(_ problems: [ConfigurationProblem]) { self.problems = problems }
 
   /// One alone.
   init(_ problem: ConfigurationProblem) { self.init([problem]) }
 
   /// A line for each.
-  public var description: String { problems.map(\.description).joined(separator: "\n") }
+  package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
 /// A word that can't be read, and what would be one; its key is told by who asked for it.

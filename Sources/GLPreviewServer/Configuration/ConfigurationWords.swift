@@ -151,7 +151,7 @@ extension BindAddress {
   }
 
   /// Whether nobody from another machine gets there.
-  public var isLocal: Bool {
+  package var isLocal: Bool {
     switch self {
     case .unix: true
     case .host(let host, _):
@@ -168,7 +168,7 @@ extension BindAddress {
 
 extension BindAddress: CustomStringConvertible {
   /// As `--bind` takes it.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unix(let path): "unix:\(path)"
     case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -4,22 +4,22 @@ internal import GLPreview
 
 extension AccessConfiguration.Token: CustomStringConvertible {
   /// Without the secret.
-  public var description: String { "*** (\(role.rawValue))" }
+  package var description: String { "*** (\(role.rawValue))" }
 }
 
 extension AccessConfiguration.User: CustomStringConvertible {
   /// Without the password.
-  public var description: String { "\(name):*** (\(role.rawValue))" }
+  package var description: String { "\(name):*** (\(role.rawValue))" }
 }
 
 extension CameraConfiguration: CustomStringConvertible {
   /// Its name and its source, without the secrets in that.
-  public var description: String { "\(name): \(SourceLocator(source))" }
+  package var description: String { "\(name): \(SourceLocator(source))" }
 }
 
 extension WebhookConfiguration: CustomStringConvertible {
   /// Its address, without the secrets in that.
-  public var description: String { Redaction.source(url) }
+  package var description: String { Redaction.source(url) }
 }
 
 extension ConfigurationLayer.Entry: CustomStringConvertible {

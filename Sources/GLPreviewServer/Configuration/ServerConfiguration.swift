@@ -1,31 +1,31 @@
 // What a service is told: where it listens, to whom it answers, what it serves. Values alone; ConfigurationFile reads them.
-public import GLPreview
+package import GLPreview
 
 /// All that a service is told.
-public struct ServerConfiguration: Sendable, Hashable {
+package struct ServerConfiguration: Sendable, Hashable {
   /// Where it listens.
-  public var bind = BindAddress.loopback
+  package var bind = BindAddress.loopback
   /// Certificates, where it speaks TLS.
-  public var tls: TLSFiles?
+  package var tls: TLSFiles?
   /// To whom it answers.
-  public var access = AccessConfiguration()
+  package var access = AccessConfiguration()
   /// How much of anything it allows.
-  public var limits = ServiceLimits()
+  package var limits = ServiceLimits()
   /// On which GPU it draws.
-  public var gpu = GPUChoice.automatic
+  package var gpu = GPUChoice.automatic
   /// Whether a software renderer is refused.
-  public var requiresHardware = false
+  package var requiresHardware = false
   /// What it serves, in order; names are different, from cameras' and scenes' both.
-  public var cameras: [CameraConfiguration]
+  package var cameras: [CameraConfiguration]
   /// Several cameras in one picture.
-  public var scenes: [SceneConfiguration] = []
+  package var scenes: [SceneConfiguration] = []
   /// Where snapshots go beside the one who asked.
-  public var snapshots = SnapshotDestinations()
+  package var snapshots = SnapshotDestinations()
   /// How long it waits, where no key says so.
   var patience = ServicePatience()
 
   /// A service of `cameras` on loopback.
-  public init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
+  package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
 }
 
 /// Times that no key sets. Tests, which must hold on a machine of any speed, give them all the time there is.
@@ -42,32 +42,32 @@ struct ServicePatience: Sendable, Hashable {
 }
 
 /// An address to listen at.
-public enum BindAddress: Sendable, Hashable {
+package enum BindAddress: Sendable, Hashable {
   /// A name or address, and a port; 0 takes a free one.
   case host(String, port: Int)
   /// A socket in the file system.
   case unix(path: String)
 
   /// 127.0.0.1, port 8080.
-  public static let loopback = BindAddress.host("127.0.0.1", port: 8080)
+  package static let loopback = BindAddress.host("127.0.0.1", port: 8080)
 }
 
 /// Files of TLS, PEM.
-public struct TLSFiles: Sendable, Hashable {
+package struct TLSFiles: Sendable, Hashable {
   /// The certificate, and those that it rests on, in that order.
-  public var certificateChain: String
+  package var certificateChain: String
   /// Its private key.
-  public var privateKey: String
+  package var privateKey: String
 
   /// Files, resolved once.
-  public init(certificateChain: String, privateKey: String) {
+  package init(certificateChain: String, privateKey: String) {
     self.certificateChain = certificateChain
     self.privateKey = privateKey
   }
 }
 
 /// What somebody may do.
-public enum Role: String, Sendable, Hashable, CaseIterable {
+package enum Role: String, Sendable, Hashable, CaseIterable {
   /// Look: pages, streams, snapshots, events.
   case read
   /// Change views too, and have snapshots taken for all.
@@ -75,32 +75,32 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
 }
 
 /// To whom a service answers.
-public struct AccessConfiguration: Sendable, Hashable {
+package struct AccessConfiguration: Sendable, Hashable {
   /// A secret that opens the door.
-  public struct Token: Sendable, Hashable {
+  package struct Token: Sendable, Hashable {
     /// What is shown.
-    public var secret: String
+    package var secret: String
     /// What it opens.
-    public var role: Role
+    package var role: Role
 
     /// A token.
-    public init(secret: String, role: Role) {
+    package init(secret: String, role: Role) {
       self.secret = secret
       self.role = role
     }
   }
 
   /// Somebody with a password.
-  public struct User: Sendable, Hashable {
+  package struct User: Sendable, Hashable {
     /// As it is typed.
-    public var name: String
+    package var name: String
     /// As it is typed.
-    public var password: String
+    package var password: String
     /// What is allowed.
-    public var role: Role
+    package var role: Role
 
     /// A user.
-    public init(name: String, password: String, role: Role) {
+    package init(name: String, password: String, role: Role) {
       self.name = name
       self.password = password
       self.role = role
@@ -108,70 +108,70 @@ public struct AccessConfiguration: Sendable, Hashable {
   }
 
   /// Bearer tokens.
-  public var tokens: [Token] = []
+  package var tokens: [Token] = []
   /// For basic authentication, and the dashboard's login.
-  public var users: [User] = []
+  package var users: [User] = []
   /// Whether it answers everybody, wherever it listens.
-  public var isInsecure = false
+  package var isInsecure = false
   /// Origins whose pages may read answers, such as `https://home.example`; `*` is all. None unless told.
-  public var allowedOrigins: [String] = []
+  package var allowedOrigins: [String] = []
   /// Names by which it is called beside addresses, `localhost` and the name that it is bound to; `*` is all.
-  public var allowedHosts: [String] = []
+  package var allowedHosts: [String] = []
 
   /// Nobody in particular.
-  public init() {}
+  package init() {}
 
   /// Whether somebody has to say who he is.
-  public var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
+  package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
 }
 
 /// How much of anything a service allows.
-public struct ServiceLimits: Sendable, Hashable {
+package struct ServiceLimits: Sendable, Hashable {
   /// Connections at a time. More wait to be accepted.
-  public var connections = 2000
+  package var connections = 2000
   /// Connections at a time from one address; more are closed at once.
-  public var connectionsPerClient = 1000
+  package var connectionsPerClient = 1000
   /// Requests a second from one address, in the long run; twice as many may come at once. 429 beyond that.
-  public var requestsPerSecond = 200.0
+  package var requestsPerSecond = 200.0
   /// Bytes of a request's body.
-  public var requestBytes = 64 << 10
+  package var requestBytes = 64 << 10
   /// Pixels of a picture that somebody asks for.
-  public var pixels = 3840 * 2160
+  package var pixels = 3840 * 2160
   /// Views that are asked for in a URL and are drawn at a time, streams and snapshots each. 503 beyond that.
-  public var adHocViews = 16
+  package var adHocViews = 16
   /// Bytes that pictures may take in all: what is decoded, drawn, encoded, kept, or held for clients that have not read it.
   /// 503 beyond that. Nil is a quarter of the machine's memory, or of the control group's.
-  public var memory: Int?
+  package var memory: Int?
   /// How long a client may take nothing of a stream, or of another answer, before it is cut off.
-  public var stalledClient = Duration.seconds(30)
+  package var stalledClient = Duration.seconds(30)
   /// How long a connection may be idle.
-  public var idleConnection = Duration.seconds(75)
+  package var idleConnection = Duration.seconds(75)
 
   /// The usual ones.
-  public init() {}
+  package init() {}
 }
 
 /// A camera of a service.
-public struct CameraConfiguration: Sendable, Hashable {
+package struct CameraConfiguration: Sendable, Hashable {
   /// In URLs.
-  public var name: String
+  package var name: String
   /// As `SourceLocator` takes it.
-  public var source: String
+  package var source: String
   /// How it is read. Unless told, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be hostile.
-  public var options = CameraConfiguration.usualOptions
+  package var options = CameraConfiguration.usualOptions
   /// Whether it stays open while nobody looks.
-  public var keepsWarm = false
+  package var keepsWarm = false
   /// Whether the service is ready only while it gives pictures.
-  public var isRequired = true
+  package var isRequired = true
   /// A picture file that stands in for it where it is off or lost; nil shows NO SIGNAL.
-  public var avatar: String?
+  package var avatar: String?
   /// What a snapshot of it is where it gives nothing.
-  public var offline = OfflinePolicy.placeholder
+  package var offline = OfflinePolicy.placeholder
   /// What is seen of it; at least one, names are different.
-  public var views: [ServedView]
+  package var views: [ServedView]
 
   /// A camera with a view `main`, unless told.
-  public init(name: String = "camera", source: String, views: [ServedView] = [ServedView()]) {
+  package init(name: String = "camera", source: String, views: [ServedView] = [ServedView()]) {
     self.name = name
     self.source = source
     self.views = views
@@ -184,11 +184,11 @@ public struct CameraConfiguration: Sendable, Hashable {
   }()
 
   /// The embedded pattern, whose counter shows that it is alive.
-  public static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
+  package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
 }
 
 /// What a snapshot is of a camera that gives nothing.
-public enum OfflinePolicy: String, Sendable, Hashable, CaseIterable {
+package enum OfflinePolicy: String, Sendable, Hashable, CaseIterable {
   /// The picture that stands in for it.
   case placeholder
   /// The last frame, however old; where there never was one, the placeholder.
@@ -197,80 +197,91 @@ public enum OfflinePolicy: String, Sendable, Hashable, CaseIterable {
   case error
 }
 
+extension OfflinePolicy {
+  /// The session's word for it.
+  var fallback: SnapshotFallback {
+    switch self {
+    case .placeholder: .placeholder
+    case .last: .lastFrame
+    case .error: .error
+    }
+  }
+}
+
 /// A view as it is served.
-public struct ServedView: Sendable, Hashable {
+package struct ServedView: Sendable, Hashable {
   /// What is seen; its name is in URLs.
-  public var view: ViewConfiguration
+  package var view: ViewConfiguration
   /// Pictures a second at most; nil is every frame.
-  public var framesPerSecond: Double?
+  package var framesPerSecond: Double?
   /// Of JPEGs, 1...100.
-  public var quality = 80
+  package var quality = 80
   /// Whether it gives pictures.
-  public var isEnabled = true
+  package var isEnabled = true
   /// Whether nobody may ask for it in another way: who may see this view sees nothing else of the camera.
-  public var isLocked = false
+  package var isLocked = false
 
   /// All of the source as it is, unless said otherwise.
-  public init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
+  package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
 }
 
 /// Several cameras in one picture, as they are served.
-public struct SceneConfiguration: Sendable, Hashable {
+package struct SceneConfiguration: Sendable, Hashable {
   /// In URLs, where a camera's stands; its one view is `main`.
-  public var name: String
+  package var name: String
   /// What is seen; its tiles name cameras.
-  public var scene: Scene
+  package var scene: Scene
   /// Pictures a second at most; nil is 30.
-  public var framesPerSecond: Double?
+  package var framesPerSecond: Double?
   /// Of JPEGs, 1...100.
-  public var quality = 80
+  package var quality = 80
 
   /// A scene.
-  public init(name: String, scene: Scene) {
+  package init(name: String, scene: Scene) {
     self.name = name
     self.scene = scene
   }
 }
 
 /// Where snapshots go beside the one who asked.
-public struct SnapshotDestinations: Sendable, Hashable {
+package struct SnapshotDestinations: Sendable, Hashable {
   /// A folder that keeps them; nil keeps none.
-  public var folder: SnapshotFolderConfiguration?
+  package var folder: SnapshotFolderConfiguration?
   /// A server that is told of them; nil tells none.
-  public var webhook: WebhookConfiguration?
+  package var webhook: WebhookConfiguration?
 
   /// Nowhere.
-  public init() {}
+  package init() {}
 }
 
 /// A folder of snapshots, and how much of them is kept.
-public struct SnapshotFolderConfiguration: Sendable, Hashable {
+package struct SnapshotFolderConfiguration: Sendable, Hashable {
   /// Absolute.
-  public var path: String
+  package var path: String
   /// Nothing older is kept; nil is no limit.
-  public var maximumAge: Duration?
+  package var maximumAge: Duration?
   /// No more files are kept, the oldest go first; nil is no limit.
-  public var maximumCount: Int?
+  package var maximumCount: Int?
   /// No more bytes are kept, the oldest go first; nil is no limit.
-  public var maximumBytes: Int?
+  package var maximumBytes: Int?
 
   /// A folder without limits.
-  public init(path: String) { self.path = path }
+  package init(path: String) { self.path = path }
 }
 
 /// A server that is told of each snapshot, by POST.
-public struct WebhookConfiguration: Sendable, Hashable {
+package struct WebhookConfiguration: Sendable, Hashable {
   /// `http` or `https`.
-  public var url: String
+  package var url: String
   /// The key of the HMAC-SHA256 in `X-GLPreview-Signature`; nil signs nothing.
-  public var secret: String?
+  package var secret: String?
   /// The most bytes of an event, picture included.
-  public var maximumEventBytes = 100_000
+  package var maximumEventBytes = 100_000
   /// How often it is tried.
-  public var attempts = 5
+  package var attempts = 5
   /// Events that wait at most; the oldest are dropped, and counted.
-  public var capacity = 64
+  package var capacity = 64
 
   /// A server.
-  public init(url: String) { self.url = url }
+  package init(url: String) { self.url = url }
 }

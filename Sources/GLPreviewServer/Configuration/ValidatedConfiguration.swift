@@ -12,14 +12,14 @@
 /// let server = PreviewServer(try ValidatedConfiguration(configuration), logger: logger)
 /// ```
 @dynamicMemberLookup
-public struct ValidatedConfiguration: Sendable, Hashable {
+package struct ValidatedConfiguration: Sendable, Hashable {
   /// What was checked.
-  public let configuration: ServerConfiguration
+  package let configuration: ServerConfiguration
 
   /// Checks `configuration`.
   ///
   /// - Throws: `ConfigurationError` with everything that is wrong.
-  public init(_ configuration: ServerConfiguration) throws(ConfigurationError) {
+  package init(_ configuration: ServerConfiguration) throws(ConfigurationError) {
     let problems = configuration.faults.map {
       ConfigurationProblem(key: $0.path.joined(separator: "."), $0.reason)
     }
@@ -28,7 +28,7 @@ public struct ValidatedConfiguration: Sendable, Hashable {
   }
 
   /// A value of `configuration`.
-  public subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
+  package subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
     configuration[keyPath: key]
   }
 }

@@ -1,4 +1,5 @@
 // What happened of late, for whoever listens: each reads the log at his own pace, and who falls behind its end is told so.
+internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore
 internal import ServiceLifecycle
@@ -15,12 +16,21 @@ final class EventLog: Service {
     /// The number of the next event.
     var next = 1
     var isFinished = false
-    var version = 0
-    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-    var nextWait = 0
 
     /// The number of the first event that is kept.
     var first: Int { next - events.count }
+
+    /// What a follower at `place` meets, and his next place.
+    func step(from place: Int, types: Set<String>?) -> (step: Step, next: Int) {
+      guard place >= first else { return (.lost(first - place), first) }
+      var place = place
+      while place < next {
+        let event = events[place - first]
+        place += 1
+        if types?.contains(event.type) ?? true { return (.event(event), place) }
+      }
+      return (isFinished ? .end : .nothing, place)
+    }
   }
 
   /// What a follower meets next in the log.
@@ -38,7 +48,7 @@ final class EventLog: Service {
   private let capacity: Int
   private let maximumBytes: Int
   private let gate: AdHocGate
-  private let state = Mutex(State())
+  private let state = Watched(State())
 
   /// - Parameters:
   ///   - capacity: events that are kept.
@@ -62,17 +72,15 @@ final class EventLog: Service {
   /// - Returns: the event; nil after the end.
   @discardableResult
   func publish(type: String, data: [UInt8]) -> ServerEvent? {
-    let (event, waiting) = state.withLock { state -> (ServerEvent?, [CheckedContinuation<Void, Never>]) in
-      guard !state.isFinished else { return (nil, []) }
+    state.update { state in
+      guard !state.isFinished else { return nil }
       let event = ServerEvent(id: EventID(epoch: epoch, number: state.next), type: type, data: data)
       state.next += 1
       state.events.append(event)
       state.bytes += event.text.readableBytes
       trim(&state)
-      return (event, Self.takeWaiting(&state))
+      return event
     }
-    for continuation in waiting { continuation.resume() }
-    return event
   }
 
   /// Begins to follow.
@@ -95,13 +103,7 @@ final class EventLog: Service {
   }
 
   /// Nothing is told any more; who follows ends when he has read the rest.
-  func finish() {
-    let waiting = state.withLock { state in
-      state.isFinished = true
-      return Self.takeWaiting(&state)
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  func finish() { state.update { $0.isFinished = true } }
 
   /// How many follow.
   var subscriberCount: Int { gate.count }
@@ -112,48 +114,20 @@ final class EventLog: Service {
     finish()
   }
 
-  /// What a follower at `place` meets, and his next place.
-  func step(from place: Int, types: Set<String>?) -> (step: Step, next: Int) {
-    state.withLock { state in
-      guard place >= state.first else { return (.lost(state.first - place), state.first) }
-      var place = place
-      while place < state.next {
-        let event = state.events[place - state.first]
-        place += 1
-        if types?.contains(event.type) ?? true { return (.event(event), place) }
-      }
-      return (state.isFinished ? .end : .nothing, place)
-    }
-  }
-
-  /// Changes with whatever may be news to somebody who follows.
-  fileprivate var version: Int { state.withLock { $0.version } }
-
-  /// Returns when the version is not `version` any more, and when the task is cancelled.
-  fileprivate func wait(since version: Int) async {
-    let number = state.withLock { state in
-      state.nextWait += 1
-      return state.nextWait
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOver = state.withLock { state in
-          guard state.version == version, !Task.isCancelled else { return true }
-          state.waiting[number] = continuation
-          return false
-        }
-        if isOver { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
-    }
+  /// What a follower at `place` meets; `nothing` where that does not come before `deadline`. `isOver` ends the wait early.
+  fileprivate func step(
+    from place: Int, types: Set<String>?, until deadline: Duration, unless isOver: @Sendable () -> Bool
+  ) async throws -> (step: Step, next: Int) {
+    try await state.first(until: deadline) { state in
+      let (step, next) = state.step(from: place, types: types)
+      if isOver() { return (.end, next) }
+      if case .nothing = step { return nil }
+      return (step, next)
+    } ?? (.nothing, place)
   }
 
   /// Has all who wait look again.
-  fileprivate func wake() {
-    let waiting = state.withLock { Self.takeWaiting(&$0) }
-    for continuation in waiting { continuation.resume() }
-  }
+  fileprivate func wake() { state.update { _ in } }
 
   private func trim(_ state: inout State) {
     var dropped = 0
@@ -164,12 +138,6 @@ final class EventLog: Service {
       dropped += 1
     }
     state.events.removeFirst(dropped)
-  }
-
-  private static func takeWaiting(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-    defer { state.waiting = [:] }
-    state.version += 1
-    return Array(state.waiting.values)
   }
 }
 
@@ -194,42 +162,18 @@ final class EventSubscription: Sendable {
 
   /// The next step; `nothing` where none comes within `patience`. To be asked by one task at a time.
   func next(within patience: Duration) async -> EventLog.Step {
-    let step = take()
-    guard case .nothing = step else { return step }
-    await withTaskGroup { group in
-      group.addTask { [self] in
-        while !Task.isCancelled {
-          let version = log.version
-          guard !isDue else { return }
-          await log.wait(since: version)
-        }
-      }
-      group.addTask { try? await Task.sleep(for: patience) }
-      await group.next()
-      group.cancelAll()
+    let from = place.withLock { $0.number }
+    let met = try? await log.step(from: from, types: types, until: CaptureClock.now + patience) { [self] in
+      place.withLock { $0.isOver }
     }
-    return Task.isCancelled ? .end : take()
+    guard let met else { return .end }
+    place.withLock { $0.number = met.next }
+    return met.step
   }
 
   /// Ends it: from another task than the one that asks.
   func end() {
     place.withLock { $0.isOver = true }
     log.wake()
-  }
-
-  /// Whether there is something to tell.
-  private var isDue: Bool {
-    let place = place.withLock { $0 }
-    guard !place.isOver, case .nothing = log.step(from: place.number, types: types).step else { return true }
-    return false
-  }
-
-  private func take() -> EventLog.Step {
-    place.withLock { place in
-      guard !place.isOver else { return .end }
-      let (step, next) = log.step(from: place.number, types: types)
-      place.number = next
-      return step
-    }
   }
 }

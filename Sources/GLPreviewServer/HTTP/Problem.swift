@@ -32,16 +32,6 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
   /// 404.
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
-  /// 409, of a view that gives no pictures for the time being.
-  static func switchedOff(_ target: ServedPreview) -> Problem {
-    Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
-  }
-
-  /// 503, of a view that is another one, or locked, since it was looked up.
-  static func reconfigured(_ target: ServedPreview) -> Problem {
-    .busy(.serviceUnavailable, "'\(target.camera)' has just got another configuration", retryAfter: 1)
-  }
-
   /// 503 or 429, with when to come again.
   static func busy(_ status: HTTPResponse.Status, _ detail: String, retryAfter seconds: Int) -> Problem {
     Problem(status, detail, headers: ["Retry-After": "\(seconds)"])

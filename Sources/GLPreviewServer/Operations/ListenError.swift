@@ -4,18 +4,18 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Why a service does not listen.
-public struct ListenError: Error, CustomStringConvertible {
+package struct ListenError: Error, CustomStringConvertible {
   /// Where it should have.
-  public let address: BindAddress
+  package let address: BindAddress
   /// What is wrong with that.
-  public let reason: String
+  package let reason: String
 
   /// What a server's end comes to; nil where it has nothing to do with its address.
   ///
   /// - Parameters:
   ///   - error: what `PreviewServer.run()` threw.
   ///   - address: where it should have listened.
-  public init?(_ error: any Error, at address: BindAddress) {
+  package init?(_ error: any Error, at address: BindAddress) {
     let reason: String
     switch error {
     case let error as IOError:
@@ -44,5 +44,5 @@ public struct ListenError: Error, CustomStringConvertible {
   }
 
   /// `ADDRESS: REASON`.
-  public var description: String { "\(address): \(reason)" }
+  package var description: String { "\(address): \(reason)" }
 }

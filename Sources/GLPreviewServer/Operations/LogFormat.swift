@@ -1,8 +1,8 @@
 // How the service's log is written: for people, or for programs that gather logs.
-public import Logging
+package import Logging
 
 /// A log's form. Both have one line for each event, on standard error.
-public enum LogFormat: String, Sendable, Hashable, CaseIterable {
+package enum LogFormat: String, Sendable, Hashable, CaseIterable {
   /// `2026-01-31T12:00:00.000Z info glpreview: camera is live camera=door`
   case text
   /// An object with `time`, `level`, `message` and `label`, and what is known beside, flat.
@@ -14,7 +14,7 @@ public enum LogFormat: String, Sendable, Hashable, CaseIterable {
   ///   - label: who speaks; `glpreview` unless told.
   ///   - level: what is less is not written; `info` unless told.
   /// - Returns: a logger that writes to standard error.
-  public func logger(label: String = "glpreview", level: LogLevel = .info) -> Logger {
+  package func logger(label: String = "glpreview", level: LogLevel = .info) -> Logger {
     let throttle = LogThrottle()
     return Logger(label: label) { label in
       var handler = LineLogHandler(label: label, format: self, throttle: throttle)
@@ -25,7 +25,7 @@ public enum LogFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// How much is written to a log, from all to nearly nothing. The words are swift-log's.
-public enum LogLevel: String, Sendable, Hashable, CaseIterable {
+package enum LogLevel: String, Sendable, Hashable, CaseIterable {
   /// Each step of each request.
   case trace
   /// What helps to find a fault.

@@ -2,11 +2,12 @@
 internal import CMemory
 internal import ServiceLifecycle
 
-extension PreviewServer {
+/// The heap of this process.
+package enum ProcessHeap {
   /// Has all threads of this process share one heap: pictures' memory is used again instead of being mapped anew for each, and
   /// can go back to the system as a whole. For a command's own process, not for a library's user; to be called before there is
   /// another thread.
-  public static func useOneHeap() { glp_memory_use_one_arena() }
+  package static func useOne() { glp_memory_use_one_arena() }
 }
 
 /// Gives idle memory back: a few seconds after it was freed, and at once where the process has more than its budget.

@@ -2,7 +2,7 @@
 internal import GLPreview
 
 /// The arguments of this process, as the kernel shows them in `/proc/PID/cmdline`.
-public enum ProcessArguments {
+package enum ProcessArguments {
   /// Options whose values are secrets as a whole.
   private static let secretOptions: Set<String> = ["--token", "--user", "--header"]
 
@@ -22,7 +22,7 @@ public enum ProcessArguments {
   ///
   /// Between the start of the process and this call they can be read: `--token`'s and `--user`'s place is the environment or
   /// a file.
-  public static func hideSecrets() {
+  package static func hideSecrets() {
     guard let place = unsafe place(), let bytes = try? contents(of: "/proc/self/cmdline"),
       bytes.count == place.count, unsafe bytes.elementsEqual(place)
     else { return }

@@ -1,5 +1,5 @@
 // Whether pictures can be drawn: the renderer is opened when the service starts, and tried again for as long as none works.
-internal import GLPreview
+package import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
@@ -104,5 +104,17 @@ final class RendererWatch: Service {
         """, metadata: ["reason": "\(reason)"])
     }
     onChange(state)
+  }
+}
+
+/// A software renderer where hardware is required.
+package struct SoftwareRendererRefused: Error, CustomStringConvertible {
+  /// What would have been taken.
+  package let device: GPUDevice
+
+  /// What to do.
+  package var description: String {
+    "hardware is required, and \(device.driver?.renderer ?? "what there is") is software; "
+      + "`glpreview devices` tells why"
   }
 }

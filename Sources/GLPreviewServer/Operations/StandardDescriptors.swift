@@ -3,9 +3,9 @@
 internal import Glibc
 
 /// The standard streams' descriptors.
-public enum StandardDescriptors {
+package enum StandardDescriptors {
   /// Opens `/dev/null` in the place of those that are closed. To be called before anything is opened.
-  public static func fillGaps() {
+  package static func fillGaps() {
     // The lowest number that is free is given.
     while true {
       let descriptor = unsafe open("/dev/null", O_RDWR)

@@ -4,16 +4,16 @@ internal import GLPreview
 internal import Glibc
 
 /// Who started the service and wants to know when it is ready. Where nobody does, nothing is sent.
-public struct SystemdNotifier: Sendable, Hashable {
+package struct SystemdNotifier: Sendable, Hashable {
   /// A path, or `@` and a name in the kernel's own name space; nil where nobody listens.
   private let address: String?
   /// How often the watchdog is fed: twice in its time; nil where there is none.
-  public let watchdogInterval: Duration?
+  package let watchdogInterval: Duration?
 
   /// What the environment says: `NOTIFY_SOCKET`, and `WATCHDOG_USEC` where `WATCHDOG_PID` is this process or nobody's.
   ///
   /// - Parameter environment: nil is the process's own.
-  public init(environment: [String: String]? = nil) {
+  package init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
     self.address = address?.hasPrefix("/") == true || address?.hasPrefix("@") == true ? address : nil
@@ -23,23 +23,23 @@ public struct SystemdNotifier: Sendable, Hashable {
   }
 
   /// It answers now; also after a reload.
-  @discardableResult public func ready() -> Bool { send("READY=1") }
+  @discardableResult package func ready() -> Bool { send("READY=1") }
 
   /// It reads its configuration again; `ready()` says that it is done.
-  @discardableResult public func reloading() -> Bool {
+  @discardableResult package func reloading() -> Bool {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now / .microseconds(1)))")
   }
 
   /// It ends.
-  @discardableResult public func stopping() -> Bool { send("STOPPING=1") }
+  @discardableResult package func stopping() -> Bool { send("STOPPING=1") }
 
   /// What `systemctl status` shows of it, on one line.
-  @discardableResult public func status(_ text: String) -> Bool {
+  @discardableResult package func status(_ text: String) -> Bool {
     send("STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " "))
   }
 
   /// Feeds the watchdog.
-  @discardableResult public func alive() -> Bool { send("WATCHDOG=1") }
+  @discardableResult package func alive() -> Bool { send("WATCHDOG=1") }
 
   /// Whether somebody took it. A second is more than enough: a service that waits for its supervisor is none.
   private func send(_ message: String) -> Bool {

@@ -1,8 +1,8 @@
 // Feeds systemd's watchdog as long as the service is well: one that hangs is started anew. At the end says that it ends.
-public import ServiceLifecycle
+internal import ServiceLifecycle
 
 /// A part of the service that says now and then that all is well, until the service ends.
-public struct SystemdWatchdog: Service {
+package struct SystemdWatchdog: Service {
   private let notifier: SystemdNotifier
   private let isHealthy: @Sendable () async -> Bool
 
@@ -11,7 +11,7 @@ public struct SystemdWatchdog: Service {
   /// - Parameters:
   ///   - notifier: to whom, and how often.
   ///   - isHealthy: asked each time; where it is false, or does not come back, nothing is sent.
-  public init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
+  package init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
     self.notifier = notifier
     self.isHealthy = isHealthy
   }
@@ -19,7 +19,7 @@ public struct SystemdWatchdog: Service {
   /// Ends when the service does, and says so.
   ///
   /// - Throws: `CancellationError` where the task is cancelled.
-  public func run() async throws {
+  package func run() async throws {
     try await withGracefulShutdownHandler {
       try await feed()
     } onGracefulShutdown: {

@@ -87,14 +87,3 @@ struct SnapshotQuery: Sendable, Hashable {
     return request
   }
 }
-
-extension OfflinePolicy {
-  /// The session's word for it.
-  var fallback: SnapshotFallback {
-    switch self {
-    case .placeholder: .placeholder
-    case .last: .lastFrame
-    case .error: .error
-    }
-  }
-}

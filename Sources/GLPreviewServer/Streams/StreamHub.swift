@@ -17,7 +17,7 @@ final class StreamHub: Sendable {
   private let pass: AdHocPass?
   /// What its pictures count against.
   private let budget: MemoryBudget?
-  private let state = Mutex(State())
+  private let state = Watched(State())
   /// Called when the last one has gone, of a hub that nobody joins again; nil of one that goes on.
   private let onEnd: (@Sendable () -> Void)?
 
@@ -33,10 +33,7 @@ final class StreamHub: Sendable {
     var nextID = 0
     var pump: Task<Void, Never>?
     var repeater: Task<Void, Never>?
-    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var rate = RateMeter()
-    /// Counts pictures and failures.
-    var changes = 0
     var hasNewcomer = false
     var isOver = false
   }
@@ -118,18 +115,16 @@ final class StreamHub: Sendable {
 
   /// What it shows is not to be seen any more: all who watch are sent away, and nobody joins again.
   func end() {
-    let (tasks, waiting, loops) = state.withLock { state in
+    let (tasks, loops) = state.update { state in
       state.isOver = true
       state.failure = StreamEnded()
-      state.changes += 1
       defer {
         (state.pump, state.repeater, state.newest) = (nil, nil, nil)
-        (state.waiting, state.loops) = ([:], [:])
+        state.loops = [:]
       }
-      return ([state.pump, state.repeater], Array(state.waiting.values), Array(state.loops.values))
+      return ([state.pump, state.repeater], Array(state.loops.values))
     }
     for task in tasks { task?.cancel() }
-    for continuation in waiting { continuation.resume() }
     for watchers in loops { watchers.end() }
   }
 
@@ -152,41 +147,21 @@ final class StreamHub: Sendable {
   /// - Throws: what drawing it throws; `StreamTimeout` after `limit`; `StreamEnded`.
   func firstPart(within limit: Duration) async throws -> StreamPart {
     let start = CaptureClock.now
-    while true {
-      let (newest, failure, changes) = state.withLock { ($0.newest, $0.failure, $0.changes) }
-      let deadline = start + (newest == nil ? limit : Self.freshWithin)
-      let isLate = CaptureClock.now >= deadline
-      if let newest, isLate || newest.timestamp >= start - Self.freshFor { return newest }
-      if let failure { throw failure }
-      guard !isLate else { throw StreamTimeout() }
-      // Who is cancelled does not wait.
-      try Task.checkCancellation()
-      await waitForChange(after: changes, until: deadline)
+    let fresh = try await state.first(until: start + min(limit, Self.freshWithin)) { state in
+      if let newest = state.newest, newest.timestamp >= start - Self.freshFor { return newest }
+      if let failure = state.failure { throw failure }
+      return nil
     }
-  }
-
-  private func waitForChange(after changes: Int, until deadline: Duration) async {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
-    let timer = Task {
-      try? await Task.sleep(for: deadline - CaptureClock.now)
-      self.state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOver = state.withLock { state in
-          guard !Task.isCancelled, state.changes == changes, CaptureClock.now < deadline else { return true }
-          state.waiting[id] = continuation
-          return false
-        }
-        if isOver { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
-    }
-    timer.cancel()
+    // An older one is better than none.
+    let part =
+      try await fresh == nil
+      ? state.first(until: start + limit) { state in
+        if let newest = state.newest { return newest }
+        if let failure = state.failure { throw failure }
+        return nil
+      } : fresh
+    guard let part else { throw StreamTimeout() }
+    return part
   }
 
   /// A connection takes parts from now on; to be called on its event loop.
@@ -261,18 +236,15 @@ final class StreamHub: Sendable {
 
   private func publish(_ part: StreamPart) {
     let now = CaptureClock.now
-    let (loops, waiting) = state.withLock { state -> ([LoopWatchers], [CheckedContinuation<Void, Never>]) in
+    let loops = state.update { state -> [LoopWatchers] in
       // One that was on its way when nobody was to see it any more.
-      guard !state.isOver else { return ([], []) }
+      guard !state.isOver else { return [] }
       state.newest = part
       state.failure = nil
-      state.changes += 1
       state.publishedAt = now
       state.rate.count(at: now)
-      defer { state.waiting = [:] }
-      return (Array(state.loops.values), Array(state.waiting.values))
+      return Array(state.loops.values)
     }
-    for continuation in waiting { continuation.resume() }
     counters.delivered(after: now - part.timestamp)
     for watchers in loops { watchers.offer(part, counters) }
   }
@@ -289,20 +261,17 @@ final class StreamHub: Sendable {
   }
 
   private func failed(_ error: any Error) {
-    let (isNew, waiting) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
+    let isNew = state.update { state in
       let isNew = state.failure == nil
-      guard !state.isOver else { return (false, []) }
+      guard !state.isOver else { return false }
       state.failure = error
-      state.changes += 1
-      defer { state.waiting = [:] }
-      return (isNew, Array(state.waiting.values))
+      return isNew
     }
     if isNew {
       logger.warning(
         "a stream has no pictures",
         metadata: ["camera": "\(camera)", "view": "\(view)", "reason": "\(error)"])
     }
-    for continuation in waiting { continuation.resume() }
   }
 }
 

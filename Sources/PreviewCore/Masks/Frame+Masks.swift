@@ -4,7 +4,7 @@ extension Frame {
   /// The same frame with what `plan` hides replaced, in its own memory where nobody else holds that, else in a copy.
   ///
   /// `plan` must be for its format.
-  public consuming func masked(by plan: MaskPlan) -> Frame {
+  package consuming func masked(by plan: MaskPlan) -> Frame {
     precondition(plan.format == format, "a plan is for frames of its own format")
     guard !plan.steps.isEmpty else { return self }
     // Without the frame nobody else holds its memory.

@@ -1,9 +1,9 @@
 // Masks worked out for frames of one format: which samples of which planes, once for all frames that follow.
 
 /// What is to be done to frames of a format.
-public struct MaskPlan: Sendable, Hashable {
+package struct MaskPlan: Sendable, Hashable {
   /// The frames that it is for.
-  public let format: FrameFormat
+  package let format: FrameFormat
   let steps: [Step]
 
   /// One mask.
@@ -40,7 +40,7 @@ public struct MaskPlan: Sendable, Hashable {
   ///   - format: of the frames.
   /// - Throws: `ViewError` of key `mask`, where a mask lies outside the reference, or the frames' shape differs from it by
   ///   more than a fiftieth, so that nobody can tell what is where. Where it differs by less, masks grow by the difference.
-  public init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(ViewError) {
+  package init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(ViewError) {
     let reference = masks.referenceSize ?? reference
     try masks.check(in: reference)
     let seen = format.uprightSize

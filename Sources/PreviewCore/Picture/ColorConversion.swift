@@ -2,14 +2,14 @@
 // of codes, computed once in double precision for both renderers.
 
 /// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255, the matrix column by column.
-public struct ColorConversion: Sendable, Hashable {
+package struct ColorConversion: Sendable, Hashable {
   /// What the three outputs take of the first input, of the second, and of the third.
-  public let columns: [SIMD3<Double>]
+  package let columns: [SIMD3<Double>]
   /// What is added to each output.
-  public let offset: SIMD3<Double>
+  package let offset: SIMD3<Double>
 
   /// From the matrix's rows, as the standards print them.
-  public init(
+  package init(
     rows first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>, offset: SIMD3<Double> = .zero
   ) {
     self.columns = (0..<3).map { SIMD3(first[$0], second[$0], third[$0]) }
@@ -22,10 +22,10 @@ public struct ColorConversion: Sendable, Hashable {
   }
 
   /// Changes nothing.
-  public static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
+  package static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
 
   /// R'G'B' codes from Y'CbCr codes (H.273 8.3, equations 41 to 46 inverted).
-  public init(rgbFrom color: ColorDescription) {
+  package init(rgbFrom color: ColorDescription) {
     let (red, blue) = (color.matrix.redWeight, color.matrix.blueWeight)
     let green = 1 - red - blue
     self = ColorConversion(
@@ -36,7 +36,7 @@ public struct ColorConversion: Sendable, Hashable {
   }
 
   /// JFIF's Y'CbCr codes from R'G'B' codes (T.871, 7).
-  public static let jfifFromRGB: ColorConversion = {
+  package static let jfifFromRGB: ColorConversion = {
     let (red, blue) = (ColorMatrix.bt601.redWeight, ColorMatrix.bt601.blueWeight)
     let green = 1 - red - blue
     return ColorConversion(
@@ -47,7 +47,7 @@ public struct ColorConversion: Sendable, Hashable {
   }()
 
   /// JFIF's Y'CbCr codes from another Y'CbCr, without a detour where the matrix is JFIF's already.
-  public init(jfifFrom color: ColorDescription) {
+  package init(jfifFrom color: ColorDescription) {
     guard color.matrix != .bt601 else {
       self = ColorConversion(columns: ColorConversion.identity.columns, offset: [0, 128, 128])
         .after(.normalizing(color.range))
@@ -77,7 +77,7 @@ public struct ColorConversion: Sendable, Hashable {
   }
 
   /// Three codes as three others, neither clamped nor rounded.
-  public func callAsFunction(_ input: SIMD3<Double>) -> SIMD3<Double> {
+  package func callAsFunction(_ input: SIMD3<Double>) -> SIMD3<Double> {
     let linear: SIMD3<Double> = columns[0] * input.x + columns[1] * input.y + columns[2] * input.z
     return linear + offset
   }

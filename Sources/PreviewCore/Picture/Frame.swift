@@ -25,7 +25,7 @@ public struct FrameFormat: Sendable, Hashable {
   public let referenceSize: Size
   /// Columns and rows of the planes to eight of the reference, 1...8: position x of the reference is `x * eighths / 8`
   /// of the planes, exactly. `size` is that of `referenceSize`, rounded up.
-  public let eighths: Int
+  package let eighths: Int
   /// What the samples mean.
   public let color: ColorDescription
   /// How the picture as it should be seen lies in the stored one.
@@ -62,7 +62,7 @@ public struct Frame: Sendable {
   /// What it is.
   public let format: FrameFormat
   /// All planes' samples, top row first.
-  public let storage: FrameBytes
+  package let storage: FrameBytes
   /// Where each plane of `format.pixelFormat.planes` stands in `storage`.
   public let planes: [FramePlane]
   /// Counts the source's frames from 0; a gap is frames that were dropped.
@@ -86,7 +86,7 @@ public struct Frame: Sendable {
   }
 
   /// The same over memory that may be lent.
-  public init(
+  package init(
     _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
     timestamp: Duration = .zero, iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
@@ -130,7 +130,7 @@ public struct Frame: Sendable {
   }
 
   /// The same over memory that may be lent.
-  public init(
+  package init(
     tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
@@ -183,7 +183,7 @@ public struct Frame: Sendable {
 /// Which picture a frame shows: equal where frames show the same samples in the same way, whatever they are counted by.
 ///
 /// As long as it is held, no other frame has it; two frames of equal bytes that were made apart have two.
-public struct FrameIdentity: Sendable, Hashable {
+package struct FrameIdentity: Sendable, Hashable {
   private let token: FrameBytes.Token
   private let format: FrameFormat
   private let planes: [FramePlane]
@@ -193,17 +193,17 @@ public struct FrameIdentity: Sendable, Hashable {
   }
 
   /// Whether they are of one frame.
-  public static func == (one: FrameIdentity, other: FrameIdentity) -> Bool {
+  package static func == (one: FrameIdentity, other: FrameIdentity) -> Bool {
     one.token === other.token && one.format == other.format && one.planes == other.planes
   }
 
   /// By the frame's memory.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
 }
 
 extension Frame {
   /// What is kept of a frame is known by this.
-  public var identity: FrameIdentity { FrameIdentity(self) }
+  package var identity: FrameIdentity { FrameIdentity(self) }
 }
 
 /// A frame's description and its memory contradict each other.

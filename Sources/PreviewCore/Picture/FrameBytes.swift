@@ -1,7 +1,7 @@
 // A frame's samples in memory: an array of its own, or memory that is lent and goes back.
 
 /// Memory that is lent to a frame, and can be lent again when nobody holds it any more.
-public protocol LentMemory: AnyObject, Sendable {
+package protocol LentMemory: AnyObject, Sendable {
   /// Its size.
   var byteCount: Int { get }
 
@@ -19,7 +19,7 @@ public protocol LentMemory: AnyObject, Sendable {
 }
 
 /// Bytes that do not change while anybody else holds them.
-public struct FrameBytes: Sendable {
+package struct FrameBytes: Sendable {
   private enum Storage {
     case array([UInt8])
     case lent(any LentMemory)
@@ -33,13 +33,13 @@ public struct FrameBytes: Sendable {
   final class Token: Sendable {}
 
   /// Bytes of its own.
-  public init(_ array: [UInt8]) { storage = .array(array) }
+  package init(_ array: [UInt8]) { storage = .array(array) }
 
   /// Lent ones; `memory` must not be written any more.
-  public init(_ memory: some LentMemory) { storage = .lent(memory) }
+  package init(_ memory: some LentMemory) { storage = .lent(memory) }
 
   /// How many there are.
-  public var count: Int {
+  package var count: Int {
     switch storage {
     case .array(let array): array.count
     case .lent(let memory): memory.byteCount
@@ -47,12 +47,12 @@ public struct FrameBytes: Sendable {
   }
 
   /// The lender's memory; nil where the bytes are an array.
-  public var memory: (any LentMemory)? {
+  package var memory: (any LentMemory)? {
     if case .lent(let memory) = storage { memory } else { nil }
   }
 
   /// Shows `body` all of them.
-  public func withSpan<Result, Failure: Error>(
+  package func withSpan<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     switch storage {
@@ -62,7 +62,7 @@ public struct FrameBytes: Sendable {
   }
 
   /// Lets `body` change all of them: in place where nobody else holds them, else in a copy of its own.
-  public mutating func withMutableSpan<Result, Failure: Error>(
+  package mutating func withMutableSpan<Result, Failure: Error>(
     _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     token = Token()
@@ -85,7 +85,7 @@ public struct FrameBytes: Sendable {
   }
 
   /// All of them as an array: a copy where they are lent and not an array there.
-  public var array: [UInt8] {
+  package var array: [UInt8] {
     switch storage {
     case .array(let array): array
     case .lent(let memory): memory.array

@@ -17,7 +17,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   public var transposed: Size { Size(width: height, height: width) }
 
   /// Each side times `eighths` / 8, rounded up: what a decoder makes of a picture at so many eighths.
-  public func scaled(toEighths eighths: Int) -> Size {
+  package func scaled(toEighths eighths: Int) -> Size {
     // A size that a file made up must not overflow.
     func scaled(_ side: Int) -> Int { side / 8 * eighths + (side % 8 * eighths + 7) / 8 }
     return Size(width: scaled(width), height: scaled(height))
@@ -33,7 +33,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(width)x\(height)" }
 
   /// Why a picture of this size is refused; nil where it has no more than `maximumPixels`.
-  public func refusal(maximumPixels: Int) -> String? {
+  package func refusal(maximumPixels: Int) -> String? {
     guard pixelCount > maximumPixels else { return nil }
     let megapixels = Double(maximumPixels) / 1_000_000
     let limit = megapixels == megapixels.rounded() ? "\(Int(megapixels))" : "\(megapixels)"
@@ -44,7 +44,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
 extension Size {
   /// Whether pictures of both sizes can show the same: their shapes differ by no more than a fiftieth, as those of 1920x1080
   /// and 1920x1088 do.
-  public func hasShape(of other: Size) -> Bool {
+  package func hasShape(of other: Size) -> Bool {
     let (one, two) = (width * other.height, height * other.width)
     return abs(one - two) <= two / 50
   }
@@ -169,7 +169,7 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// What is seen when the picture that this one shows is itself seen through `next`.
-  public func followed(by next: Orientation) -> Orientation {
+  package func followed(by next: Orientation) -> Orientation {
     // `next` flips along the axes of our seen picture; where we swap, those are the other stored axes.
     Orientation(
       swapsAxes: swapsAxes != next.swapsAxes,
@@ -178,10 +178,10 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// The size as seen of a picture stored with `size`.
-  public func seen(_ size: Size) -> Size { swapsAxes ? size.transposed : size }
+  package func seen(_ size: Size) -> Size { swapsAxes ? size.transposed : size }
 
   /// Where a rectangle of the seen picture lies in the stored one, whose size is `stored`.
-  public func stored(_ seen: Rectangle, in stored: Size) -> Rectangle {
+  package func stored(_ seen: Rectangle, in stored: Size) -> Rectangle {
     let (x, y, width, height) =
       swapsAxes ? (seen.y, seen.x, seen.height, seen.width) : (seen.x, seen.y, seen.width, seen.height)
     return Rectangle(
@@ -212,4 +212,11 @@ public enum Mirroring: String, Sendable, Hashable, CaseIterable {
   case vertical
   /// Both: the same as half a turn.
   case both
+}
+
+/// Of two whole numbers, at least one of which is not 0; positive.
+func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
+  var (divisor, rest) = (abs(a), abs(b))
+  while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+  return divisor
 }

@@ -29,7 +29,7 @@ public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
   case yuv444 = "444"
 
   /// Pixels to a chroma sample.
-  public var subsampling: Subsampling {
+  package var subsampling: Subsampling {
     switch self {
     case .yuv420: Subsampling(x: 2, y: 2)
     case .yuv422: Subsampling(x: 2, y: 1)
@@ -118,5 +118,5 @@ extension PictureFormat {
   }
 
   /// Bytes from a column of a plane to the next.
-  public var bytesPerSample: Int { self == .rgba ? 4 : 1 }
+  package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
 }

@@ -46,7 +46,7 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What one texel of a plane holds.
-public enum TexelLayout: Sendable, Hashable, CaseIterable {
+package enum TexelLayout: Sendable, Hashable, CaseIterable {
   /// One 8-bit channel.
   case one8
   /// Two 8-bit channels.
@@ -59,7 +59,7 @@ public enum TexelLayout: Sendable, Hashable, CaseIterable {
   case four16
 
   /// Bytes a texel.
-  public var byteCount: Int {
+  package var byteCount: Int {
     switch self {
     case .one8: 1
     case .two8: 2
@@ -70,63 +70,63 @@ public enum TexelLayout: Sendable, Hashable, CaseIterable {
   }
 
   /// Bytes a channel.
-  public var bytesPerChannel: Int { self == .four16 ? 2 : 1 }
+  package var bytesPerChannel: Int { self == .four16 ? 2 : 1 }
 }
 
 /// How many luma samples share a chroma sample along each axis.
-public struct Subsampling: Sendable, Hashable {
+package struct Subsampling: Sendable, Hashable {
   /// Along a row: 1, 2 or 4.
-  public let x: Int
+  package let x: Int
   /// Along a column: 1 or 2.
-  public let y: Int
+  package let y: Int
 
   /// `x` by `y` luma samples to a chroma sample.
-  public init(x: Int, y: Int) {
+  package init(x: Int, y: Int) {
     self.x = x
     self.y = y
   }
 
   /// Not subsampled.
-  public static let none = Subsampling(x: 1, y: 1)
+  package static let none = Subsampling(x: 1, y: 1)
 
   /// The size of a plane for a picture of `size`: halves round up, so that odd edges have their samples.
-  public func planeSize(of size: Size) -> Size {
+  package func planeSize(of size: Size) -> Size {
     Size(width: (size.width - 1) / x + 1, height: (size.height - 1) / y + 1)
   }
 }
 
 /// One plane of a format.
-public struct PlaneDescription: Sendable, Hashable {
+package struct PlaneDescription: Sendable, Hashable {
   /// What a texel holds.
-  public let texel: TexelLayout
+  package let texel: TexelLayout
   /// How the plane's columns and rows relate to the picture's.
-  public let subsampling: Subsampling
+  package let subsampling: Subsampling
   /// Texels to a subsampled column: 2 where Y' Cb Y' Cr stand in a row, else 1.
-  public let texelsPerColumn: Int
+  package let texelsPerColumn: Int
 
   /// Columns and rows of texels for a picture of `size`.
-  public func texels(of size: Size) -> Size {
+  package func texels(of size: Size) -> Size {
     let samples = subsampling.planeSize(of: size)
     return Size(width: samples.width * texelsPerColumn, height: samples.height)
   }
 
   /// Bytes of a row without padding.
-  public func tightBytesPerRow(of size: Size) -> Int { texels(of: size).width * texel.byteCount }
+  package func tightBytesPerRow(of size: Size) -> Int { texels(of: size).width * texel.byteCount }
 }
 
 /// Where the samples of one component stand: sample k of a row is channel `channel` of texel
 /// `k * texelStep + texelOffset`.
-public struct Component: Sendable, Hashable {
+package struct Component: Sendable, Hashable {
   /// Index of the plane.
-  public let plane: Int
+  package let plane: Int
   /// Channel of the texel, 0...3.
-  public let channel: Int
+  package let channel: Int
   /// Texels from a sample to the next.
-  public let texelStep: Int
+  package let texelStep: Int
   /// The texel of sample 0.
-  public let texelOffset: Int
+  package let texelOffset: Int
   /// How many picture pixels a sample stands for.
-  public let subsampling: Subsampling
+  package let subsampling: Subsampling
 
   init(plane: Int, channel: Int, step: Int = 1, offset: Int = 0, _ subsampling: Subsampling = .none) {
     self.plane = plane
@@ -138,7 +138,7 @@ public struct Component: Sendable, Hashable {
 }
 
 /// What the components of a format are.
-public enum ColorModel: Sendable, Hashable {
+package enum ColorModel: Sendable, Hashable {
   /// Red, green and blue, and coverage where there is any, of one plane.
   case rgb(red: Component, green: Component, blue: Component, alpha: Component?)
   /// Y' alone: chroma is neutral.
@@ -149,7 +149,7 @@ public enum ColorModel: Sendable, Hashable {
 
 extension PixelFormat {
   /// The planes, in the order in which they stand in memory.
-  public var planes: [PlaneDescription] {
+  package var planes: [PlaneDescription] {
     func plane(_ texel: TexelLayout, x: Int = 1, y: Int = 1, texelsPerColumn: Int = 1) -> PlaneDescription {
       PlaneDescription(
         texel: texel, subsampling: Subsampling(x: x, y: y), texelsPerColumn: texelsPerColumn)
@@ -171,7 +171,7 @@ extension PixelFormat {
   }
 
   /// The components and where they stand.
-  public var model: ColorModel {
+  package var model: ColorModel {
     let quarter = Subsampling(x: 2, y: 2)
     let half = Subsampling(x: 2, y: 1)
     func planar(_ chroma: Subsampling, cb: Int = 1, cr: Int = 2) -> ColorModel {

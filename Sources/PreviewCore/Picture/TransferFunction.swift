@@ -3,14 +3,14 @@ internal import Glibc
 
 /// sRGB's transfer function on 0...1; what Y'CbCr has beyond R'G'B' goes on along the curve above, and along its
 /// straight part below.
-public enum TransferFunction {
+package enum TransferFunction {
   /// Light from an encoded value.
-  public static func linear(_ encoded: Double) -> Double {
+  package static func linear(_ encoded: Double) -> Double {
     encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)
   }
 
   /// The encoded value of light.
-  public static func encoded(_ linear: Double) -> Double {
+  package static func encoded(_ linear: Double) -> Double {
     linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
   }
 }

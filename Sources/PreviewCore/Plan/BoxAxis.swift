@@ -1,31 +1,31 @@
 // Where the boxes of neighbouring outputs lie along one axis.
 
 /// The boxes along one axis: of four outputs together along rows, of one output along columns.
-public struct BoxAxis: Sendable, Equatable {
+package struct BoxAxis: Sendable, Equatable {
   /// The same boxes over and over, a whole number of texels further each time.
-  public struct Period: Sendable, Hashable {
+  package struct Period: Sendable, Hashable {
     /// The first texel of group 0, were it regular too.
-    public let first: Int
+    package let first: Int
     /// From a group to the next, in texels.
-    public let step: Int
+    package let step: Int
     /// Where the first box begins, in samples from the group's first texel.
-    public let start: Double
+    package let start: Double
   }
 
   /// For each group its first texel.
-  public let firsts: [Int]
+  package let firsts: [Int]
   /// For each group where its leftmost box begins, in samples from its first texel.
-  public let starts: [Double]
+  package let starts: [Double]
   /// Texels that a group stands on, at most.
-  public let texelCount: Int
+  package let texelCount: Int
   /// From an output to the next, and the width of a box, in samples.
-  public let ratio: Double
+  package let ratio: Double
   /// Outputs are made of pairs of neighbours, by their nearness to the middle of the box.
-  public let isBilinear: Bool
+  package let isBilinear: Bool
   /// The groups whose boxes lie within the crop; the others reach over its edge.
-  public let interior: Range<Int>
+  package let interior: Range<Int>
   /// How the interior's groups repeat, if they do, by numbers that are whole sixteenths: such as 3 and 0.25.
-  public let period: Period?
+  package let period: Period?
 
   /// Evaluates a map.
   ///
@@ -33,7 +33,7 @@ public struct BoxAxis: Sendable, Equatable {
   ///   - map: of boxes.
   ///   - outputsPerGroup: 4 along rows, 1 along columns.
   ///   - samplesPerTexel: 4, 2 or 1 along rows, 1 along columns.
-  public init(_ map: SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int) {
+  package init(_ map: SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int) {
     let bounds = map.source.samples
     let (lowest, highest) = (bounds.lowerBound * map.denominator, (bounds.upperBound + 1) * map.denominator)
     var groups: [Group] = []

@@ -2,35 +2,35 @@
 // neighbouring outputs. Which passes can be drawn so, and from where to where, as values; the weights are those of the maps.
 
 /// One signal of a box recipe: how its samples stand in texels of four bytes.
-public struct PackedSignal: Sendable, Hashable {
+package struct PackedSignal: Sendable, Hashable {
   /// What is read.
-  public let signal: Signal
+  package let signal: Signal
   /// Samples of a component in four bytes: 4, 2 or 1.
-  public let samplesPerTexel: Int
+  package let samplesPerTexel: Int
   /// For each component of the signal its plane, and the byte of a texel that holds its first sample.
-  public let components: [PackedComponent]
+  package let components: [PackedComponent]
   /// For the columns of what is drawn; along the stored rows.
-  public let columns: SamplingMap
+  package let columns: SamplingMap
   /// For the rows of what is drawn; along the stored columns.
-  public let rows: SamplingMap
+  package let rows: SamplingMap
 }
 
 /// A component in texels of four bytes.
-public struct PackedComponent: Sendable, Hashable {
+package struct PackedComponent: Sendable, Hashable {
   /// Index of the plane.
-  public let plane: Int
+  package let plane: Int
   /// 0...3.
-  public let firstByte: Int
+  package let firstByte: Int
 }
 
 /// How a pass is drawn four outputs at a time.
-public struct BoxRecipe: Sendable, Hashable {
+package struct BoxRecipe: Sendable, Hashable {
   /// What is read: luma, chroma, or both.
-  public let signals: [PackedSignal]
+  package let signals: [PackedSignal]
   /// Columns and rows of what is drawn from the frame.
-  public let size: Size
+  package let size: Size
   /// How the pass's output lies in what is drawn: anything but upright is a copy of it.
-  public let turn: Orientation
+  package let turn: Orientation
 
   /// Four outputs that stand on more texels of a row than this can't be drawn at once.
   static let maximumTexelsAcross = 16
@@ -67,7 +67,7 @@ extension PackedSignal {
   /// code, and so is its mean; with a conversion after that, which makes no difference of codes twice as large, the
   /// result is within one code of a shrink in one step. (A conversion before that might clamp, and what it clamps
   /// would be missing from the mean.)
-  public static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
+  package static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
     -> PackedSignal
   {
     func map(_ count: Int, _ factor: Int, _ isReversed: Bool) -> SamplingMap {
@@ -83,7 +83,7 @@ extension PackedSignal {
   }
 
   /// The same for `x` by `y` times as many outputs, all forwards; nil where their boxes would not be parts of these.
-  public func refined(x: Int, y: Int) -> PackedSignal? {
+  package func refined(x: Int, y: Int) -> PackedSignal? {
     guard isRefinable, let columns = columns.refined(by: x), let rows = rows.refined(by: y) else {
       return nil
     }
@@ -173,5 +173,5 @@ extension SamplingMap {
   }
 
   /// Samples of the source's plane to an output sample.
-  public var samplesPerOutput: Double { Double(ratio) / Double(denominator) }
+  package var samplesPerOutput: Double { Double(ratio) / Double(denominator) }
 }

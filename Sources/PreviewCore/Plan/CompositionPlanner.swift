@@ -11,7 +11,7 @@ extension RenderPlanner {
   /// - Returns: the plan; layers that can't be seen are left out, and frames that no other layer reads are none of its
   ///   sources.
   /// - Throws: `ViewError`, which names the layer (counted from 0) that can't be drawn, or the size that is too large.
-  public func plan(
+  package func plan(
     _ formats: [FrameFormat?], _ composition: Composition, name: String = "scene", as format: PictureFormat
   ) throws(ViewError) -> ScenePlan {
     let size = composition.size

@@ -2,7 +2,7 @@
 // format and the views decide, nothing else.
 
 /// How much of a JPEG's detail is decoded.
-public enum Decoding: Sendable, Hashable {
+package enum Decoding: Sendable, Hashable {
   /// All of it.
   case exact
   /// As little as these views need to look nearly the same; with no view, all of it.
@@ -29,7 +29,7 @@ public enum Decoding: Sendable, Hashable {
   ///
   /// - Parameter full: the picture decoded in full.
   /// - Returns: the smallest that all views allow; 8 where one of them can't be drawn.
-  public func eighths(of full: FrameFormat) -> Int {
+  package func eighths(of full: FrameFormat) -> Int {
     guard case .fast(let requests) = self, !requests.isEmpty else { return 8 }
     return Decoding.scales.first { eighths in
       let planner = RenderPlanner(maximumPixels: .max)

@@ -2,14 +2,14 @@
 internal import Glibc
 
 /// What is drawn on one another.
-public struct PlannedComposition: Sendable, Hashable {
+package struct PlannedComposition: Sendable, Hashable {
   /// In pixels.
-  public let size: Size
+  package let size: Size
   /// Bottom first; those that can't be seen are left out.
-  public let layers: [PlannedLayer]
+  package let layers: [PlannedLayer]
 
   /// A composition.
-  public init(size: Size, layers: [PlannedLayer]) {
+  package init(size: Size, layers: [PlannedLayer]) {
     self.size = size
     self.layers = layers
   }
@@ -17,7 +17,7 @@ public struct PlannedComposition: Sendable, Hashable {
 
 extension PlannedComposition {
   /// All that is drawn of frame `input`, each once, in the order of the layers.
-  public func views(of input: Int) -> [PlannedView] {
+  package func views(of input: Int) -> [PlannedView] {
     var seen: Set<PlannedView> = []
     return layers.compactMap { layer in
       switch layer.content {
@@ -29,29 +29,29 @@ extension PlannedComposition {
 }
 
 /// One layer.
-public struct PlannedLayer: Sendable, Hashable {
+package struct PlannedLayer: Sendable, Hashable {
   /// What is seen.
-  public let content: PlannedContent
+  package let content: PlannedContent
   /// The pixels of the composition that it may touch, all inside it.
-  public let bounds: Rectangle
+  package let bounds: Rectangle
   /// The layer's own size, in its own pixels.
-  public let size: Size
+  package let size: Size
   /// From positions in the composition to positions in the layer; both from the top left corner, pixel k is k...k+1.
-  public let placement: LayerPlacement
+  package let placement: LayerPlacement
   /// Of the corners, in the layer's pixels.
-  public let cornerRadius: Double
+  package let cornerRadius: Double
   /// The part of the layer that is cut to the shape, in its own pixels: all of it, or the square around a circle.
-  public let shape: Rectangle
+  package let shape: Rectangle
   /// Along the inside of the shape's edge.
-  public let border: Border?
+  package let border: Border?
   /// 0...1.
-  public let opacity: Double
+  package let opacity: Double
   /// Of the content.
-  public let adjustment: ColorAdjustment
+  package let adjustment: ColorAdjustment
 }
 
 /// Where a layer's pixels lie.
-public enum LayerPlacement: Sendable, Hashable {
+package enum LayerPlacement: Sendable, Hashable {
   /// Pixel on pixel: the layer's first pixel is at (`x`, `y`), which may be negative.
   case aligned(x: Int, y: Int)
   /// By this transform from the composition to the layer, bilinear between the layer's pixels.
@@ -60,7 +60,7 @@ public enum LayerPlacement: Sendable, Hashable {
 
 extension LayerPlacement {
   /// Where a point of the composition is in the layer; both in pixels, from the top left corner.
-  public func position(of point: SIMD2<Double>) -> SIMD2<Double> {
+  package func position(of point: SIMD2<Double>) -> SIMD2<Double> {
     switch self {
     case .aligned(let x, let y): point - SIMD2(Double(x), Double(y))
     case .transformed(let transform): transform(point)
@@ -69,14 +69,14 @@ extension LayerPlacement {
 }
 
 /// A gradient's line over a layer of a given size: how far along it a point is.
-public struct GradientRamp: Sendable, Hashable {
+package struct GradientRamp: Sendable, Hashable {
   /// At the layer's top left corner.
-  public let first: Double
+  package let first: Double
   /// What a pixel to the right, and one down, add.
-  public let step: SIMD2<Double>
+  package let step: SIMD2<Double>
 
   /// As CSS has it: the line goes through the centre, and its ends are where the corners' perpendiculars meet it.
-  public init(_ gradient: LinearGradient, over size: Size) {
+  package init(_ gradient: LinearGradient, over size: Size) {
     let turn = gradient.angle.remainder(dividingBy: 360) * .pi / 180
     let direction = SIMD2(sin(turn), -cos(turn))
     let (width, height) = (Double(size.width), Double(size.height))
@@ -85,11 +85,11 @@ public struct GradientRamp: Sendable, Hashable {
   }
 
   /// 0 at the line's start, 1 at its end, and beyond them in the same measure.
-  public func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
+  package func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
 }
 
 /// What a layer shows.
-public enum PlannedContent: Sendable, Hashable {
+package enum PlannedContent: Sendable, Hashable {
   /// One colour.
   case color(RGBColor)
   /// A gradient over the layer.
@@ -103,11 +103,11 @@ public enum PlannedContent: Sendable, Hashable {
 }
 
 /// What is to be drawn of several frames at once.
-public struct ScenePlan: Sendable, Hashable {
+package struct ScenePlan: Sendable, Hashable {
   /// Of the frames that it is for, in order; nil for those that nothing reads.
-  public let sources: [FrameFormat?]
+  package let sources: [FrameFormat?]
   /// The picture: its `composition` is what is drawn, its passes make the picture's planes of that.
-  public let view: PlannedView
+  package let view: PlannedView
 }
 
 extension FrameFormat {
@@ -117,7 +117,7 @@ extension FrameFormat {
 
 extension ScenePlan: CustomStringConvertible {
   /// A line for each frame that is read, a line a layer and for the passes that it needs, then a line a pass.
-  public var description: String {
+  package var description: String {
     let frames = sources.enumerated().compactMap { index, source in source.map { "frame \(index) \($0)" } }
     return (frames + view.lines).joined(separator: "\n")
   }
@@ -150,7 +150,7 @@ extension PlannedLayer {
 
 extension LayerPlacement: CustomStringConvertible {
   /// `at (X, Y)`, or `by` the six numbers, rounded to thousandths.
-  public var description: String {
+  package var description: String {
     switch self {
     case .aligned(let x, let y): return "at (\(x), \(y))"
     case .transformed(let transform):

@@ -2,7 +2,7 @@
 // into which plane of which picture. Prints itself, one line a pass.
 
 /// A group of components that are sampled together.
-public enum Signal: String, Sendable, Hashable {
+package enum Signal: String, Sendable, Hashable {
   /// Red, green and blue; over the background where the frame is transparent.
   case rgb
   /// Y'.
@@ -12,7 +12,7 @@ public enum Signal: String, Sendable, Hashable {
 }
 
 /// An axis of the target.
-public enum Axis: String, Sendable, Hashable {
+package enum Axis: String, Sendable, Hashable {
   /// Along a row.
   case horizontal
   /// Along a column.
@@ -20,24 +20,24 @@ public enum Axis: String, Sendable, Hashable {
 }
 
 /// A signal and where each sample of an output plane finds it.
-public struct SignalInput: Sendable, Hashable {
+package struct SignalInput: Sendable, Hashable {
   /// What is sampled.
-  public let signal: Signal
+  package let signal: Signal
   /// For the output's columns.
-  public let horizontal: SamplingMap
+  package let horizontal: SamplingMap
   /// For the output's rows.
-  public let vertical: SamplingMap
+  package let vertical: SamplingMap
   /// The output's columns are rows of the stored frame.
-  public let swapsAxes: Bool
+  package let swapsAxes: Bool
   /// The axis along which it is summed up by a pass of its own beforehand, if it is.
-  public let reduction: Axis?
+  package let reduction: Axis?
 
   /// The map along `axis`.
-  public func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
+  package func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
 }
 
 /// Which numbers of the conversion a pass writes.
-public enum PassOutput: Sendable, Hashable {
+package enum PassOutput: Sendable, Hashable {
   /// All three, as R, G, B, A bytes.
   case rgba
   /// Row 0, 1 or 2 as bytes, four columns to a texel.
@@ -45,45 +45,45 @@ public enum PassOutput: Sendable, Hashable {
 }
 
 /// One plane of one picture.
-public struct PlanePass: Sendable, Hashable {
+package struct PlanePass: Sendable, Hashable {
   /// What is written.
-  public let output: PassOutput
+  package let output: PassOutput
   /// Columns and rows of output samples.
-  public let size: Size
+  package let size: Size
   /// What is read: `rgb`, or `luma`, or `chroma`, or the last two.
-  public let inputs: [SignalInput]
+  package let inputs: [SignalInput]
   /// Positions of the maps to an output sample; their converted colours are averaged. More than 1 only where R'G'B'
   /// becomes subsampled chroma.
-  public let positionsPerSample: Subsampling
+  package let positionsPerSample: Subsampling
   /// Columns and rows of the maps: positions beyond are those of the edge.
-  public let positions: Size
+  package let positions: Size
   /// From the signals' codes, 0...255, to the output's; a signal that is not read counts as 128.
-  public let conversion: ColorConversion
+  package let conversion: ColorConversion
   /// How it is drawn four outputs at a time; nil where it is drawn tap by tap.
-  public let box: BoxRecipe?
+  package let box: BoxRecipe?
   /// Where the picture does not reach, in the output's codes.
-  public let background: SIMD3<Double>
+  package let background: SIMD3<Double>
 }
 
 /// One picture of the frame.
-public struct PlannedView: Sendable, Hashable {
+package struct PlannedView: Sendable, Hashable {
   /// The view's name.
-  public let name: String
+  package let name: String
   /// In pixels.
-  public let size: Size
+  package let size: Size
   /// How the picture's samples lie.
-  public let format: PictureFormat
+  package let format: PictureFormat
   /// In which light its samples are mixed.
-  public let light: FilteringLight
+  package let light: FilteringLight
   /// What is behind a transparent frame.
-  public let background: RGBColor
+  package let background: RGBColor
   /// What it may read, in pixels of the stored picture at its reference size.
-  public let crop: Rectangle
+  package let crop: Rectangle
   /// One for `rgba`, else Y', Cb, Cr.
-  public let passes: [PlanePass]
+  package let passes: [PlanePass]
   /// What the passes read in place of the frame: this drawn, as R'G'B'A bytes of the view's size. Nil for plain views,
   /// which read the frame itself.
-  public let composition: PlannedComposition?
+  package let composition: PlannedComposition?
 }
 
 /// What is to be drawn of frames of one format.
@@ -91,7 +91,7 @@ public struct RenderPlan: Sendable, Hashable {
   /// The frames that it is for.
   public let source: FrameFormat
   /// The pictures, in the order in which they were asked for.
-  public let views: [PlannedView]
+  package let views: [PlannedView]
 }
 
 extension RenderPlan: CustomStringConvertible {
@@ -129,7 +129,7 @@ extension PlannedView {
 
 extension SignalInput: CustomStringConvertible {
   /// For example `luma (box 1920->640, box 1080->360)`.
-  public var description: String {
+  package var description: String {
     let first = reduction.map { ", \($0.rawValue) first" } ?? ""
     return "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : "")\(first))"
   }

@@ -8,14 +8,14 @@ public struct RenderTuning: Sendable, Hashable {
   /// beyond, one axis is summed up first, into an intermediate of 32-bit floats.
   public let maximumDirectTaps: Int
   /// How areas are summed up where that can be done several outputs at a time.
-  public let boxes: BoxPacking
+  package let boxes: BoxPacking
   /// How samples come to the device and pictures from it.
-  public let transfer: FrameTransfer
+  package let transfer: FrameTransfer
   /// Whether the device has a clock of its own that tells what passes cost.
   public let timesPasses: Bool
 
   /// Limits as given.
-  public init(
+  package init(
     maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels,
     transfer: FrameTransfer = .direct, timesPasses: Bool = false
   ) {
@@ -40,7 +40,7 @@ public struct RenderTuning: Sendable, Hashable {
 }
 
 /// How many outputs a shader sums up at once.
-public enum BoxPacking: Sendable, Hashable {
+package enum BoxPacking: Sendable, Hashable {
   /// One: tap by tap.
   case none
   /// Four, from textures with four bytes a texel.
@@ -50,7 +50,7 @@ public enum BoxPacking: Sendable, Hashable {
 }
 
 /// The way of a frame's samples to a device, and of its pictures back.
-public enum FrameTransfer: Sendable, Hashable {
+package enum FrameTransfer: Sendable, Hashable {
   /// Straight between memory and textures, and finished before the next frame begins: for renderers that are software,
   /// to which a buffer in between is one more copy.
   case direct

@@ -1,7 +1,7 @@
 // The face that the GPU's renderer and the CPU's reference share.
 
 /// Carries out plans.
-public protocol Renderer: Sendable {
+package protocol Renderer: Sendable {
   /// What can go wrong; `Never` for the reference.
   associatedtype Failure: Error
 
@@ -34,7 +34,7 @@ public protocol Renderer: Sendable {
 
 extension Renderer {
   /// The pictures without a time.
-  public func renderTimed(
+  package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?) {
     (try await render(frame, plan), nil)

@@ -2,7 +2,7 @@
 // over a common denominator, so that no driver, compiler or order of operations can move a tap.
 
 /// The kernel that a `Filter` comes to along one axis.
-public enum Kernel: String, Sendable, Hashable {
+package enum Kernel: String, Sendable, Hashable {
   /// One sample.
   case nearest
   /// Two samples.
@@ -14,22 +14,22 @@ public enum Kernel: String, Sendable, Hashable {
 }
 
 /// The part of a plane that a view may read along one axis of the stored picture.
-public struct CropSpan: Sendable, Hashable {
+package struct CropSpan: Sendable, Hashable {
   /// First pixel of the stored picture, at its reference size.
-  public let start: Int
+  package let start: Int
   /// Pixels of the stored picture, at its reference size.
-  public let length: Int
+  package let length: Int
   /// Whether the view sees them from the far end to the near one.
-  public let isReversed: Bool
+  package let isReversed: Bool
   /// Decoded pixels to a sample of the plane.
-  public let subsampling: Int
+  package let subsampling: Int
   /// Where the plane's samples sit among the pixels.
-  public let siting: ChromaSiting
+  package let siting: ChromaSiting
   /// Decoded pixels to eight pixels of the reference.
-  public let eighths: Int
+  package let eighths: Int
 
   /// A span of `length` pixels from `start` on.
-  public init(
+  package init(
     start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred,
     eighths: Int = 8
   ) {
@@ -42,7 +42,7 @@ public struct CropSpan: Sendable, Hashable {
   }
 
   /// The samples that belong to the span: those that touch it.
-  public var samples: ClosedRange<Int> {
+  package var samples: ClosedRange<Int> {
     let (scale, pixels) = (scale, scale.reference * subsampling)
     return start * scale.decoded / pixels...((start + length) * scale.decoded + pixels - 1) / pixels - 1
   }
@@ -55,18 +55,18 @@ public struct CropSpan: Sendable, Hashable {
 }
 
 /// The part of an output plane that the picture takes along one axis.
-public struct PlacedSpan: Sendable, Hashable {
+package struct PlacedSpan: Sendable, Hashable {
   /// Pixels of the whole target.
-  public let target: Int
+  package let target: Int
   /// First pixel of the picture.
-  public let start: Int
+  package let start: Int
   /// Pixels of the picture.
-  public let length: Int
+  package let length: Int
   /// Pixels to an output sample: 2 for the chroma of 4:2:0.
-  public let step: Int
+  package let step: Int
 
   /// Of `target` pixels, `length` from `start` on are the picture's.
-  public init(target: Int, start: Int, length: Int, step: Int = 1) {
+  package init(target: Int, start: Int, length: Int, step: Int = 1) {
     self.target = target
     self.start = start
     self.length = length
@@ -74,22 +74,22 @@ public struct PlacedSpan: Sendable, Hashable {
   }
 
   /// Samples of the output plane.
-  public var sampleCount: Int { (target + step - 1) / step }
+  package var sampleCount: Int { (target + step - 1) / step }
 }
 
 /// From an output sample to a position in the source's plane, along one axis.
-public struct SamplingMap: Sendable, Hashable {
+package struct SamplingMap: Sendable, Hashable {
   /// Which samples it makes.
-  public let output: PlacedSpan
+  package let output: PlacedSpan
   /// Which samples it reads.
-  public let source: CropSpan
+  package let source: CropSpan
   /// Which part of the crop, as seen, fills the placed pixels.
-  public let window: SourceWindow
+  package let window: SourceWindow
   /// How samples are weighted.
-  public let kernel: Kernel
+  package let kernel: Kernel
 
   /// Resolves `filter` for this axis and this plane.
-  public init(output: PlacedSpan, source: CropSpan, window: SourceWindow, filter: Filter) {
+  package init(output: PlacedSpan, source: CropSpan, window: SourceWindow, filter: Filter) {
     self.output = output
     self.source = source
     self.window = window
@@ -140,7 +140,7 @@ public struct SamplingMap: Sendable, Hashable {
   }
 
   /// Whether every output sample is one source sample, unchanged.
-  public var isCopy: Bool {
+  package var isCopy: Bool {
     // Before a picture that has a bar on its left positions are negative, and so are their remainders.
     ratio == denominator && (kernel == .nearest || kernel == .box)
       && abs(position(of: 0) % denominator) == denominator / 2
@@ -149,7 +149,7 @@ public struct SamplingMap: Sendable, Hashable {
 
 extension SamplingMap: CustomStringConvertible {
   /// For example `box 1920->640`.
-  public var description: String {
+  package var description: String {
     "\(kernel.rawValue) \(source.samples.count)->\(output.sampleCount)\(source.isReversed ? " reversed" : "")"
   }
 }

@@ -5,20 +5,20 @@
 ///
 /// Weights of a sample add up to 1; indices lie inside the crop: a tap beyond its edge has become one of the
 /// edge sample. Unused pairs repeat the last index with weight 0.
-public struct TapTable: Sendable, Equatable {
+package struct TapTable: Sendable, Equatable {
   /// Output samples.
-  public let sampleCount: Int
+  package let sampleCount: Int
   /// Pairs to a sample.
-  public let tapCount: Int
+  package let tapCount: Int
   /// `sampleCount * tapCount` indices of samples of the source's plane.
-  public let indices: [Int]
+  package let indices: [Int]
   /// `sampleCount * tapCount` weights.
-  public let weights: [Double]
+  package let weights: [Double]
   /// How much of each output sample the picture takes, 0...1.
-  public let coverage: [Double]
+  package let coverage: [Double]
 
   /// Evaluates a map.
-  public init(_ map: SamplingMap) {
+  package init(_ map: SamplingMap) {
     let samples = (0..<map.output.sampleCount).map { index in
       map.coverage(of: index) > 0
         ? map.taps(of: index) : [Tap(index: map.source.samples.lowerBound, weight: 0)]
@@ -27,7 +27,7 @@ public struct TapTable: Sendable, Equatable {
   }
 
   /// How much of each output sample the picture takes, 0...1.
-  public static func coverage(of map: SamplingMap) -> [Double] {
+  package static func coverage(of map: SamplingMap) -> [Double] {
     (0..<map.output.sampleCount).map(map.coverage(of:))
   }
 
@@ -58,7 +58,7 @@ private struct Tap {
 
 extension SamplingMap {
   /// How many taps an output sample takes at most, without making a table.
-  public var tapBound: Int {
+  package var tapBound: Int {
     let perSample =
       switch kernel {
       case .nearest: 1
@@ -137,11 +137,4 @@ extension SamplingMap {
 func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
   let quotient = numerator / denominator
   return numerator % denominator < 0 ? quotient - 1 : quotient
-}
-
-/// Of two whole numbers, at least one of which is not 0; positive.
-func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
-  var (divisor, rest) = (abs(a), abs(b))
-  while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
-  return divisor
 }

@@ -1,26 +1,26 @@
 // Where boxes lie whose places repeat: what a renderer needs that sums up sixteen bytes of a row at a time.
 
 /// Boxes along rows, several outputs together, each group a whole number of samples further on than the one before.
-public struct WordColumns: Sendable, Equatable {
+package struct WordColumns: Sendable, Equatable {
   /// The first sample that group 0 stands on; may lie before the plane.
-  public let firstSample: Int
+  package let firstSample: Int
   /// From a group to the next; negative where the map runs backwards.
-  public let samplesPerGroup: Int
+  package let samplesPerGroup: Int
   /// Where a group's leftmost box begins, in sixteenths of a sample from the group's first.
-  public let start: Int
+  package let start: Int
   /// The width of a box, in sixteenths of a sample.
-  public let width: Int
+  package let width: Int
   /// Samples that a group stands on.
-  public let sampleCount: Int
+  package let sampleCount: Int
   /// Groups of a row; the last may be partly beyond the target.
-  public let groupCount: Int
+  package let groupCount: Int
   /// The groups whose boxes lie within the crop; the others reach over its edge.
-  public let interior: Range<Int>
+  package let interior: Range<Int>
 
   /// Evaluates a map.
   ///
   /// - Returns: nil where it is not of boxes, or their places are not whole sixteenths, or do not repeat.
-  public init?(_ map: SamplingMap, outputsPerGroup: Int) {
+  package init?(_ map: SamplingMap, outputsPerGroup: Int) {
     let unit = map.denominator
     guard map.kernel == .box, 16 * map.ratio % unit == 0, outputsPerGroup * map.ratio % unit == 0 else {
       return nil
@@ -53,25 +53,25 @@ public struct WordColumns: Sendable, Equatable {
 }
 
 /// Boxes along columns, whose weights are whole numbers of a common unit.
-public struct WordRows: Sendable, Equatable {
+package struct WordRows: Sendable, Equatable {
   /// Parts of a row that all boxes begin and end at.
-  public let unit: Int
+  package let unit: Int
   /// The height of a box, in parts: the sum of its rows' weights.
-  public let height: Int
+  package let height: Int
   /// Where the box of row 0 begins, in parts.
-  public let start: Int
+  package let start: Int
   /// From a box to the next, in parts; negative where the map runs backwards.
-  public let step: Int
+  package let step: Int
   /// Rows that a box stands on, at most.
-  public let rowCount: Int
+  package let rowCount: Int
 
   /// Bytes that are summed up in sixteen bits can have weights of this sum: 257 * 255 = 65535.
-  public static let maximumHeight = 257
+  package static let maximumHeight = 257
 
   /// Evaluates a map.
   ///
   /// - Returns: nil where it is not of boxes, or their weights' sum does not fit.
-  public init?(_ map: SamplingMap) {
+  package init?(_ map: SamplingMap) {
     guard map.kernel == .box else { return nil }
     let first = map.position(of: 0) - map.ratio / 2
     let common = greatestCommonDivisor(greatestCommonDivisor(map.ratio, map.denominator), first)

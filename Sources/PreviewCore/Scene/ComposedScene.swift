@@ -16,7 +16,7 @@ public final class StillImage: Sendable, Hashable {
 }
 
 /// Which frame a layer shows. Whoever draws looks it up.
-public enum FrameReference: Sendable, Hashable {
+package enum FrameReference: Sendable, Hashable {
   /// The newest of a source that was there `delay` ago; the oldest that is kept where none was.
   case source(String, delay: Duration = .zero)
   /// One that stays.
@@ -24,14 +24,14 @@ public enum FrameReference: Sendable, Hashable {
 }
 
 /// Layers, and the frames that they show.
-public struct ComposedScene: Sendable, Hashable {
+package struct ComposedScene: Sendable, Hashable {
   /// The `input` of its layers' contents counts from 0 in `inputs`.
-  public let composition: Composition
+  package let composition: Composition
   /// Each once, in the order in which they are first seen.
-  public let inputs: [FrameReference]
+  package let inputs: [FrameReference]
 
   /// Layers, and the frames that they show.
-  public init(composition: Composition, inputs: [FrameReference]) {
+  package init(composition: Composition, inputs: [FrameReference]) {
     self.composition = composition
     self.inputs = inputs
   }
@@ -39,7 +39,7 @@ public struct ComposedScene: Sendable, Hashable {
 
 extension ComposedScene {
   /// The same with other views: `change` is given each, and the number of the input that it is a view of.
-  public func mapViews<Failure: Error>(
+  package func mapViews<Failure: Error>(
     _ change: (ViewConfiguration, Int) throws(Failure) -> ViewConfiguration
   ) throws(Failure) -> ComposedScene {
     var composition = composition
@@ -57,18 +57,18 @@ extension ComposedScene {
 }
 
 /// What is known of a source when a scene is composed.
-public struct SourceAppearance: Sendable, Hashable {
+package struct SourceAppearance: Sendable, Hashable {
   /// Whether there is a frame of it, however old.
-  public var hasFrame: Bool
+  package var hasFrame: Bool
   /// Why it gives nothing; nil while it is live. A live source with no frame yet is being opened.
-  public var fallback: FallbackState?
+  package var fallback: FallbackState?
   /// Its pictures for that, unless the tile has some.
-  public var pictures: Fallback
+  package var pictures: Fallback
   /// When its newest frame was captured, in seconds since 1970; nil where that is not known.
-  public var capturedAt: Double?
+  package var capturedAt: Double?
 
   /// A source.
-  public init(
+  package init(
     hasFrame: Bool, fallback: FallbackState? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
   ) {
     self.hasFrame = hasFrame
@@ -78,5 +78,5 @@ public struct SourceAppearance: Sendable, Hashable {
   }
 
   /// A source that gives frames.
-  public static let live = SourceAppearance(hasFrame: true)
+  package static let live = SourceAppearance(hasFrame: true)
 }

@@ -120,7 +120,7 @@ extension Fallback {
   ///   - time: what time it is.
   ///   - text: who draws words; nil leaves them out.
   /// - Returns: layers, and the frames that they want.
-  public func composed(
+  package func composed(
     size: Size, state: FallbackState, of source: String, hasFrame: Bool, view: ViewConfiguration,
     at time: WallClockTime, text: (any TextRenderer)?
   ) -> ComposedScene {

@@ -24,7 +24,7 @@ extension Replicator {
 
 extension ColorAdjustment {
   /// What `self` does and then `next`, as far as codes stay within 0...255 in between.
-  public func followed(by next: ColorAdjustment) -> ColorAdjustment {
+  package func followed(by next: ColorAdjustment) -> ColorAdjustment {
     ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
   }
 }

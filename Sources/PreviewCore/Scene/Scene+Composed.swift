@@ -9,7 +9,7 @@ extension Scene {
   ///   - text: who draws words; nil leaves them out.
   /// - Returns: layers, and the frames that they want.
   /// - Throws: `SceneError` for a scene that makes no sense, and for sources that are not there.
-  public func composed(
+  package func composed(
     _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?
   ) throws(SceneError) -> ComposedScene {
     let rectangles = try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)

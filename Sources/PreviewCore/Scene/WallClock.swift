@@ -1,14 +1,14 @@
 // What time it is for people: seconds since 1970 to a text, without a clock or a calendar of anybody else's.
 
 /// A moment, and where on Earth it is told.
-public struct WallClockTime: Sendable, Hashable {
+package struct WallClockTime: Sendable, Hashable {
   /// Since 1970-01-01 00:00:00 UTC, leap seconds not counted.
-  public var secondsSince1970: Double
+  package var secondsSince1970: Double
   /// Local time less UTC, in seconds; 7200 is two hours east.
-  public var secondsFromUTC: Int
+  package var secondsFromUTC: Int
 
   /// A moment, told in UTC unless said otherwise.
-  public init(secondsSince1970: Double, secondsFromUTC: Int = 0) {
+  package init(secondsSince1970: Double, secondsFromUTC: Int = 0) {
     self.secondsSince1970 = secondsSince1970
     self.secondsFromUTC = secondsFromUTC
   }
@@ -63,7 +63,7 @@ public struct TimeFormat: Sendable, Hashable {
   }
 
   /// The time as text; years before 0 and after 9999 are those.
-  public func text(of time: WallClockTime) -> String {
+  package func text(of time: WallClockTime) -> String {
     let offset = zone == .local ? time.secondsFromUTC : 0
     let fields = CivilTime(time.secondsSince1970, offset: offset)
     var text = ""

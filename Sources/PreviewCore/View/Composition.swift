@@ -2,14 +2,14 @@
 // values; a planner makes passes of them, two renderers carry those out.
 
 /// Layers on one another in a picture of a given size, the lowest first. Where none reaches, it is black.
-public struct Composition: Sendable, Hashable {
+package struct Composition: Sendable, Hashable {
   /// In pixels.
-  public var size: Size
+  package var size: Size
   /// Bottom first.
-  public var layers: [Layer]
+  package var layers: [Layer]
 
   /// A picture of `size`.
-  public init(size: Size, layers: [Layer] = []) {
+  package init(size: Size, layers: [Layer] = []) {
     self.size = size
     self.layers = layers
   }
@@ -20,24 +20,24 @@ public struct Composition: Sendable, Hashable {
 /// A layer is drawn in its own pixels (those of `frame.size`), cut to its shape, given its border, its colours adjusted,
 /// put where `frame` and `transform` say, and mixed with what lies below by its opacity. What is mixed is rounded to
 /// whole codes, layer by layer, halves up.
-public struct Layer: Sendable, Hashable {
+package struct Layer: Sendable, Hashable {
   /// What is seen.
-  public var content: LayerContent
+  package var content: LayerContent
   /// Where, in pixels of the composition; may reach beyond it.
-  public var frame: Rectangle
+  package var frame: Rectangle
   /// What of it is seen; all, unless told.
-  public var shape: LayerShape
+  package var shape: LayerShape
   /// Along the inside of the shape's edge.
-  public var border: Border?
+  package var border: Border?
   /// 0 (not seen) to 1, the default.
-  public var opacity: Double
+  package var opacity: Double
   /// What becomes of the content's colours; the border keeps its own.
-  public var adjustment: ColorAdjustment
+  package var adjustment: ColorAdjustment
   /// About the centre of `frame`.
-  public var transform: AffineTransform
+  package var transform: AffineTransform
 
   /// `content` in `frame`.
-  public init(
+  package init(
     _ content: LayerContent, in frame: Rectangle, shape: LayerShape = .rectangle, border: Border? = nil,
     opacity: Double = 1, adjustment: ColorAdjustment = .none, transform: AffineTransform = .identity
   ) {
@@ -52,7 +52,7 @@ public struct Layer: Sendable, Hashable {
 }
 
 /// What a layer shows.
-public enum LayerContent: Sendable, Hashable {
+package enum LayerContent: Sendable, Hashable {
   /// One colour.
   case color(RGBColor)
   /// Two colours and all between them.
@@ -67,14 +67,14 @@ public enum LayerContent: Sendable, Hashable {
 }
 
 /// What of a layer is seen.
-public enum LayerShape: Sendable, Hashable {
+package enum LayerShape: Sendable, Hashable {
   /// All, with corners rounded to circles of this radius in pixels, at most half the shorter side; 0 is none.
   case rounded(Double)
   /// The largest circle in its middle.
   case circle
 
   /// All of it.
-  public static let rectangle = LayerShape.rounded(0)
+  package static let rectangle = LayerShape.rounded(0)
 }
 
 /// A line along the inside of a layer's edge.
@@ -123,23 +123,23 @@ public struct Blur: Sendable, Hashable {
 }
 
 /// What becomes of each code: `code * scale + offset`, within 0...255.
-public struct ColorAdjustment: Sendable, Hashable {
+package struct ColorAdjustment: Sendable, Hashable {
   /// Of R', G', B'; 1 each leaves them.
-  public var scale: SIMD3<Double>
+  package var scale: SIMD3<Double>
   /// In codes.
-  public var offset: SIMD3<Double>
+  package var offset: SIMD3<Double>
 
   /// All as it is, unless told.
-  public init(scale: SIMD3<Double> = [1, 1, 1], offset: SIMD3<Double> = [0, 0, 0]) {
+  package init(scale: SIMD3<Double> = [1, 1, 1], offset: SIMD3<Double> = [0, 0, 0]) {
     self.scale = scale
     self.offset = offset
   }
 
   /// Nothing changes.
-  public static let none = ColorAdjustment()
+  package static let none = ColorAdjustment()
 
   /// Darker, towards black: 0.4 leaves four tenths.
-  public static func dimmed(to factor: Double) -> ColorAdjustment {
+  package static func dimmed(to factor: Double) -> ColorAdjustment {
     ColorAdjustment(scale: SIMD3(repeating: factor))
   }
 }

@@ -13,16 +13,16 @@ public enum ContentMode: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A length along one axis of the crop as seen, in fractions of a pixel, exactly: both numbers are over `denominator`.
-public struct SourceWindow: Sendable, Hashable {
+package struct SourceWindow: Sendable, Hashable {
   /// From the crop's edge, times `denominator`.
-  public let start: Int
+  package let start: Int
   /// Times `denominator`.
-  public let length: Int
+  package let length: Int
   /// At least 1.
-  public let denominator: Int
+  package let denominator: Int
 
   /// `start / denominator` and `length / denominator`, in lowest terms: equal windows are equal values.
-  public init(start: Int, length: Int, denominator: Int) {
+  package init(start: Int, length: Int, denominator: Int) {
     let divisor = greatestCommonDivisor(greatestCommonDivisor(denominator, length), start)
     self.start = start / divisor
     self.length = length / divisor
@@ -32,15 +32,15 @@ public struct SourceWindow: Sendable, Hashable {
 
 /// The result of a content mode: the size of the target, the rectangle of it that the picture takes, and the
 /// window of the crop (as seen, after rotation) that is stretched over that rectangle.
-public struct Placement: Sendable, Hashable {
+package struct Placement: Sendable, Hashable {
   /// In pixels.
-  public let target: Size
+  package let target: Size
   /// Whole pixels inside the target.
-  public let placed: Rectangle
+  package let placed: Rectangle
   /// Which columns of the crop are seen.
-  public let windowX: SourceWindow
+  package let windowX: SourceWindow
   /// Which rows of the crop are seen.
-  public let windowY: SourceWindow
+  package let windowY: SourceWindow
 
   /// Puts a crop into a target.
   ///
@@ -52,7 +52,7 @@ public struct Placement: Sendable, Hashable {
   ///   - width: of the target, nil where it follows from the rest.
   ///   - height: of the target, nil where it follows from the rest.
   ///   - mode: what to do where the shapes differ.
-  public init(of crop: Size, width: Int?, height: Int?, mode: ContentMode) {
+  package init(of crop: Size, width: Int?, height: Int?, mode: ContentMode) {
     let wholeX = SourceWindow(start: 0, length: crop.width, denominator: 1)
     let wholeY = SourceWindow(start: 0, length: crop.height, denominator: 1)
     if mode == .inside {

@@ -1,6 +1,7 @@
 // `glpreview bench`: what each stage of a frame's way costs on this machine, and how near that is to what can be had.
 import ArgumentParser
 import GLPreview
+import GLPreviewServer
 
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -90,7 +91,7 @@ extension BenchReport {
     self.init(
       machine: Machine(), device: Device(device),
       versions: [
-        "glpreview": GLPreviewCommand.configuration.version, "libjpeg-turbo": JPEGBaseline.libraryVersion,
+        "glpreview": PreviewServer.version, "libjpeg-turbo": JPEGBaseline.libraryVersion,
       ], works: [])
   }
 }

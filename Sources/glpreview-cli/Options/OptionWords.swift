@@ -1,14 +1,15 @@
 // The library's words as words of the command line.
 public import ArgumentParser
 public import GLPreview
-public import GLPreviewServer
+package import GLPreviewServer
 
 extension ChromaSubsampling: ExpressibleByArgument {}
 extension LogFormat: ExpressibleByArgument {}
 extension LogLevel: ExpressibleByArgument {}
 extension RedirectPolicy: ExpressibleByArgument {}
+
 /// What `--format` says, or the end of an output's name.
-public enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
+enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
   case picture(EncodedFormat)
   case video(VideoFormat)
 
@@ -23,7 +24,7 @@ public enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// As it is typed.
-  public var description: String {
+  var description: String {
     switch self {
     case .picture(let format): format.rawValue
     case .video(let format): format.rawValue
@@ -33,7 +34,7 @@ public enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
 
 extension OutputFormat: ExpressibleByArgument {
   /// Reads the words of `--format`.
-  public init?(argument: String) {
+  init?(argument: String) {
     if let format = EncodedFormat(rawValue: argument) {
       self = .picture(format)
     } else if let format = VideoFormat(rawValue: argument) {
@@ -44,10 +45,11 @@ extension OutputFormat: ExpressibleByArgument {
   }
 
   /// For `--help`.
-  public static var allValueStrings: [String] {
+  static var allValueStrings: [String] {
     EncodedFormat.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
   }
 }
+
 extension GPUChoice: ExpressibleByArgument {
   /// Reads the words of `--gpu`.
   public init?(argument: String) { self.init(argument) }

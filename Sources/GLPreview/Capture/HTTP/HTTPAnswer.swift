@@ -4,7 +4,6 @@
   internal import NIOCore
   internal import NIOHTTP1
   internal import PreviewCore
-  internal import Synchronization
 
   /// Bytes as they came.
   struct HTTPChunk: Sendable {
@@ -28,11 +27,7 @@
       var end: Result<Void, any Error>?
     }
 
-    private let state = Mutex(State())
-    private let news: AsyncStream<Void>
-    private let teller: AsyncStream<Void>.Continuation
-
-    init() { (news, teller) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+    private let state = Watched(State())
 
     // A promise is kept whatever happens.
     deinit { state.withLock { $0.room }?.succeed() }
@@ -78,36 +73,31 @@
       return bytes
     }
 
-    private func wait<Value>(_ look: (inout State) throws -> Value?) async throws -> Value {
-      while true {
-        if let value = try state.withLock({ state in try look(&state) }) { return value }
-        try Task.checkCancellation()
-        for await _ in news { break }
-      }
+    private func wait<Value: Sendable>(_ look: (inout State) throws -> Value?) async throws -> Value {
+      guard let value = try await state.first(look) else { throw CancellationError() }
+      return value
     }
 
     // MARK: For the client
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
       let now = CaptureClock.now
-      state.withLock { state in
+      state.update { state in
         state.head = head
         state.headTime = now
       }
-      teller.yield()
       return task.eventLoop.makeSucceededVoidFuture()
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
       let chunk = HTTPChunk(bytes: Array(buffer.readableBytesView), time: CaptureClock.now)
-      let room = state.withLock { state -> EventLoopPromise<Void>? in
+      let room = state.update { state -> EventLoopPromise<Void>? in
         state.chunks.append(chunk)
         state.byteCount += chunk.bytes.count
         guard state.byteCount >= Self.capacity, state.end == nil else { return nil }
         state.room = task.eventLoop.makePromise(of: Void.self)
         return state.room
       }
-      teller.yield()
       return room?.futureResult ?? task.eventLoop.makeSucceededVoidFuture()
     }
 
@@ -116,13 +106,12 @@
     func didFinishRequest(task: HTTPClient.Task<Void>) throws { end(.success(())) }
 
     private func end(_ result: Result<Void, any Error>) {
-      let room = state.withLock { state -> EventLoopPromise<Void>? in
+      let room = state.update { state -> EventLoopPromise<Void>? in
         if state.end == nil { state.end = result }
         defer { state.room = nil }
         return state.room
       }
       room?.succeed()
-      teller.yield()
     }
   }
 #endif

@@ -2,7 +2,6 @@
 // its thread's loop can, so that whatever a session is doing, all of it ends at once.
 #if HTTP
   internal import AsyncHTTPClient
-  internal import Dispatch
   internal import NIOCore
   internal import NIOHTTP1
   internal import NIOHTTPCompression
@@ -16,8 +15,8 @@
   final class HTTPSession: Sendable {
     /// Compressed bodies that unfold to more than so many times their size are refused.
     private static let compressionLimit = 50
-    /// What the client is given to end in good order, in seconds.
-    private static let patience = 0.1
+    /// What the client is given to end in good order.
+    private static let patience = Duration.milliseconds(100)
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let client: HTTPClient
@@ -52,33 +51,10 @@
 
     /// Ends all requests and connections, also those that are being made, and the thread. Called once.
     func end() async {
-      let queue = DispatchQueue.global()
       channels.closeAll()
-      await withCheckedContinuation { continuation in
-        let end = EndOnce(continuation)
-        client.shutdown(queue: queue) { [group] _ in group.shutdownGracefully(queue: queue) { _ in end() } }
-        // The client waits for what is connecting, and that may take long: it ends with its loop, and the client then too.
-        queue.asyncAfter(deadline: .now() + Self.patience) { [group] in
-          if !end.isOver { group.shutdownGracefully(queue: queue) { _ in end() } }
-        }
-      }
-    }
-  }
-
-  /// Resumes who waits for an end, at the first of several.
-  private final class EndOnce: Sendable {
-    private let continuation: Mutex<CheckedContinuation<Void, Never>?>
-
-    init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = Mutex(continuation) }
-
-    var isOver: Bool { continuation.withLock { $0 == nil } }
-
-    func callAsFunction() {
-      let waiting = continuation.withLock { continuation in
-        defer { continuation = nil }
-        return continuation
-      }
-      waiting?.resume()
+      // The client waits for what is connecting, and that may take long: it ends with its loop, and the client then too.
+      await waitAtMost(Self.patience) { [client] in try? await client.shutdown() }
+      try? await group.shutdownGracefully()
     }
   }
 

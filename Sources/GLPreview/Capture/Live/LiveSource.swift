@@ -72,9 +72,6 @@ public final class LiveSource: FrameSource {
     throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
   }
 
-  /// Ends what commands (`exec:`) are running, for who ends the process without closing its sources.
-  public static func killCommands() { ChildCommand.killAll() }
-
   /// Disconnects, within a second from whatever state; who waits for a frame gets nil.
   public func close() async {
     task.cancel()
@@ -217,17 +214,7 @@ private final class LiveCore: Sendable {
   /// Waits until `task` has given all back, but no longer than it must: a driver that hangs is left to itself.
   func ended(_ task: Task<Void, Never>, within limit: Duration) async {
     queue.removeAll()
-    await withCheckedContinuation { continuation in
-      let box = ResumedOnce(continuation)
-      Task {
-        await task.value
-        box.resume()
-      }
-      Task {
-        try? await Task.sleep(for: limit)
-        box.resume()
-      }
-    }
+    await waitAtMost(limit) { await task.value }
   }
 
   /// One connection from its beginning to its end; returns where the source is over for good.
@@ -316,19 +303,5 @@ extension Error {
   /// Whether the memory budget had no room.
   fileprivate var isOutOfMemory: Bool {
     self is MemoryBudgetExceeded || (self as? CodecError)?.kind == .noMemory
-  }
-}
-
-/// A continuation that is resumed by whoever comes first.
-private final class ResumedOnce: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Void, Never>?>
-
-  init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = Mutex(continuation) }
-
-  func resume() {
-    continuation.withLock { continuation in
-      continuation?.resume()
-      continuation = nil
-    }
   }
 }

@@ -157,3 +157,8 @@ actor ChildCommand {
     SourceError(.unavailable, path: name, reason: unsafe String(cString: strerror(code)))
   }
 }
+
+extension LiveSource {
+  /// Ends what commands (`exec:`) are running, for who ends the process without closing its sources.
+  public static func killCommands() { ChildCommand.killAll() }
+}

@@ -17,7 +17,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// What the user knows better about the colours than the source.
   public var color: ColorOverride
   /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
-  public var decoding: Decoding
+  package var decoding = Decoding.exact
   /// What is hidden of every frame, before anybody has it.
   public var masks = PrivacyMasks.none
   /// The size of the upright source in whose pixels masks and crops are. Nil is the size that a camera is told to have, else
@@ -39,20 +39,18 @@ public struct SourceOptions: Sendable, Hashable {
 
   /// Where memory for frames comes from, and the budget that all of the source counts against; nil lets a source have a pool
   /// of its own, without a budget. Patterns take none.
-  public var memory: FramePool?
+  package var memory: FramePool?
 
   /// Nothing is overridden, and what is not told is found out.
   public init(
     inputFormat: PixelFormat? = nil, inputSize: Size? = nil, framesPerSecond: Double? = nil,
-    maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride(),
-    decoding: Decoding = .exact
+    maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride()
   ) {
     self.inputFormat = inputFormat
     self.inputSize = inputSize
     self.framesPerSecond = framesPerSecond
     self.maximumPixels = maximumPixels
     self.color = color
-    self.decoding = decoding
   }
 
   /// Bytes of a compressed picture that are kept at most.

@@ -1,5 +1,4 @@
 // Which names lead to something live: a camera, a server, a command.
-internal import PreviewCore
 
 /// The kinds of live sources that are known by their names.
 enum LiveKind: Sendable, Hashable {
@@ -23,33 +22,5 @@ enum LiveKind: Sendable, Hashable {
     let folded = name.lowercased()
     guard let kind = Self.prefixes.first(where: { folded.hasPrefix($0.0) })?.1 else { return nil }
     self = kind
-  }
-}
-
-extension SourceLocator {
-  /// The way to a live source.
-  ///
-  /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
-  func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
-    switch kind {
-    case .camera: return try V4L2Device(text, options)
-    case .http:
-      #if HTTP
-        return try HTTPDevice(text, options)
-      #else
-        throw SourceError(
-          .badRequest, path: text,
-          reason: "this build has no HTTP (the package's trait HTTP is off)")
-      #endif
-    case .stream:
-      #if FFmpeg
-        return try StreamDevice(text, options)
-      #else
-        throw SourceError(
-          .badRequest, path: text,
-          reason: "this build has no streams: it was made without FFmpeg")
-      #endif
-    case .command: return try CommandDevice(text, options)
-    }
   }
 }

@@ -1,0 +1,102 @@
+// What a file or a stream holds, told by its first bytes: names lie.
+internal import PreviewCore
+
+/// Opens what comes through one descriptor; an actor, so that waiting for a pipe's writer happens on a thread of its own.
+actor SourceOpener {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let path: String
+  private let options: SourceOptions
+  /// Until it is opened.
+  private var stream: ByteStream?
+
+  init(_ stream: consuming ByteStream, _ options: SourceOptions) {
+    path = stream.path
+    queue = ReadingQueue(named: stream.path)
+    self.options = options
+    self.stream = consume stream
+  }
+
+  /// The source that the first bytes tell; waits for them. Once.
+  func open() throws -> any FrameSource {
+    guard var stream = stream.take() else { throw CancellationError() }
+    guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
+    if let format = options.inputFormat { return try openRaw(stream, format) }
+
+    let start = try stream.peek(16)
+    if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
+    if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
+    let isPicture = start.starts(with: [0xFF, 0xD8, 0xFF])
+    if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
+      return MJPEGSource(MJPEGReader(stream, options), options)
+    }
+    guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
+    if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
+    return try openJPEGs(stream)
+  }
+
+  /// What no signature was found for: a video, or nothing that is known.
+  private func openVideo(isFile: Bool) throws -> any FrameSource {
+    let raw = "raw frames need --input-format and --input-size"
+    #if FFmpeg
+      guard isFile else {
+        throw SourceError(.badData, path: path, reason: "is not a JPEG, PNG or Y4M; \(raw)")
+      }
+      do {
+        return try VideoFileSource(path == "-" ? "/dev/stdin" : path, options, name: path)
+      } catch {
+        let reason =
+          switch error.kind {
+          case .unknownFormat: "is not a JPEG, PNG, Y4M or video; \(raw)"
+          case .noLibraries: "is not a JPEG, PNG or Y4M; \(raw); and for videos \(error.description)"
+          case .ended: "is cut short"
+          default: error.description
+          }
+        throw SourceError(.badData, path: path, reason: reason)
+      }
+    #else
+      throw SourceError(
+        .badData, path: path,
+        reason: "is not a JPEG, PNG or Y4M; \(raw); this build has no videos: it was made without FFmpeg")
+    #endif
+  }
+
+  private func openRaw(_ stream: consuming ByteStream, _ format: PixelFormat) throws -> any FrameSource {
+    guard let size = options.inputSize else {
+      throw SourceError(.badRequest, path: path, reason: "raw \(format) frames need a size (--input-size)")
+    }
+    return try RawVideoSource(stream, format, size, options)
+  }
+
+  /// JPEGs from a stream: frames, unless the first says that others are parts of it, as phones' stills do.
+  private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
+    var pictures = MJPEGReader(stream, options)
+    do {
+      guard let first = try pictures.next() else {
+        throw SourceError(.badData, path: path, reason: "is not a JPEG")
+      }
+      if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
+        return try ImageFileSource(.jpeg, first, name: path, options)
+      }
+      return MJPEGSource(pictures, first: first, options)
+    } catch let error as MJPEGReader.Failure {
+      throw SourceError(.badData, path: path, reason: "frame 0 \(error)")
+    }
+  }
+
+  /// Whatever follows the picture in such a file is not another frame.
+  private var isNamedJPEG: Bool {
+    let name = path.lowercased()
+    return name.hasSuffix(".jpg") || name.hasSuffix(".jpeg")
+  }
+
+  private var isNamedMJPEG: Bool {
+    let name = path.lowercased()
+    return name.hasSuffix(".mjpeg") || name.hasSuffix(".mjpg")
+  }
+
+  /// Whether a picture begins in `bytes`: saved multipart streams begin with a boundary.
+  private func hasPicture(_ bytes: [UInt8]) -> Bool {
+    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0xFF, 0xD8, 0xFF]) }
+  }
+}

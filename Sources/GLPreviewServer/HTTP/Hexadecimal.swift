@@ -1,0 +1,15 @@
+// Digests and keys as text.
+
+/// Bytes as digits.
+enum Hexadecimal {
+  /// Two lower-case digits a byte.
+  static func text(of bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
