@@ -41,7 +41,7 @@ package enum ConformanceSubject: Sendable {
 extension Renderer {
   /// The picture of a subject.
   ///
-  /// - Throws: `ViewError`, or what the renderer throws.
+  /// - Throws: `WordError`, or what the renderer throws.
   package func picture(
     of subject: ConformanceSubject, _ frames: [Frame], _ planner: RenderPlanner
   ) async throws -> Picture {

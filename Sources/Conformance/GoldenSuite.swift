@@ -19,7 +19,7 @@ package struct GoldenCase: Sendable, CustomStringConvertible {
 
   /// The cards without what is hidden.
   ///
-  /// - Throws: `FrameError`, `ViewError`.
+  /// - Throws: `FrameError`, `WordError`.
   package func frames() throws -> [Frame] {
     try formats.map { try TestCard.frame($0).masked(by: masks) }
   }

@@ -128,6 +128,8 @@
       }
       var options = httpOptions(givesUp: .zero)
       options.headers = [HeaderField(name: "X-Key", value: "secret")]
+      // Asks once: the next picture is due in a thousand seconds.
+      options.demand.framesPerSecond = 0.001
       let source = try await openHTTP("http://u:p@127.0.0.1:\(server.port)/a", options)
       #expect(try await source.nextFrame() != nil)
       #expect(server.requests.map(\.target) == ["/a", "/b", "/b"])
@@ -153,6 +155,8 @@
       ] {
         var options = httpOptions(givesUp: .zero)
         options.redirects = policy
+        // Asks once: the next picture is due in a thousand seconds.
+        options.demand.framesPerSecond = 0.001
         let source = try await openHTTP(server.url(path), options)
         if let reason {
           let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }

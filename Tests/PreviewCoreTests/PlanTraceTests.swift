@@ -145,7 +145,7 @@ func cropsOfPlans() throws {
     .rgb24, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
   // Upright it is 6x8.
   for words in ["crop=7x1+0+0", "crop=1x1+6+0", "crop=1x9+0+0", "crop=1x1+999999999+999999999"] {
-    let error = #expect(throws: ViewError.self) { try trace(photo, "a:\(words)") }
+    let error = #expect(throws: WordError.self) { try trace(photo, "a:\(words)") }
     #expect(error?.key == "crop")
   }
   // EXIF 6: the seen top right is the stored top left; seen (x, y) is stored (y, 6 - 1 - x).
@@ -157,8 +157,8 @@ func cropsOfPlans() throws {
 
 @Test("pictures beyond a device's sides or the limit of pixels are refused")
 func limits() {
-  func error(_ words: String, _ planner: RenderPlanner) -> ViewError? {
-    #expect(throws: ViewError.self) {
+  func error(_ words: String, _ planner: RenderPlanner) -> WordError? {
+    #expect(throws: WordError.self) {
       try planner.plan(camera, [ViewRequest(ViewConfiguration(parsing: "a:\(words)"), as: .rgba)])
     }
   }
@@ -181,7 +181,7 @@ func impossibleSides() async {
         (0, 5), (5, 0), (0, nil), (nil, -1), (-3, -3), (Int.max, nil), (Int.max, Int.max),
       ] as [(Int?, Int?)] {
         let view = ViewConfiguration(width: width, height: height, contentMode: mode)
-        #expect(throws: ViewError.self) { try RenderPlanner().plan(frame, [ViewRequest(view, as: .rgba)]) }
+        #expect(throws: WordError.self) { try RenderPlanner().plan(frame, [ViewRequest(view, as: .rgba)]) }
       }
     }
   }

@@ -7,7 +7,7 @@ private func tiles(_ count: Int) -> [Tile] { (0..<count).map { Tile("s\($0)") } 
 private func rectangles(
   _ layout: SceneLayout, _ count: Int, _ width: Int, _ height: Int, gap: Int = 0,
   aspect: Size = Size(width: 16, height: 9)
-) throws(SceneError) -> [String] {
+) throws(WordError) -> [String] {
   try layout.rectangles(
     for: tiles(count), in: Size(width: width, height: height), gap: gap, tileAspect: aspect
   ).map(\.description)
@@ -97,10 +97,10 @@ func tinyGrids() throws {
   #expect(try rectangles(.grid, 2, 1, 2) == ["1x1+0+0", "1x1+0+1"])
   #expect(try rectangles(.grid, 4, 2, 2) == ["1x1+0+0", "1x1+1+0", "1x1+0+1", "1x1+1+1"])
   #expect(try rectangles(.grid, 1, 3, 3, gap: 1) == ["1x1+1+1"])
-  #expect(throws: SceneError("size", "1 tiles with gaps of 1 don't fit 2x2")) {
+  #expect(throws: WordError("size", "1 tiles with gaps of 1 don't fit 2x2")) {
     try rectangles(.grid, 1, 2, 2, gap: 1)
   }
-  #expect(throws: SceneError("size", "5 tiles with gaps of 0 don't fit 2x2")) {
+  #expect(throws: WordError("size", "5 tiles with gaps of 0 don't fit 2x2")) {
     try rectangles(.grid, 5, 2, 2)
   }
 }
@@ -137,7 +137,7 @@ func fullStrip() throws {
       "183x144+0+576", "183x144+183+576", "183x144+366+576", "182x144+549+576", "183x144+731+576",
       "183x144+914+576", "183x144+1097+576",
     ])
-  #expect(throws: SceneError.self) { try rectangles(.spotlight(main: 0), 49, 47, 47) }
+  #expect(throws: WordError.self) { try rectangles(.spotlight(main: 0), 49, 47, 47) }
 }
 
 @Test("insets stand in their corner, the next towards the middle")
@@ -155,7 +155,7 @@ func insets() throws {
     #expect(try rectangles(.inset(inset), 2, 600, 275) == ["600x275+0+0", "60x34+" + place.dropFirst()])
   }
   #expect(try rectangles(.inset(Inset(share: 1, margin: 0)), 2, 160, 90) == ["160x90+0+0", "160x90+0+0"])
-  #expect(throws: SceneError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
+  #expect(throws: WordError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
     try rectangles(.inset(), 5, 1280, 720, gap: 10)
   }
 }
@@ -165,14 +165,14 @@ func freeTiles() throws {
   let size = Size(width: 100, height: 100)
   let half = Rectangle(x: -10, y: 90, width: 20, height: 30)
   #expect(try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half)], in: size) == [half])
-  #expect(throws: SceneError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
+  #expect(throws: WordError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
     try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half), Tile("b")], in: size)
   }
   for wrong in [
     Rectangle(x: 0, y: 0, width: 0, height: 5), Rectangle(x: 0, y: 0, width: 5, height: -1),
     Rectangle(x: 70000, y: 0, width: 5, height: 5), Rectangle(x: .min, y: .max, width: .max, height: .max),
   ] {
-    #expect(throws: SceneError.self) {
+    #expect(throws: WordError.self) {
       try SceneLayout.free.rectangles(for: [Tile("a", rectangle: wrong)], in: size)
     }
   }
@@ -189,7 +189,7 @@ func refusedLayouts(layout: SceneLayout) {
     #expect {
       try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: aspect)
     } throws: { error in
-      (error as? SceneError)?.key == key
+      (error as? WordError)?.key == key
     }
   }
   isRefused("tiles", [], size)
@@ -210,6 +210,6 @@ func refusedShares() {
     .inset(Inset(share: 1.1)), .inset(Inset(share: .nan)), .inset(Inset(margin: -1)),
     .inset(Inset(margin: .max)),
   ] {
-    #expect(throws: SceneError.self, "\(layout)") { try rectangles(layout, 2, 1280, 720) }
+    #expect(throws: WordError.self, "\(layout)") { try rectangles(layout, 2, 1280, 720) }
   }
 }

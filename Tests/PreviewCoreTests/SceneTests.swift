@@ -8,7 +8,7 @@ private let plain = ViewConfiguration()
 private func composed(
   _ scene: Scene, _ sources: [String: SourceAppearance] = ["a": .live, "b": .live, "c": .live],
   text: (any TextRenderer)? = nil
-) throws(SceneError) -> ComposedScene {
+) throws(WordError) -> ComposedScene {
   try scene.composed(sources, at: .testing, text: text)
 }
 
@@ -104,19 +104,19 @@ func backgrounds() throws {
   }
   let lost = SourceAppearance(hasFrame: true, fallback: FallbackState(.lost, since: 0))
   #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
-  #expect(throws: SceneError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }
+  #expect(throws: WordError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }
 }
 
 @Test("a scene of a source that is not there is refused")
 func unknownSources() {
-  #expect(throws: SceneError("tile 2 (z)", "there is no source 'z'")) {
+  #expect(throws: WordError("tile 2 (z)", "there is no source 'z'")) {
     try composed(Scene(size: wide, tiles: [Tile("a"), Tile("z")]))
   }
-  #expect(throws: SceneError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }
-  #expect(throws: SceneError("tiles", "there are 50, not 1 to 49")) {
+  #expect(throws: WordError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }
+  #expect(throws: WordError("tiles", "there are 50, not 1 to 49")) {
     try composed(Scene(size: wide, tiles: Array(repeating: Tile("a"), count: 50)))
   }
-  #expect(throws: SceneError.self) {
+  #expect(throws: WordError.self) {
     try composed(Scene(size: Size(width: 0, height: 0), tiles: [Tile("a")]))
   }
 }
@@ -152,6 +152,6 @@ func refusedTiles(key: String, tile: Tile) {
   #expect {
     try composed(Scene(size: wide, tiles: [tile]))
   } throws: { error in
-    (error as? SceneError)?.key == key
+    (error as? WordError)?.key == key
   }
 }

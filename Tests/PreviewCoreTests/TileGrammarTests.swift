@@ -44,6 +44,6 @@ func refusedTiles(key: String, text: String) {
   #expect {
     try Tile(parsing: text)
   } throws: { error in
-    (error as? SceneError)?.key == key
+    (error as? WordError)?.key == key
   }
 }

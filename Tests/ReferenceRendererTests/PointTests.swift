@@ -30,7 +30,7 @@ func bars() throws {
   #expect(try fitted.picturePoint(of: [0, 0], in: size) == [0, 20])
   let filled = ViewConfiguration(width: 30, height: 30)
   #expect(try filled.picturePoint(of: [10, 10], in: size) == nil)
-  #expect(throws: ViewError.self) {
+  #expect(throws: WordError.self) {
     try ViewConfiguration(crop: Rectangle(x: 90, y: 0, width: 20, height: 20)).sourcePoint(
       of: [0, 0], in: size)
   }

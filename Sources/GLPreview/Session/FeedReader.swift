@@ -34,7 +34,7 @@ struct FeedReader: Sendable {
       else { return nil }
       let size = Size(width: view.width ?? 1, height: view.height ?? 1)
       // What is wrong with it is told when it is to be drawn.
-      let sides = 1...ViewConfiguration.maximumSide
+      let sides = 1...Size.maximumSide
       guard sides.contains(size.width), sides.contains(size.height) else { return nil }
       return Orientation(view.rotation).swapsAxes ? size.transposed : size
     }

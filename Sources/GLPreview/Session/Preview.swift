@@ -103,7 +103,7 @@ public final class Preview: Sendable {
   /// Its pictures as R, G, B, A; the newest when it is asked for, so that who is slow misses some and delays nobody.
   ///
   /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
-  /// the configuration can't be drawn (`ViewError`, `SceneError`, `SessionError`), the source can't be opened or is given
+  /// the configuration can't be drawn (`WordError`, `WordError`, `SessionError`), the source can't be opened or is given
   /// up (`SourceError`), or there is no GPU. A frame that can't be had is no end: a fallback says why until one can.
   public var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
 

@@ -121,7 +121,7 @@ public final class PreviewSession: Sendable {
   /// are at that moment.
   ///
   /// - Throws: `SnapshotError` where there is nothing to take; `SourceError`, where the source gives nothing and no
-  ///   placeholder is wanted, or in time; `ViewError`, `DeviceError`, `RenderError`.
+  ///   placeholder is wanted, or in time; `WordError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
   }
@@ -143,7 +143,7 @@ public final class PreviewSession: Sendable {
   /// nor are its JPEGs made again.
   ///
   /// - Returns: a picture for each, in order.
-  /// - Throws: `ViewError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
   package func draw(
     _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
   ) async throws -> [PreviewFrame] {
@@ -153,7 +153,7 @@ public final class PreviewSession: Sendable {
   /// Draws views of the moment in one go.
   ///
   /// - Returns: a picture for each, in order.
-  /// - Throws: `ViewError`, `DeviceError`, `RenderError`.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
   package func draw(
     _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
   ) async throws -> [PreviewFrame] {
@@ -167,7 +167,7 @@ public final class PreviewSession: Sendable {
   ///   - format: how the picture's samples lie.
   ///   - limit: how long its sources may take to show something.
   /// - Returns: the picture.
-  /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `SceneError`,
+  /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)

@@ -229,7 +229,7 @@ actor SceneFeed: PictureProducer {
         return isMisfit ? newest : old
       }
     }
-    let rescaled = try composed.mapViews { view, input throws(ViewError) in
+    let rescaled = try composed.mapViews { view, input throws(WordError) in
       guard case .source(let name, _) = composed.inputs[input], let frame = frames[input] else { return view }
       return try feeds(name)?.drawing.plans.rescaled(view, for: frame.format) ?? view
     }

@@ -110,7 +110,7 @@ final class SessionDrawing: Sendable {
 
   /// Draws a scene of the frames that its inputs stand for.
   ///
-  /// - Throws: `SceneError`, `ViewError`, `DeviceError`, `RenderError`.
+  /// - Throws: `WordError`, `WordError`, `DeviceError`, `RenderError`.
   func draw(
     _ scene: ComposedScene, _ frames: [Frame?], as output: PictureFormat, named name: String
   ) async throws -> Picture {
@@ -148,8 +148,8 @@ final class SessionDrawing: Sendable {
 
   /// The size of a view's pictures of an upright source of `size`.
   ///
-  /// - Throws: `ViewError` where it is beyond the limits.
-  func size(of view: ViewConfiguration, in size: Size) throws(ViewError) -> Size {
+  /// - Throws: `WordError` where it is beyond the limits.
+  func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     try RenderPlanner(maximumPixels: maximumPixels).size(of: view, in: size)
   }
 
@@ -227,7 +227,7 @@ final class ViewPlans: Sendable {
   }
 
   /// The plan of these views for frames of `format`.
-  func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(ViewError)
+  func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(WordError)
     -> RenderPlan
   {
     var rescaled: [ViewRequest] = []
@@ -246,15 +246,15 @@ final class ViewPlans: Sendable {
 
   /// The view in pixels of frames of `format`.
   ///
-  /// - Throws: `ViewError` of key `crop`, where that lies outside the reference size, or does not fit such frames.
-  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(ViewError) -> ViewConfiguration {
+  /// - Throws: `WordError` of key `crop`, where that lies outside the reference size, or does not fit such frames.
+  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> ViewConfiguration {
     guard let crop = view.crop else { return view }
     let reference = knownReference ?? format.uprightSize
     guard crop.isInside(reference) else {
-      throw ViewError(
+      throw WordError(
         "crop", "\(crop) is not inside the picture, which has \(reference) pixels (view '\(view.name)')")
     }
-    if let misfit = misfit(format) { throw ViewError("crop", misfit.reason) }
+    if let misfit = misfit(format) { throw WordError("crop", misfit.reason) }
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 

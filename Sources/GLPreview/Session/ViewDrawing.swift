@@ -70,7 +70,7 @@ struct ViewDrawing: Sendable {
         results[wanted.wish] = .success(kept(wanted, picture, frame))
       }
       return results
-    } catch is ViewError where wanted.count > 1 {
+    } catch is WordError where wanted.count > 1 {
       // One that can't be drawn does not take the others with it.
       var results: Results = [:]
       for one in wanted { results.merge(await draw([one], frame)) { $1 } }
@@ -121,7 +121,7 @@ struct ViewDrawing: Sendable {
   ) async throws -> Picture {
     var (view, frame) = (view, frame)
     if let last = frame {
-      do throws(ViewError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
+      do throws(WordError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
     }
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
     let size = try drawing.size(of: view, in: seen)

@@ -1,4 +1,5 @@
 // A file's tree against the shape that it should have: unknown keys, and values of another kind, each with its place.
+internal import PreviewCore
 
 /// A tree that becomes a layer, as far as it has the shape that it should have.
 struct ConfigurationCheck {

@@ -40,28 +40,20 @@ package struct ConfigurationOptions: Sendable {
       return refuse(option, "there are two views named '\(name)'")
     }
     layer.declare(path, at: .option(option))
-    var words: [String] = []
-    for pair in parts.count == 2 ? Self.pairs(of: parts[1]) : [] {
-      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      let key = ["w": "width", "h": "height"][sides[0]] ?? sides[0]
-      if sides.count == 2, Self.ownKeys.contains(key) {
-        guard layer[path + [key]] == nil else {
-          refuse(option, "\(key): given twice in view '\(name)'")
+    do throws(WordError) {
+      try ViewConfiguration.check(name: name)
+      guard parts.count == 2 else { return }
+      for (key, value) in try Words.pairs(
+        parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
+      {
+        let key = ["w": "width", "h": "height"][key] ?? key
+        guard Self.ownKeys.contains(key) || ViewConfiguration.keys.contains(key) else {
+          refuse(option, "\(ViewConfiguration.unknown(key))")
           continue
         }
-      } else {
-        words.append(pair)
+        set(path + [key], to: value, by: option)
       }
-      if sides.count == 2 { set(path + [key], to: sides[1], by: option) }
-    }
-    // Finds what is no view's word, or said twice; the values are read with all others.
-    do throws(ViewError) {
-      let whole = words.isEmpty ? name : name + ":" + words.joined(separator: ",")
-      _ = try ViewConfiguration(parsing: whole)
     } catch {
-      guard !ViewConfiguration.keys.contains(error.key) || error.reason.hasPrefix("given twice") else {
-        return
-      }
       refuse(option, error.description)
     }
   }
@@ -82,15 +74,4 @@ package struct ConfigurationOptions: Sendable {
   }
 
   private static let ownKeys = ["fps", "quality", "enabled", "locked"]
-
-  /// Splits at commas; a part with no '=' goes on with the value before it, as `crop=X,Y,W,H` does.
-  private static func pairs(of text: Substring) -> [String] {
-    text.split(separator: ",", omittingEmptySubsequences: false).reduce(into: []) { pairs, part in
-      if !part.contains("="), let last = pairs.popLast() {
-        pairs.append(last + "," + part)
-      } else {
-        pairs.append(String(part))
-      }
-    }
-  }
 }

@@ -1,6 +1,7 @@
 // Paths of a configuration: resolved once, when it is read, so that nothing later follows a link or a `..`.
 internal import FoundationEssentials
 internal import Glibc
+internal import PreviewCore
 
 enum ConfigurationPaths {
   /// `path` without `.`, `..` and links, as far as it is there; what is not there yet is appended as it is said. What is

@@ -37,10 +37,3 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
   /// A line for each.
   package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
-
-/// A word that can't be read, and what would be one; its key is told by who asked for it.
-struct WordError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}

@@ -25,6 +25,7 @@ extension ConfigurationReading {
       let path = try ConfigurationPaths.resolved(path, in: folder(of: ["bind"]))
       guard path.utf8.count <= BindAddress.longestPath else {
         throw WordError(
+          "",
           "a socket's path has at most \(BindAddress.longestPath) bytes, not \(path.utf8.count)")
       }
       service.bind = .unix(path: path)
@@ -136,7 +137,8 @@ extension ConfigurationReading {
   private static func allowedOrigin(_ text: String) throws(WordError) -> String {
     let rest = ["https://", "http://"].first { text.hasPrefix($0) }.map { text.dropFirst($0.count) }
     guard text == "*" || rest.map({ !$0.isEmpty && !$0.contains { "/ ?#@".contains($0) } }) == true else {
-      throw WordError("'\(text)' is neither * nor an origin, as https://home.example:8443, without a path")
+      throw WordError(
+        "", "'\(text)' is neither * nor an origin, as https://home.example:8443, without a path")
     }
     return text.lowercased()
   }

@@ -124,8 +124,7 @@ struct ConfigurationReading {
   /// Without the key that stands before it anyway.
   private static func reason(_ error: any Error, _ path: [String]) -> String {
     switch error {
-    case let error as ViewError where error.key == path.last || error.key == "mask": error.reason
-    case let error as SceneError where error.key == path.last: error.reason
+    case let error as WordError where error.key == path.last || error.key == "mask": error.reason
     default: "\(error)"
     }
   }

@@ -4,39 +4,20 @@ internal import PreviewCore
 
 /// Reads words; what can't be read is a `WordError` that says what could.
 enum ConfigurationWords {
-  static func flag(_ text: String) throws(WordError) -> Bool {
-    switch text.lowercased() {
-    case "true", "yes", "on", "1": return true
-    case "false", "no", "off", "0": return false
-    default: throw WordError("'\(text)' is neither true nor false")
-    }
-  }
+  static func flag(_ text: String) throws(WordError) -> Bool { try Words.flag("", text) }
 
   static func whole(_ bounds: ClosedRange<Int>) -> (String) throws(WordError) -> Int {
-    { text throws(WordError) in
-      guard let number = Int(text), bounds.contains(number) else {
-        throw WordError("'\(text)' is not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
-      }
-      return number
-    }
+    { text throws(WordError) in try Words.whole("", text, in: bounds) }
   }
 
   static func number(_ bounds: ClosedRange<Double>) -> (String) throws(WordError) -> Double {
-    { text throws(WordError) in
-      guard let number = Double(text), bounds.contains(number) else {
-        throw WordError("'\(text)' is not a number from \(bounds.lowerBound) to \(bounds.upperBound)")
-      }
-      return number
-    }
+    { text throws(WordError) in try Words.number("", text, in: bounds) }
   }
 
   static func word<Word: RawRepresentable & CaseIterable>(_ text: String) throws(WordError) -> Word
-  where Word.RawValue == String {
-    guard let word = Word(rawValue: text) else {
-      throw WordError("'\(text)' is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return word
-  }
+  where Word.RawValue == String { try Words.word("", text) }
+
+  static func size(_ text: String) throws(WordError) -> Size { try Words.size("", text) }
 
   /// `500ms`, `30s`, `5m`, `12h`, `7d`; a number alone is seconds.
   static func time(_ text: String) throws(WordError) -> Duration {
@@ -62,20 +43,12 @@ enum ConfigurationWords {
         count * scale <= Double(bounds.upperBound), count * scale >= Double(bounds.lowerBound)
       else {
         throw WordError(
+          "",
           "'\(text)' is not an amount of bytes from \(bounds.lowerBound) to \(bounds.upperBound), as 100000, 64kB, 1GB or 256MiB"
         )
       }
       return Int(count * scale)
     }
-  }
-
-  static func size(_ text: String) throws(WordError) -> Size {
-    let bounds = 1...ViewConfiguration.maximumSide
-    let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-    guard sides.count == 2, let width = sides[0], let height = sides[1], bounds.contains(width),
-      bounds.contains(height)
-    else { throw WordError("'\(text)' is not WxH with sides from 1 to \(bounds.upperBound)") }
-    return Size(width: width, height: height)
   }
 
   static func gpu(_ text: String) throws(WordError) -> GPUChoice {
@@ -125,7 +98,9 @@ extension BindAddress {
       guard let end = rest.firstIndex(of: "]") else { throw WordError("'\(text)' is not \(form)") }
       host = rest[rest.index(after: rest.startIndex)..<end]
       rest = rest[rest.index(after: end)...]
-      guard host.contains(":") else { throw WordError("'\(text)': in brackets stands an address of IPv6") }
+      guard host.contains(":") else {
+        throw WordError("'\(text)': in brackets stands an address of IPv6")
+      }
     } else {
       guard rest.count(where: { $0 == ":" }) < 2 else {
         throw WordError("'\(text)' is not \(form); an address of IPv6 stands in brackets")
@@ -133,7 +108,9 @@ extension BindAddress {
       host = rest.prefix { $0 != ":" }
       rest = rest[host.endIndex...]
     }
-    guard !host.isEmpty else { throw WordError("'\(text)' names no host; 0.0.0.0\(text) is all addresses") }
+    guard !host.isEmpty else {
+      throw WordError("'\(text)' names no host; 0.0.0.0\(text) is all addresses")
+    }
     guard rest.isEmpty || rest.first == ":" else { throw WordError("'\(text)' is not \(form)") }
     guard !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" }) else {
       throw WordError("'\(text)' is not \(form)")

@@ -69,7 +69,7 @@ extension ServerConfiguration {
         }
         continue
       }
-      do throws(SceneError) {
+      do throws(WordError) {
         _ = try scene.scene.composed(
           Dictionary(names.map { ($0, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)
       } catch {
@@ -80,7 +80,7 @@ extension ServerConfiguration {
   }
 
   private func nameFault(_ name: String, _ path: [String]) -> [ConfigurationFault] {
-    do throws(ViewError) {
+    do throws(WordError) {
       try ViewConfiguration.check(name: name)
       return []
     } catch {

@@ -1,4 +1,5 @@
 // `${NAME}` and `${NAME:default}` in a file's words, as other camera servers have them.
+internal import PreviewCore
 
 /// Puts the environment into words.
 struct VariableExpansion: Sendable {

@@ -10,7 +10,7 @@ extension Problem {
   init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
-    case let error as ViewError: self = .badParameter(error.key, error.reason)
+    case let error as WordError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
     case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)

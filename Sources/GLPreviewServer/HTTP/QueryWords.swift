@@ -38,44 +38,32 @@ struct QueryWords {
 
   /// Takes a whole number out.
   mutating func takeInteger(_ keys: [String], in range: ClosedRange<Int>) throws(Problem) -> Int? {
-    guard let index = words.firstIndex(where: { keys.contains($0.key) }) else { return nil }
-    let (key, value) = words.remove(at: index)
-    guard let number = Int(value), range.contains(number) else {
-      throw .badParameter(
-        key, "'\(value)' is not a whole number from \(range.lowerBound) to \(range.upperBound)")
-    }
-    return number
+    try take(keys) { key, text throws(WordError) in try Words.whole(key, text, in: range) }
   }
 
   /// Takes a number out.
   mutating func takeNumber(_ key: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
-    guard let value = take(key) else { return nil }
-    guard let number = Double(value), range.contains(number) else {
-      throw .badParameter(key, "'\(value)' is not a number from \(range.lowerBound) to \(range.upperBound)")
-    }
-    return number
+    try take([key]) { key, text throws(WordError) in try Words.number(key, text, in: range) }
   }
 
-  /// Takes yes or no out.
+  /// Takes yes or no out; the key alone is yes.
   mutating func takeFlag(_ key: String) throws(Problem) -> Bool? {
-    guard let value = take(key) else { return nil }
-    switch value {
-    case "1", "true", "yes", "on", "": return true
-    case "0", "false", "no", "off": return false
-    default: throw .badParameter(key, "'\(value)' is neither 1 nor 0")
-    }
+    try take([key]) { key, text throws(WordError) in text.isEmpty ? true : try Words.flag(key, text) }
   }
 
   /// Takes one of a few words out.
   mutating func takeWord<Word: RawRepresentable & CaseIterable>(_ key: String, as: Word.Type)
     throws(Problem) -> Word? where Word.RawValue == String
   {
-    guard let value = take(key) else { return nil }
-    guard let word = Word(rawValue: value) else {
-      throw .badParameter(
-        key, "'\(value)' is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return word
+    try take([key]) { key, text throws(WordError) in try Words.word(key, text, as: Word.self) }
+  }
+
+  private mutating func take<Value>(
+    _ keys: [String], _ read: (String, String) throws(WordError) -> Value
+  ) throws(Problem) -> Value? {
+    guard let index = words.firstIndex(where: { keys.contains($0.key) }) else { return nil }
+    let (key, text) = words.remove(at: index)
+    do throws(WordError) { return try read(key, text) } catch { throw .badParameter(error.key, error.reason) }
   }
 
   /// Takes all words of a view out, over those that `view` has; also how good its JPEGs are to be.
@@ -92,7 +80,7 @@ struct QueryWords {
       }
       // A plus sign of a URL that nobody has escaped is a space.
       let value = key == "crop" ? String(value.map { $0 == " " ? "+" : $0 }) : value
-      do throws(ViewError) { try result.view.set(key, to: value) } catch {
+      do throws(WordError) { try result.view.set(key, to: value) } catch {
         throw .badParameter(error.key, error.reason)
       }
     }

@@ -162,7 +162,7 @@ extension ServiceLimits {
     }
     // All of a frame is as large as that is, and a part of it is in pixels of the reference size.
     let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
-    do throws(ViewError) {
+    do throws(WordError) {
       _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
     } catch {
       throw .badParameter(error.key, error.reason)

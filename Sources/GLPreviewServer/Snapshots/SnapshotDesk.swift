@@ -175,7 +175,7 @@ final class SnapshotDesk: Sendable {
         let frame = try await drawn(query, preview, at: moment)
         return try await encoded(frame, query, moment.isFallback ? nil : moment.time)
       }
-    } catch let error as ViewError {
+    } catch let error as WordError {
       throw Problem.badParameter(error.key, error.reason)
     } catch let error as EncodingError {
       throw Problem.badParameter(query.maximumBytes == nil ? "view" : "max_bytes", error.description)

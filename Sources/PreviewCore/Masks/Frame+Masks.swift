@@ -40,8 +40,8 @@ extension Frame {
   ///   - masks: what is hidden.
   ///   - reference: the size of the upright source that they were said in, where they don't say it; nil is this frame's.
   /// - Returns: the frame; itself where nothing is hidden.
-  /// - Throws: `ViewError`, as `MaskPlan` does.
-  public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(ViewError) -> Frame {
+  /// - Throws: `WordError`, as `MaskPlan` does.
+  public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
   }

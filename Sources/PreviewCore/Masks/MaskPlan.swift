@@ -38,14 +38,14 @@ package struct MaskPlan: Sendable, Hashable {
   ///   - masks: what is hidden.
   ///   - reference: the size of the upright source that they were said in; `masks.referenceSize` comes before it.
   ///   - format: of the frames.
-  /// - Throws: `ViewError` of key `mask`, where a mask lies outside the reference, or the frames' shape differs from it by
+  /// - Throws: `WordError` of key `mask`, where a mask lies outside the reference, or the frames' shape differs from it by
   ///   more than a fiftieth, so that nobody can tell what is where. Where it differs by less, masks grow by the difference.
-  package init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(ViewError) {
+  package init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(WordError) {
     let reference = masks.referenceSize ?? reference
     try masks.check(in: reference)
     let seen = format.uprightSize
     guard masks.isEmpty || seen.hasShape(of: reference) else {
-      throw ViewError(
+      throw WordError(
         "mask", "the source is \(seen) now, and its masks are for \(reference): what they hide can't be told")
     }
     self.format = format

@@ -3,12 +3,13 @@
 extension PrivacyMask: CustomStringConvertible {
   /// The longest way of a polygon's point from the picture's corner, in pixels, and the most points.
   private static let (farthest, mostPoints) = (999_999, 1000)
+  private static let way = -farthest...farthest
 
   /// Reads `WxH+X+Y` or `X,Y,W,H`, or a polygon `X,Y X,Y X,Y...`; then, where it is not black, `:fill=#RRGGBB`,
   /// `:pixelate=N` or `:blur=N`, N in pixels. Without `=` they take the least there is, and black.
   ///
-  /// - Throws: `ViewError` of key `mask`.
-  public init(parsing text: String) throws(ViewError) {
+  /// - Throws: `WordError` of key `mask`.
+  public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     self.init(
       try PrivacyMask.shape(String(parts[0])),
@@ -29,65 +30,52 @@ extension PrivacyMask: CustomStringConvertible {
     }
   }
 
-  private static func shape(_ text: String) throws(ViewError) -> MaskShape {
+  private static func shape(_ text: String) throws(WordError) -> MaskShape {
     let corners = text.split(separator: " ")
     guard corners.count > 1 else {
-      do throws(ViewError) {
-        return .rectangle(try ViewConfiguration.crop(text))
+      do throws(WordError) {
+        return .rectangle(try Words.rectangle("mask", text))
       } catch {
-        throw ViewError("mask", "\(error.reason), nor a polygon X,Y X,Y X,Y...")
+        throw WordError("mask", "\(error.reason), nor a polygon X,Y X,Y X,Y...")
       }
     }
     var points: [SIMD2<Int>] = []
     for corner in corners {
       let numbers = corner.split(separator: ",", omittingEmptySubsequences: false)
-      guard numbers.count == 2, let x = coordinate(numbers[0]), let y = coordinate(numbers[1]) else {
-        throw ViewError(
+      guard numbers.count == 2, let x = try? Words.whole("mask", numbers[0], in: way),
+        let y = try? Words.whole("mask", numbers[1], in: way)
+      else {
+        throw WordError(
           "mask", "'\(corner)' is no point X,Y of whole numbers from -\(farthest) to \(farthest)")
       }
       points.append([x, y])
     }
     guard (3...mostPoints).contains(points.count) else {
-      throw ViewError("mask", "'\(text)': a polygon has 3 to \(mostPoints) points, not \(points.count)")
+      throw WordError("mask", "'\(text)': a polygon has 3 to \(mostPoints) points, not \(points.count)")
     }
     return .polygon(points)
   }
 
-  private static func coordinate(_ text: Substring) -> Int? {
-    guard let number = whole(text.first == "-" ? text.dropFirst() : text), number <= farthest else {
-      return nil
-    }
-    return text.first == "-" ? -number : number
-  }
-
-  private static func effect(_ text: Substring) throws(ViewError) -> MaskEffect {
+  private static func effect(_ text: Substring) throws(WordError) -> MaskEffect {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let value = sides.count == 2 ? sides[1] : nil
     switch sides[0] {
     case "fill":
       guard let value else { return .fill(.black) }
-      guard let color = RGBColor(value) else { throw ViewError("mask", "fill '\(value)' is not #RRGGBB") }
+      guard let color = RGBColor(value) else { throw WordError("mask", "fill '\(value)' is not #RRGGBB") }
       return .fill(color)
     case "pixelate": return .pixelate(cell: try pixels(sides[0], value))
     case "blur": return .blur(radius: try pixels(sides[0], value))
-    default: throw ViewError("mask", "'\(text)' is none of fill=#RRGGBB, pixelate=N, blur=N")
+    default: throw WordError("mask", "'\(text)' is none of fill=#RRGGBB, pixelate=N, blur=N")
     }
   }
 
-  private static func pixels(_ effect: Substring, _ value: Substring?) throws(ViewError) -> Int {
+  private static func pixels(_ effect: Substring, _ value: Substring?) throws(WordError) -> Int {
     guard let value else { return 1 }
-    guard let pixels = whole(value), (1...ViewConfiguration.maximumSide).contains(pixels) else {
-      throw ViewError(
-        "mask", "\(effect) '\(value)' is not a whole number from 1 to \(ViewConfiguration.maximumSide)")
+    do throws(WordError) {
+      return try Words.side("mask", value)
+    } catch {
+      throw WordError("mask", "\(effect) \(error.reason)")
     }
-    return pixels
-  }
-
-  /// Digits alone.
-  private static func whole(_ text: Substring) -> Int? {
-    guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-      return nil
-    }
-    return Int(text)
   }
 }

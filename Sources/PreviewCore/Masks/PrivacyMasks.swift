@@ -26,15 +26,15 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// Refuses masks that hide nothing of a source.
   ///
   /// - Parameter size: of the upright source; both sides positive.
-  /// - Throws: `ViewError` of key `mask`, which names a mask that lies wholly outside, or has too few points.
-  public func check(in size: Size) throws(ViewError) {
+  /// - Throws: `WordError` of key `mask`, which names a mask that lies wholly outside, or has too few points.
+  public func check(in size: Size) throws(WordError) {
     let format = FrameFormat(.grey, size, color: .jfif)
     for mask in masks {
       if case .polygon(let points) = mask.shape, points.count < 3 {
-        throw ViewError("mask", "'\(mask)': a polygon has three points or more")
+        throw WordError("mask", "'\(mask)': a polygon has three points or more")
       }
       guard !MaskRegion(mask.shape, said: size, in: format).spans.isEmpty else {
-        throw ViewError("mask", "'\(mask)' lies outside the \(size) picture")
+        throw WordError("mask", "'\(mask)' lies outside the \(size) picture")
       }
     }
   }

@@ -7,6 +7,9 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// Rows.
   public let height: Int
 
+  /// The longest side that can be asked for.
+  public static let maximumSide = 65535
+
   /// `width` columns by `height` rows.
   public init(width: Int, height: Int) {
     self.width = width

@@ -10,19 +10,19 @@ extension RenderPlanner {
   ///   - format: how the picture's samples are wanted.
   /// - Returns: the plan; layers that can't be seen are left out, and frames that no other layer reads are none of its
   ///   sources.
-  /// - Throws: `ViewError`, which names the layer (counted from 0) that can't be drawn, or the size that is too large.
+  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is too large.
   package func plan(
     _ formats: [FrameFormat?], _ composition: Composition, name: String = "scene", as format: PictureFormat
-  ) throws(ViewError) -> ScenePlan {
+  ) throws(WordError) -> ScenePlan {
     let size = composition.size
-    guard size.width > 0, size.height > 0 else { throw ViewError("size", "\(size) has no pixels (\(name))") }
-    if let refusal = refusal(of: size) { throw ViewError("size", "\(refusal) (\(name))") }
+    guard size.width > 0, size.height > 0 else { throw WordError("size", "\(size) has no pixels (\(name))") }
+    if let refusal = refusal(of: size) { throw WordError("size", "\(refusal) (\(name))") }
     var layers: [PlannedLayer] = []
     for (index, layer) in composition.layers.enumerated() {
-      do throws(ViewError) {
+      do throws(WordError) {
         layers += try LayerPlanner(self, formats, in: size).planned(layer)
       } catch {
-        throw ViewError("layer \(index)", "\(error) (\(name))")
+        throw WordError("layer \(index)", "\(error) (\(name))")
       }
     }
     let read = Set(layers.compactMap(\.content.input))
@@ -43,18 +43,18 @@ private struct LayerPlanner {
   }
 
   /// What a layer comes to: nothing where it can't be seen, two layers where something lies around a view.
-  func planned(_ layer: Layer) throws(ViewError) -> [PlannedLayer] {
+  func planned(_ layer: Layer) throws(WordError) -> [PlannedLayer] {
     try layer.check()
     guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
       return []
     }
-    if let refusal = planner.refusal(of: site.size) { throw ViewError("frame", refusal) }
+    if let refusal = planner.refusal(of: site.size) { throw WordError("frame", refusal) }
     switch layer.content {
     case .color(let color): return [planned(layer, .color(color), site)]
     case .gradient(let gradient): return [planned(layer, .gradient(gradient), site)]
     case .bitmap(let bitmap):
       guard bitmap.size == layer.frame.size else {
-        throw ViewError("bitmap", "\(bitmap.size) is not the layer's size of \(layer.frame.size)")
+        throw WordError("bitmap", "\(bitmap.size) is not the layer's size of \(layer.frame.size)")
       }
       return [planned(layer, .bitmap(bitmap), site)]
     case .view(let input, let view): return try planned(layer, view, of: input, site)
@@ -65,7 +65,7 @@ private struct LayerPlanner {
 
   private func planned(
     _ layer: Layer, _ view: ViewConfiguration, of input: Int, _ site: LayerSite
-  ) throws(ViewError) -> [PlannedLayer] {
+  ) throws(WordError) -> [PlannedLayer] {
     let format = try format(input)
     let placement = try planner.placement(of: view.sized(site.size), for: format)
     // `inside` shrinks its target; both it and what `fit` places are in the middle of the layer.
@@ -89,7 +89,7 @@ private struct LayerPlanner {
 
   private func blurred(
     _ view: ViewConfiguration, of input: Int, _ blur: Blur, _ layer: Layer, _ site: LayerSite
-  ) throws(ViewError) -> PlannedContent {
+  ) throws(WordError) -> PlannedContent {
     func samples(_ length: Int, _ drawn: Int) -> Int { min((length + blur.cell - 1) / blur.cell, drawn) }
     let size = Size(
       width: samples(layer.frame.width, site.size.width),
@@ -102,9 +102,9 @@ private struct LayerPlanner {
       input: input, try planner.planned(filling, of: format, placement.sampled(size), as: .rgba))
   }
 
-  private func format(_ input: Int) throws(ViewError) -> FrameFormat {
+  private func format(_ input: Int) throws(WordError) -> FrameFormat {
     guard formats.indices.contains(input), let format = formats[input] else {
-      throw ViewError("input", "there is no frame \(input)")
+      throw WordError("input", "there is no frame \(input)")
     }
     return format
   }
@@ -248,30 +248,30 @@ extension Blur {
 }
 
 extension Layer {
-  /// - Throws: `ViewError` for numbers that no picture comes of.
-  fileprivate func check() throws(ViewError) {
+  /// - Throws: `WordError` for numbers that no picture comes of.
+  fileprivate func check() throws(WordError) {
     let farthest = 1 << 24
-    guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= ViewConfiguration.maximumSide,
+    guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= Size.maximumSide,
       max(frame.x.magnitude, frame.y.magnitude) <= farthest
-    else { throw ViewError("frame", "\(frame) is no place for a layer") }
-    guard (0...1).contains(opacity) else { throw ViewError("opacity", "\(opacity) is not within 0...1") }
+    else { throw WordError("frame", "\(frame) is no place for a layer") }
+    guard (0...1).contains(opacity) else { throw WordError("opacity", "\(opacity) is not within 0...1") }
     if let border, !(border.width.isFinite && border.width > 0) {
-      throw ViewError("border", "\(border.width) is no width above 0")
+      throw WordError("border", "\(border.width) is no width above 0")
     }
     if case .rounded(let radius) = shape, !(radius.isFinite && radius >= 0) {
-      throw ViewError("shape", "\(radius) is no radius from 0 on")
+      throw WordError("shape", "\(radius) is no radius from 0 on")
     }
     if case .gradient(let gradient) = content, !gradient.angle.isFinite {
-      throw ViewError("gradient", "\(gradient.angle) is no angle")
+      throw WordError("gradient", "\(gradient.angle) is no angle")
     }
     let largest = 1e6
     let numbers = (0..<3).flatMap { [adjustment.scale[$0], adjustment.offset[$0]] }
     guard numbers.allSatisfy({ abs($0) <= largest }) else {
-      throw ViewError("adjustment", "\(adjustment.scale) and \(adjustment.offset) are beyond 1000000")
+      throw WordError("adjustment", "\(adjustment.scale) and \(adjustment.offset) are beyond 1000000")
     }
     let matrix = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
     guard matrix.allSatisfy({ abs($0) <= Double(farthest) }) else {
-      throw ViewError("transform", "\(matrix) has numbers beyond \(farthest)")
+      throw WordError("transform", "\(matrix) has numbers beyond \(farthest)")
     }
   }
 }

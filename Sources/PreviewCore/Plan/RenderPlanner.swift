@@ -29,14 +29,14 @@ public struct RenderPlanner: Sendable {
 
   /// A plan for frames of `format`.
   ///
-  /// - Throws: `ViewError` where a crop is not inside the frame, or a picture is beyond the limits.
-  public func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(ViewError) -> RenderPlan {
+  /// - Throws: `WordError` where a crop is not inside the frame, or a picture is beyond the limits.
+  public func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
     return RenderPlan(source: format, views: views)
   }
 
-  private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(ViewError) -> PlannedView {
+  private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(WordError) -> PlannedView {
     let view = request.view
     let placement = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
@@ -57,8 +57,8 @@ public struct RenderPlanner: Sendable {
 
   /// How a view lies in its target.
   ///
-  /// - Throws: `ViewError` where its crop is not inside the frame, or its size beyond the limits.
-  func placement(of view: ViewConfiguration, for format: FrameFormat) throws(ViewError) -> Placement {
+  /// - Throws: `WordError` where its crop is not inside the frame, or its size beyond the limits.
+  func placement(of view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> Placement {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
     let crop = try crop(of: view, format)
@@ -66,15 +66,15 @@ public struct RenderPlanner: Sendable {
       of: Orientation(view.rotation).seen(crop.size), width: view.width, height: view.height,
       mode: view.contentMode)
     if let refusal = refusal(of: placement.target) {
-      throw ViewError("size", "\(refusal) (view '\(view.name)')")
+      throw WordError("size", "\(refusal) (view '\(view.name)')")
     }
     return placement
   }
 
   /// The size of a view's pictures of frames of an upright `size`; a crop that is not inside them counts as all of them.
   ///
-  /// - Throws: `ViewError` where the size is beyond the limits.
-  public func size(of view: ViewConfiguration, in size: Size) throws(ViewError) -> Size {
+  /// - Throws: `WordError` where the size is beyond the limits.
+  public func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
     return try placement(of: view, for: FrameFormat(composed: size)).target
@@ -83,7 +83,7 @@ public struct RenderPlanner: Sendable {
   /// A view of frames of `format`, put into its target as `placement` says.
   func planned(
     _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat
-  ) throws(ViewError) -> PlannedView {
+  ) throws(WordError) -> PlannedView {
     let crop = try crop(of: view, format)
     let turn = Orientation(view.rotation)
     let layout = ViewLayout(
@@ -109,19 +109,19 @@ public struct RenderPlanner: Sendable {
       passes: layout.passes(for: picture), composition: composition)
   }
 
-  private func crop(of view: ViewConfiguration, _ format: FrameFormat) throws(ViewError) -> Rectangle {
+  private func crop(of view: ViewConfiguration, _ format: FrameFormat) throws(WordError) -> Rectangle {
     let crop = view.crop ?? Rectangle(all: format.uprightSize)
     guard crop.isInside(format.uprightSize) else {
-      throw ViewError(
+      throw WordError(
         "crop",
         "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
     }
     return crop
   }
 
-  private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(ViewError) {
-    guard let side, !(1...ViewConfiguration.maximumSide).contains(side) else { return }
-    throw ViewError(key, "\(side) is not from 1 to \(ViewConfiguration.maximumSide) (view '\(view.name)')")
+  private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(WordError) {
+    guard let side, !(1...Size.maximumSide).contains(side) else { return }
+    throw WordError(key, "\(side) is not from 1 to \(Size.maximumSide) (view '\(view.name)')")
   }
 
   /// Why no picture can have this size; nil where it can.

@@ -8,10 +8,10 @@ extension Scene {
   ///   - time: what time it is, for labels and fallbacks.
   ///   - text: who draws words; nil leaves them out.
   /// - Returns: layers, and the frames that they want.
-  /// - Throws: `SceneError` for a scene that makes no sense, and for sources that are not there.
+  /// - Throws: `WordError` for a scene that makes no sense, and for sources that are not there.
   package func composed(
     _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?
-  ) throws(SceneError) -> ComposedScene {
+  ) throws(WordError) -> ComposedScene {
     let rectangles = try layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
     try check()
     var stack = LayerStack()
@@ -19,7 +19,7 @@ extension Scene {
     for index in tiles.indices.sorted(by: { (tiles[$0].zIndex, $0) < (tiles[$1].zIndex, $1) }) {
       let tile = tiles[index]
       guard let appearance = sources[tile.source] else {
-        throw SceneError(tile.key(at: index), "there is no source '\(tile.source)'")
+        throw WordError(tile.key(at: index), "there is no source '\(tile.source)'")
       }
       let area = LayerArea(
         frame: rectangles[index],
@@ -34,7 +34,7 @@ extension Scene {
   }
 
   private func drawBackground(_ sources: [String: SourceAppearance], into stack: inout LayerStack)
-    throws(SceneError)
+    throws(WordError)
   {
     let area = LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil)
     switch background {
@@ -44,7 +44,7 @@ extension Scene {
     case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
     case .blur(let source, let blur):
       guard let appearance = sources[source] else {
-        throw SceneError("background", "there is no source '\(source)'")
+        throw WordError("background", "there is no source '\(source)'")
       }
       // Who switches a camera off wants to be seen no more.
       guard appearance.hasFrame, appearance.fallback?.reason != .off else { return }

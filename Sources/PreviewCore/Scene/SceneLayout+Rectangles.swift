@@ -9,22 +9,22 @@ extension SceneLayout {
   ///   - gap: pixels between tiles, and in grids and strips to the edges.
   ///   - tileAspect: the shape that grids choose their columns for, and tiles in strips and insets have.
   /// - Returns: a rectangle a tile, in their order, in whole pixels of the picture; halves round up.
-  /// - Throws: `SceneError` for no or too many tiles, sizes without pixels or beyond 65535, and where they don't fit.
+  /// - Throws: `WordError` for no or too many tiles, sizes without pixels or beyond 65535, and where they don't fit.
   public func rectangles(
     for tiles: [Tile], in size: Size, gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9)
-  ) throws(SceneError) -> [Rectangle] {
-    let sides = 1...ViewConfiguration.maximumSide
+  ) throws(WordError) -> [Rectangle] {
+    let sides = 1...Size.maximumSide
     guard sides.contains(size.width), sides.contains(size.height) else {
-      throw SceneError("size", "\(size): sides are from 1 to \(sides.upperBound)")
+      throw WordError("size", "\(size): sides are from 1 to \(sides.upperBound)")
     }
     guard sides.contains(tileAspect.width), sides.contains(tileAspect.height) else {
-      throw SceneError("aspect", "\(tileAspect) is no shape of a tile")
+      throw WordError("aspect", "\(tileAspect) is no shape of a tile")
     }
     guard (0...sides.upperBound).contains(gap) else {
-      throw SceneError("gap", "\(gap) is not from 0 to \(sides.upperBound)")
+      throw WordError("gap", "\(gap) is not from 0 to \(sides.upperBound)")
     }
     guard (1...Scene.maximumTiles).contains(tiles.count) else {
-      throw SceneError("tiles", "there are \(tiles.count), not 1 to \(Scene.maximumTiles)")
+      throw WordError("tiles", "there are \(tiles.count), not 1 to \(Scene.maximumTiles)")
     }
     let room = Room(size: size, gap: gap, aspect: tileAspect)
     return switch self {
@@ -35,17 +35,17 @@ extension SceneLayout {
     }
   }
 
-  private static func freeRectangles(of tiles: [Tile]) throws(SceneError) -> [Rectangle] {
+  private static func freeRectangles(of tiles: [Tile]) throws(WordError) -> [Rectangle] {
     var rectangles: [Rectangle] = []
     for (index, tile) in tiles.enumerated() {
       guard let rectangle = tile.rectangle else {
-        throw SceneError(tile.key(at: index), "has no rectangle, which the layout 'free' needs")
+        throw WordError(tile.key(at: index), "has no rectangle, which the layout 'free' needs")
       }
-      let bound = ViewConfiguration.maximumSide
+      let bound = Size.maximumSide
       guard (1...bound).contains(rectangle.width), (1...bound).contains(rectangle.height),
         (-bound...bound).contains(rectangle.x), (-bound...bound).contains(rectangle.y)
       else {
-        throw SceneError(tile.key(at: index), "\(rectangle) is not of 1 to \(bound) pixels, or too far away")
+        throw WordError(tile.key(at: index), "\(rectangle) is not of 1 to \(bound) pixels, or too far away")
       }
       rectangles.append(rectangle)
     }
@@ -64,13 +64,13 @@ private struct Room {
   let gap: Int
   let aspect: Size
 
-  private func tooSmall(_ count: Int) -> SceneError {
-    SceneError("size", "\(count) tiles with gaps of \(gap) don't fit \(size)")
+  private func tooSmall(_ count: Int) -> WordError {
+    WordError("size", "\(count) tiles with gaps of \(gap) don't fit \(size)")
   }
 
   // MARK: grid
 
-  func grid(of count: Int) throws(SceneError) -> [Rectangle] {
+  func grid(of count: Int) throws(WordError) -> [Rectangle] {
     guard let columns = columns(for: count) else { throw tooSmall(count) }
     let rows = (count - 1) / columns + 1
     let x = edges(of: size.width - gap, parts: columns)
@@ -109,12 +109,12 @@ private struct Room {
 
   // MARK: spotlight
 
-  func spotlight(on main: Int, of count: Int, _ strip: Strip) throws(SceneError) -> [Rectangle] {
+  func spotlight(on main: Int, of count: Int, _ strip: Strip) throws(WordError) -> [Rectangle] {
     guard (0..<count).contains(main) else {
-      throw SceneError("main", "\(main) is none of the tiles 0...\(count - 1)")
+      throw WordError("main", "\(main) is none of the tiles 0...\(count - 1)")
     }
     guard strip.share > 0, strip.share < 1 else {
-      throw SceneError("strip", "a share of \(strip.share) is not between 0 and 1")
+      throw WordError("strip", "a share of \(strip.share) is not between 0 and 1")
     }
     let isAcross = strip.edge == .top || strip.edge == .bottom
     let thickness =
@@ -145,7 +145,7 @@ private struct Room {
   }
 
   /// Where tiles in a row begin, and how long they are: of their shape and in the middle, or narrower.
-  private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(SceneError)
+  private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(WordError)
     -> [(position: Int, length: Int)]
   {
     let (along, across) = isAcross ? (aspect.width, aspect.height) : (aspect.height, aspect.width)
@@ -161,13 +161,13 @@ private struct Room {
 
   // MARK: inset
 
-  func insets(_ count: Int, _ inset: Inset) throws(SceneError) -> [Rectangle] {
+  func insets(_ count: Int, _ inset: Inset) throws(WordError) -> [Rectangle] {
     guard inset.share > 0, inset.share <= 1 else {
-      throw SceneError("inset", "a share of \(inset.share) is not above 0 and at most 1")
+      throw WordError("inset", "a share of \(inset.share) is not above 0 and at most 1")
     }
-    guard (0...ViewConfiguration.maximumSide).contains(inset.margin) else {
-      throw SceneError(
-        "inset", "a margin of \(inset.margin) is not from 0 to \(ViewConfiguration.maximumSide)")
+    guard (0...Size.maximumSide).contains(inset.margin) else {
+      throw WordError(
+        "inset", "a margin of \(inset.margin) is not from 0 to \(Size.maximumSide)")
     }
     let width = max(1, rounded(inset.share * Double(size.width)))
     let height = max(1, (2 * width * aspect.height + aspect.width) / (2 * aspect.width))

@@ -44,17 +44,17 @@ public struct TimeFormat: Sendable, Hashable {
   /// `17:05:09`, local.
   static let clock = TimeFormat(checked: "%T", zone: .local)
 
-  /// - Throws: `SceneError` for directives that are not known.
-  public init(_ pattern: String, zone: Zone = .local) throws(SceneError) {
+  /// - Throws: `WordError` for directives that are not known.
+  public init(_ pattern: String, zone: Zone = .local) throws(WordError) {
     self.init(checked: pattern, zone: zone)
     var isDirective = false
     for character in pattern {
       if isDirective, !"YmdHMSFTz%".contains(character) {
-        throw SceneError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
+        throw WordError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
       }
       isDirective = !isDirective && character == "%"
     }
-    guard !isDirective else { throw SceneError("time", "'\(pattern)' ends within a directive") }
+    guard !isDirective else { throw WordError("time", "'\(pattern)' ends within a directive") }
   }
 
   private init(checked pattern: String, zone: Zone) {

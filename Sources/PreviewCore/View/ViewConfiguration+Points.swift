@@ -8,8 +8,8 @@ extension ViewConfiguration {
   ///   - point: in pixels of the picture; its top left corner is (0, 0), its first pixel's centre (0.5, 0.5).
   ///   - size: of the upright source, in whose pixels the crop is said.
   /// - Returns: in pixels of the source; nil where the point is in a bar beside a fitted picture, or outside the picture.
-  /// - Throws: `ViewError` where the crop is not inside the source.
-  public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(ViewError) -> SIMD2<Double>? {
+  /// - Throws: `WordError` where the crop is not inside the source.
+  public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     let corner = SIMD2(Double(placed.x), Double(placed.y))
     let end = corner + SIMD2(Double(placed.width), Double(placed.height))
@@ -19,8 +19,8 @@ extension ViewConfiguration {
 
   /// Where in a view's picture a point of the upright source is seen; nil where it is not. The inverse of `sourcePoint`.
   ///
-  /// - Throws: `ViewError` where the crop is not inside the source.
-  public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(ViewError) -> SIMD2<Double>? {
+  /// - Throws: `WordError` where the crop is not inside the source.
+  public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     guard let seen = map.inverse?(point) else { return nil }
     let corner = SIMD2(Double(placed.x), Double(placed.y))
@@ -34,10 +34,10 @@ extension ViewConfiguration {
   }
 
   /// From the picture to the source, and which pixels of the picture show it.
-  private func map(in size: Size) throws(ViewError) -> (AffineTransform, Rectangle) {
+  private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
     let crop = crop ?? Rectangle(all: size)
     guard crop.isInside(size) else {
-      throw ViewError("crop", "\(crop) is not inside the picture, which has \(size) pixels (view '\(name)')")
+      throw WordError("crop", "\(crop) is not inside the picture, which has \(size) pixels (view '\(name)')")
     }
     let turn = Orientation(rotation)
     let orientation = turn.followed(by: Orientation(mirroring))

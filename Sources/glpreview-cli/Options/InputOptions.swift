@@ -82,21 +82,8 @@ struct InputOptions: ParsableArguments {
 
   private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
   where Word.RawValue == String {
-    guard let word = Word(rawValue: text) else {
-      throw UsageError(
-        "--\(name) \(text) is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return word
+    try Words.word("--\(name)", text)
   }
 
-  func size(_ text: String, _ option: String = "--input-size") throws -> Size {
-    let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-    guard sides.count == 2, let width = sides[0], let height = sides[1],
-      (1...ViewConfiguration.maximumSide).contains(width),
-      (1...ViewConfiguration.maximumSide).contains(height)
-    else {
-      throw UsageError("\(option) \(text) is not WxH with sides of 1...\(ViewConfiguration.maximumSide)")
-    }
-    return Size(width: width, height: height)
-  }
+  func size(_ text: String, _ option: String = "--input-size") throws -> Size { try Words.size(option, text) }
 }

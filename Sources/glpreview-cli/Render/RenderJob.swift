@@ -209,7 +209,7 @@ private final class FramePlans: Sendable {
   /// The source's reference size, before any plan is made.
   func begin(with reference: Size) { state.withLock { $0.reference = reference } }
 
-  func plan(for format: FrameFormat) throws(ViewError) -> RenderPlan {
+  func plan(for format: FrameFormat) throws(WordError) -> RenderPlan {
     let (reference, last) = state.withLock { $0 }
     if let last, last.source == format { return last }
     var rescaled: [ViewRequest] = []
@@ -221,14 +221,14 @@ private final class FramePlans: Sendable {
 }
 
 extension ViewRequest {
-  /// - Throws: `ViewError` of key `crop`, where that lies outside the reference size, or nobody can tell what it shows.
-  fileprivate func rescaled(_ reference: Size?, to size: Size) throws(ViewError) -> ViewRequest {
+  /// - Throws: `WordError` of key `crop`, where that lies outside the reference size, or nobody can tell what it shows.
+  fileprivate func rescaled(_ reference: Size?, to size: Size) throws(WordError) -> ViewRequest {
     guard let reference, reference != size, let crop = view.crop else { return self }
     guard crop.isInside(reference) else {
-      throw ViewError("crop", "\(crop) is not inside the picture, which has \(reference) pixels")
+      throw WordError("crop", "\(crop) is not inside the picture, which has \(reference) pixels")
     }
     guard size.hasShape(of: reference) else {
-      throw ViewError(
+      throw WordError(
         "crop", "the source is \(size) now, and \(crop) is of \(reference): what it shows can't be told")
     }
     return ViewRequest(view.rescaled(from: reference, to: size), as: format)

@@ -23,7 +23,7 @@ extension FuzzTarget {
       guard let view = try? ViewConfiguration(parsing: String(decoding: input, as: UTF8.self)) else { return }
       try must((1...64).contains(view.name.utf8.count), "name '\(view.name)'")
       for side in [view.width, view.height].compactMap(\.self) {
-        try must((1...ViewConfiguration.maximumSide).contains(side), "a side of \(side)")
+        try must((1...Size.maximumSide).contains(side), "a side of \(side)")
       }
       let planner = RenderPlanner(maximumPixels: 1 << 14)
       for source in sizes {

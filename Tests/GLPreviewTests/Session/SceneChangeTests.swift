@@ -114,11 +114,11 @@ struct SceneChangeTests {
     script.give(60)
     #expect(try await preview.pictures.first != nil)
     preview.update { $0.scene?.tiles.append(Tile("nobody")) }
-    await #expect(throws: SceneError.self) { try await preview.pictures.first }
+    await #expect(throws: WordError.self) { try await preview.pictures.first }
     preview.update { $0.scene?.tiles = [Tile("nobody")] }
-    await #expect(throws: SceneError.self) { try await preview.pictures.first }
+    await #expect(throws: WordError.self) { try await preview.pictures.first }
     preview.update { $0.scene?.background = .blur(source: "nobody") }
-    await #expect(throws: SceneError.self) {
+    await #expect(throws: WordError.self) {
       try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
     }
     preview.update { $0.scene = Scene(size: Self.size, tiles: [Tile("one")]) }

@@ -34,8 +34,8 @@ struct SessionInputTests {
       ]
       for view in views {
         let preview = try session.addPreview(view)
-        await #expect(throws: ViewError.self, "\(view.name) \(state)") { try await preview.pictures.first }
-        await #expect(throws: ViewError.self) {
+        await #expect(throws: WordError.self, "\(view.name) \(state)") { try await preview.pictures.first }
+        await #expect(throws: WordError.self) {
           try await session.snapshot(SnapshotRequest.patient(.newest(maxAge: .seconds(60)), of: [view.name]))
         }
       }
@@ -48,7 +48,7 @@ struct SessionInputTests {
     for state in State.allCases {
       let session = try await Self.session(state)
       let preview = try session.addPreview(ViewConfiguration(width: 16000, height: 16000))
-      await #expect(throws: ViewError.self) { try await preview.pictures.first }
+      await #expect(throws: WordError.self) { try await preview.pictures.first }
       await session.close()
     }
   }
@@ -65,7 +65,7 @@ struct SessionInputTests {
       for (index, crop) in crops.enumerated() where !crop.isInside(Size(width: 8, height: 6)) {
         let preview = try session.addPreview(ViewConfiguration(name: "crop\(index)", crop: crop))
         if state == .live {
-          await #expect(throws: ViewError.self, "\(crop)") { try await preview.pictures.first }
+          await #expect(throws: WordError.self, "\(crop)") { try await preview.pictures.first }
         } else {
           #expect(try await preview.pictures.first != nil)
         }
@@ -179,7 +179,7 @@ struct SessionInputTests {
         let error = await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await preview.pictures.first
         }
-        #expect(error is SceneError || error is ViewError, "\(name): \(String(describing: error))")
+        #expect(error is WordError || error is WordError, "\(name): \(String(describing: error))")
         await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }

@@ -29,8 +29,7 @@ actor TestPatternSource: FrameSource {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       switch (parts[0], parts.count == 2 ? parts[1] : "") {
       case ("size", let value):
-        guard let asked = Self.size(value) else { throw badRequest("size=\(value) is not WIDTHxHEIGHT") }
-        size = asked
+        do { size = try Words.size("size", value) } catch { throw badRequest(error.description) }
       case ("fps", let value):
         guard let asked = Double(value).flatMap({ FrameRate($0) }) else {
           throw badRequest("fps=\(value) is not within 0.001...1000")
@@ -39,7 +38,6 @@ actor TestPatternSource: FrameSource {
       default: throw badRequest("\"\(word)\" is neither size=WxH nor fps=N")
       }
     }
-    guard size.width > 0, size.height > 0 else { throw badRequest("a picture of \(size) has no pixels") }
     do throws(CodecError) {
       try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
     } catch {
@@ -68,12 +66,4 @@ actor TestPatternSource: FrameSource {
   var framesPerSecond: Double? { rate.framesPerSecond }
 
   func rewind() { sequence = 0 }
-
-  private static func size(_ text: Substring) -> Size? {
-    let sides = text.split(separator: "x", omittingEmptySubsequences: false)
-    guard sides.count == 2, sides.allSatisfy({ (1...9).contains($0.utf8.count) && $0.first != "+" }),
-      let width = Int(sides[0]), let height = Int(sides[1])
-    else { return nil }
-    return Size(width: width, height: height)
-  }
 }

@@ -126,7 +126,7 @@ private final class LiveCore: Sendable {
         return frame.with(sequence: element.sequence, timestamp: capture.timestamp)
       } catch is CancellationError {
         throw CancellationError()
-      } catch let error as ViewError {
+      } catch let error as WordError {
         throw SourceError(.badRequest, path: device.name, reason: error.description)
       } catch  where error.isOutOfMemory {
         continue
@@ -151,7 +151,7 @@ private final class LiveCore: Sendable {
       return frame
     } catch {
       // A mask that can't be drawn is no fault of the picture, nor is memory that others have.
-      guard !(error is CancellationError), !(error is ViewError) else { throw error }
+      guard !(error is CancellationError), !(error is WordError) else { throw error }
       if error.isOutOfMemory {
         change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
         throw error

@@ -23,7 +23,7 @@ final class FrameMasker: Sendable {
   /// Refuses what no frame is needed to refuse.
   static func check(_ options: SourceOptions, of name: String) throws(SourceError) {
     let masks = options.masks
-    let sides = 1...ViewConfiguration.maximumSide
+    let sides = 1...Size.maximumSide
     for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
       guard sides.contains(size.width), sides.contains(size.height) else {
         throw SourceError(
@@ -31,7 +31,7 @@ final class FrameMasker: Sendable {
       }
     }
     guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }
-    do throws(ViewError) {
+    do throws(WordError) {
       try masks.check(in: size)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)
@@ -43,11 +43,11 @@ final class FrameMasker: Sendable {
 
   /// The frame without what is hidden; itself where nothing is.
   ///
-  /// - Throws: `ViewError` of key `mask`; then nothing of the frame may be seen.
-  func masked(_ frame: consuming Frame) throws(ViewError) -> Frame {
+  /// - Throws: `WordError` of key `mask`; then nothing of the frame may be seen.
+  func masked(_ frame: consuming Frame) throws(WordError) -> Frame {
     guard !masks.isEmpty else { return frame }
     let format = frame.format
-    let plan = try state.withLock { state throws(ViewError) in
+    let plan = try state.withLock { state throws(WordError) in
       if let plan = state.plan, plan.format == format { return plan }
       let reference = state.reference ?? format.uprightSize
       let plan = try MaskPlan(masks, reference: reference, format: format)
@@ -77,7 +77,7 @@ struct MaskedSource: FrameSource {
   func nextFrame() async throws -> Frame? {
     guard let frame = try await source.nextFrame() else { return nil }
     masker.refer(to: await source.referenceSize)
-    do throws(ViewError) {
+    do throws(WordError) {
       return try masker.masked(frame)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)

@@ -24,8 +24,7 @@ struct V4L2Locator: Sendable, Hashable {
         guard !value.isEmpty else { throw bad("format= needs a name: YUYV, NV12, MJPG, ...") }
         wishes.format = value
       case "size":
-        guard let size = Self.size(value) else { throw bad("size=\(value) is not WIDTHxHEIGHT") }
-        wishes.size = size
+        do { wishes.size = try Words.size(key, value.lowercased()) } catch { throw bad(error.description) }
       case "fps":
         guard let rate = Double(value), FrameRate(rate) != nil else {
           throw bad("fps=\(value) is not a number within 0.001...1000")
@@ -35,14 +34,6 @@ struct V4L2Locator: Sendable, Hashable {
       }
     }
     self.wishes = wishes
-  }
-
-  private static func size(_ text: String) -> Size? {
-    let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-    guard sides.count == 2, let width = sides[0], let height = sides[1], (1...65535).contains(width),
-      (1...65535).contains(height)
-    else { return nil }
-    return Size(width: width, height: height)
   }
 }
 

@@ -1,0 +1,114 @@
+// The one grammar of what people type: numbers, flags, sizes, rectangles, names, lists of KEY=VALUE.
+
+/// Reads words; `key` is what a `WordError` names.
+package enum Words {
+  /// A whole number in decimal digits, at most nine of them; with a minus sign only where `bounds` has negative numbers.
+  package static func whole(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Int>)
+    throws(WordError) -> Int
+  {
+    let isNegative = bounds.lowerBound < 0 && text.hasPrefix("-")
+    let digits = isNegative ? text.dropFirst() : text[...]
+    guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let number = Int(text), bounds.contains(number)
+    else {
+      throw WordError(
+        key, "'\(text)' is not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+    }
+    return number
+  }
+
+  /// A number, such as `0.5`.
+  package static func number(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Double>)
+    throws(WordError) -> Double
+  {
+    guard let number = Double(text), bounds.contains(number) else {
+      throw WordError(
+        key, "'\(text)' is not a number from \(short(bounds.lowerBound)) to \(short(bounds.upperBound))")
+    }
+    return number
+  }
+
+  /// `true`, `yes`, `on` or `1`; `false`, `no`, `off` or `0`.
+  package static func flag(_ key: String, _ text: some StringProtocol) throws(WordError) -> Bool {
+    switch text.lowercased() {
+    case "true", "yes", "on", "1": return true
+    case "false", "no", "off", "0": return false
+    default: throw WordError(key, "'\(text)' is neither true nor false")
+    }
+  }
+
+  /// One of the words of `Word`.
+  package static func word<Word: RawRepresentable & CaseIterable>(
+    _ key: String, _ text: some StringProtocol, as: Word.Type = Word.self
+  ) throws(WordError) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: String(text)) else {
+      throw WordError(key, "'\(text)' is none of \(Word.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return word
+  }
+
+  /// `WxH`, or with another separator; both sides within 1...`Size.maximumSide`.
+  package static func size(_ key: String, _ text: some StringProtocol, separator: Character = "x")
+    throws(WordError) -> Size
+  {
+    let sides = text.split(separator: separator, omittingEmptySubsequences: false)
+    guard sides.count == 2, let width = try? side(key, sides[0]), let height = try? side(key, sides[1]) else {
+      throw WordError(key, "'\(text)' is not W\(separator)H with sides from 1 to \(Size.maximumSide)")
+    }
+    return Size(width: width, height: height)
+  }
+
+  /// A width or a height, in pixels.
+  package static func side(_ key: String, _ text: some StringProtocol) throws(WordError) -> Int {
+    try whole(key, text, in: 1...Size.maximumSide)
+  }
+
+  /// `WxH+X+Y` or `X,Y,W,H`, in pixels; not empty.
+  package static func rectangle(_ key: String, _ text: some StringProtocol) throws(WordError) -> Rectangle {
+    let isList = text.contains(",")
+    let fields = text.split(omittingEmptySubsequences: false) { isList ? $0 == "," : $0 == "x" || $0 == "+" }
+    let numbers = fields.compactMap { try? whole(key, $0, in: 0...999_999_999) }
+    let isGeometry = isList || String(text.filter { $0 == "x" || $0 == "+" }) == "x++"
+    guard fields.count == 4, numbers.count == 4, isGeometry else {
+      throw WordError(key, "'\(text)' is neither WxH+X+Y nor X,Y,W,H")
+    }
+    let rectangle =
+      isList
+      ? Rectangle(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+      : Rectangle(x: numbers[2], y: numbers[3], width: numbers[0], height: numbers[1])
+    guard !rectangle.isEmpty else { throw WordError(key, "'\(text)' has no pixels") }
+    return rectangle
+  }
+
+  /// `KEY=VALUE,KEY=VALUE...`. A part without `=` belongs to the value before it, so that `crop=X,Y,W,H` works.
+  ///
+  /// - Parameters:
+  ///   - text: the list.
+  ///   - subject: what has the keys, such as `view 'main'`.
+  ///   - twins: keys that say the same as others, and those others: none of them may be there twice.
+  /// - Throws: `WordError` where a part has no `=`, or a key is given twice.
+  package static func pairs(
+    _ text: some StringProtocol, of subject: String, twins: [String: [String]] = [:]
+  ) throws(WordError) -> [(key: String, value: String)] {
+    var seen: Set<String> = []
+    var pairs: [(key: String, value: String)] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let equals = part.firstIndex(of: "=") else {
+        guard let last = pairs.popLast() else { throw WordError(subject, "'\(part)' is not KEY=VALUE") }
+        pairs.append((last.key, "\(last.value),\(part)"))
+        continue
+      }
+      let key = String(part[..<equals])
+      for name in twins[key] ?? [key] {
+        guard seen.insert(name).inserted else { throw WordError(key, "given twice in \(subject)") }
+      }
+      pairs.append((key, String(part[part.index(after: equals)...])))
+    }
+    return pairs
+  }
+
+  /// `1` instead of `1.0`.
+  private static func short(_ number: Double) -> String {
+    number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
+  }
+}
