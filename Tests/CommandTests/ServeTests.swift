@@ -23,7 +23,10 @@ struct ServeTests {
     let result = try await check()
     #expect(result.status == 0 && result.errors.isEmpty)
     #expect(
-      lines(result) == ["ok: 1 camera, 0 scenes, at 127.0.0.1:8080 for everybody", "  camera: main"])
+      lines(result) == [
+        "configuration OK: 1 camera, 0 scenes; listening on 127.0.0.1:8080 without authentication",
+        "  camera: main",
+      ])
   }
 
   @Test("a good file is ok, with what it comes to, and no secrets")
@@ -39,7 +42,8 @@ struct ServeTests {
     #expect(result.status == 0)
     #expect(
       lines(result) == [
-        "ok: 2 cameras, 1 scene, at 0.0.0.0:80 for 1 token and 0 users", "  door: main", "  yard: a, b",
+        "configuration OK: 2 cameras, 1 scene; listening on 0.0.0.0:80 with 1 token and 0 users",
+        "  door: main", "  yard: a, b",
         "  both: a scene of door, yard",
       ])
   }
@@ -66,7 +70,9 @@ struct ServeTests {
   func addresses(options: [String], address: String) async throws {
     let result = try await folder.run(["serve", "--check-config", "pattern:smpte"] + options)
     #expect(result.errors.isEmpty && result.status == 0)
-    #expect(lines(result).first?.contains(" at \(address) for everybody") == true, "\(lines(result))")
+    #expect(
+      lines(result).first?.contains("listening on \(address) without authentication") == true,
+      "\(lines(result))")
   }
 
   @Test(
@@ -93,7 +99,9 @@ struct ServeTests {
       environment: [
         "GLPREVIEW_BIND": "0.0.0.0:80", "GLPREVIEW_TOKEN": "hush", "GLPREVIEW_REQUIRE_HARDWARE": "yes",
       ])
-    #expect(lines(result).first == "ok: 1 camera, 0 scenes, at 0.0.0.0:80 for 1 token and 0 users")
+    #expect(
+      lines(result).first
+        == "configuration OK: 1 camera, 0 scenes; listening on 0.0.0.0:80 with 1 token and 0 users")
     #expect(!result.errors.contains("hush"))
   }
 

@@ -36,9 +36,9 @@ func camerasWithCommas() throws {
 @Test(
   "what makes no sense is told, with what would",
   arguments: [
-    ("/dev/video0,size=640", "WIDTHxHEIGHT"), ("/dev/video0,size=0x480", "WIDTHxHEIGHT"),
-    ("/dev/video0,size=640x480x3", "WIDTHxHEIGHT"), ("/dev/video0,size=-1x9", "WIDTHxHEIGHT"),
-    ("/dev/video0,size=99999999999999999999x1", "WIDTHxHEIGHT"), ("/dev/video0,fps=0", "0.001...1000"),
+    ("/dev/video0,size=640", "WxH"), ("/dev/video0,size=0x480", "WxH"),
+    ("/dev/video0,size=640x480x3", "WxH"), ("/dev/video0,size=-1x9", "WxH"),
+    ("/dev/video0,size=99999999999999999999x1", "WxH"), ("/dev/video0,fps=0", "0.001...1000"),
     ("/dev/video0,fps=nan", "0.001...1000"), ("/dev/video0,fps=fast", "0.001...1000"),
     ("/dev/video0,colour=red", "format, size and fps"), ("/dev/video0,", "KEY=VALUE"),
     ("/dev/video0,fps=30,", "KEY=VALUE"), ("/dev/video0,fps=30,now", "KEY=VALUE"),

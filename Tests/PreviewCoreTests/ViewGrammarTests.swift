@@ -122,13 +122,13 @@ func listedKeys() {
     ("rotate=45", "rotate"), ("rotate=", "rotate"), ("rotate=90°", "rotate"), ("rotate=450", "rotate"),
     ("rotate=-360", "rotate"), ("rotate=９０", "rotate"), ("rotate=99999999999999999999", "rotate"),
     ("mirror=left", "mirror"), ("mirror=Both", "mirror"), ("mode=cover", "mode"), ("mode=", "mode"),
-    ("filter=cubic", "filter"), ("linear=maybe", "linear"), ("linear=TRUE", "linear"),
+    ("filter=cubic", "filter"), ("linear=maybe", "linear"), ("linear=", "linear"),
     ("background=red", "background"), ("background=Blur", "background"), ("background=#12345", "background"),
     ("background=#1234567", "background"),
     ("background=＃102030", "background"),
     // Keys.
     ("colour=red", "view"), ("Size=1x1", "view"), (" size=1x1", "view"), ("=5", "view"), ("ширина=5", "view"),
-    ("name=b", "view"), ("", "a"), ("size", "a"), ("crop=1x1+0+0,", "crop"),
+    ("name=b", "view"), ("", "view 'a'"), ("size", "view 'a'"), ("crop=1x1+0+0,", "crop"),
     ("size=10x10,fast", "size"),
     // The same key twice.
     ("size=1x1,size=1x1", "size"), ("rotate=90,mode=fit,rotate=90", "rotate"),

@@ -22,9 +22,9 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 
   /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
   ///
-  /// JPEG, PNG and Y4M are known by their first bytes; what is none of them, and a file, is tried as a video. A file of JPEG bytes that is called `.jpg` or
-  /// `.jpeg` is one picture; elsewhere JPEGs are frames one after another, unless the first says that it is a
-  /// still of several parts. With `inputFormat` all of it is raw frames.
+  /// The first bytes tell JPEG, PNG and Y4M. A file with no known signature is tried as a video. A JPEG file named `.jpg` or
+  /// `.jpeg` is one picture; other JPEGs are frames, one after another, unless the first one says that it is a still of several
+  /// parts. With `inputFormat` everything is raw frames.
   ///
   /// What is live is a `LiveSource`, which connects after this returns; pipes are, unless all of their frames are wanted.
   ///

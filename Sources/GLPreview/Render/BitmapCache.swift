@@ -5,7 +5,6 @@ internal import PreviewCore
 final class BitmapCache {
   private final class Entry {
     let texture: Texture
-    var lastUse = 0
 
     init(_ bitmap: Bitmap) throws(GLError) {
       let texture = try Texture(.rgba8, width: bitmap.size.width, height: bitmap.size.height)
@@ -16,33 +15,18 @@ final class BitmapCache {
   }
 
   /// Bitmaps are equal only to themselves, and live as long as they are keys.
-  private var entries: [Bitmap: Entry] = [:]
-  private var uses = 0
-
-  private static let maximumCount = 128
-  private static let maximumByteCount = 64 << 20
+  private var entries = LRUCache<Bitmap, Entry>(capacity: 128, maximumCost: 64 << 20)
 
   init() {}
 
   /// Makes a bitmap what the sampler of texture unit `unit` reads.
   func bind(_ bitmap: Bitmap, unit: Int) throws(GLError) {
-    let entry = if let known = entries[bitmap] { known } else { try Entry(bitmap) }
-    entries[bitmap] = entry
-    uses += 1
-    entry.lastUse = uses
+    if let known = entries[bitmap] { return known.texture.bind(unit: unit) }
+    let entry = try Entry(bitmap)
+    entries.insert(entry, for: bitmap, cost: bitmap.bytes.count, trims: false)
     entry.texture.bind(unit: unit)
   }
 
-  /// Between pictures: lets go of those that were not used for longest, where there are too many.
-  func trim() {
-    var byteCount = entries.keys.reduce(0) { $0 + $1.bytes.count }
-    guard entries.count > BitmapCache.maximumCount || byteCount > BitmapCache.maximumByteCount else { return }
-    for (bitmap, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
-      guard entries.count > BitmapCache.maximumCount || byteCount > BitmapCache.maximumByteCount else {
-        return
-      }
-      byteCount -= bitmap.bytes.count
-      entries[bitmap] = nil
-    }
-  }
+  /// Between pictures, when no pass reads one.
+  func trim() { entries.trim() }
 }

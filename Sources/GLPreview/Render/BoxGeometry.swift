@@ -31,20 +31,15 @@ final class BoxGeometry {
 
 /// The geometries that plans in use ask for again and again.
 final class BoxGeometryCache {
-  private var geometries: [PackedSignal: BoxGeometry] = [:]
-
-  /// Beyond this many, all are dropped and made again.
-  private static let capacity = 256
+  private var geometries = LRUCache<PackedSignal, BoxGeometry>(capacity: 256)
 
   /// Between frames.
-  func trim() {
-    if geometries.count > BoxGeometryCache.capacity { geometries.removeAll() }
-  }
+  func trim() { geometries.trim() }
 
   func geometry(_ signal: PackedSignal) -> BoxGeometry {
     if let geometry = geometries[signal] { return geometry }
     let geometry = BoxGeometry(signal)
-    geometries[signal] = geometry
+    geometries.insert(geometry, for: signal, trims: false)
     return geometry
   }
 }

@@ -210,7 +210,7 @@ public actor GLRenderer: Renderer {
     }
   }
 
-  /// Whoever has waited longest gets it at once, so that nobody can come in between.
+  /// FIFO hand-off: the slot goes to the longest waiter.
   private func giveSlot() {
     if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
   }

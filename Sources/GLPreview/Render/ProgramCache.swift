@@ -20,13 +20,13 @@ final class Program {
 
 /// The programs that plans in use ask for again and again.
 final class ProgramCache {
-  private var programs: [ProgramKey: Program] = [:]
+  private var programs = LRUCache<ProgramKey, Program>(capacity: ProgramCache.capacity)
   /// The same by what they are specialised for: to spell that out for each draw would cost more than to look it up.
-  private var ofWords: [WordVariant: Program] = [:]
-  private var ofTexels: [BoxVariant: Program] = [:]
+  private var ofWords = LRUCache<WordVariant, Program>(capacity: ProgramCache.capacity)
+  private var ofTexels = LRUCache<BoxVariant, Program>(capacity: ProgramCache.capacity)
   private let binaries: ProgramBinaryCache?
 
-  /// Beyond this many, all are dropped and made again: clients may ask for one size after another.
+  /// Of each kind.
   private static let capacity = 128
 
   /// `binaries` is where programs of earlier runs are; nil where none are kept.
@@ -34,28 +34,29 @@ final class ProgramCache {
 
   /// Between frames, when no pass holds a program.
   func trim() {
-    guard programs.count > ProgramCache.capacity else { return }
-    (programs, ofWords, ofTexels) = ([:], [:], [:])
+    programs.trim()
+    ofWords.trim()
+    ofTexels.trim()
   }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program {
     if let program = programs[key] { return program }
     let program = try Program(key, binaries)
-    programs[key] = program
+    programs.insert(program, for: key, trims: false)
     return program
   }
 
   func program(_ variant: WordVariant) throws(ShaderError) -> Program {
     if let program = ofWords[variant] { return program }
     let program = try program(variant.program)
-    ofWords[variant] = program
+    ofWords.insert(program, for: variant, trims: false)
     return program
   }
 
   func program(_ variant: BoxVariant) throws(ShaderError) -> Program {
     if let program = ofTexels[variant] { return program }
     let program = try program(variant.program)
-    ofTexels[variant] = program
+    ofTexels.insert(program, for: variant, trims: false)
     return program
   }
 }

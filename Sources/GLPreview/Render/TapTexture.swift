@@ -56,20 +56,15 @@ final class TapTexture {
 
 /// The tables that plans in use ask for again and again.
 final class TapTextureCache {
-  private var tables: [TapTableKey: TapTexture] = [:]
-
-  /// Beyond this many, all are dropped and made again: plans that change with every frame must not fill memory.
-  private static let capacity = 512
+  private var tables = LRUCache<TapTableKey, TapTexture>(capacity: 512)
 
   /// Between frames, when no pass holds a table.
-  func trim() {
-    if tables.count > TapTextureCache.capacity { tables.removeAll() }
-  }
+  func trim() { tables.trim() }
 
   func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
     if let table = tables[key] { return table }
     let table = try TapTexture(key)
-    tables[key] = table
+    tables.insert(table, for: key, trims: false)
     return table
   }
 }

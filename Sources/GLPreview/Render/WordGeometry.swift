@@ -45,21 +45,16 @@ final class WordGeometryCache {
     let outputsPerGroup: Int
   }
 
-  private var geometries: [Key: WordGeometry?] = [:]
-
-  /// Beyond this many, all are dropped and made again.
-  private static let capacity = 256
+  private var geometries = LRUCache<Key, WordGeometry?>(capacity: 256)
 
   /// Between frames.
-  func trim() {
-    if geometries.count > WordGeometryCache.capacity { geometries.removeAll() }
-  }
+  func trim() { geometries.trim() }
 
   func geometry(_ signal: PackedSignal, outputsPerGroup: Int) -> WordGeometry? {
     let key = Key(signal: signal, outputsPerGroup: outputsPerGroup)
     if let geometry = geometries[key] { return geometry }
     let geometry = WordGeometry(signal, outputsPerGroup: outputsPerGroup)
-    geometries[key] = .some(geometry)
+    geometries.insert(geometry, for: key, trims: false)
     return geometry
   }
 }

@@ -100,7 +100,7 @@ public final class Preview: Sendable {
 
   // MARK: Reading
 
-  /// Its pictures as R, G, B, A; the newest when it is asked for, so that who is slow misses some and delays nobody.
+  /// Its pictures as R, G, B, A. Each is the newest when it is asked for: a slow reader skips pictures and delays nobody.
   ///
   /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
   /// the configuration can't be drawn (`WordError`, `WordError`, `SessionError`), the source can't be opened or is given

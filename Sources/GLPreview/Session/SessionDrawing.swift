@@ -14,7 +14,7 @@ final class SessionDrawing: Sendable {
   private let idling = Mutex<Task<Void, Never>?>(nil)
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
-  private let scenes = Mutex<[ScenePlanKey: ScenePlan]>([:])
+  private let scenes = Mutex(LRUCache<ScenePlanKey, ScenePlan>(capacity: 16))
 
   /// What a plan is made of.
   private struct ScenePlanKey: Hashable {
@@ -28,7 +28,6 @@ final class SessionDrawing: Sendable {
   private static let mostIdleBytes = 16 << 20
 
   /// More plans than these are not kept: a scene that changes has a new one each time.
-  private static let capacity = 16
 
   init(
     on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, within budget: MemoryBudget? = nil,
@@ -132,10 +131,7 @@ final class SessionDrawing: Sendable {
     if let plan = scenes.withLock({ $0[key] }) { return plan }
     let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
     let plan = try planner.plan(formats, scene.composition, name: name, as: output)
-    scenes.withLock { scenes in
-      if scenes.count >= Self.capacity { scenes = [:] }
-      scenes[key] = plan
-    }
+    scenes.withLock { $0.insert(plan, for: key) }
     return plan
   }
 
@@ -164,138 +160,6 @@ final class SessionDrawing: Sendable {
   }
 
   func end() async { await lease.giveBack() }
-}
-
-/// The plans of one source's views, in pixels of which size their crops are, and the memory that its frames are made in.
-final class ViewPlans: Sendable {
-  let memory: FramePool
-  /// Whether the source has a choice of sizes: in another than its reference size it may show another part.
-  private let hasSizes: Bool
-  private let state: Mutex<State>
-
-  private struct State {
-    /// Upright; crops are in its pixels. Once it is known, it stays.
-    var reference: Size?
-    /// The size of frames of a source that was to take its reference size: a camera that has no such size takes another.
-    var pinned: Size?
-    var plans: [Key: RenderPlan] = [:]
-    weak var lender: GLRenderer?
-  }
-
-  private struct Key: Hashable {
-    let format: FrameFormat
-    let requests: [ViewRequest]
-  }
-
-  private static let capacity = 16
-
-  /// Of a source whose frames count against `budget`.
-  init(of source: SessionSource, within budget: MemoryBudget? = nil) {
-    memory = FramePool(budget: budget)
-    hasSizes = source.origin.hasSizes
-    state = Mutex(State(reference: source.options.referenceSize ?? source.options.masks.referenceSize))
-  }
-
-  /// The size in whose pixels crops are; nil before it is known.
-  var knownReference: Size? { state.withLock { $0.reference } }
-
-  /// A frame has come, of a source that says that its reference size is `reference`, or leaves that to its first frame.
-  func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool) {
-    state.withLock { state in
-      state.reference = state.reference ?? reference ?? format.uprightSize
-      if isPinned {
-        state.pinned = format.uprightSize
-      } else if state.pinned == format.uprightSize {
-        // A mode of this size may show another part than what was of this size then.
-        state.pinned = nil
-      }
-    }
-  }
-
-  /// Why nobody can tell where a crop lies in frames of a format; nil where it can be told.
-  func misfit(_ format: FrameFormat) -> Misfit? {
-    let size = format.uprightSize
-    let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
-    if size == reference { return nil }
-    if hasSizes, size != pinned { return .mode(size, reference) }
-    return size.hasShape(of: reference) ? nil : .shape(size, reference)
-  }
-
-  /// The same for a view: without a crop it shows all of whatever there is.
-  func misfit(_ view: ViewConfiguration, _ format: FrameFormat) -> Misfit? {
-    view.crop == nil ? nil : misfit(format)
-  }
-
-  /// The plan of these views for frames of `format`.
-  func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(WordError)
-    -> RenderPlan
-  {
-    var rescaled: [ViewRequest] = []
-    for request in requests {
-      rescaled.append(ViewRequest(try self.rescaled(request.view, for: format), as: request.format))
-    }
-    let key = Key(format: format, requests: rescaled)
-    if let plan = state.withLock({ $0.plans[key] }) { return plan }
-    let plan = try planner.plan(format, rescaled)
-    state.withLock { state in
-      if state.plans.count >= Self.capacity { state.plans = [:] }
-      state.plans[key] = plan
-    }
-    return plan
-  }
-
-  /// The view in pixels of frames of `format`.
-  ///
-  /// - Throws: `WordError` of key `crop`, where that lies outside the reference size, or does not fit such frames.
-  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> ViewConfiguration {
-    guard let crop = view.crop else { return view }
-    let reference = knownReference ?? format.uprightSize
-    guard crop.isInside(reference) else {
-      throw WordError(
-        "crop", "\(crop) is not inside the picture, which has \(reference) pixels (view '\(view.name)')")
-    }
-    if let misfit = misfit(format) { throw WordError("crop", misfit.reason) }
-    return view.rescaled(from: reference, to: format.uprightSize)
-  }
-
-  /// Lets frames be made where the renderer can read them in place; once for each renderer.
-  func lendMemory(of renderer: GLRenderer) async {
-    let isNew = state.withLock { state in
-      defer { state.lender = renderer }
-      return state.lender !== renderer
-    }
-    if isNew { await renderer.lendMemory(to: memory) }
-  }
-
-  func end() {
-    memory.removeAll()
-    state.withLock { $0.plans = [:] }
-  }
-}
-
-/// Why crops can't be drawn of a frame: nobody can tell what they would show.
-enum Misfit: Sendable, Hashable {
-  /// The camera is in another size than its reference size, for readers without a crop, and is being switched.
-  case mode(Size, Size)
-  /// The source has another shape now.
-  case shape(Size, Size)
-
-  /// For people.
-  var reason: String {
-    switch self {
-    case .mode(_, let reference): "is being switched to \(reference)"
-    case .shape(let size, let reference):
-      "is \(size) now, and its crops are for \(reference): what they show can't be told"
-    }
-  }
-
-  /// What stands in for the source.
-  func state(since time: Duration) -> FallbackState {
-    switch self {
-    case .mode: FallbackState(.opening, sinceCapture: time)
-    case .shape: FallbackState(.lost, text: reason, sinceCapture: time)
-    }
-  }
 }
 
 extension PlannedView {

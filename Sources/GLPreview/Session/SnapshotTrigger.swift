@@ -22,7 +22,7 @@ public final class SnapshotTrigger: Sendable {
 
   /// More captures than these are not under way at a time.
   public static let mostUnderWay = 32
-  /// What a sequence of snapshots keeps for who is slow.
+  /// How many snapshots wait for a slow reader.
   private static let capacity = 16
 
   /// Attached to nothing yet.
@@ -57,7 +57,7 @@ public final class SnapshotTrigger: Sendable {
     return snapshot
   }
 
-  /// Every snapshot from now on that this trigger takes; who is slow misses all but the last few.
+  /// Every snapshot that this trigger takes from now on. A slow reader keeps only the newest 16.
   public var snapshots: AsyncStream<Snapshot> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Snapshot.self, bufferingPolicy: .bufferingNewest(Self.capacity))

@@ -18,7 +18,7 @@ public final class PangoTextRenderer: TextRenderer {
   ///   - textLimit: how many texts are kept.
   ///   - byteLimit: how many bytes of them; one text is kept whatever its size.
   public init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
-    state = Mutex(State(kept: TextCache(textLimit: textLimit, byteLimit: byteLimit)))
+    state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
   }
 
   /// Looks for libraries and fonts now, if nobody has.
@@ -44,12 +44,12 @@ public final class PangoTextRenderer: TextRenderer {
 
 /// What a renderer remembers.
 private struct State: ~Copyable {
-  var kept: TextCache
+  var kept: LRUCache<StyledText, PangoFonts.Drawing>
   var fonts: PangoFonts?
   var failure: TextError?
   var drawCount = 0
 
-  init(kept: TextCache) { self.kept = kept }
+  init(kept: LRUCache<StyledText, PangoFonts.Drawing>) { self.kept = kept }
 
   /// Nil where text can be drawn.
   mutating func loaded() -> TextError? {
@@ -66,7 +66,7 @@ private struct State: ~Copyable {
     if let found = kept[text] { return found }
     guard loaded() == nil, let drawing = fonts?.draw(text) else { return nil }
     drawCount += 1
-    kept.keep(drawing, of: text)
+    kept.insert(drawing, for: text, cost: drawing.bitmap?.bytes.count ?? 0)
     return drawing
   }
 }

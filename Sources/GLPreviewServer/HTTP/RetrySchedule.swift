@@ -19,8 +19,7 @@ struct RetrySchedule: Sendable {
   func wait(
     after attempt: Int, wish: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {
-    // Between a half and all of it.
-    let own = min(first * (1 << min(attempt - 1, 20)), longest) * (0.5 + 0.5 * chance)
+    let own = Backoff.pause(attempt - 1, first: first, longest: longest, jitter: chance)
     return max(own, min(wish ?? .zero, longest))
   }
 

@@ -86,6 +86,7 @@ package enum Words {
   ///   - text: the list.
   ///   - subject: what has the keys, such as `view 'main'`.
   ///   - twins: keys that say the same as others, and those others: none of them may be there twice.
+  /// - Returns: the pairs, in order.
   /// - Throws: `WordError` where a part has no `=`, or a key is given twice.
   package static func pairs(
     _ text: some StringProtocol, of subject: String, twins: [String: [String]] = [:]

@@ -206,15 +206,15 @@ struct AddressOptions: ParsableArguments {
 }
 
 extension ServerConfiguration {
-  /// What it comes to, without secrets: addresses of cameras have some.
+  /// For `--check-config`; without the addresses of cameras, which may contain secrets.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
     let door =
       access.asksForCredentials
-      ? "for \(count(access.tokens.count, "token")) and \(count(access.users.count, "user"))"
-      : "for everybody"
+      ? "with \(count(access.tokens.count, "token")) and \(count(access.users.count, "user"))"
+      : "without authentication"
     var lines = [
-      "ok: \(count(cameras.count, "camera")), \(count(scenes.count, "scene")), at \(bind) \(door)"
+      "configuration OK: \(count(cameras.count, "camera")), \(count(scenes.count, "scene")); listening on \(bind) \(door)"
     ]
     lines += cameras.map { "  \($0.name): \($0.views.map(\.view.name).joined(separator: ", "))" }
     lines += scenes.map { "  \($0.name): a scene of \($0.scene.tiles.map(\.source).joined(separator: ", "))" }

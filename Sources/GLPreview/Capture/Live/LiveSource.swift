@@ -39,7 +39,7 @@ public final class LiveSource: FrameSource {
   /// As the connection says, for what has a choice of sizes.
   public var referenceSize: Size? { core.status.mode?.referenceSize }
 
-  /// How it is, now and whenever its state changes; ends when it is closed. Who is slow misses all but the last few.
+  /// How it is, now and whenever its state changes; ends when it is closed. A slow reader keeps only the newest 16.
   public var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
   /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
