@@ -13,9 +13,12 @@ PREFIX ?= /usr/local
 EXAMPLES = CallSnapshot MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
+# Where a process of the tests crashes, the log says in which line.
+export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
-  verify bench bench-service bench-hostile gpu-kit sbom release-notes format lint golden install install-service clean
+  verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+  clean
 
 help:
 	@echo "make render    install what is missing, build, render the test pattern to several views under out/"
@@ -28,7 +31,7 @@ help:
 	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
 	@echo "make examples  build and run Examples/, each leaves what it shows under out/examples/"
-	@echo "make api       list the public declarations in docs/api.txt"
+	@echo "make api       list the public declarations in docs/api.txt, a configuration's keys in docs/configuration.md"
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
@@ -38,6 +41,8 @@ help:
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
 	@echo "make sbom      say what the command is made of: out/sbom.json (SPDX 2.3)"
 	@echo "make release-notes   that, and out/release-notes.md with all versions"
+	@echo "make deb       pack a Debian package for machines without Swift: out/glpreview_*.deb"
+	@echo "make test-deb  that, and its life in a fresh Debian, from installation to purge (as root)"
 	@echo "make install   put the command into $(PREFIX)/bin"
 	@echo "make install-service   puts the systemd unit there too, and /etc/glpreview/glpreview.yaml where there is none"
 	@echo "make format    format the sources      make lint     check them"
@@ -67,8 +72,8 @@ examples: setup
 
 api: setup
 	$(SWIFT_BUILD) --build-tests
-	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter PublicFaceTests
-	@git diff --stat docs/api.txt
+	@GLPREVIEW_RECORD_API=1 scripts/run-tests --filter 'PublicFaceTests|ConfigurationKeyTests'
+	@git diff --stat docs/api.txt docs/configuration.md
 
 docs: setup
 	@SWIFT="$(SWIFT)" scripts/docs
@@ -134,6 +139,17 @@ sbom: build
 
 release-notes: build
 	@scripts/sbom --notes out/release-notes.md
+
+# The release build, or `make deb GLPREVIEW=...`. What writes the man pages is a tool of argument-parser, built with the same
+# flags, so that nothing else is built anew; its plugin (`swift package generate-manual`) has its own.
+deb: $(if $(filter file,$(origin GLPREVIEW)),build)
+	@scripts/setup deb
+	$(SWIFT_BUILD) -c release $(BUILD_FLAGS) --product generate-manual
+	@GLPREVIEW="$(GLPREVIEW)" scripts/deb
+
+test-deb: deb
+	@scripts/setup deb-test
+	@scripts/deb-test
 
 install: build
 	install -D -s -m 755 $(GLPREVIEW) $(DESTDIR)$(PREFIX)/bin/glpreview

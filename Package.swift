@@ -16,7 +16,6 @@ let hardened: [CSetting] = [.define("_FORTIFY_SOURCE", to: "2", .when(configurat
 
 /// What speaks HTTP, and its TLS.
 let http: [Target.Dependency] = [
-  .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
   .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
   .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
   .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
@@ -28,7 +27,6 @@ let http: [Target.Dependency] = [
 /// What the service stands on.
 let service: [Target.Dependency] = [
   .product(name: "AsyncHTTPClient", package: "async-http-client"),
-  .product(name: "Configuration", package: "swift-configuration"),
   .product(name: "Crypto", package: "swift-crypto"),
   .product(name: "HTTPTypes", package: "swift-http-types"),
   .product(name: "Hummingbird", package: "hummingbird"),
@@ -59,7 +57,7 @@ let package = Package(
     .trait(
       name: "FFmpeg",
       description: "Video files, RTSP and other streams, by FFmpeg's libraries, loaded on first use."),
-    .trait(name: "HTTP", description: "Cameras that speak HTTP; brings async-http-client and SwiftNIO."),
+    .trait(name: "HTTP", description: "Cameras that speak HTTP; brings SwiftNIO."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -67,8 +65,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(
-      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "YAML"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -83,6 +79,7 @@ let package = Package(
     .systemLibrary(name: "CGLES", pkgConfig: "glesv2", providers: [.apt(["libgles-dev"])]),
     .systemLibrary(name: "CGBM", pkgConfig: "gbm", providers: [.apt(["libgbm-dev"])]),
     .target(name: "CTurboJPEG", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CJPEGBaseline", cSettings: hardened, linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", cSettings: hardened, linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CV4L2", cSettings: hardened, linkerSettings: [.linkedLibrary("v4l2")]),
     // Needs FFmpeg's headers only with the trait, and its libraries only when a video is opened.
@@ -110,12 +107,14 @@ let package = Package(
       name: "Conformance", dependencies: ["GLPreview", "PreviewCore", "ReferenceRenderer"],
       swiftSettings: house),
     .target(
+      name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
+    .target(
       name: "GLPreviewServer", dependencies: ["CMemory", "CWeb", "GLPreview", "PreviewCore"] + service,
       swiftSettings: house),
     .executableTarget(
       name: "glpreview-cli",
       dependencies: [
-        "Conformance", "GLPreview", "GLPreviewServer", "PreviewCore", "ReferenceRenderer",
+        "Bench", "Conformance", "GLPreview", "GLPreviewServer", "PreviewCore", "ReferenceRenderer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -131,7 +130,7 @@ let package = Package(
     ),
     .testTarget(name: "ShadersTests", dependencies: ["Shaders"], swiftSettings: house),
     .testTarget(
-      name: "GLPreviewTests", dependencies: ["GLPreview", "PreviewCore", "Shaders"] + http,
+      name: "GLPreviewTests", dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders"] + http,
       exclude: ["Fixtures"],
       swiftSettings: house),
     .testTarget(

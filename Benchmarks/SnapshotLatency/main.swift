@@ -31,7 +31,7 @@ func measure(_ name: String) async throws -> [Duration] {
   let trigger = SnapshotTrigger()
   let (encoded, done) = AsyncStream.makeStream(of: (time: Duration, age: Duration, bytes: Int).self)
   session.attach(trigger, SnapshotRequest(.newest, of: [name])) { result in
-    guard let snapshot = try? result.get(), let jpeg = try? snapshot[name]?.jpegData() else { return }
+    guard let snapshot = try? result.get(), let jpeg = try? snapshot[name]?.encodedJPEG() else { return }
     let now = CaptureClock.now
     done.yield((now, now - snapshot.timestamp, jpeg.bytes.count))
   }

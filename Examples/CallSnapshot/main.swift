@@ -65,7 +65,7 @@ let event = try snapshot.event(
   metadata: ["by": "Ann"])
 try PictureFile.write(event.json, to: "\(folder)/event.json")
 if let picture = snapshot["call"] {
-  try PictureFile.write(picture.jpegData(quality: 85).bytes, to: "\(folder)/call.jpg")
+  try PictureFile.write(try await picture.jpeg(quality: 85).bytes, to: "\(folder)/call.jpg")
 }
 print("\(folder)/event.json: \(event.json.count) bytes, a JPEG of \(event.picture.size) in it")
 await session.close()

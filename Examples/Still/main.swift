@@ -13,8 +13,8 @@ let preview = try session.addPreview(ViewConfiguration(name: "preview", width: 3
 _ = try session.addPreview(ViewConfiguration(name: "photograph"))
 
 /// Reads the preview until it has seen `count` pictures; gives the last.
-func watch(_ count: Int) async throws -> PreviewFrame? {
-  var last: PreviewFrame?
+func watch(_ count: Int) async throws -> RenderedPicture? {
+  var last: RenderedPicture?
   var seen = 0
   for try await frame in preview.jpegs() {
     last = frame
@@ -30,7 +30,7 @@ let still = try await session.snapshot(SnapshotRequest(.still, of: ["photograph"
 let after = try await during
 
 if let photograph = still["photograph"] {
-  let jpeg = try photograph.jpegData(quality: 90)
+  let jpeg = try await photograph.jpeg(quality: 90)
   try PictureFile.write(jpeg.bytes, to: "\(folder)/photograph.jpg")
   print("\(folder)/photograph.jpg: \(jpeg.size), frame \(still.sequence), \(still.time)")
 }

@@ -1,5 +1,6 @@
 #version 300 es
-// Shrinks planes by areas, or makes them grow, four neighbouring outputs a fragment: one component of Y'CbCr, two at once, or whole pixels.
+// Resamples planes by areas, four neighbouring outputs per fragment: one component of Y'CbCr, two at once, or whole
+// pixels.
 precision highp float;
 precision highp int;
 
@@ -16,14 +17,14 @@ uniform highp sampler2D lumaPlane;
 #ifdef LUMA_BOX
 uniform ivec4 lumaPeriod;            // first texel and row of place (0, 0); steps to the next
 #else
-uniform highp sampler2D lumaColumns;  // for each four columns: the first texel, where the first box begins
-uniform highp sampler2D lumaRows;     // for each row: the first row, where the box begins
-uniform vec2 lumaRatio;               // samples to an output
+uniform highp sampler2D lumaColumns;  // per four columns: the first texel, the start of the first box
+uniform highp sampler2D lumaRows;     // per row: the first row, the start of the box
+uniform vec2 lumaRatio;               // samples per output
 #endif
-uniform ivec4 lumaSpan;               // first and last sample that belong to the crop: columns, rows
+uniform ivec4 lumaSpan;               // first and last sample of the crop: columns, rows
 uniform int lumaLastTexel;
 #ifndef LUMA_ROWS
-uniform int lumaRowCount;           // rows that a box stands on, at most
+uniform int lumaRowCount;           // the most rows that a box reads
 #define LUMA_ROWS lumaRowCount
 #endif
 DEFINE_ADD_ROWS(addLumaRows, LUMA_TEXELS, LUMA_ROWS, LUMA_ROW_WEIGHT)
@@ -36,14 +37,14 @@ uniform highp sampler2D crPlane;
 #ifdef CHROMA_BOX
 uniform ivec4 chromaPeriod;            // first texel and row of place (0, 0); steps to the next
 #else
-uniform highp sampler2D chromaColumns;  // for each four columns: the first texel, where the first box begins
-uniform highp sampler2D chromaRows;     // for each row: the first row, where the box begins
-uniform vec2 chromaRatio;               // samples to an output
+uniform highp sampler2D chromaColumns;  // per four columns: the first texel, the start of the first box
+uniform highp sampler2D chromaRows;     // per row: the first row, the start of the box
+uniform vec2 chromaRatio;               // samples per output
 #endif
-uniform ivec4 chromaSpan;               // first and last sample that belong to the crop: columns, rows
+uniform ivec4 chromaSpan;               // first and last sample of the crop: columns, rows
 uniform int chromaLastTexel;
 #ifndef CHROMA_ROWS
-uniform int chromaRowCount;           // rows that a box stands on, at most
+uniform int chromaRowCount;           // the most rows that a box reads
 #define CHROMA_ROWS chromaRowCount
 #endif
 DEFINE_ADD_ROWS(addChromaRows, CHROMA_TEXELS, CHROMA_ROWS, CHROMA_ROW_WEIGHT)
@@ -66,7 +67,7 @@ vec4 cr = vec4(128.0);
 
 vec4 converted(vec4 outputRow) {
   vec4 codes = outputRow.x * luma + outputRow.y * cb + outputRow.z * cr + outputRow.w;
-  // Means that end in a half are common, and k / 255 * 255 falls short of k: the slack is far below any other mean.
+  // Means that end in a half are common, and k / 255 * 255 falls short of k. The slack is far below any other mean.
   codes = floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
   return reversesColumns ? codes.wzyx : codes;
 }

@@ -1,6 +1,6 @@
 #version 300 es
 // Samples the signals of a frame, converts them, and writes a plane of a picture: R, G, B, A, or one component of
-// Y'CbCr with four neighbouring columns in a texel.
+// Y'CbCr with four neighbouring columns per texel.
 precision highp float;
 precision highp int;
 
@@ -8,12 +8,12 @@ precision highp int;
 #include "signals.glsl"
 
 uniform ivec2 positionsPerSample;  // more than one only where converted pixels are averaged to subsampled chroma
-uniform ivec2 lastPosition;        // positions beyond are those of the edge
+uniform ivec2 lastPosition;        // positions beyond it use the edge's
 uniform ivec2 coverageEntries;     // where the tables' coverage begins: columns, rows
 uniform mat3 conversion;
 uniform vec3 conversionOffset;
 uniform vec3 background;
-uniform vec3 component;            // which of the three numbers is written, where it is one
+uniform vec3 component;            // selects the component to write, if only one is written
 
 layout(location = 0) out vec4 texel;
 
@@ -66,7 +66,7 @@ vec3 outputSample(ivec2 place) {
   return sum / float(positionsPerSample.x * positionsPerSample.y);
 }
 
-// Clamped, rounded half up, and as a target of normalised bytes wants it.
+// Clamps, rounds half up, and scales to a target of normalised bytes.
 vec4 bytes(vec4 codes) { return floor(clamp(codes, 0.0, 255.0) + 0.5) / 255.0; }
 
 void main() {

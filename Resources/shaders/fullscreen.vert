@@ -1,5 +1,5 @@
 #version 300 es
-// One triangle that covers the viewport: corners from the vertex's number, no data.
+// One triangle that covers the viewport, with corners computed from the vertex index.
 
 void main() {
   vec2 corner = vec2(float(gl_VertexID & 1), float(gl_VertexID >> 1)) * 4.0 - 1.0;

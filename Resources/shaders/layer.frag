@@ -1,13 +1,13 @@
 #version 300 es
-// Draws one layer of a composition, four neighbouring pixels a fragment: its content, coloured, cut and bordered, mixed with
-// what lies below it and rounded to whole codes.
+// Draws one layer of a composition, four neighbouring pixels per fragment: its content, colour-adjusted, clipped,
+// bordered, blended over the layers below and rounded to whole codes.
 precision highp float;
 precision highp int;
 
-uniform ivec2 origin;      // the pixel of the composition from which positions are counted
-uniform vec3 layerX;       // the layer's x: by a pixel to the right, by a pixel down, and at the origin's centre
-uniform vec3 layerY;       // the layer's y alike
-uniform vec3 colorScale;   // what becomes of the content's codes
+uniform ivec2 origin;      // the pixel of the composition that positions are relative to
+uniform vec3 layerX;       // the layer's x: per pixel to the right, per pixel down, and at the origin's centre
+uniform vec3 layerY;       // the layer's y, likewise
+uniform vec3 colorScale;   // the colour adjustment of the content's codes
 uniform vec3 colorOffset;
 
 #ifdef SHOWS_COLOR
@@ -16,7 +16,7 @@ uniform vec3 color;
 #ifdef SHOWS_GRADIENT
 uniform vec3 firstColor;
 uniform vec3 lastColor;
-uniform vec3 ramp;         // how far along the gradient: at the layer's corner, by a pixel to the right, by a pixel down
+uniform vec3 ramp;         // the gradient's fraction: at the layer's corner, per pixel to the right, per pixel down
 #endif
 #ifdef SHOWS_PIXELS
 #include "pixels.glsl"
@@ -29,14 +29,14 @@ uniform vec2 samplesPerPixel;
 #else
 uniform highp usampler2D spread;  // the bits of floats: samples across, the layer's rows down
 uniform ivec2 lastSample;         // column and row
-uniform int sampleCount;          // that four pixels stand on
+uniform int sampleCount;          // samples that four pixels read
 #endif
 #endif
 
 #ifdef MIXES
 uniform highp usampler2D below;
 uniform vec4 layerBox;     // centre and half size of the layer
-uniform vec4 shapeBox;     // of what it is cut to
+uniform vec4 shapeBox;     // centre and half size of the clipped part
 uniform float radius;      // of the shape's corners
 uniform float borderWidth;
 uniform vec3 borderColor;
@@ -51,7 +51,8 @@ vec4 green;
 vec4 blue;
 vec4 alpha = vec4(1.0);
 
-// Codes end in a half often, and floats fall short of that: the slack is above their errors, and below any other difference.
+// Codes often end in a half, and floats fall short of it. The slack is above their errors and below any other
+// difference.
 uvec4 rounded(vec4 codes) { return uvec4(floor(codes + (0.5 + 1.0 / 16384.0))); }
 
 void unpack(uvec4 words) {

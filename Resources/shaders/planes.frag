@@ -1,11 +1,11 @@
 #version 300 es
-// Planes of Y'CbCr of a composed picture, whose pixels stand four to a texel: sixteen samples of Y', or of Cb and of Cr, a
-// fragment.
+// Makes Y'CbCr planes of a composed picture stored as four pixels per texel: sixteen samples of Y', or of Cb and Cr,
+// per fragment.
 precision highp float;
 precision highp int;
 
 uniform highp usampler2D picture;
-uniform ivec2 lastPixel;    // column and row; pixels beyond are those at the edge
+uniform ivec2 lastPixel;    // column and row; pixels beyond it use the edge's
 uniform vec4 firstOutput;   // the row of the conversion, then its offset
 uniform vec4 secondOutput;
 
@@ -14,7 +14,7 @@ layout(location = 0) out uvec4 plane;
 layout(location = 1) out uvec4 secondPlane;
 #endif
 
-// Four pixels; what a row lacks at its end is its last pixel.
+// Four pixels; beyond a row's end, its last pixel is repeated.
 uvec4 quad(int x, int y) {
   int lastTexel = lastPixel.x >> 2;
   uvec4 words = texelFetch(picture, ivec2(min(x, lastTexel), min(y, lastPixel.y)), 0);
@@ -40,7 +40,7 @@ void main() {
   uvec4 words;
   uvec4 secondWords;
   for (int index = 0; index < 4; ++index) {
-    // Sums of red and blue in the halves of a word: at most four codes each.
+    // Sums of red and blue in the halves of a word, at most four codes each.
     uvec4 ends = uvec4(0u);
     uvec4 middle = uvec4(0u);
     for (int row = 0; row < STEP_Y; ++row) {

@@ -1,5 +1,6 @@
 #version 300 es
-// Sums up one signal along one axis into the bits of 32-bit floats, where both axes at once would take too many taps.
+// Reduces one signal along one axis into the bits of 32-bit floats, for reductions that take too many taps in one
+// pass.
 precision highp float;
 precision highp int;
 

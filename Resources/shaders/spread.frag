@@ -1,13 +1,13 @@
 #version 300 es
-// Draws the samples of a blurred picture larger along the columns, by quadratic B-splines: a row of the samples' number for
-// each row of the layer, as the bits of floats.
+// Enlarges the samples of a blurred picture along the columns by quadratic B-splines: one row of samples per row of
+// the layer, as the bits of floats.
 precision highp float;
 precision highp int;
 
 #include "pixels.glsl"
 #include "bell.glsl"
 
-uniform float samplesPerRow;  // samples down to a row of the layer
+uniform float samplesPerRow;  // samples per row of the layer
 
 layout(location = 0) out uvec4 color;
 

@@ -1,5 +1,5 @@
 #version 300 es
-// A copy of a plane, or of pixels, that stands four to a texel: rows for columns, and either in reverse.
+// Copies a plane, or pixels, stored four per texel, with rows and columns exchanged and either reversed.
 precision highp float;
 precision highp int;
 
@@ -9,7 +9,7 @@ uniform bvec2 flips;       // along the source's columns and rows
 #ifdef WRITES_PIXELS
 uniform highp usampler2D source;
 #ifdef READS_BY_TURNS
-uniform highp usampler2D secondSource;  // every other texel
+uniform highp usampler2D secondSource;  // alternate texels
 #endif
 layout(location = 0) out uvec4 copied;
 #define QUAD uvec4

@@ -1,7 +1,7 @@
 #version 320 es
-// A copy of a plane that stands sixteen samples to a texel, rows for columns, and either in reverse. A fragment makes sixteen
-// columns of four rows: row 4k + i of the copy is row k of output i. Where the source's columns run backwards they are
-// counted from the end of its last word, so that the copy's first rows may lie beyond the source.
+// Copies a plane stored sixteen samples per texel, with rows and columns exchanged and either reversed. A fragment
+// makes sixteen columns of four rows: row 4k + i of the copy is row k of output i. Reversed source columns are
+// counted from the end of the last word, so the copy's first rows may lie beyond the source.
 precision highp float;
 precision highp int;
 

@@ -1,6 +1,6 @@
 #version 320 es
-// Shrinks planes by areas, sixteen neighbouring outputs of a plane, or eight pixels, a fragment. Rows are read sixteen bytes
-// at a time and summed up two bytes in a word, each in sixteen bits, before any of them becomes a float.
+// Reduces planes by areas, sixteen neighbouring outputs of a plane, or eight pixels, per fragment. Rows are read
+// sixteen bytes at a time and summed with two 16-bit sums per word, before any sum becomes a float.
 precision highp float;
 precision highp int;
 
@@ -12,9 +12,9 @@ uniform vec4 thirdOutput;
 
 #ifdef LUMA_TEXELS
 uniform highp WORDS lumaWords;
-uniform ivec2 lumaStore;   // of a buffer: the first texel; texels of a row
+uniform ivec2 lumaStore;   // of a buffer: the first texel; texels per row
 uniform ivec2 lumaGroups;  // the first byte of group 0; bytes to the next group
-uniform ivec4 lumaRows;    // where the box of row 0 begins, from a row's box to the next, in units; first and last row
+uniform ivec4 lumaRows;    // start of row 0's box, step to the next row's box, both in units; first and last row
 uniform ivec3 lumaSpan;    // first and last sample of the crop, from the first of group 0; samples to the next group
 DEFINE_SUM(sumLuma, LUMA_TEXELS, LUMA_ROWS, LUMA_UNIT, LUMA_HEIGHT)
 DEFINE_ALIGN(alignLuma, LUMA_TEXELS, LUMA_SHIFTS)
@@ -39,7 +39,7 @@ DEFINE_MEANS(meansOfCr, crBox, CHROMA_TEXELS, CHROMA_SAMPLES, CHROMA_STEP, CR_BY
 
 layout(location = 0) out uvec4 first;
 #ifdef WRITES_PIXELS
-layout(location = 1) out uvec4 second;  // the four pixels after the first
+layout(location = 1) out uvec4 second;  // the next four pixels
 #elif defined(WRITES_TWO_PLANES)
 layout(location = 1) out uvec4 second;
 #ifdef WRITES_CODES

@@ -123,6 +123,9 @@ static void encode(encoder *self, const glp_jpeg_picture *picture) {
   cinfo->comp_info[0].v_samp_factor = picture->chroma_y;
   for (int c = 1; c < 3; c++) cinfo->comp_info[c].h_samp_factor = cinfo->comp_info[c].v_samp_factor = 1;
   jpeg_start_compress(cinfo, TRUE);
+  if (picture->exif != NULL && picture->exif_size > 0) {
+    jpeg_write_marker(cinfo, JPEG_APP0 + 1, picture->exif, (unsigned int)picture->exif_size);
+  }
   if (picture->icc != NULL && picture->icc_size > 0) {
     jpeg_write_icc_profile(cinfo, picture->icc, (unsigned int)picture->icc_size);
   }

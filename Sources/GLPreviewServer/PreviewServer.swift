@@ -1,4 +1,4 @@
-// The service: cameras, streams, snapshots and the routes to them, put together.
+// The service, assembled from cameras, streams, snapshots and routes.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -9,7 +9,7 @@ internal import NIOPosix
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// Serves cameras over HTTP, until it is told to end.
+/// Serves cameras over HTTP until it is stopped.
 ///
 /// ```swift
 /// let configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
@@ -21,19 +21,19 @@ package struct PreviewServer: Sendable {
   private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
   private let onRunning: @Sendable (Int?) async -> Void
 
-  /// As `/api/cameras` and the command tell it.
+  /// The version in `/api/cameras` and `glpreview --version`.
   package static let version = "0.1.0"
 
-  /// How long cameras and their commands may take when the service ends.
+  /// How long closing cameras and their commands may take at the end.
   private static let closesWithin = Duration.seconds(1)
 
-  /// A service; nothing is opened yet.
+  /// Creates a service without opening anything.
   ///
   /// - Parameters:
-  ///   - configuration: what it is told.
-  ///   - logger: what it says.
-  ///   - reload: another configuration, asked for at SIGHUP; nil takes none.
-  ///   - onRunning: told once it listens, with its port; nil of a local socket.
+  ///   - configuration: the validated configuration.
+  ///   - logger: the log.
+  ///   - reload: loads a new configuration at SIGHUP; nil disables reloading.
+  ///   - onRunning: called when the service listens, with its port; nil for a local socket.
   package init(
     _ configuration: ValidatedConfiguration, logger: Logger,
     reload: (@Sendable () async throws -> ValidatedConfiguration)? = nil,
@@ -45,10 +45,10 @@ package struct PreviewServer: Sendable {
     self.onRunning = onRunning
   }
 
-  /// Serves until SIGTERM, SIGINT, or the task's graceful shutdown or cancellation; then streams end, and it returns
+  /// Serves until SIGTERM, SIGINT, or the task's graceful shutdown or cancellation. Then streams end, and it returns
   /// within five seconds.
   ///
-  /// - Throws: `DeviceError` where hardware is required and there is none; what opening files and the address throws.
+  /// - Throws: `DeviceError` if hardware is required but missing; errors of opening files and the address.
   package func run() async throws {
     try await run(ServiceParts(configuration, logger: logger))
   }
@@ -76,10 +76,10 @@ package struct PreviewServer: Sendable {
       },
       logger: logger)
     let watchdog = SystemdWatchdog(SystemdNotifier()) { [registry = parts.registry] in
-      // What hangs does not answer, and then systemd is not told that all is well.
+      // If this hangs, systemd's watchdog is not notified.
       await registry.isAnswering()
     }
-    // They end one after another, the last one first: the server waits for those who follow events.
+    // Services stop in reverse order: the server waits for clients that follow events.
     let services: [any Service] =
       parts.services + [ReloadService(parts, reload), application, parts.events.log, watchdog]
     var group = ServiceGroupConfiguration(
@@ -90,21 +90,22 @@ package struct PreviewServer: Sendable {
       try await ServiceGroup(configuration: group).run()
     } catch let error {
       await close(parts.registry.session)
-      // Whoever was still being answered when the time was over: that is an end as told, unless we were cancelled ourselves.
+      // A client was still being answered at the deadline. That is a normal end, unless this task itself was
+      // cancelled.
       guard error is CancellationError, !Task.isCancelled else { throw error }
       return
     }
     await close(parts.registry.session)
   }
 
-  /// Gives cameras back, and ends commands that stand for them; what hangs is not waited for.
+  /// Closes cameras and ends their commands, without waiting for those that hang.
   private func close(_ session: PreviewSession) async {
     await waitAtMost(Self.closesWithin) { await session.close() }
   }
 }
 
 extension BindAddress {
-  /// As Hummingbird has it.
+  /// The address in Hummingbird's type.
   var address: HummingbirdCore.BindAddress {
     switch self {
     case .host(let name, let port): .hostname(name, port: port)

@@ -1,11 +1,11 @@
-// SIGHUP: the configuration is read again, and what has changed in it is taken over.
+// Reloads the configuration on SIGHUP.
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// Waits for SIGHUP for as long as the service runs.
+/// Waits for SIGHUP while the service runs.
 struct ReloadService: Service, CustomStringConvertible {
-  /// For the log; not all that it holds.
+  /// The name in logs, without the content.
   var description: String { "ReloadService" }
 
   private let parts: ServiceParts
@@ -16,11 +16,11 @@ struct ReloadService: Service, CustomStringConvertible {
     self.reload = reload
   }
 
-  /// From the end of a reload to the next: more signals than that are a storm.
+  /// The minimum time between reloads, against storms of signals.
   private static let pause = Duration.milliseconds(250)
 
   func run() async throws {
-    // However many signals come while one reload is under way, one more follows.
+    // Any number of signals during a reload cause one more reload.
     let (wishes, wish) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await cancelWhenGracefulShutdown {
       await withTaskGroup { group in
@@ -37,18 +37,20 @@ struct ReloadService: Service, CustomStringConvertible {
     }
   }
 
-  /// A configuration with mistakes changes nothing.
+  /// An invalid configuration changes nothing.
   private func reloadNow() async {
-    guard let reload else { return parts.logger.notice("SIGHUP: there is no file to read again") }
+    guard let reload else {
+      return parts.logger.notice("SIGHUP ignored: the service has no configuration file")
+    }
     SystemdNotifier().reloading()
     do {
       try await parts.apply(try await reload())
-      parts.logger.notice("the configuration was read again")
+      parts.logger.notice("configuration reloaded")
     } catch is CancellationError where Task.isCancelled {
-      // The service ends.
+      // The service is shutting down.
       return
     } catch {
-      parts.logger.error("the configuration stays as it was", metadata: ["reason": "\(error)"])
+      parts.logger.error("configuration not reloaded", metadata: ["reason": "\(error)"])
     }
     SystemdNotifier().ready()
   }

@@ -1,4 +1,4 @@
-// The numbers that live in a service's parts, asked for when somebody wants them.
+// Collects the metrics that the service's parts keep themselves, on request.
 internal import GLPreview
 internal import Synchronization
 
@@ -14,11 +14,10 @@ struct ServiceCollector: Sendable {
   func families() -> [MetricFamily] {
     var families = cameraFamilies() + streamFamilies()
     families.append(MetricFamily("glpreview_event_clients", .gauge, value: Double(events.subscriberCount)))
-    families.append(
-      MetricFamily(
-        "glpreview_pictures_rendered_total", .counter, value: Double(registry.session.statistics.pictures)))
-    let budget = registry.budget
+    let (statistics, budget) = (registry.session.statistics, registry.budget)
     families += [
+      MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
+      MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
       MetricFamily("glpreview_memory_budget_bytes", .gauge, value: Double(budget.capacity)),
       MetricFamily("glpreview_memory_reserved_bytes", .gauge, value: Double(budget.reserved)),
       MetricFamily("glpreview_memory_reserved_peak_bytes", .gauge, value: Double(budget.peak)),
@@ -55,7 +54,6 @@ struct ServiceCollector: Sendable {
     }
     return [
       .streamClients(views.map { ($0.camera, $0.name, streams.use(of: $0.camera, $0.name).clients) }),
-      counter("glpreview_jpegs_encoded_total", counters.encodes),
       counter("glpreview_stream_pictures_total", counters.sent),
       counter("glpreview_stream_skipped_total", counters.skipped),
       counter("glpreview_stream_bytes_total", counters.bytes),

@@ -1,4 +1,4 @@
-// What a service is made of, each part made once and given to those that need it.
+// Creates the service's parts and connects them.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -28,7 +28,7 @@ struct ServiceParts: Sendable {
   private let connections: ConnectionLimiter
   private let tls: TLSSetup?
 
-  /// - Throws: what is wrong with certificates, sources' names, or pictures that stand in for cameras.
+  /// - Throws: errors of certificates, source names and fallback pictures.
   init(
     _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
     makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init
@@ -42,9 +42,11 @@ struct ServiceParts: Sendable {
     requests = counters
     let timers = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, counters.stage($0)) })
     let measured: @Sendable (ServiceStage, Duration) -> Void = { timers[$0]?.record(duration: $1) }
+    var options = options
+    options.onRender = { measured(.render, $0) }
+    options.onEncode = { measured(.encode, $0) }
     registry = try await CameraRegistry(
-      configuration, logger: logger, options: options, makeSource: makeSource
-    ) { measured(.render, $0) }
+      configuration, logger: logger, options: options, makeSource: makeSource)
     let events = ServiceEvents(logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
@@ -68,16 +70,17 @@ struct ServiceParts: Sendable {
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
-  /// What runs beside the server, and goes on until that has ended.
+  /// The services that run beside the server until it has ended.
   var services: [any Service] {
     destinations.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
   }
 
-  /// Takes another configuration over, as far as that goes while it runs.
+  /// Applies a new configuration as far as possible without a restart.
   ///
-  /// - Throws: `ConfigurationError` where `new` makes sense at another address only; `SourceError`. Then nothing is changed.
+  /// - Throws: `ConfigurationError` if `new` is not valid at the current address; `SourceError`. Nothing is changed
+  ///   then.
   func apply(_ new: ValidatedConfiguration) async throws {
-    // The address stays: credentials that it needs must not go with a reload that moves to loopback.
+    // The address stays, so a reload that moves to loopback must not drop the credentials that the address needs.
     var atThisAddress = new.configuration
     atThisAddress.bind = configuration.bind
     _ = try ValidatedConfiguration(atThisAddress)
@@ -91,7 +94,8 @@ struct ServiceParts: Sendable {
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
     {
-      logger.warning("address, TLS, GPU, limits and destinations of snapshots change with the next start")
+      logger.warning(
+        "restart needed: address, TLS, GPU, limits and snapshot destinations change only at the next start")
     }
   }
 
@@ -119,8 +123,11 @@ struct ServiceParts: Sendable {
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)
+    let results = Dictionary(
+      uniqueKeysWithValues: ServiceMetrics.SnapshotResult.allCases.map { ($0, requests.snapshots($0)) })
+    let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void = { results[$0]?.increment() }
     let snapshotRoutes = SnapshotRoutes(
-      registry: registry, snapshots: snapshots, streams: streamRoutes, limits: limits)
+      registry: registry, snapshots: snapshots, streams: streamRoutes, limits: limits, counted: counted)
     let borrowed = BorrowedRoutes(
       registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes, desk: streams)
     streamRoutes.add(to: group)
@@ -133,8 +140,8 @@ struct ServiceParts: Sendable {
       streams.followViews()
       events.viewChanged($0, $1)
     }.add(to: group)
-    let captures = AdHocGate(capacity: 4, subject: "snapshots for all are taken")
-    CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures) {
+    let captures = AdHocGate(capacity: 4, subject: "snapshots being taken")
+    CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures, counted: counted) {
       [events, destinations] snapshot in
       events.took(snapshot)
       destinations.take(snapshot)

@@ -1,12 +1,12 @@
-// Draws the layers of a composition on one another, pixel by pixel, as docs/semantics.md says under "Compositions".
+// Draws a composition's layers pixel by pixel, as docs/semantics.md specifies under "Compositions".
 internal import PreviewCore
 
-/// A composition, drawn.
+/// A drawn composition.
 struct CompositionPainter {
   private let size: Size
   private var bytes: [UInt8]
 
-  /// Draws all layers; what a layer needs of a frame that is not there is not seen.
+  /// Draws all layers. Content that needs a missing frame is not drawn.
   init(_ composition: PlannedComposition, _ frames: [Frame?]) {
     size = composition.size
     bytes = (0..<size.pixelCount).flatMap { _ -> [UInt8] in [0, 0, 0, 255] }
@@ -16,7 +16,7 @@ struct CompositionPainter {
     }
   }
 
-  /// The picture as a frame, for the passes that make planes of it; nil where a frame can't be so large.
+  /// The picture as a frame, for the passes that convert it; nil if a frame can't be that large.
   var frame: Frame? { try? Frame(tight: FrameFormat(composed: size), bytes: bytes) }
 
   private mutating func draw(_ layer: LayerPainter, within bounds: Rectangle) {
@@ -33,7 +33,7 @@ struct CompositionPainter {
   }
 }
 
-/// One layer: at a point its colour, and how much of it is seen.
+/// One layer: its colour and coverage at a point.
 private struct LayerPainter {
   private let layer: PlannedLayer
   private let content: ContentSampler
@@ -61,7 +61,7 @@ private struct LayerPainter {
     )
   }
 
-  /// From a rectangle with round corners; negative inside.
+  /// The distance to a rectangle with rounded corners; negative inside.
   private func distance(_ position: SIMD2<Double>, to shape: Rectangle, radius: Double) -> Double {
     let half = SIMD2(Double(shape.width), Double(shape.height)) / 2
     let centre = SIMD2(Double(shape.x), Double(shape.y)) + half
@@ -71,11 +71,11 @@ private struct LayerPainter {
     return (outside * outside).sum().squareRoot() + min(max(beyond.x, beyond.y), 0) - radius
   }
 
-  /// How much of a pixel lies inside an edge that is so far from its centre.
+  /// The fraction of a pixel inside an edge at this distance from its centre.
   private func covered(_ distance: Double) -> Double { min(max(0.5 - distance, 0), 1) }
 }
 
-/// What a layer shows, at a position in the layer.
+/// A layer's content, sampled at positions in the layer.
 private struct ContentSampler {
   private enum Source {
     case color(SIMD3<Double>)
@@ -127,7 +127,7 @@ private struct ContentSampler {
     }
   }
 
-  /// Between four pixels, each by its alpha.
+  /// Interpolates four pixels, weighted by their alpha.
   private func bilinear(_ picture: Picture, _ position: SIMD2<Double>) -> (SIMD3<Double>, alpha: Double) {
     let corner = (position - 0.5).rounded(.down)
     let fraction = position - 0.5 - corner
@@ -156,7 +156,7 @@ private struct ContentSampler {
     return sum
   }
 
-  /// The quadratic B-spline (Unser 1999, equation 2 of order 2), at a distance from its middle.
+  /// The quadratic B-spline at a distance from its centre (Unser 1999, equation 2 of order 2).
   private func bell(_ distance: Double) -> Double {
     let distance = abs(distance)
     guard distance >= 0.5 else { return 0.75 - distance * distance }
@@ -165,7 +165,7 @@ private struct ContentSampler {
 }
 
 extension Picture {
-  /// Of an `rgba` picture; beyond its edges those at the edge.
+  /// A pixel of an `rgba` picture; positions beyond its edges use the edge pixels.
   fileprivate func pixel(_ x: Int, _ y: Int) -> (color: SIMD3<Double>, alpha: Double) {
     let (x, y) = (min(max(x, 0), size.width - 1), min(max(y, 0), size.height - 1))
     let first = planes[0].offset + y * planes[0].bytesPerRow + x * 4

@@ -1,25 +1,24 @@
-// Carries out a plan on the CPU, plainly and in double precision: what the GPU is held to. Never optimised.
+// Executes plans on the CPU, simply and in double precision, as the standard for the GPU renderer. Never optimised.
 package import PreviewCore
 
-/// The renderer that says what is right.
+/// The reference renderer.
 package struct ReferenceRenderer: Renderer {
-  /// Nothing can go wrong.
+  /// Rendering cannot fail.
   package typealias Failure = Never
 
-  /// It keeps nothing.
   package init() {}
 
-  /// Draws all views of `plan`, one sample after the other.
+  /// Draws all views of `plan`, sample by sample.
   package func render(_ frame: Frame, _ plan: RenderPlan) -> [Picture] {
     plan.views.map { Picture($0, of: [frame]) }
   }
 
-  /// Draws all layers of `plan`, one pixel after the other.
+  /// Draws all layers of `plan`, pixel by pixel.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) -> Picture { Picture(plan.view, of: frames) }
 }
 
 extension Picture {
-  /// A plain view reads the first of `frames`, a composition any of them. Black where that frame is not there.
+  /// A plain view reads the first of `frames`, a composition any of them. A missing frame is black.
   init(_ view: PlannedView, of frames: [Frame?]) {
     let frame =
       if let composition = view.composition { CompositionPainter(composition, frames).frame } else {
@@ -35,7 +34,7 @@ extension Picture {
   }
 }
 
-/// One pass, sample by sample.
+/// Executes one pass, sample by sample.
 struct PassPainter {
   let pass: PlanePass
   let light: FilteringLight
@@ -62,7 +61,7 @@ struct PassPainter {
     return bytes
   }
 
-  /// The mean of the converted positions that an output sample stands for.
+  /// The mean of the converted positions of an output sample.
   private func sample(_ column: Int, _ row: Int) -> SIMD3<Double> {
     let step = pass.positionsPerSample
     var sum = SIMD3<Double>.zero
@@ -76,7 +75,7 @@ struct PassPainter {
     return sum / Double(step.x * step.y)
   }
 
-  /// What is seen at a position, converted, over the background by how much of it the picture takes.
+  /// The converted colour at a position, blended over the background by its coverage.
   private func position(_ column: Int, _ row: Int) -> SIMD3<Double> {
     var codes = SIMD3<Double>(repeating: 128)
     for sampler in signals {
@@ -91,15 +90,15 @@ struct PassPainter {
     return pass.conversion(codes) * coverage + pass.background * (1 - coverage)
   }
 
-  /// R'G'B' codes from what was filtered, within their bounds.
+  /// R'G'B' codes of a filtered value, clamped.
   private func encoded(_ filtered: SIMD3<Double>) -> SIMD3<Double> {
     let clamped = filtered.clamped(lowerBound: .zero, upperBound: SIMD3(repeating: 255))
     return light == .linear ? clamped.mapped { TransferFunction.encoded($0 / 255) * 255 } : clamped
   }
 }
 
-/// Clamped, and rounded half up. Exact halves are common (the mean of an even number of codes), and sums of doubles
-/// fall short of them by some 1e-14: the slack is far above that, and far below any difference that codes can make.
+/// Clamps, and rounds half up. Exact halves are common (the mean of an even number of codes), and sums of doubles
+/// fall short of them by about 1e-14. The slack is far above that, and far below any difference between codes.
 func code(_ value: Double) -> UInt8 {
   let slack = 1e-9
   return UInt8((min(max(value, 0), 255) + 0.5 + slack).rounded(.down))

@@ -1,7 +1,7 @@
-// One signal of a frame at one position of an output plane: the sum over its taps.
+// Samples one signal of a frame at a position of an output plane: the weighted sum over its taps.
 internal import PreviewCore
 
-/// A signal under a view's maps.
+/// A signal, sampled through a view's maps.
 struct SignalSampler {
   let input: SignalInput
   private let horizontal: TapTable
@@ -15,11 +15,11 @@ struct SignalSampler {
     self.source = SignalSource(input.signal, of: view, from: frame)
   }
 
-  /// How much of the position the picture takes, 0...1.
+  /// The fraction of the position that the picture covers, 0...1.
   func coverage(_ column: Int, _ row: Int) -> Double { horizontal.coverage[column] * vertical.coverage[row] }
 
-  /// The weighted sum of the samples around the position: R, G, B, or Y' as the first, or Cb, Cr as the last two;
-  /// codes 0...255, or light times 255.
+  /// The weighted sum of the samples: R, G, B; or Y' as the first; or Cb, Cr as the last two. Codes 0...255, or
+  /// linear light times 255.
   func values(_ column: Int, _ row: Int) -> SIMD3<Double> {
     var sum = SIMD3<Double>.zero
     for y in 0..<vertical.tapCount {

@@ -1,4 +1,4 @@
-// The samples of a signal as a frame stores them, as codes from 0 to 255.
+// Reads a signal's samples from a frame, as codes from 0 to 255.
 internal import PreviewCore
 
 /// Reads one signal of a frame.
@@ -27,8 +27,8 @@ struct SignalSource {
     self.decoding = ColorConversion(rgbFrom: frame.format.color)
   }
 
-  /// The signal's numbers at column `x`, row `y` of its own grid: R, G, B, or Y' as the first, or Cb, Cr as the
-  /// last two.
+  /// The signal's values at column `x`, row `y` of its own grid: R, G, B; or Y' as the first; or Cb, Cr as the last
+  /// two.
   func values(x: Int, y: Int) -> SIMD3<Double> {
     switch (signal, model) {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): [code(luma, x, y), 0, 0]
@@ -64,7 +64,7 @@ struct SignalSource {
     light == .linear ? color.mapped { TransferFunction.linear($0 / 255) * 255 } : color
   }
 
-  /// Chroma at the luma sample (`x`, `y`): bilinear between the samples that belong to the crop.
+  /// Chroma at the luma sample (`x`, `y`), interpolated bilinearly between the samples of the crop.
   private func upsampled(_ component: Component, _ x: Int, _ y: Int) -> Double {
     let left = format.color.siting == .left
     let across = neighbours(x, component.subsampling.x, isLeft: left, crop.x, crop.width)
@@ -76,7 +76,7 @@ struct SignalSource {
     return row(down.first) * (1 - down.fraction) + row(down.second) * down.fraction
   }
 
-  /// The two samples around the centre of pixel `index`, and how far it is from the first.
+  /// The two samples around the centre of pixel `index`, and its distance from the first.
   private func neighbours(_ index: Int, _ step: Int, isLeft: Bool, _ start: Int, _ length: Int)
     -> (first: Int, second: Int, fraction: Double)
   {

@@ -1,49 +1,47 @@
-// The shaders that shrink four outputs at a time, and what they are specialised for.
+// Variants of the shader that resamples four outputs at a time.
 
 /// A specialisation of the box shader.
 package struct BoxVariant: Sendable, Hashable {
-  /// How a signal's samples stand in texels of four bytes.
+  /// The layout of a signal's samples in four-byte texels.
   package struct Packing: Sendable, Hashable {
     /// Texels of a row that hold the boxes of four outputs: one of `BoxVariant.counts`.
     package let texels: Int
-    /// Rows that a box stands on, where they are few: constants make faster programs. Else nil.
+    /// Rows per box if they are few, because a constant makes a faster program; otherwise nil.
     package let rows: Int?
-    /// Samples of a component in a texel: 4, 2 or 1.
+    /// Samples of a component per texel: 4, 2 or 1.
     package let samples: Int
-    /// For each component of the signal the byte of a texel that holds its first sample, 0...3.
+    /// For each component, the byte of a texel that holds its first sample, 0...3.
     package let firstBytes: [Int]
 
-    /// How samples are weighted along rows.
+    /// The weights of samples along rows.
     package let columnWeights: Weights
-    /// How samples are weighted along columns.
+    /// The weights of samples along columns.
     package let rowWeights: Weights
-    /// Where boxes begin and how wide they are, where that is the same for all groups of four: then their weights are
-    /// constants.
+    /// The boxes' offset and width if they are the same for all groups of four, which makes their weights constants.
     package let boxes: Boxes?
 
-    /// What a sample counts by.
+    /// The weight of a sample.
     package enum Weights: Sendable, Hashable {
-      /// By how much of it a box covers.
+      /// The part of it that the box covers.
       case coverage
-      /// By how near it is to the middle of a box.
+      /// Its nearness to the box's centre.
       case nearness
     }
 
-    /// Boxes that repeat, in samples.
+    /// Repeating boxes, in samples.
     package struct Boxes: Sendable, Hashable {
-      /// From a group's first column to its first box; the width of a box.
+      /// The offset from a group's first column to its first box, and a box's width.
       package let columns: SIMD2<Double>
-      /// The same of rows.
+      /// The offset and height along rows.
       package let rows: SIMD2<Double>
 
-      /// Boxes along both axes.
       package init(columns: SIMD2<Double>, rows: SIMD2<Double>) {
         self.columns = columns
         self.rows = rows
       }
     }
 
-    /// `texels` is rounded up to the next count that there is a shader for.
+    /// `texels` is rounded up to the next value of `counts`.
     package init(
       texels: Int, rows: Int, samples: Int, firstBytes: [Int], columnWeights: Weights = .coverage,
       rowWeights: Weights = .coverage, boxes: Boxes? = nil
@@ -75,31 +73,31 @@ package struct BoxVariant: Sendable, Hashable {
     }
   }
 
-  /// What is written.
+  /// What the shader writes.
   package enum Output: Sendable, Hashable, CaseIterable {
-    /// One component, four samples in a texel.
+    /// One component, four samples per texel.
     case plane
-    /// Two components, each to a target of its own.
+    /// Two components, each to its own target.
     case twoPlanes
-    /// R, G, B, A, four pixels in a texel.
+    /// R, G, B, A; four pixels per texel.
     case pixels
   }
 
-  /// The counts of texels that there are shaders for: sizes that clients ask for must not make new ones without end.
+  /// The texel counts that have shaders: a fixed list, so that arbitrary request sizes cannot create programs without
+  /// limit.
   package static let counts = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17]
 
-  /// How Y' is read; nil where it is not.
+  /// The layout of Y'; nil if it is not read.
   package let luma: Packing?
-  /// How Cb and Cr are read; nil where they are not.
+  /// The layout of Cb and Cr; nil if they are not read.
   package let chroma: Packing?
-  /// Cb and Cr stand in textures of their own.
+  /// Whether Cb and Cr have separate textures.
   package let isChromaApart: Bool
-  /// Boxes may reach over the crop's edges.
+  /// Whether boxes may reach over the crop's edges.
   package let reachesOver: Bool
-  /// What is written.
+  /// What the shader writes.
   package let output: Output
 
-  /// A variant.
   package init(
     luma: Packing?, chroma: Packing?, isChromaApart: Bool, reachesOver: Bool = false, output: Output
   ) {
@@ -110,7 +108,6 @@ package struct BoxVariant: Sendable, Hashable {
     self.output = output
   }
 
-  /// The program.
   package var program: ProgramKey {
     var defines: [String] = []
     if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
@@ -125,12 +122,12 @@ package struct BoxVariant: Sendable, Hashable {
     return ProgramKey(.box, defines)
   }
 
-  /// The copy that turns planes, or pixels, which may stand in two textures by turns.
+  /// The shader that rotates planes or pixels, which may alternate between two textures.
   package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
     ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
   }
 
-  /// A part of all variants that holds each shader text and each count of texels at least once.
+  /// A selection of variants that covers each shader text and each texel count.
   package static let samples: [BoxVariant] = counts.flatMap { texels in
     [4, 2, 1].flatMap { samples -> [BoxVariant] in
       let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]

@@ -1,12 +1,12 @@
-// The shaders that put compositions together, and what they are specialised for.
+// Variants of the shaders that draw compositions.
 
-/// How pixels of R, G, B, A stand in textures.
+/// How R, G, B, A pixels are stored in textures.
 package enum PixelStore: Sendable, Hashable, CaseIterable {
-  /// One to a texel, bytes.
+  /// One per texel, as bytes.
   case texels
-  /// Four to a texel, words.
+  /// Four per texel, as words.
   case quads
-  /// Four to a texel, every other texel in a second texture.
+  /// Four per texel; alternate texels are in a second texture.
   case quadsByTurns
 
   fileprivate var defines: [String] {
@@ -20,45 +20,43 @@ package enum PixelStore: Sendable, Hashable, CaseIterable {
 
 /// A specialisation of the layer shader.
 package struct LayerVariant: Sendable, Hashable {
-  /// What is drawn.
+  /// What the layer shows.
   package enum Content: Sendable, Hashable {
-    /// One colour.
+    /// A solid colour.
     case color
     /// A gradient.
     case gradient
-    /// Pixels, which may be transparent.
+    /// Pixels, possibly transparent.
     case pixels(PixelStore, hasAlpha: Bool)
-    /// Samples to be drawn larger, which were drawn larger along the columns before.
+    /// Blur samples already enlarged along the columns.
     case spreadSamples
-    /// Samples to be drawn larger along both axes at once.
+    /// Blur samples to enlarge along both axes at once.
     case samples(PixelStore)
   }
 
-  /// What becomes of it.
+  /// How the layer is combined with those below.
   package enum Drawing: Sendable, Hashable {
-    /// Pixels go where they go as they are; where they begin at a texel of their own, each of them is one.
+    /// Copies pixels unchanged; with `onQuads`, whole texels of four pixels.
     case copy(onQuads: Bool)
-    /// Whatever lay below is gone.
+    /// Replaces the layers below.
     case opaque
-    /// Mixed with what lies below.
+    /// Blends over the layers below.
     case mixed
   }
 
-  /// What is drawn.
+  /// What the layer shows.
   package let content: Content
-  /// How.
+  /// How it is combined with the layers below.
   package let drawing: Drawing
-  /// Not pixel on pixel.
+  /// Whether it is placed by a transform instead of pixel on pixel.
   package let isTransformed: Bool
 
-  /// A variant.
   package init(_ content: Content, _ drawing: Drawing, isTransformed: Bool = false) {
     self.content = content
     self.drawing = drawing
     self.isTransformed = isTransformed
   }
 
-  /// The program.
   package var program: ProgramKey {
     var defines: [String]
     switch content {
@@ -78,16 +76,16 @@ package struct LayerVariant: Sendable, Hashable {
     return ProgramKey(.layer, defines)
   }
 
-  /// Samples drawn larger along the columns.
+  /// The shader that enlarges blur samples along the columns.
   package static func spread(_ store: PixelStore) -> ProgramKey { ProgramKey(.spread, store.defines) }
 
-  /// A plane, or two at once, of a composed picture, each sample of which stands for `x` by `y` pixels.
+  /// The shader that makes one or two planes of a composed picture; each sample stands for `x` by `y` pixels.
   package static func planes(x: Int, y: Int, writesTwo: Bool) -> ProgramKey {
     ProgramKey(
       .planes, ["STEP_X \(x)", "STEP_Y \(y)"] + (writesTwo ? ["WRITES_TWO_PLANES 1"] : []))
   }
 
-  /// Every variant that a composition may ask for, and what belongs to it.
+  /// Every program that a composition may need.
   package static let programs: [ProgramKey] = {
     let opaque = PixelStore.allCases.map { Content.pixels($0, hasAlpha: false) }
     let contents = [.color, .gradient, .pixels(.texels, hasAlpha: true)] + opaque

@@ -1,19 +1,18 @@
-// What is compiled: a fragment shader and what is defined for it; the key under which a program is kept.
+// The key of a compiled program: a fragment shader and its defines.
 
 /// A fragment shader and its defines.
 package struct ProgramKey: Sendable, Hashable {
-  /// The stage, before what it includes is put in.
+  /// The fragment shader, with `#include` lines not yet resolved.
   package let fragment: ShaderSource
-  /// `NAME VALUE`, in the order in which they are defined.
+  /// `NAME VALUE` lines, in order.
   package let defines: [String]
 
-  /// `fragment` with `defines`.
   package init(_ fragment: ShaderSource, _ defines: [String]) {
     self.fragment = fragment
     self.defines = defines
   }
 
-  /// Every program that the tests compile: all that draw tap by tap, and of the others one of each kind and count.
+  /// Every program that the tests compile: all tap-by-tap variants, and a selection of the others.
   package static let all: [ProgramKey] =
     ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
     + WordVariant.samples.map(\.program) + LayerVariant.programs

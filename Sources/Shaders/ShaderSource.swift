@@ -1,35 +1,35 @@
-// The GLSL of Resources/shaders, in the binary, each file by its name.
+// The GLSL files of Resources/shaders, embedded in the binary.
 internal import CShaders
 
-/// The text of one file.
+/// The text of one shader file.
 package struct ShaderSource: Sendable, Hashable {
-  /// Its name below Resources/shaders, or below Resources/shaders/include.
+  /// The name below Resources/shaders or Resources/shaders/include.
   package let fileName: String
-  /// As it is in the file, or with what it includes put in.
+  /// The file's text, or the text with includes resolved.
   package let text: String
 
   /// A triangle that covers the viewport.
   package static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
-  /// A plane of a picture.
+  /// Draws a plane of a picture, tap by tap.
   package static let compose = unsafe ShaderSource("compose.frag", glp_compose_frag)
-  /// A signal summed up along one axis.
+  /// Reduces a signal along one axis.
   package static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
 
-  /// A plane, or pixels, shrunk by areas.
+  /// Resamples a plane, or pixels, by areas.
   package static let box = unsafe ShaderSource("box.frag", glp_box_frag)
-  /// A turned copy.
+  /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
-  /// The same, sixteen bytes at a time.
+  /// Resamples by areas, sixteen bytes at a time.
   package static let words = unsafe ShaderSource("words.frag", glp_words_frag)
-  /// A turned copy, sixteen bytes at a time.
+  /// Copies a plane rotated, sixteen bytes at a time.
   package static let turnWords = unsafe ShaderSource("turnwords.frag", glp_turnwords_frag)
 
-  /// One layer of a composition.
+  /// Draws one layer of a composition.
   package static let layer = unsafe ShaderSource("layer.frag", glp_layer_frag)
-  /// Samples drawn larger along the columns.
+  /// Enlarges blur samples along the columns.
   package static let spread = unsafe ShaderSource("spread.frag", glp_spread_frag)
-  /// Planes of a composed picture.
+  /// Makes planes of a composed picture.
   package static let planes = unsafe ShaderSource("planes.frag", glp_planes_frag)
 
   private static let included = unsafe [
@@ -51,7 +51,7 @@ package struct ShaderSource: Sendable, Hashable {
     self.text = text
   }
 
-  /// The same with the `#version` line of another: shaders of two versions can't be linked.
+  /// The same text with the `#version` line of `other`, because shaders of different versions can't be linked.
   package func withVersion(of other: ShaderSource) -> ShaderSource {
     let (version, rest) = (
       other.text.utf8.prefix { $0 != UInt8(ascii: "\n") }, text.utf8.drop { $0 != UInt8(ascii: "\n") }
@@ -59,17 +59,17 @@ package struct ShaderSource: Sendable, Hashable {
     return ShaderSource(fileName, text: "\(Substring(version))\(Substring(rest))")
   }
 
-  /// The file whose name stands in quotation marks.
+  /// The file named in quotation marks.
   private static func source(namedIn line: Substring.UTF8View) -> ShaderSource? {
     let words = line.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
     return words.count < 2 ? nil : included.first { $0.fileName.utf8.elementsEqual(words[1]) }
   }
 
-  /// With every `#include "NAME"` line replaced by that file, which may include others in turn.
+  /// The text with every `#include "NAME"` line replaced by the named file, recursively.
   ///
-  /// GLSL ES has no such line. A name that is not there is left as it stands, for the compiler to refuse.
+  /// GLSL ES has no `#include`. An unknown name is left in place, and the compiler rejects it.
   package var withIncludes: ShaderSource {
-    // Bytes, not characters, which Unicode makes dear: this is done for each program of each run.
+    // Works on bytes because Unicode characters are slow, and this runs for each program.
     var bytes: [UInt8] = []
     for line in text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       if line.starts(with: "#include ".utf8), let source = ShaderSource.source(namedIn: line) {

@@ -1,16 +1,16 @@
-// A shader and what it is specialised for: the typed catalogue of all that may be compiled.
+// Variants of the shaders that draw tap by tap.
 
 /// A specialisation of the shaders that draw tap by tap.
 package struct ShaderVariant: Sendable, Hashable {
-  /// Where the numbers of a signal come from.
+  /// Where a signal's samples come from.
   package enum Origin: Sendable, Hashable, CaseIterable {
     /// The frame's planes.
     case frame
-    /// An intermediate that was summed up along one axis.
+    /// An intermediate reduced along one axis.
     case reduced
   }
 
-  /// What R, G and B are made of.
+  /// What R, G and B are read from.
   package enum RGBOrigin: Sendable, Hashable, CaseIterable {
     /// A plane of R, G, B.
     case opaque
@@ -20,11 +20,11 @@ package struct ShaderVariant: Sendable, Hashable {
     case ycbcr
     /// A plane of Y'.
     case luma
-    /// An intermediate that was summed up along one axis.
+    /// An intermediate reduced along one axis.
     case reduced
   }
 
-  /// The signals that are read.
+  /// The signals that the shader reads.
   package enum Inputs: Sendable, Hashable {
     /// R, G and B.
     case rgb(RGBOrigin)
@@ -36,26 +36,25 @@ package struct ShaderVariant: Sendable, Hashable {
     case lumaAndChroma(luma: Origin, chroma: Origin)
   }
 
-  /// What is written.
+  /// What the shader writes.
   package enum Output: Sendable, Hashable, CaseIterable {
     /// R, G, B, A.
     case rgba
     /// Four neighbouring samples of one component.
     case packed
-    /// The bits of floats: a signal summed up along one axis.
+    /// The bits of floats: a signal reduced along one axis.
     case floatBits
   }
 
-  /// What is read.
+  /// The signals that the shader reads.
   package let inputs: Inputs
-  /// What is written.
+  /// What the shader writes.
   package let output: Output
-  /// Samples are mixed in linear light; only R, G, B can be.
+  /// Whether samples are interpolated in linear light; only R, G, B can be.
   package let isInLinearLight: Bool
-  /// Planes are stored in bands, because a texture cannot be as wide or as high.
+  /// Whether planes are stored in bands, because they exceed the texture size limit.
   package let isInBands: Bool
 
-  /// A variant.
   package init(_ inputs: Inputs, to output: Output, isInLinearLight: Bool = false, isInBands: Bool = false) {
     self.inputs = inputs
     self.output = output
@@ -63,12 +62,10 @@ package struct ShaderVariant: Sendable, Hashable {
     self.isInBands = isInBands
   }
 
-  /// The program.
   package var program: ProgramKey {
     ProgramKey(output == .floatBits ? .reduce : .compose, defines.map { "\($0) 1" })
   }
 
-  /// The names that are defined for it.
   private var defines: [String] {
     var names: [String] = []
     func add(_ name: String, if condition: Bool) { if condition { names.append(name) } }
@@ -96,7 +93,7 @@ package struct ShaderVariant: Sendable, Hashable {
     return names
   }
 
-  /// Every variant that a plan may ask for.
+  /// Every variant that a plan may need.
   package static let all: [ShaderVariant] = {
     let rgb = RGBOrigin.allCases.map { Inputs.rgb($0) }
     let single = Origin.allCases.flatMap { [Inputs.luma($0), .chroma($0)] }
@@ -116,7 +113,7 @@ package struct ShaderVariant: Sendable, Hashable {
 }
 
 extension ShaderVariant.Output {
-  /// Only one signal at a time is summed up, and only once.
+  /// Only one signal is reduced at a time, and only once.
   fileprivate func takes(_ inputs: ShaderVariant.Inputs) -> Bool {
     switch (self, inputs) {
     case (.floatBits, .rgb(.reduced)), (.floatBits, .luma(.reduced)), (.floatBits, .chroma(.reduced)): false
@@ -127,7 +124,7 @@ extension ShaderVariant.Output {
 }
 
 extension ShaderVariant.Inputs {
-  /// R, G, B alone can be light, and R, G, B out of Y'CbCr always are.
+  /// Only R, G, B can be linear; R, G, B converted from Y'CbCr always is.
   fileprivate func can(beInLinearLight isLinear: Bool) -> Bool {
     switch self {
     case .rgb(.ycbcr), .rgb(.luma): isLinear

@@ -1,25 +1,24 @@
-// The shaders that sum up sixteen bytes at a time, and what they are specialised for.
+// Variants of the shader that sums sixteen bytes at a time.
 
 /// A specialisation of the words shader.
 package struct WordVariant: Sendable, Hashable {
-  /// How a signal's samples stand in texels of sixteen bytes, and where boxes lie among them.
+  /// The layout of a signal's samples in sixteen-byte texels, and the boxes' positions.
   package struct Packing: Sendable, Hashable {
     /// Texels of a row that hold the boxes of a group of outputs.
     package let texels: Int
-    /// The bits of a byte's place in its texel that differ from group to group.
+    /// The bits of a byte's position in its texel that differ from group to group.
     package let shifts: Int
-    /// Samples that a group stands on.
+    /// Samples that a group reads.
     package let samples: Int
-    /// Bytes from a sample of a component to the next.
+    /// Bytes from one sample of a component to the next.
     package let step: Int
-    /// For each component of the signal the byte that holds the group's first sample.
+    /// For each component, the byte that holds the group's first sample.
     package let firstBytes: [Int]
-    /// Where a group's first box begins and how wide a box is, in sixteenths of a sample.
+    /// The offset of a group's first box and the width of a box, in sixteenths of a sample.
     package let columns: SIMD2<Int>
-    /// Rows that a box stands on, parts of a row, and the box's height in parts.
+    /// Rows per box, parts per row, and the box's height in parts.
     package let rows: SIMD3<Int>
 
-    /// A packing as given.
     package init(
       texels: Int, shifts: Int, samples: Int, step: Int, firstBytes: [Int], columns: SIMD2<Int>,
       rows: SIMD3<Int>
@@ -42,24 +41,23 @@ package struct WordVariant: Sendable, Hashable {
     }
   }
 
-  /// How Y' is read; nil where it is not.
+  /// The layout of Y'; nil if it is not read.
   package let luma: Packing?
-  /// How Cb and Cr are read; nil where they are not.
+  /// The layout of Cb and Cr; nil if they are not read.
   package let chroma: Packing?
-  /// Cb and Cr stand in buffers or textures of their own, or in places of their own of one buffer.
+  /// Whether Cb and Cr have separate buffers or textures, or separate places in one buffer.
   package let isChromaApart: Bool
-  /// Words come from a texture that was drawn before, not from a buffer.
+  /// Whether words come from a drawn texture instead of a buffer.
   package let readsPicture: Bool
-  /// Outputs run against the samples.
+  /// Whether outputs run in reverse to the samples.
   package let reversesColumns: Bool
-  /// Boxes may reach over the crop's edges.
+  /// Whether boxes may reach over the crop's edges.
   package let reachesOver: Bool
-  /// What is written.
+  /// What the shader writes.
   package let output: BoxVariant.Output
-  /// The same is written before its conversion too.
+  /// Whether it also writes the codes before their conversion.
   package let writesCodes: Bool
 
-  /// A variant.
   package init(
     luma: Packing?, chroma: Packing?, isChromaApart: Bool, readsPicture: Bool = false,
     reversesColumns: Bool = false, reachesOver: Bool = false, output: BoxVariant.Output,
@@ -75,7 +73,6 @@ package struct WordVariant: Sendable, Hashable {
     self.writesCodes = writesCodes
   }
 
-  /// The program.
   package var program: ProgramKey {
     var defines: [String] = []
     if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
@@ -93,10 +90,10 @@ package struct WordVariant: Sendable, Hashable {
     return ProgramKey(.words, defines)
   }
 
-  /// The copy that turns planes.
+  /// The shader that copies planes rotated.
   package static let turn = ProgramKey(.turnWords, [])
 
-  /// A part of all variants that holds each shader text at least once.
+  /// A selection of variants that covers each shader text.
   package static let samples: [WordVariant] = {
     let thirds = Packing(
       texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 48], rows: [3, 1, 3])

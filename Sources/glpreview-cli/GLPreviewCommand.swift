@@ -20,8 +20,8 @@ struct GLPreviewCommand: AsyncParsableCommand {
       RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
     ])
 
-  /// Begins on the main thread, for the heap is chosen before there is another one. Completes `--linear`, which stands alone or
-  /// takes a value: ArgumentParser knows only one or the other.
+  /// Runs on the main thread, because the heap must be chosen before there is another thread. Completes `--linear`,
+  /// which may have a value: ArgumentParser supports options either with or without one.
   @MainActor static func main() async {
     ProcessHeap.useOne()
     StandardDescriptors.fillGaps()
@@ -30,12 +30,12 @@ struct GLPreviewCommand: AsyncParsableCommand {
     let completed = zip(arguments, arguments.dropFirst() + [""]).map { argument, next in
       argument == "--linear" && !words.contains(next) ? "--linear=true" : argument
     }
-    // Read above, and kept there.
+    // The arguments are read and stored above.
     ProcessArguments.hideSecrets()
     await run(completed)
   }
 
-  /// As `main(_:)` does it, but what is wrong is told without the secrets in it.
+  /// Like `main(_:)`, but removes secrets from error messages.
   private static func run(_ arguments: [String]) async {
     do {
       var command = try parseAsRoot(arguments)

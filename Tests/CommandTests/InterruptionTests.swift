@@ -36,7 +36,8 @@ struct InterruptionTests {
     command.send(SIGINT)
     #expect(try await command.result().status == 130)
     let names = try folder.names
-    #expect(names.contains("0.png"))
+    // Which frame is the newest when the first one is asked for, nobody knows.
+    #expect(!names.isEmpty)
     for name in names { #expect(PictureFacts(try folder.bytes(of: name)) != nil, "\(name)") }
   }
 

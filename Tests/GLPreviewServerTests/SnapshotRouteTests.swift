@@ -131,6 +131,27 @@ struct SnapshotRouteTests {
     }
   }
 
+  @Test("snapshots are counted by what became of them, and so are the JPEGs that were encoded")
+  func counts() async throws {
+    try await withService(Self.configuration()) { service in
+      _ = try await service.get("/cameras/camera/main.jpg")
+      _ = try await service.get("/cameras/camera/main.jpg", [("If-None-Match", "*")])
+      _ = try await service.get("/cameras/camera/main.jpg?width=wide")
+      _ = try await service.get("/cameras/gone/main.jpg")
+      _ = try await service.send("POST", "/api/cameras/camera/snapshots")
+
+      let lines = Set(try await service.get("/metrics").text.split(separator: "\n"))
+
+      for (result, count) in [("taken", 2), ("cached", 1), ("failed", 1), ("placeholder", 1)] {
+        #expect(lines.contains("glpreview_snapshots_total{result=\"\(result)\"} \(count)"))
+      }
+      // Two by GET, and three views by POST, of which one may be the picture that was made before; then those of the event.
+      let encoded = try #require(lines.first { $0.hasPrefix("glpreview_jpegs_encoded_total ") })
+      #expect(try #require(Int(encoded.split(separator: " ")[1])) >= 4)
+      #expect(lines.contains("glpreview_stage_seconds_count{stage=\"snapshot\"} 2"))
+    }
+  }
+
   @Test("a locked view takes no words")
   func locked() async throws {
     try await withService(Self.configuration()) { service async throws in

@@ -133,7 +133,7 @@ struct StreamLifeTests {
 
   @Test("a pace holds from the first picture on")
   func pace() {
-    var pace = StreamPace()
+    var pace = Pace()
     #expect(pace.wait(at: .seconds(100), every: .seconds(2)) == .zero)
     pace.took(at: .seconds(100), every: .seconds(2))
     #expect(pace.wait(at: .seconds(101), every: .seconds(2)) == .seconds(1))

@@ -17,7 +17,7 @@
       // It returns at all: whatever is going on would go on for ever.
       await source.close()
       try await waiting.value
-      #expect(source.status.state == .closed)
+      #expect(source.status.state == .idle)
       await until { server.server.openCount == 0 }
     }
 

@@ -35,7 +35,7 @@
         #expect(source.status.lastDamage == "a picture is larger than 1 MiB")
       }
       for source in sources { await source.close() }
-      #expect(sources.allSatisfy { $0.status.state == .closed })
+      #expect(sources.allSatisfy { $0.status.state == .idle })
       for server in servers {
         await until { server.openCount == 0 }
       }

@@ -74,7 +74,7 @@
       #expect(server.requests.first?.target == "/?action=stream")
       #expect(server.requests.first?.fields["host"] == "127.0.0.1:\(server.port)")
       await source.close()
-      #expect(source.status.state == .closed)
+      #expect(source.status.state == .idle)
     }
 
     @Test(

@@ -14,7 +14,6 @@ struct HTTPWordsTests {
     #expect(address.target == "/a%20b/%C3%A9?action=stream&x=%26")
     #expect(address.hostField == "camera.local:8080")
     #expect(try HTTPAddress("https://a").url == "https://a/")
-    #expect(try HTTPAddress("https://a?x").plainURL == "http://a:443/?x")
     #expect(try HTTPAddress("http://a:80/").hostField == "a")
     let six = try HTTPAddress("http://[FE80::1]:81/x")
     #expect(six.host == "fe80::1" && six.url == "http://[fe80::1]:81/x")

@@ -40,10 +40,10 @@ struct LRUCacheTests {
     #expect(cache[1] == nil && cache.count == 0 && cache.cost == 0)
   }
 
-  @Test("an owner may trim later")
+  @Test("what is held goes when it is trimmed")
   func later() {
     var cache = LRUCache<Int, Int>(capacity: 2)
-    for number in 0..<5 { cache.insert(number, for: number, trims: false) }
+    for number in 0..<5 { cache.hold(number, for: number) }
     #expect(cache.count == 5)
 
     cache.trim()

@@ -13,14 +13,14 @@ struct WallTests {
       ("CGLES", ["Sources/GLPreview/GLES/"]), ("CEGL", ["Sources/GLPreview/Device/"]),
       ("CGBM", ["Sources/GLPreview/Device/"]), ("CTurboJPEG", ["Sources/GLPreview/Codecs/"]),
       ("CPNG", ["Sources/GLPreview/Codecs/"]), ("CShaders", ["Sources/Shaders/"]),
+      ("CJPEGBaseline", ["Sources/Bench/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/"]), ("CPango", ["Sources/GLPreview/Text/"]),
       ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
-      ("Configuration", ["Sources/GLPreviewServer/Configuration/"]),
-      ("AsyncHTTPClient", http), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
+      ("AsyncHTTPClient", [server]), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
       ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {
@@ -35,6 +35,7 @@ struct WallTests {
       ("Sources/PreviewCore/", ["Glibc", "Synchronization"]), ("Sources/ReferenceRenderer/", ["PreviewCore"]),
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
+      ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]),
       (
         "Sources/GLPreview/",
         [
@@ -43,7 +44,7 @@ struct WallTests {
           "CAV",
           "Glibc",
           "Dispatch",
-          "Synchronization", "AsyncHTTPClient", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
+          "Synchronization", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix",
           "NIOSSL", "NIOTLS",
         ]
       ),

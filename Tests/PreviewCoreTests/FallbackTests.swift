@@ -7,14 +7,14 @@ private let all = Rectangle(all: size)
 private let plain = ViewConfiguration()
 
 private func composed(
-  _ picture: FallbackPicture, _ state: FallbackState, hasFrame: Bool = true, view: ViewConfiguration = plain,
+  _ picture: FallbackPicture, _ outage: Outage, hasFrame: Bool = true, view: ViewConfiguration = plain,
   size: Size = size, text: (any TextRenderer)? = nil
 ) -> ComposedScene {
   Fallback(always: picture).composed(
-    size: size, state: state, of: "door", hasFrame: hasFrame, view: view, at: .testing, text: text)
+    size: size, outage: outage, of: "door", hasFrame: hasFrame, view: view, at: .testing, text: text)
 }
 
-@Test("which picture is usual for which reason")
+@Test("the standard picture of each state")
 func usualPictures() throws {
   let usual = Fallback.standard
   #expect(usual.picture(for: .off, hasFrame: true) == .gradient(icon: .cameraOff))
@@ -36,7 +36,7 @@ func avatar() throws {
   let image = try StillImage.pixel()
   let view = ViewConfiguration(
     crop: Rectangle(x: 1, y: 2, width: 3, height: 4), rotation: .clockwise90, mirroring: .both)
-  let scene = composed(.avatar(image), FallbackState(.off, since: 0), view: view)
+  let scene = composed(.avatar(image), Outage(.off, since: 0), view: view)
   #expect(scene.inputs == [.image(image)])
   #expect(
     scene.composition.layers == [
@@ -48,7 +48,7 @@ func avatar() throws {
 
 @Test("a gradient has its icon in the middle")
 func gradient() {
-  let scene = composed(.gradient(.dusk, icon: .microphoneOff), FallbackState(.off, since: 0))
+  let scene = composed(.gradient(.dusk, icon: .microphoneOff), Outage(.off, since: 0))
   #expect(scene.inputs.isEmpty)
   #expect(
     scene.composition.layers == [
@@ -56,7 +56,7 @@ func gradient() {
       Layer(
         .bitmap(Icon.microphoneOff.bitmap(side: 60)), in: Rectangle(x: 130, y: 60, width: 60, height: 60)),
     ])
-  let bare = composed(.gradient(.dusk), FallbackState(.off, since: 0))
+  let bare = composed(.gradient(.dusk), Outage(.off, since: 0))
   #expect(bare.composition.layers == [Layer(.gradient(.dusk), in: all)])
 }
 
@@ -64,7 +64,7 @@ func gradient() {
 func dimmedFrame() throws {
   let text = BoxText()
   let view = ViewConfiguration(mirroring: .horizontal, contentMode: .fit, background: .white)
-  let state = FallbackState(.stalled, since: 1_795_280_700)
+  let state = Outage(.stalled, since: 1_795_280_700)
   let scene = composed(.lastFrameDimmed, state, view: view, text: text)
   let caption = try #require(text.only("Stalled, since 17:05:00"))
   #expect(scene.inputs == [.source("door")])
@@ -78,7 +78,7 @@ func dimmedFrame() throws {
 
 @Test("without a last frame a stalled source has no signal")
 func noLastFrame() {
-  let state = FallbackState(.stalled, since: 0)
+  let state = Outage(.stalled, since: 0)
   #expect(composed(.lastFrameDimmed, state, hasFrame: false) == composed(.noSignal, state))
 }
 
@@ -86,7 +86,7 @@ func noLastFrame() {
 func noSignal() throws {
   let text = BoxText()
   let scene = composed(
-    .noSignal, FallbackState(.lost, text: "no such device", since: 951_782_400), text: text)
+    .noSignal, Outage(.lost, reason: "no such device", since: 951_782_400), text: text)
   #expect(text.texts == ["NO SIGNAL", "no such device", "since 2000-02-29 00:00:00"])
   let layers = scene.composition.layers
   guard case .image(let bars)? = scene.inputs.first else {
@@ -104,7 +104,7 @@ func noSignal() throws {
     ])
   #expect(layers[1].content == .color(.black) && layers[1].opacity == 0.7)
   // The same object whenever it is asked for, so that its texture is kept.
-  #expect(composed(.noSignal, FallbackState(.lost, since: 0)).inputs == scene.inputs)
+  #expect(composed(.noSignal, Outage(.lost, since: 0)).inputs == scene.inputs)
 }
 
 @Test("a picture that is too small for words has a sign")
@@ -113,7 +113,7 @@ func smallFallbacks() {
   for side in [1, 2, 7, 47] {
     for picture in [FallbackPicture.noSignal, .lastFrameDimmed, .gradient(icon: .camera)] {
       let scene = composed(
-        picture, FallbackState(.lost, since: 0), size: Size(width: side, height: side), text: text)
+        picture, Outage(.lost, since: 0), size: Size(width: side, height: side), text: text)
       #expect(scene.composition.layers.allSatisfy { $0.frame.isInside(Size(width: side, height: side)) })
       #expect(!scene.composition.layers.isEmpty)
     }
@@ -124,7 +124,7 @@ func smallFallbacks() {
 @Test("words never reach beyond the picture", arguments: [(48, 48), (48, 500), (900, 50), (1920, 1080)])
 func fallbackBounds(width: Int, height: Int) throws {
   let area = Size(width: width, height: height)
-  let state = FallbackState(.lost, text: String(repeating: "why? ", count: 100), since: 0)
+  let state = Outage(.lost, reason: String(repeating: "why? ", count: 100), since: 0)
   for picture in [
     FallbackPicture.noSignal, .lastFrameDimmed, .gradient(icon: .camera), .avatar(try .pixel()),
   ] {
@@ -137,7 +137,7 @@ func fallbackBounds(width: Int, height: Int) throws {
 func sceneFallbacks() throws {
   let avatar = try StillImage.pixel()
   let lost = SourceAppearance(
-    hasFrame: false, fallback: FallbackState(.lost, since: 0), pictures: Fallback(avatar: avatar))
+    hasFrame: false, outage: Outage(.lost, since: 0), pictures: Fallback(avatar: avatar))
   let scene = Scene(
     size: size,
     tiles: [
@@ -155,7 +155,7 @@ func sceneFallbacks() throws {
 @Test("a live source with no frame yet is being opened")
 func liveWithoutFrame() throws {
   let scene = Scene(size: size, tiles: [Tile("a")])
-  let opening = SourceAppearance(hasFrame: false, fallback: FallbackState(.opening, since: 0))
+  let opening = SourceAppearance(hasFrame: false, outage: Outage(.opening, since: 0))
   #expect(
     try scene.composed(["a": SourceAppearance(hasFrame: false)], at: .testing, text: nil)
       == scene.composed(["a": opening], at: .testing, text: nil))
@@ -164,7 +164,7 @@ func liveWithoutFrame() throws {
 @Test("a delayed instance of a dimmed last frame asks for the frame of then")
 func delayedFallback() throws {
   let tile = Tile("a", replicator: Replicator(instanceCount: 2, delay: .seconds(1)))
-  let stalled = SourceAppearance(hasFrame: true, fallback: FallbackState(.stalled, since: 0))
+  let stalled = SourceAppearance(hasFrame: true, outage: Outage(.stalled, since: 0))
   let scene = try Scene(size: size, tiles: [tile]).composed(["a": stalled], at: .testing, text: nil)
   #expect(scene.inputs == [.source("a"), .source("a", delay: .seconds(1))])
 }

@@ -65,7 +65,7 @@ func aboutTheTile() throws {
   let avatar = Fallback(always: .avatar(try .pixel()))
   let turn = AffineTransform(a: 0, b: 1, c: -1, d: 0, tx: 0, ty: 0)
   let tile = Tile("a", replicator: Replicator(instanceCount: 2, transform: turn), fallback: avatar)
-  let lost = SourceAppearance(hasFrame: false, fallback: FallbackState(.lost, since: 0))
+  let lost = SourceAppearance(hasFrame: false, outage: Outage(.lost, since: 0))
   let layers = try Scene(size: size, tiles: [tile]).composed(["a": lost], at: .testing, text: BoxText())
     .composition.layers
   #expect(layers.count == 6)

@@ -97,12 +97,12 @@ func backgrounds() throws {
   // Black: no frame yet; or somebody does not want to be seen.
   for hidden in [
     SourceAppearance(hasFrame: false),
-    SourceAppearance(hasFrame: true, fallback: FallbackState(.off, since: 0)),
+    SourceAppearance(hasFrame: true, outage: Outage(.off, since: 0)),
   ] {
     #expect(try background(.blur(source: "a"), hidden).inputs.isEmpty)
     #expect(try background(.blur(source: "a"), hidden).composition.layers.isEmpty)
   }
-  let lost = SourceAppearance(hasFrame: true, fallback: FallbackState(.lost, since: 0))
+  let lost = SourceAppearance(hasFrame: true, outage: Outage(.lost, since: 0))
   #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
   #expect(throws: WordError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }
 }

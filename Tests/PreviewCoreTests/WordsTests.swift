@@ -7,6 +7,7 @@ struct WordsTests {
   func whole() throws {
     #expect(try Words.whole("z", "7", in: 0...9) == 7)
     #expect(try Words.whole("z", "-7", in: -9...9) == -7)
+    #expect(try Words.whole("z", "1000000000", in: 1...1_000_000_000) == 1_000_000_000)
     for text in ["", "-", "+7", " 7", "7.0", "0x7", "1e3", "٣", "10", "99999999999999999999", "-1"] {
       let error = #expect(throws: WordError.self) { try Words.whole("z", text, in: 0...9) }
       #expect(error == WordError("z", "'\(text)' is not a whole number from 0 to 9"))

@@ -232,8 +232,8 @@ class Service:
                 self.ledger.violation("the service logged an error", line.strip())
 
     def _is_expected(self, message):
-        if "a snapshot can't be kept" in message:
+        if "snapshot not saved" in message:
             return self.disk_trouble
-        return "configuration stays as it was" in message and self.broken
+        return "configuration not reloaded" in message and self.broken
 
     broken = False

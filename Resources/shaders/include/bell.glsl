@@ -1,4 +1,4 @@
-// The quadratic B-spline, at a distance from its middle.
+// The quadratic B-spline at a distance from its centre.
 vec4 bell(vec4 distance) {
   vec4 near = abs(distance);
   vec4 tail = max(1.5 - near, 0.0);

@@ -1,16 +1,17 @@
-// Boxes four at a time. A row of a plane is read as texels of four bytes: four samples of one component, or two or one
-// of each of several. Planes are normalised bytes, which software renderers fetch twice as fast as whole numbers; the rows'
-// weights bring them back to codes. TEXELS texels of ROWS rows hold the boxes of four neighbouring outputs.
+// Box filters for four outputs at a time. A row of a plane is read as texels of four bytes: four samples of one
+// component, or two or one of each of several. Planes are normalised bytes, which software renderers fetch twice as
+// fast as integers; the row weights scale them back to codes. TEXELS texels of ROWS rows hold the boxes of four
+// neighbouring outputs.
 //
-// Macros define the functions: ADD_ROWS adds up texels down the columns with the rows' weights; SPREAD gives the four
-// outputs of the component whose first sample is the texel's byte FIRST_BYTE. (Weights handed over as uniforms, where
-// boxes repeat, were no faster on llvmpipe than weights computed on the spot.)
+// Macros define the functions: ADD_ROWS adds up texels down the columns with the row weights; SPREAD gives the four
+// outputs of the component whose first sample is the texel's byte FIRST_BYTE. (Passing the weights of repeating boxes
+// as uniforms was no faster on llvmpipe than computing them.)
 
 #define SAMPLE(SUMS, I, C, SAMPLES, FIRST_BYTE) SUMS[I][FIRST_BYTE + C * (4 / SAMPLES)]
 
-// `box`: where the first of four boxes begins, in samples from the group's first, and how wide each is. `span`: the first
-// and the last sample that belong to the crop, counted alike; what a box covers beyond them counts for the sample at that
-// end. Without REACHES_OVER no box does.
+// `box`: the start of the first of four boxes, in samples from the group's first, and the width of each. `span`: the
+// first and last sample of the crop, counted alike. Beyond them, the sample at that end is repeated. Without
+// REACHES_OVER no box reaches beyond them.
 const float far = 1.0e6;
 
 #ifdef REACHES_OVER
@@ -43,7 +44,7 @@ const float far = 1.0e6;
     return total / (WIDTH); \
   }
 
-// How much sample k counts in each of four boxes, times their width, and in one: by what the box covers of it.
+// The weight of sample k in each of four boxes, times their width, and in one box: the part that the box covers.
 vec4 coverages(vec2 box, vec2 span, float k) {
   vec4 starts = box.x + box.y * vec4(0.0, 1.0, 2.0, 3.0);
   vec4 covered = min(starts + box.y, vec4(SAMPLE_END(k, span))) - max(starts, vec4(SAMPLE_START(k, span)));
@@ -55,7 +56,7 @@ float coverage(vec2 box, vec2 span, float k) {
   return max(0.0, covered) / box.y;
 }
 
-// The same by how near it is to the middle of the box: bilinear.
+// The same, weighted by nearness to the box's centre: bilinear.
 vec4 nearnesses(vec2 box, vec2 span, float k) {
   vec4 middles = box.x + box.y * vec4(0.5, 1.5, 2.5, 3.5);
 #ifdef REACHES_OVER

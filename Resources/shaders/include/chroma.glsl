@@ -4,7 +4,7 @@ uniform highp usampler2D cbPlane;
 uniform highp usampler2D crPlane;
 uniform vec4 cbChannel;
 uniform vec4 crChannel;
-uniform ivec4 chromaTexels;  // texels from a sample to the next; texel of the first Cb; of the first Cr
+uniform ivec4 chromaTexels;  // texels from one sample to the next; texel of the first Cb; of the first Cr
 uniform ivec4 chromaBands;
 
 vec3 fetchChroma(ivec2 place) {

@@ -1,5 +1,5 @@
-// sRGB's transfer function (IEC 61966-2-1), both ways, on codes 0...255. What Y'CbCr has beyond R'G'B' goes on along
-// the curve above, and along its straight part below.
+// sRGB's transfer function (IEC 61966-2-1), both ways, on codes 0...255. Y'CbCr values outside R'G'B' continue along
+// the curve above 255 and along the straight part below 0.
 
 vec3 lightFromCodes(vec3 codes) {
   vec3 value = codes / 255.0;

@@ -1,7 +1,7 @@
-// Pixels of R, G, B, A that were drawn before or came from memory, each as a word, red in its lowest byte. They stand one
-// to a texel, or four to a texel (IN_QUADS), of which every other one may be in a second texture (BY_TURNS).
+// Reads R, G, B, A pixels drawn earlier or uploaded, each as a word with red in its lowest byte. A texel holds one
+// pixel, or four (IN_QUADS); alternate texels may be in a second texture (BY_TURNS).
 
-uniform ivec2 lastPixel;  // column and row; pixels beyond the edges are those at the edges
+uniform ivec2 lastPixel;  // column and row; pixels beyond the edges use the edge's
 
 #ifdef IN_QUADS
 uniform highp usampler2D picture;
@@ -24,7 +24,7 @@ uint pixelAt(ivec2 pixel) {
   return quadAt(place.x >> 2, place.y)[place.x & 3];
 }
 
-// Four neighbours from column `x` on; those beyond the edges are any.
+// Four neighbours from column `x` on; those beyond the edges are undefined.
 uvec4 fourFrom(int x, int y) {
   int last = lastPixel.x >> 2;
   int row = clamp(y, 0, lastPixel.y);

@@ -1,4 +1,4 @@
-// One sample of R, G and B as codes, or as light times 255 where that is what is filtered.
+// One sample of R, G and B as codes, or as linear light times 255.
 
 #if defined(RGB_IS_REDUCED)
 
@@ -11,9 +11,9 @@ vec3 fetchRGB(ivec2 place) { return uintBitsToFloat(texelFetch(rgbPlane, place, 
 uniform mat3 decoding;
 uniform vec3 decodingOffset;
 #ifdef HAS_CHROMA
-uniform vec2 chromaScale;   // samples of chroma to a pixel
-uniform vec2 chromaSiting;  // from a pixel's position times the scale to chroma's
-uniform ivec4 chromaSpan;   // first column and row, last column and row that belong to the crop
+uniform vec2 chromaScale;   // chroma samples per pixel
+uniform vec2 chromaSiting;  // added to a pixel's position times the scale
+uniform ivec4 chromaSpan;   // first column and row, last column and row of the crop
 
 vec3 upsampledChroma(ivec2 place) {
   vec2 position = (vec2(place) + 0.5) * chromaScale + chromaSiting - 0.5;
@@ -39,7 +39,7 @@ vec3 fetchRGB(ivec2 place) {
 uniform highp usampler2D rgbPlane;
 uniform ivec4 rgbBands;
 uniform float codeScale;  // 1, or 1/257 for 16 bits
-uniform vec3 behind;      // what is seen through a transparent frame
+uniform vec3 behind;      // the colour behind a transparent frame
 
 vec3 fetchRGB(ivec2 place) {
   vec4 codes = vec4(texelFetch(rgbPlane, inBands(place, rgbBands), 0)) * codeScale;

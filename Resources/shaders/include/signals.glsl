@@ -1,4 +1,4 @@
-// The signals that a pass reads, each summed up around a position by its own tables.
+// The signals that a pass reads, each summed around a position by its own tap tables.
 
 #ifdef IN_LINEAR_LIGHT
 #include "light.glsl"

@@ -1,11 +1,11 @@
-// Tap tables: for each sample along an axis `taps` entries (index of a source sample, weight), and after those of
-// all samples an entry (coverage, 0) a sample. Entries lie in rows of 2048, so that no table is too long.
+// Tap tables: `taps` entries (index of a source sample, weight) for each sample along an axis, then one entry
+// (coverage, 0) per sample. Entries lie in rows of 2048, to stay within texture size limits.
 
 vec2 tableEntry(highp sampler2D table, int entry) {
   return texelFetch(table, ivec2(entry & 2047, entry >> 11), 0).rg;
 }
 
-// Where a sample stands in a plane that is stored in bands, because it is wider or higher than a texture can be.
+// The position of a sample in a plane stored in bands, because it exceeds the texture size limit.
 // `bands`: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns of the plane.
 #ifdef IN_BANDS
 ivec2 inBands(ivec2 texel, ivec4 bands) {
@@ -16,7 +16,7 @@ ivec2 inBands(ivec2 texel, ivec4 bands) {
 #define inBands(texel, bands) (texel)
 #endif
 
-// Defines a function that sums up a signal around `position`: columns by one table, rows by another.
+// Defines a function that sums a signal around `position`, with one table for columns and one for rows.
 #define WEIGHTED_SUM(NAME, FETCH, COLUMNS, ROWS, TAPS, SWAPS_AXES) \
   vec3 NAME(ivec2 position) { \
     vec3 sum = vec3(0.0); \

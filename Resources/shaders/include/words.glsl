@@ -1,8 +1,8 @@
-// Sums of bytes in halves of words. A texel is sixteen bytes of a row; even bytes and odd ones are summed up apart, so that
-// each has sixteen bits: room for weights that add up to 257. TEXELS texels of ROWS rows hold the boxes of a group of
-// outputs, which stands on SAMPLES samples. Macros define the functions.
+// Sums of bytes in halves of words. A texel is sixteen bytes of a row. Even and odd bytes are summed separately, so
+// that each sum has sixteen bits: enough for weights that add up to 257. TEXELS texels of ROWS rows hold the boxes of
+// a group of outputs, which reads SAMPLES samples. Macros define the functions.
 //
-// Where the frame is a buffer, software renderers read these texels for half of what a texture costs.
+// If the frame is a buffer, software renderers read these texels at half the cost of a texture.
 
 #ifdef READS_PICTURE
 #define WORDS usampler2D
@@ -20,8 +20,8 @@
 
 const uint evenBytes = 0x00ff00ffu;
 
-// BODY(0), BODY(1), ... below COUNT, which is at most 17. Not a loop: compilers unroll none that is large, and only what is
-// unrolled stays out of memory.
+// BODY(0), BODY(1), ... below COUNT, which is at most 17. Not a loop: compilers do not unroll large ones, and only
+// unrolled code stays out of memory.
 #define EACH(COUNT, BODY) \
   BODY(0) \
   if (COUNT > 1) BODY(1) \
@@ -41,7 +41,7 @@ const uint evenBytes = 0x00ff00ffu;
   if (COUNT > 15) BODY(15) \
   if (COUNT > 16) BODY(16)
 
-// Adds up the rows of a box: of HEIGHT parts, UNIT to a row.
+// Adds up the rows of a box that has HEIGHT parts, UNIT per row.
 #define ADD_ROW(J) { \
     int y = clamp(row + (J), rows.z, rows.w); \
     int from = max(top, (row + (J)) * unit); \
@@ -77,7 +77,7 @@ const uint evenBytes = 0x00ff00ffu;
     even[TEXELS * 4] = even[TEXELS * 4 + 1] = odd[TEXELS * 4] = odd[TEXELS * 4 + 1] = 0u; \
   }
 
-// Lets the group's first byte be the first of the sums; SHIFTS has the bits in which groups differ.
+// Shifts the sums so that the group's first byte comes first; SHIFTS has the bits in which groups differ.
 #define SHIFT_BY_8(I) \
   for (int k = I * 4; k < I * 4 + 4; ++k) { \
     even[k] = (byte & 8) != 0 ? even[min(k + 2, last)] : even[k]; \
@@ -109,7 +109,7 @@ const uint evenBytes = 0x00ff00ffu;
     if ((SHIFTS & 1) != 0) { EACH(TEXELS, SHIFT_BY_1) } \
   }
 
-// What a sample beyond the crop's ends counts as: the one at that end.
+// Replaces samples beyond the crop by the sample at that end.
 #define HOLD_LAST(I) \
   for (int k = max(I * 16, 1); k < min(I * 16 + 16, samples); ++k) codes[k] = k > span.y ? codes[k - 1] : codes[k];
 #define HOLD_FIRST(I) \
@@ -130,7 +130,7 @@ const uint evenBytes = 0x00ff00ffu;
 #define QUAD(BOX, OUTPUT) \
   vec4(BOX(codes, PLACE(OUTPUT)), BOX(codes, PLACE(OUTPUT + 1)), BOX(codes, PLACE(OUTPUT + 2)), BOX(codes, PLACE(OUTPUT + 3)))
 
-// Not a loop: compilers unroll one only where the loops in it have bounds that they know.
+// Not a loop: compilers unroll it only if its inner loops have known bounds.
 #ifdef WRITES_PIXELS
 #define QUADS 2
 #define ALL_QUADS(BOX) \
@@ -145,7 +145,8 @@ const uint evenBytes = 0x00ff00ffu;
   means[3] = QUAD(BOX, 12);
 #endif
 
-// The means of the group's boxes: START and WIDTH are sixteenths of a sample, STEP bytes lie from a sample to the next.
+// The means of the group's boxes. START and WIDTH are sixteenths of a sample; STEP is bytes from one sample to the
+// next.
 #define UNPACK(I) \
   for (int k = I * 16; k < min(I * 16 + 16, samples); ++k) { \
     int byte = k * stride + firstByte; \
@@ -172,7 +173,7 @@ const uint evenBytes = 0x00ff00ffu;
     ALL_QUADS(BOX) \
   }
 
-// Four codes, rounded, in a word. Means that end in a half are common, and weights are not exact: the slack is far below
+// Four rounded codes in a word. Means that end in a half are common, and weights are inexact. The slack is far below
 // any other mean.
 vec4 rounded(vec4 codes) { return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0)); }
 

@@ -1,7 +1,7 @@
 // What people read: states, times, sizes.
 import { serverNow } from "./api.js";
 
-const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", closed: "Closed", idle: "Idle" };
+const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lost", off: "Off", idle: "Idle" };
 
 export const stateName = (state) => STATES[state] ?? state;
 

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "JPEGBaseline.h"
-
 /// What a decoder writes.
 typedef enum {
   /// One plane of Y'.
@@ -113,6 +111,9 @@ typedef struct {
   /// Two passes for Huffman tables of its own: a few percent smaller, half again as slow.
   bool optimize;
   glp_jpeg_source_plane planes[3];
+  /// The content of an APP1 segment; NULL for none.
+  const uint8_t *exif;
+  size_t exif_size;
   /// NULL for none.
   const uint8_t *icc;
   size_t icc_size;

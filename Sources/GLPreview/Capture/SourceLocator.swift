@@ -26,7 +26,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
   /// `.jpeg` is one picture; other JPEGs are frames, one after another, unless the first one says that it is a still of several
   /// parts. With `inputFormat` everything is raw frames.
   ///
-  /// What is live is a `LiveSource`, which connects after this returns; pipes are, unless all of their frames are wanted.
+  /// What is live (`FrameSource.isLive`) connects after this returns; pipes are, unless all of their frames are wanted.
   ///
   /// - Throws: `SourceError`; `CancellationError` where the task is cancelled while waiting for a stream.
   public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {

@@ -1,39 +1,40 @@
-// What a codec could not do, and why, in one line. Codecs know no files: who calls them says which file it was.
+// The error of a codec: the kind of failure, and the reason in one line. Codecs do not know file names; their callers
+// add them.
 internal import PreviewCore
 
-/// A picture that could not be decoded or encoded.
+/// The error for a picture that could not be decoded or encoded.
 package struct CodecError: Error, Hashable, CustomStringConvertible {
-  /// What is wrong, for who wants to act on it.
+  /// The kind of failure, for programs.
   package enum Kind: Sendable, Hashable {
-    /// The bytes are of some other format.
+    /// The bytes are in another format.
     case unrecognized
-    /// The bytes end before the picture does.
+    /// The bytes end before the picture is complete.
     case cutShort
     /// The bytes contradict themselves or the format.
     case damaged
-    /// A valid picture that this codec does not read, or cannot write.
+    /// The picture is valid, but this codec can't read or write it.
     case unsupported
-    /// More pixels than are allowed.
+    /// The picture has more pixels than allowed.
     case tooLarge
-    /// The memory budget has no room for it now.
+    /// The memory budget has no room at the moment.
     case noMemory
-    /// It took too long, or nobody wants it any more.
+    /// It exceeded its deadline, or its task was cancelled.
     case stopped
   }
 
-  /// What is wrong.
+  /// The kind of failure.
   package let kind: Kind
-  /// One line: "JPEG is cut short".
+  /// The reason in one line, such as "JPEG is cut short".
   package let description: String
 
-  init(_ kind: Kind, _ description: String) {
+  package init(_ kind: Kind, _ description: String) {
     self.kind = kind
     self.description = description
   }
 
   init(_ error: MemoryBudgetExceeded) { self.init(.noMemory, error.description) }
 
-  /// Refuses what is larger than `maximumPixels`, before any memory is taken for it.
+  /// Rejects sizes larger than `maximumPixels`, before any memory is allocated.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw CodecError(.tooLarge, refusal) }
   }

@@ -1,22 +1,22 @@
-// When a decoder gives up in the middle of a picture: a few bytes can ask for seconds of work.
+// Stops a decoder in the middle of a picture, because a few bytes can demand seconds of work.
 
-/// What a decoder asks between two rows.
+/// The stop condition, which decoders check between rows.
 struct DecodingStop {
-  /// By `CaptureClock`; nil is never.
+  /// A time of `CaptureClock`; nil for no deadline.
   let deadline: Duration?
 
-  /// Whether the task is cancelled, or the time is over.
+  /// Whether the task is cancelled or the deadline has passed.
   var isDue: Bool {
     if Task.isCancelled { return true }
     guard let deadline else { return false }
     return CaptureClock.now > deadline
   }
 
-  /// What is told of a picture that was given up.
+  /// The error for a stopped picture.
   static let error = CodecError(
     .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
 
-  /// Calls `body` with what C asks, and its context; the context is valid during the call alone.
+  /// Calls `body` with a C callback and its context, which is valid only during the call.
   @unsafe func asked<Result>(
     _ body: (
       _ stop: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Bool, _ context: UnsafeMutableRawPointer

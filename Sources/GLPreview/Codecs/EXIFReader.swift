@@ -1,19 +1,19 @@
-// Reads the two things that we want to know from a camera's EXIF: how the picture lies, and when it was taken.
-// The bytes are a small TIFF file (CIPA DC-008, 4.5): a byte order, then directories of 12-byte entries that
-// point at each other. None of it is believed: every read is checked, and no pointer is followed twice.
+// Reads the orientation and capture time from a camera's EXIF. The bytes are a small TIFF file (CIPA DC-008, 4.5): a
+// byte order, then directories of 12-byte entries that point at each other. Nothing in it is trusted: every read is
+// bounds-checked, and no pointer is followed twice.
 package import PreviewCore
 
-/// What the EXIF of a JPEG's APP1 or of a PNG's eXIf chunk says. What is missing or broken is nil: a picture
-/// with broken EXIF is still a picture.
+/// The EXIF of a JPEG's APP1 or a PNG's eXIf chunk. Missing or broken values are nil, because a picture with broken
+/// EXIF is still usable.
 package struct EXIFReader: Sendable, Hashable {
   /// Tag 0x0112.
   package private(set) var orientation: Orientation?
-  /// Tag 0x9003, when the picture was taken: `YYYY:MM:DD HH:MM:SS` in the camera's local time.
+  /// Tag 0x9003, the capture time: `YYYY:MM:DD HH:MM:SS` in the camera's local time.
   package private(set) var dateTimeOriginal: String?
-  /// Tag 0x9291, the digits after the point of that second.
+  /// Tag 0x9291, the fractional digits of that second.
   package private(set) var subSecondOriginal: String?
 
-  /// Reads `bytes`, from the byte order mark on, or from `Exif\0\0` in front of it.
+  /// Reads `bytes`, which start with the byte order mark, or with `Exif\0\0` before it.
   package init(_ bytes: [UInt8]) {
     guard let tiff = TIFFBytes(bytes), let first = tiff.directory(at: tiff.firstDirectory) else { return }
     for entry in first {
@@ -55,13 +55,13 @@ package struct EXIFReader: Sendable, Hashable {
   }
 }
 
-/// Bounds-checked reads of a TIFF structure; nil is what lies outside.
+/// Bounds-checked reads of a TIFF structure; nil outside it.
 private struct TIFFBytes {
   struct Entry {
     let tag: Int
     let type: Int
     let count: Int
-    /// Where the value is, or where its four bytes say that it is.
+    /// The offset of the value, or of the four bytes that point to it.
     let field: Int
   }
 
@@ -87,10 +87,10 @@ private struct TIFFBytes {
     guard Self.integer(bytes, at: start + 2, count: 2, isBigEndian) == 42 else { return nil }
   }
 
-  /// The entries of one directory; the pointer to the next one is not followed.
+  /// The entries of one directory. The pointer to the next directory is not followed.
   func directory(at offset: Int) -> [Entry]? {
     guard let count = integer(at: offset, count: 2) else { return nil }
-    // As many as there are bytes for: a lying count ends where the data does.
+    // At most as many entries as there are bytes, whatever the count says.
     return (0..<count).lazy.map { offset + 2 + 12 * $0 }.prefix { $0 + 12 <= bytes.count - start }.compactMap
     {
       guard let tag = integer(at: $0, count: 2), let type = integer(at: $0 + 2, count: 2),
@@ -100,7 +100,7 @@ private struct TIFFBytes {
     }
   }
 
-  /// The first of an entry's SHORTs or LONGs.
+  /// An entry's first SHORT or LONG.
   func number(_ entry: Entry) -> Int? {
     guard entry.count >= 1 else { return nil }
     return switch entry.type {
@@ -110,7 +110,7 @@ private struct TIFFBytes {
     }
   }
 
-  /// An entry of ASCII, up to its NUL.
+  /// An ASCII entry, up to its NUL.
   func text(_ entry: Entry) -> String? {
     guard entry.type == 2, (1...64).contains(entry.count),
       let offset = entry.count <= 4 ? entry.field : integer(at: entry.field, count: 4),

@@ -1,13 +1,13 @@
-// Whether an ICC profile that came with a picture may be carried on: what we encode is R'G'B' or made from it.
+// Decides whether a picture's ICC profile may be kept. Encoded pictures are R'G'B' or derived from it.
 
 /// An ICC profile as bytes (ICC.1:2022, 7.2).
 enum ICCProfile {
-  /// The most bytes of a profile that goes with a picture; those of cameras and screens have a few kilobytes.
+  /// The largest profile that is kept, in bytes; those of cameras and screens have a few kilobytes.
   static let limit = 4 << 20
 
-  /// `profile` where it describes R'G'B', else nil: a CMYK or grey picture's profile does not fit what becomes of it.
+  /// `profile` if it describes R'G'B', otherwise nil: a CMYK or grey profile does not fit the converted picture.
   static func carried(_ profile: [UInt8]) -> [UInt8]? {
-    // The header is 128 bytes; its data colour space signature stands at 16.
+    // The header has 128 bytes; the data colour space signature is at offset 16.
     guard (128...limit).contains(profile.count), profile[16..<20].elementsEqual("RGB ".utf8) else {
       return nil
     }

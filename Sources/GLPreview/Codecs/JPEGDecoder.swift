@@ -1,58 +1,58 @@
-// JPEG to a frame: the planes as they are in the file wherever they can be had, so that nothing is converted
-// twice on the way. The C side (CTurboJPEG) is spoken to here and in JPEGEncoder only.
+// Decodes JPEG to a frame, as the file's own planes where possible, so that nothing is converted twice. Only this
+// file and JPEGEncoder call the C code (CTurboJPEG).
 internal import CTurboJPEG
 package import PreviewCore
 
 /// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
 package struct JPEGDecoder {
-  /// What becomes of a picture of which a part is missing or corrupt.
+  /// What to do with pictures that are incomplete or corrupt.
   package enum DamagePolicy: Sendable {
-    /// It is an error: for files.
+    /// They are errors: for files.
     case isAnError
-    /// It is a frame with grey or smeared parts: for live streams.
+    /// They become frames with grey or smeared parts: for live streams.
     case isTolerated
   }
 
-  /// What a JPEG says of itself before its samples.
+  /// The properties of a JPEG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// As stored, in pixels.
+    /// The stored size, in pixels.
     package let size: Size
-    /// What `decode` makes of it at its own size.
+    /// The pixel format that `decode` produces at full size.
     package let pixelFormat: PixelFormat
-    /// What its EXIF says.
+    /// The EXIF values.
     package let exif: EXIFReader
-    /// Its ICC profile, where that describes R'G'B'.
+    /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
-    /// Whether it is the first of several pictures that belong together (CIPA DC-007, "MPF"): phones' stills.
+    /// Whether it is the first of several related pictures (CIPA DC-007, "MPF"), as in phones' stills.
     package let hasMultiPicture: Bool
 
-    /// Of its frame, decoded in full.
+    /// The format of its frame, decoded at full size.
     var format: FrameFormat {
       FrameFormat(pixelFormat, size, color: .jfif, orientation: exif.orientation ?? .upright)
     }
   }
 
-  /// Reads no more than the header of `data`.
+  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data, maximumPixels: .max, damage: .isTolerated) { (reader) throws(CodecError) in
       try reader.header()
     }
   }
 
-  /// Decodes the first picture in `data`; what follows its end is ignored.
+  /// Decodes the first picture in `data`, ignoring what follows it.
   ///
-  /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1 and grey come as their planes, Y'CbCr of other ratios as
-  /// `yuv444p`; R'G'B', CMYK and YCCK as `rgb24`. Rows are padded to whole blocks. Smaller than it is, 4:2:0 comes as
-  /// `yuv444p` too: its chroma loses nothing at 1/2, and less than luma below.
+  /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
+  /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also
+  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below.
   ///
   /// - Parameters:
-  ///   - data: from the SOI marker on.
-  ///   - maximumPixels: more than that is refused before memory is taken.
-  ///   - damage: whether a picture that is cut short or corrupt is an error.
-  ///   - decoding: how large it is decoded.
-  ///   - deadline: when it is given up, by `CaptureClock`; nil is never. It is given up too where the task is cancelled.
-  ///   - memory: where the frame's memory comes from; nil takes new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
+  ///   - data: the bytes from the SOI marker on.
+  ///   - maximumPixels: larger pictures are refused before memory is allocated.
+  ///   - damage: whether an incomplete or corrupt picture is an error.
+  ///   - decoding: the scale at which to decode.
+  ///   - deadline: when to stop, by `CaptureClock`; nil for never. Cancelling the task also stops it.
+  ///   - memory: the pool for the frame's memory; nil allocates new memory.
+  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
@@ -63,7 +63,7 @@ package struct JPEGDecoder {
     }
   }
 
-  /// The same at so many eighths of its size, 1...8, as `eighths` tells from its header.
+  /// Like `decode`, at a scale of 1...8 eighths that `eighths` chooses from the header.
   static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, until deadline: Duration? = nil,
     memory: FramePool? = nil, eighths: (Header) -> Int
@@ -81,7 +81,7 @@ package struct JPEGDecoder {
     _ body: (borrowing JPEGReader) throws(CodecError) -> Result
   ) throws(CodecError) -> Result {
     guard data.starts(with: [0xFF, 0xD8, 0xFF]) else {
-      // A file that ends within its first marker is as short as a JPEG can be cut.
+      // A prefix of the first marker counts as a JPEG that is cut short.
       let isStart = !data.isEmpty && [0xFF, 0xD8, 0xFF].starts(with: data)
       throw isStart ? CodecError(.cutShort, "JPEG is cut short") : CodecError(.unrecognized, "not a JPEG")
     }
@@ -91,10 +91,10 @@ package struct JPEGDecoder {
   }
 }
 
-/// One JPEG while it is read. Holds no memory of its own but libjpeg's; must not outlive `bytes`.
+/// A JPEG being read. It uses only libjpeg's memory, and must not outlive `bytes`.
 @safe private struct JPEGReader: ~Copyable {
-  /// How many scans a file of so many pixels may have. Encoders make about ten; a hostile file can hold
-  /// hundreds in a few kilobytes, each of them a walk over the whole picture.
+  /// The most scans for a file of this size. Encoders make about ten; a hostile file can hold hundreds in a few
+  /// kilobytes, each a pass over the whole picture.
   private static func scanLimit(_ size: Size) -> CInt {
     CInt(min(max(2_000_000_000 / size.pixelCount, 50), 500))
   }
@@ -105,7 +105,7 @@ package struct JPEGDecoder {
   init(
     _ bytes: UnsafeBufferPointer<UInt8>, maximumPixels: Int, damage: JPEGDecoder.DamagePolicy
   ) throws(CodecError) {
-    // A progressive picture is kept as coefficients: two bytes for each of up to four components.
+    // Progressive pictures are held as coefficients: two bytes for each of up to four components.
     let pixels = min(maximumPixels, 1 << 40)
     guard
       let decoder = unsafe glp_jpeg_decoder_create(
@@ -127,7 +127,7 @@ package struct JPEGDecoder {
     return unsafe JPEGDecoder.Header(
       size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
       exif: EXIFReader(copy(header.exif, header.exif_size)),
-      // A CMYK or grey profile says nothing of the R'G'B' that is made of them.
+      // A CMYK or grey profile does not describe the R'G'B' made from them.
       iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
   }
 
@@ -148,7 +148,7 @@ package struct JPEGDecoder {
     var planes: [FramePlane] = []
     var byteCount = 0
     for (plane, row) in zip(format.pixelFormat.planes, rows) {
-      // Rows of whole words can be read by shaders as they are.
+      // Shaders can read rows of whole words directly.
       let bytesPerRow = (row + 15) & ~15
       planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
       byteCount += bytesPerRow * plane.texels(of: format.size).height
@@ -170,7 +170,7 @@ package struct JPEGDecoder {
           samples: (base + $0.offset).assumingMemoryBound(to: UInt8.self), bytes_per_row: $0.bytesPerRow)
       }
       status = unsafe stop.asked { unsafe glp_jpeg_decode(decoder, targets, scanLimit, $0, $1) }
-      // What libjpeg does not write would be another frame's.
+      // Clear what libjpeg does not write, because reused memory holds another frame's samples.
       for (plane, (description, written)) in zip(planes, zip(format.pixelFormat.planes, rows)) {
         for row in 0..<(written < plane.bytesPerRow ? description.texels(of: format.size).height : 0) {
           let start = plane.offset + row * plane.bytesPerRow

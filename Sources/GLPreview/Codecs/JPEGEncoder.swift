@@ -1,40 +1,43 @@
-// A picture of Y'CbCr planes to JFIF, without a detour by R'G'B'.
+// Encodes Y'CbCr planes as JFIF, without converting to R'G'B'.
 internal import CTurboJPEG
 package import PreviewCore
 
-/// Encodes pictures as baseline JPEG; the chroma subsampling is the picture's.
+/// Encodes pictures as baseline JPEG with the picture's chroma subsampling.
 package struct JPEGEncoder: Sendable {
-  /// 1...100, libjpeg's scale.
+  /// The quality, 1...100 on libjpeg's scale.
   package let quality: Int
-  /// Whether the Huffman tables are the picture's own: a few percent smaller, half again as slow.
+  /// The Huffman tables to use. Optimised ones make files a few percent smaller and take half again as long.
   package let huffmanTables: HuffmanTables
 
-  /// Where the Huffman tables come from.
+  /// The origin of the Huffman tables.
   package enum HuffmanTables: Sendable {
-    /// T.81's Annex K, in one pass.
+    /// The tables of T.81's Annex K, in one pass.
     case standard
-    /// Made for each picture, in two passes.
+    /// Computed for each picture, in two passes.
     case optimized
   }
 
-  /// An encoder; `quality` outside 1...100 is taken as the nearest of them.
+  /// Creates an encoder. `quality` is clamped to 1...100.
   package init(quality: Int = 80, huffmanTables: HuffmanTables = .standard) {
     self.quality = min(max(quality, 1), 100)
     self.huffmanTables = huffmanTables
   }
 
-  /// Encodes `picture`, which must be of `.ycbcr`.
+  /// Encodes `picture`, whose format must be `.ycbcr`.
   ///
   /// - Parameters:
-  ///   - picture: at most 65500 pixels along a side.
-  ///   - iccProfile: goes into APP2 segments as it is.
+  ///   - picture: a picture of at most 65500 pixels per side.
+  ///   - iccProfile: copied into APP2 segments.
+  ///   - time: when the picture was captured, for EXIF; nil leaves EXIF out.
   /// - Returns: the file's bytes.
-  /// - Throws: `CodecError` where the picture is of another format, or does not fit one.
-  package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
+  /// - Throws: `CodecError` if the picture has another format, or does not fit a JPEG.
+  package func encode(
+    _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
+  ) throws(CodecError) -> [UInt8] {
     guard case .ycbcr(let chroma) = picture.format, picture.planes.count == 3 else {
       throw CodecError(.unsupported, "a JPEG is made of Y'CbCr planes, not of \(picture.format)")
     }
-    // Sequence numbers of ICC segments are bytes, 65519 bytes of profile to a segment (ICC.1:2022, B.4).
+    // ICC segments hold 65519 bytes of profile each, and their sequence numbers are bytes (ICC.1:2022, B.4).
     let profile = iccProfile ?? []
     guard profile.count <= 255 * 65519 else {
       throw CodecError(.unsupported, "an ICC profile of \(profile.count) bytes does not fit a JPEG")
@@ -42,16 +45,19 @@ package struct JPEGEncoder: Sendable {
     guard (1...65500).contains(picture.size.width), (1...65500).contains(picture.size.height) else {
       throw CodecError(.unsupported, "\(picture.size) does not fit a JPEG: at most 65500 a side")
     }
+    let exif = time.map(EXIFWriter.content) ?? []
     return try unsafe picture.bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
       try unsafe profile.withUnsafeBufferPointer { (profile) throws(CodecError) in
-        try unsafe encode(picture, chroma.subsampling, bytes, profile)
+        try unsafe exif.withUnsafeBufferPointer { (exif) throws(CodecError) in
+          try unsafe encode(picture, chroma.subsampling, bytes, exif, profile)
+        }
       }
     }
   }
 
   private func encode(
     _ picture: Picture, _ chroma: Subsampling, _ bytes: UnsafeBufferPointer<UInt8>,
-    _ profile: UnsafeBufferPointer<UInt8>
+    _ exif: UnsafeBufferPointer<UInt8>, _ profile: UnsafeBufferPointer<UInt8>
   ) throws(CodecError) -> [UInt8] {
     func plane(_ index: Int) -> glp_jpeg_source_plane {
       let plane = picture.planes[index]
@@ -66,6 +72,8 @@ package struct JPEGEncoder: Sendable {
     unsafe source.quality = CInt(quality)
     unsafe source.optimize = huffmanTables == .optimized
     unsafe source.planes = (plane(0), plane(1), plane(2))
+    unsafe source.exif = exif.baseAddress
+    unsafe source.exif_size = exif.count
     unsafe source.icc = profile.baseAddress
     unsafe source.icc_size = profile.count
 

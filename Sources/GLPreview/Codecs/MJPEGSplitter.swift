@@ -1,11 +1,11 @@
-// Finds the pictures in a run of JPEGs by walking their marker segments (T.81, B.1): an EOI inside a segment,
-// as embedded thumbnails have one, is not the picture's. No I/O here: bytes go in, pictures come out.
+// Splits a stream of JPEGs by walking their marker segments (T.81, B.1), so that an EOI inside a segment, as in
+// embedded thumbnails, does not end the picture. It does no I/O: bytes go in, pictures come out.
 
-/// Cuts a stream of JPEGs into pictures. What stands between them (padding, multipart headers) is let go.
+/// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are dropped.
 struct MJPEGSplitter {
-  /// Bytes of one picture that are kept at most.
+  /// The most bytes of one picture.
   let pictureLimit: Int
-  /// What is there of the picture that has begun; empty between pictures.
+  /// The bytes of the current picture; empty between pictures.
   private(set) var partialPicture: [UInt8] = []
   private var state = State.betweenPictures
 
@@ -18,7 +18,7 @@ struct MJPEGSplitter {
     case betweenSegments
     /// In a picture, after an FF: this byte is the marker's code, or more FF.
     case atMarker
-    /// The two bytes of a segment's length, which counts them too.
+    /// The two bytes of a segment's length, which includes themselves.
     case lengthHigh(isScan: Bool)
     case lengthLow(Int, isScan: Bool)
     case inSegment(remaining: Int, isScan: Bool)
@@ -27,14 +27,14 @@ struct MJPEGSplitter {
     case inScanAfterFF
   }
 
-  /// One picture is larger than the limit.
+  /// A picture exceeds the limit.
   struct TooLarge: Error {}
 
   init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
 
-  /// Takes bytes up to the end of a picture, or all.
+  /// Consumes bytes up to the end of a picture, or all of them.
   ///
-  /// - Returns: how many bytes were taken, and the picture that ended with the last of them.
+  /// - Returns: the number of bytes consumed, and the picture that ended with the last of them.
   mutating func take(_ bytes: ArraySlice<UInt8>) throws(TooLarge) -> (count: Int, picture: [UInt8]?) {
     var index = bytes.startIndex
     while index < bytes.endIndex {
@@ -50,7 +50,7 @@ struct MJPEGSplitter {
     return (bytes.count, nil)
   }
 
-  /// How many bytes from here on can be kept without looking at each by `step`; nil where each must be.
+  /// The number of bytes that can be kept without passing each to `step`; nil if each must be.
   private mutating func longRun(in bytes: ArraySlice<UInt8>) -> Int? {
     switch state {
     case .inScan:
@@ -129,11 +129,11 @@ struct MJPEGSplitter {
       state = .betweenPictures
       return partialPicture
     case 0xD8:
-      // The next picture begins and this one has no end: some cameras leave it out.
+      // A start without an end of the previous picture: some cameras omit the EOI.
       let picture = Array(partialPicture.dropLast(2))
       partialPicture = [0xFF, 0xD8]
       state = .sawStart
-      // Two starts in a row are one.
+      // Two consecutive starts count as one.
       return picture.count > 2 ? picture : nil
     case 0x00, 0x01, 0xD0...0xD7: state = .betweenSegments
     case 0xDA: state = .lengthHigh(isScan: true)

@@ -1,39 +1,39 @@
-// PNG to a frame. The C side (CPNG) is spoken to here and in PNGEncoder only.
+// Decodes PNG to a frame. Only this file and PNGEncoder call the C code (CPNG).
 internal import CPNG
 package import PreviewCore
 
-/// Decodes PNGs of every colour type and depth, interlaced or not.
+/// Decodes PNGs of every colour type and depth, including interlaced ones.
 package struct PNGDecoder {
-  /// The eight bytes that every PNG begins with (W3C PNG, 5.2).
+  /// The first eight bytes of every PNG (W3C PNG, 5.2).
   static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-  /// What a PNG says of itself before its samples.
+  /// The properties of a PNG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// As stored, in pixels.
+    /// The stored size, in pixels.
     package let size: Size
-    /// What `decode` makes of it.
+    /// The pixel format that `decode` produces.
     package let pixelFormat: PixelFormat
-    /// Its ICC profile, where that describes R'G'B'.
+    /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
   }
 
-  /// Reads no more than the header of `data`.
+  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data) { (reader) throws(CodecError) in try reader.header() }
   }
 
-  /// Decodes `data`; what follows the picture's end is ignored.
+  /// Decodes `data`, ignoring bytes after the picture's end.
   ///
-  /// Grey without alpha of up to 8 bits comes as `grey`, other pictures of up to 8 bits as `rgb24`, or as `rgba`
-  /// where there is alpha, 16-bit pictures as `rgba64`. Rows have no padding. What is cut short or fails a
-  /// checksum is an error.
+  /// Grey without alpha of up to 8 bits becomes `grey`; other pictures of up to 8 bits become `rgb24`, or `rgba` if
+  /// they have alpha; 16-bit pictures become `rgba64`. Rows have no padding. Incomplete data and failed checksums are
+  /// errors.
   ///
   /// - Parameters:
-  ///   - data: from the signature on.
-  ///   - maximumPixels: more than that is refused before memory is taken.
-  ///   - deadline: when it is given up, by `CaptureClock`; nil is never. It is given up too where the task is cancelled.
-  ///   - memory: where the frame's memory comes from; nil takes new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile where that describes R'G'B'.
+  ///   - data: the bytes from the signature on.
+  ///   - maximumPixels: larger pictures are refused before memory is allocated.
+  ///   - deadline: when to stop, by `CaptureClock`; nil for never. Cancelling the task also stops it.
+  ///   - memory: the pool for the frame's memory; nil allocates new memory.
+  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, until deadline: Duration? = nil, memory: FramePool? = nil
@@ -58,7 +58,7 @@ package struct PNGDecoder {
   }
 }
 
-/// One PNG while it is read. Holds no memory of its own but libpng's; must not outlive `bytes`.
+/// A PNG being read. It uses only libpng's memory, and must not outlive `bytes`.
 @safe private struct PNGReader: ~Copyable {
   private let decoder: OpaquePointer
   private let bytes: UnsafeBufferPointer<UInt8>

@@ -1,24 +1,24 @@
-// A picture of R'G'B'A bytes to an RGB PNG.
+// Encodes R'G'B'A bytes as an RGB PNG.
 internal import CPNG
 package import PreviewCore
 
-/// Encodes pictures as PNG of 8 bits a channel, without alpha.
+/// Encodes pictures as PNG with 8 bits per channel, without alpha.
 package struct PNGEncoder: Sendable {
-  /// zlib's, 0 (none) ... 9 (smallest).
+  /// zlib's compression level, 0 (none) to 9 (smallest).
   package let compressionLevel: Int
 
-  /// An encoder; the default is quick: camera noise does not get much smaller by trying harder.
+  /// Creates an encoder. The default level is fast, because camera noise hardly compresses further.
   package init(compressionLevel: Int = 3) {
     self.compressionLevel = min(max(compressionLevel, 0), 9)
   }
 
-  /// Encodes `picture`, which must be of `.rgba`.
+  /// Encodes `picture`, whose format must be `.rgba`.
   ///
   /// - Parameters:
-  ///   - picture: its alpha is left out.
-  ///   - iccProfile: goes into an iCCP chunk; one that libpng finds fault with is left out.
+  ///   - picture: the picture; its alpha is dropped.
+  ///   - iccProfile: copied into an iCCP chunk, unless libpng rejects it.
   /// - Returns: the file's bytes.
-  /// - Throws: `CodecError` where the picture is of another format, or does not fit one.
+  /// - Throws: `CodecError` if the picture has another format, or does not fit a PNG.
   package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
     guard picture.format == .rgba, let plane = picture.planes.first else {
       throw CodecError(.unsupported, "a PNG is made of rgba, not of \(picture.format)")

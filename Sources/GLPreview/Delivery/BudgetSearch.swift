@@ -1,29 +1,30 @@
-// The most that fits into so many bytes, in a few encodes: what the next one would take is told by those before it.
+// Finds the best encoding within a byte budget in a few attempts, by extrapolating from the sizes of earlier
+// attempts.
 internal import Glibc
 internal import PreviewCore
 
-/// Encodes again and again, and keeps count. What it gives back fits, always: its bytes were counted.
+/// Encodes repeatedly and counts the attempts. A returned picture always fits, because its actual bytes were counted.
 ///
-/// Against the logarithm of the quantizer's step, and against that of the number of pixels, the logarithm of a JPEG's size
-/// is nearly a line; so the next attempt is where the line through the nearest two meets the budget.
+/// The logarithm of a JPEG's size is almost linear in the logarithm of the quantizer step, and in that of the pixel
+/// count. The next attempt is where the line through the two nearest points meets the budget.
 struct BudgetSearch {
-  /// Encodes in all, at most.
+  /// The most encodes in total.
   static let attempts = 8
 
   /// In bytes.
   let budget: Int
   private(set) var remaining = attempts
-  /// The least that any attempt came to, in bytes.
+  /// The bytes of the smallest attempt.
   private(set) var least = Int.max
   private let encode: (Size, Int) throws(CodecError) -> EncodedPicture
 
-  /// `encode` makes a picture of a size, at a quality.
+  /// `encode` encodes the picture at a size and quality.
   init(budget: Int, encode: @escaping (Size, Int) throws(CodecError) -> EncodedPicture) {
     self.budget = budget
     self.encode = encode
   }
 
-  /// One attempt.
+  /// Encodes once.
   mutating func attempt(_ size: Size, _ quality: Int) throws(CodecError) -> EncodedPicture {
     remaining -= 1
     let encoded = try encode(size, quality)
@@ -33,16 +34,16 @@ struct BudgetSearch {
 
   func fits(_ encoded: EncodedPicture) -> Bool { encoded.bytes.count <= budget }
 
-  /// Looks for the highest quality that fits.
+  /// Finds the highest quality that fits.
   ///
   /// - Parameters:
-  ///   - size: of the picture, in pixels.
-  ///   - range: where it is looked for; a quality beyond it is known not to fit.
-  ///   - beyond: what that quality was, and how many bytes it took or would have taken.
-  ///   - enough: what fits and takes so many bytes ends the search.
-  ///   - kept: so many attempts are left over where none was found.
-  /// - Returns: the best of `range`; nil where none was found to fit.
-  /// - Throws: what encoding throws.
+  ///   - size: the picture's size, in pixels.
+  ///   - range: the qualities to try; the next higher tried quality does not fit.
+  ///   - beyond: that quality, and the bytes that it took or would take.
+  ///   - enough: a fitting result of at least this many bytes ends the search.
+  ///   - kept: the number of attempts to leave over if none fits.
+  /// - Returns: the best picture in `range`; nil if none was found to fit.
+  /// - Throws: the errors of encoding.
   mutating func bestQuality(
     of size: Size, in range: ClosedRange<Int>, beyond: (quality: Int, bytes: Int), enough: Int,
     keeping kept: Int = 0
@@ -53,7 +54,7 @@ struct BudgetSearch {
     var best: EncodedPicture?
     while low <= high, remaining > (best == nil ? kept : 0) {
       let guess = QuantizerStep.quality(curve.crossing(usualSlope: QuantizerStep.usualSlope))
-      // If anything fits, the lowest does.
+      // If any quality fits, the lowest does.
       let isLast = best == nil && remaining == kept + 1
       let quality = isLast ? low : curve.guarded(guess, low, high)
       let encoded = try attempt(size, quality)
@@ -69,22 +70,22 @@ struct BudgetSearch {
     return best
   }
 
-  /// Looks for the largest size of `full`'s shape that fits. Where none is found, one attempt is left over.
+  /// Finds the largest size of `full`'s aspect ratio that fits. If none is found, one attempt is left over.
   ///
   /// - Parameters:
-  ///   - full: is known not to fit.
-  ///   - smallest: what is smaller is not tried.
-  ///   - quality: of all.
-  ///   - estimate: how many bytes `full` would take.
-  ///   - enough: what fits and takes so many bytes ends the search.
-  /// - Returns: the largest; nil where none was found to fit.
-  /// - Throws: what encoding throws.
+  ///   - full: a size known not to fit.
+  ///   - smallest: the smallest size to try.
+  ///   - quality: the quality of all attempts.
+  ///   - estimate: the bytes that `full` would take.
+  ///   - enough: a fitting result of at least this many bytes ends the search.
+  /// - Returns: the largest picture; nil if none was found to fit.
+  /// - Throws: the errors of encoding.
   mutating func largestSize(
     of full: Size, above smallest: Size, quality: Int, estimate: Int, enough: Int
   ) throws(CodecError) -> EncodedPicture? {
     var curve = BudgetCurve(target: (budget + enough) / 2)
     curve.add(log(Double(full.pixelCount)), estimate)
-    // By the longer side, which has the most sizes.
+    // Search by the longer side, which has the finest steps.
     let longest = max(full.width, full.height)
     var (low, high) = (max(smallest.width, smallest.height), longest - 1)
     var best: EncodedPicture?
@@ -106,7 +107,7 @@ struct BudgetSearch {
     return best
   }
 
-  /// How many bytes a picture of so many at one quality would take at another, if they fell so steeply.
+  /// Estimates the bytes of a picture at another quality, from its bytes at one quality.
   static func bytes(
     _ count: Int, at quality: Int, wouldBeAt other: Int, slope: Double = QuantizerStep.usualSlope
   ) -> Int {
@@ -114,30 +115,30 @@ struct BudgetSearch {
     return Int(Double(count) * exp(slope * steps))
   }
 
-  /// Of log(bytes) over log(pixels): smaller pictures have more detail to a pixel.
+  /// The slope of log(bytes) over log(pixels). It is below 1 because smaller pictures have more detail per pixel.
   private static let usualSlopeOfPixels = 0.85
 }
 
-/// The logarithms of what attempts came to, over those of what was asked; rising or falling.
+/// The logarithms of the attempts' sizes over those of the searched parameter; rising or falling.
 private struct BudgetCurve {
   private let target: Double
   private var above: (x: Double, y: Double)?
   private var below: (x: Double, y: Double)?
-  /// Attempts in a row that came to lie on the same side; negative below.
+  /// The number of consecutive attempts on the same side of the target; negative if below.
   private var run = 0
 
-  /// Headers take about so much, whatever the picture.
+  /// The approximate bytes of a JPEG's headers, whatever the picture.
   private static let header = 320
 
   private static func logarithm(_ bytes: Int) -> Double { log(Double(max(bytes - header, 16))) }
 
   init(target: Int) { self.target = Self.logarithm(target) }
 
-  /// Keeps the nearest of each side.
+  /// Adds a point, keeping the nearest on each side.
   mutating func add(_ x: Double, _ bytes: Int) {
     let point = (x: x, y: Self.logarithm(bytes))
     run = point.y > target ? max(run, 0) + 1 : min(run, 0) - 1
-    // What was measured is better than what was thought.
+    // A measurement replaces an estimate.
     if above?.x == x { above = nil }
     if below?.x == x { below = nil }
     if point.y > target {
@@ -147,16 +148,16 @@ private struct BudgetCurve {
     }
   }
 
-  /// `guess` within `low...high`; what always falls short of the target, as no line does, is overtaken by halves.
+  /// `guess` clamped to `low...high`. If attempts keep falling short on one side, the interval is halved instead.
   func guarded(_ guess: Int, _ low: Int, _ high: Int) -> Int {
     let guess = min(max(guess, low), high)
-    // The first point is a guess itself.
+    // The first point is only an estimate.
     guard high - low > 3, run < -1 || run > 2 else { return guess }
     let middle = (low + high) / 2
     return run < 0 ? max(guess, middle) : min(guess, middle)
   }
 
-  /// Where the target is met: between both sides, or from one on by the usual slope.
+  /// Where the target is met: between both sides, or extrapolated from one side by the usual slope.
   func crossing(usualSlope: Double) -> Double {
     if let above, let below, above.y - below.y > 1e-9 {
       return below.x + (above.x - below.x) * (target - below.y) / (above.y - below.y)
@@ -166,9 +167,9 @@ private struct BudgetCurve {
   }
 }
 
-/// The step that a quality stands for, in percent of T.81's Annex K (libjpeg: `jpeg_quality_scaling`).
+/// The quantizer step of a quality, in percent of T.81's Annex K (libjpeg: `jpeg_quality_scaling`).
 enum QuantizerStep {
-  /// Of log(bytes) over log(step), on photographs.
+  /// The slope of log(bytes) over log(step), measured on photographs.
   static let usualSlope = -0.75
 
   static func logarithm(_ quality: Int) -> Double {
@@ -184,7 +185,7 @@ enum QuantizerStep {
 }
 
 extension Size {
-  /// The same shape with a longer side of `side`, to the nearest whole pixel, at least 1.
+  /// The same aspect ratio with a longer side of `side`, rounded to whole pixels, at least 1.
   func reduced(toSide side: Int) -> Size {
     let longest = max(width, height)
     func reduced(_ length: Int) -> Int { max((2 * length * side + longest) / (2 * longest), 1) }

@@ -1,10 +1,10 @@
-// An encoded picture within a text: JSON, a page.
+// Text forms of an encoded picture, for JSON or a web page.
 
 extension EncodedPicture {
   /// The file in base64.
   public var base64: String { String(decoding: Base64.encoded(bytes), as: UTF8.self) }
 
-  /// A URL that is the file: `data:image/jpeg;base64,...`.
+  /// The file as a data URL: `data:image/jpeg;base64,...`.
   public var dataURL: String { "data:\(mediaType);base64,\(base64)" }
 
   /// `image/jpeg`, or `image/png`.

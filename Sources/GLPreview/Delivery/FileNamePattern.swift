@@ -1,6 +1,6 @@
-// Names of picture files, with places for the view's name and the frame's number.
+// Picture file names with placeholders for the view's name and the frame's number.
 
-/// A file name with `{view}`, `{frame}` and `{frame:05}` in it.
+/// A file name that may contain `{view}`, `{frame}` and `{frame:05}`.
 package struct FileNamePattern: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case text(String)
@@ -10,9 +10,9 @@ package struct FileNamePattern: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Reads a pattern.
+  /// Parses a pattern.
   ///
-  /// - Throws: `FileNameError` where there is something else in braces, or a brace without its other half.
+  /// - Throws: `FileNameError` for unknown placeholders and unmatched braces.
   package init(_ text: String) throws(FileNameError) {
     var pieces: [Piece] = []
     var rest = text[...]
@@ -31,7 +31,7 @@ package struct FileNamePattern: Sendable, Hashable {
     self.pieces = pieces
   }
 
-  /// `STEM-VIEW.jpg` or `.png`, whatever `stem` is made of.
+  /// `STEM-VIEW.jpg` or `.png`; braces in `stem` are ordinary characters.
   package init(stem: String, _ format: EncodedFormat) {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
@@ -51,10 +51,10 @@ package struct FileNamePattern: Sendable, Hashable {
     }
   }
 
-  /// Whether views get names of their own.
+  /// Whether the name contains the view's.
   package var hasView: Bool { pieces.contains(.view) }
 
-  /// Whether frames get names of their own.
+  /// Whether the name contains the frame's number.
   package var hasFrame: Bool {
     pieces.contains { if case .frame = $0 { true } else { false } }
   }
@@ -73,7 +73,7 @@ package struct FileNamePattern: Sendable, Hashable {
   }
 }
 
-/// A file name that says nothing.
+/// The error for an invalid pattern.
 package struct FileNameError: Error, Hashable, CustomStringConvertible {
   /// What is wrong with it.
   package let description: String

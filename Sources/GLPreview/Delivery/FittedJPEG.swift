@@ -1,33 +1,41 @@
-// A picture as a JPEG that has to fit: into a size, into so many bytes.
+// Encodes a picture as a JPEG within a size and a byte budget.
 package import PreviewCore
 
-/// Makes JPEGs of one picture: of less quality, or smaller, where they must be.
+/// Encodes one picture as JPEG, at a lower quality or a smaller size if the limits require it.
 package struct FittedJPEG {
   private let picture: Picture
   private let iccProfile: [UInt8]?
+  private let time: WallTime?
   private let quality: Int
 
-  /// What still looks like something: below it a smaller picture shows more.
+  /// The lowest useful quality; below it a smaller picture shows more.
   package static let lowestQuality = 30
-  /// Of pictures that are made smaller to fit.
+  /// The quality of pictures made smaller to fit.
   package static let qualityOfReduced = 50
-  /// No picture is reduced below this length of its longer side.
+  /// Pictures are not reduced below this length of the longer side, in pixels.
   package static let smallestSide = 16
 
-  /// `quality` is what is wanted, 1...100.
-  package init(_ picture: Picture, iccProfile: [UInt8]? = nil, quality: Int = 80) {
+  /// - Parameters:
+  ///   - picture: what to encode.
+  ///   - iccProfile: its colour profile.
+  ///   - time: when it was captured, for EXIF.
+  ///   - quality: the highest quality to take, 1...100.
+  package init(
+    _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil, quality: Int = 80
+  ) {
     self.picture = picture
     self.iccProfile = iccProfile
+    self.time = time
     self.quality = min(max(quality, 1), 100)
   }
 
-  /// Encodes it, up to eight times under a budget.
+  /// Encodes the picture; under a byte budget, up to eight times.
   ///
   /// - Parameters:
-  ///   - maximumBytes: what it may take; nil is no limit.
-  ///   - fitting: what it must lie within; nil is no limit.
-  ///   - counted: is told of each encode.
-  /// - Returns: the file; never larger than it may be.
+  ///   - maximumBytes: the byte budget; nil is no limit.
+  ///   - fitting: the size that the picture must fit inside; nil is no limit.
+  ///   - counted: called for each encode.
+  /// - Returns: the encoded picture, within both limits.
   /// - Throws: `EncodingError`.
   package func encode(
     maximumBytes: Int? = nil, fitting: Size? = nil, counted: @escaping () -> Void = {}
@@ -39,19 +47,21 @@ package struct FittedJPEG {
     let full =
       fitting.map { Placement(of: picture.size, width: $0.width, height: $0.height, mode: .inside).target }
       ?? picture.size
-    // A profile that takes most of the room is worth less than the picture.
+    // Drop a profile that would take more than a quarter of the budget, and the time in a tiny file.
     let profile = iccProfile.flatMap { $0.count <= (maximumBytes ?? .max) / 4 ? $0 : nil }
+    let time = maximumBytes ?? .max < Self.leastBytesWithTime ? nil : time
     func encode(_ size: Size, _ quality: Int, _ tables: JPEGEncoder.HuffmanTables) throws(CodecError)
       -> EncodedPicture
     {
       counted()
       let encoder = JPEGEncoder(quality: quality, huffmanTables: tables)
       return EncodedPicture(
-        bytes: try encoder.encode(planes.scaled(to: size), iccProfile: profile), quality: quality, size: size)
+        bytes: try encoder.encode(planes.scaled(to: size), iccProfile: profile, capturedAt: time),
+        quality: quality, size: size)
     }
     do throws(CodecError) {
       guard let maximumBytes else { return try encode(full, quality, .standard) }
-      // The first in one pass: most budgets are no limit. Whatever follows is worth tables of its own.
+      // The first attempt takes one pass, because most budgets are generous. Later ones use optimised tables.
       var isFirst = true
       var search = BudgetSearch(budget: maximumBytes) { size, quality throws(CodecError) in
         defer { isFirst = false }
@@ -66,11 +76,11 @@ package struct FittedJPEG {
     }
   }
 
-  /// The best quality; else the largest size; else the smallest size; else nothing.
+  /// Prefers the best quality, then the largest size, then the smallest size; nil if nothing fits.
   private func best(_ full: Size, _ search: inout BudgetSearch) throws(CodecError) -> EncodedPicture? {
     let first = try search.attempt(full, quality)
     guard !search.fits(first) else { return first }
-    // Tables of its own save a sixteenth of a photograph, half of a drawing: where that may do, it is seen.
+    // Optimised tables save about a sixteenth of a photograph and half of a drawing. Try them if that may suffice.
     var size = first.bytes.count / 16 * 15
     if first.bytes.count <= search.budget / 2 * 3 + Self.tables {
       let second = try search.attempt(full, quality)
@@ -79,7 +89,7 @@ package struct FittedJPEG {
     }
     let lowest = min(quality, Self.lowestQuality)
     let enough = search.budget / 20 * 19
-    // What no quality brings down that far is not tried at all.
+    // Skip the search if even the lowest quality is unlikely to fit.
     if lowest < quality,
       BudgetSearch.bytes(size, at: quality, wouldBeAt: lowest, slope: Self.steepSlope) <= search.budget,
       let found = try search.bestQuality(
@@ -100,9 +110,12 @@ package struct FittedJPEG {
     return search.fits(last) ? last : nil
   }
 
-  /// What the standard's tables take in a file (T.81, Annex K), and a picture's own mostly don't.
+  /// EXIF takes 140 bytes: a budget of fewer than this leaves it out.
+  private static let leastBytesWithTime = 4000
+
+  /// The bytes of the standard Huffman tables (T.81, Annex K), most of which optimised tables save.
   private static let tables = 350
 
-  /// As steep as sizes fall with quality.
+  /// The steepest slope of size over quality.
   private static let steepSlope = -1.3
 }

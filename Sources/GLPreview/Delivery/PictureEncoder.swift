@@ -1,14 +1,14 @@
-// From a picture to the bytes of a file, within a budget where there is one.
+// Encodes a picture as a file, optionally within a byte budget.
 public import PreviewCore
 
-/// What a picture can be encoded as.
+/// The file formats of pictures.
 public enum EncodedFormat: String, Sendable, Hashable, CaseIterable {
   /// JFIF.
   case jpeg
   /// RGB, 8 bits.
   case png
 
-  /// By a file name's ending: `.jpg`, `.jpeg` or `.png`, in any case; nil for all else.
+  /// The format for a file name: `.jpg`, `.jpeg` or `.png` in any case; nil for other names.
   public init?(fileName: String) {
     let name = fileName.lowercased()
     if name.hasSuffix(".jpg") || name.hasSuffix(".jpeg") {
@@ -21,34 +21,34 @@ public enum EncodedFormat: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A picture's file.
+/// An encoded picture.
 public struct EncodedPicture: Sendable, Hashable {
   /// The file's bytes.
   public let bytes: [UInt8]
-  /// The JPEG quality that was taken; nil for PNG.
+  /// The JPEG quality that was used; nil for PNG.
   public let quality: Int?
-  /// In pixels.
+  /// The picture's size, in pixels.
   public let size: Size
 }
 
 /// Encodes pictures.
 public struct PictureEncoder: Sendable, Hashable {
-  /// As what.
+  /// The file format.
   public let format: EncodedFormat
   /// JPEG quality, 1...100.
   public let quality: Int
-  /// JPEG's chroma.
+  /// The chroma subsampling of JPEGs.
   public let subsampling: ChromaSubsampling
-  /// The most bytes that a file may have; nil is no limit.
+  /// The byte budget of a file; nil is no limit.
   public let maximumBytes: Int?
 
-  /// An encoder.
+  /// Creates an encoder.
   ///
   /// - Parameters:
-  ///   - format: as what.
-  ///   - quality: JPEG quality, 1...100; what is outside counts as the nearest.
-  ///   - subsampling: JPEG's chroma.
-  ///   - maximumBytes: under a budget the highest quality up to `quality` that fits is taken.
+  ///   - format: the file format.
+  ///   - quality: the JPEG quality, clamped to 1...100.
+  ///   - subsampling: the chroma subsampling of JPEGs.
+  ///   - maximumBytes: the byte budget; the highest quality up to `quality` that fits is used.
   public init(
     _ format: EncodedFormat, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420,
     maximumBytes: Int? = nil
@@ -59,16 +59,16 @@ public struct PictureEncoder: Sendable, Hashable {
     self.maximumBytes = maximumBytes
   }
 
-  /// How a renderer must hand pictures over.
+  /// The sample format that the encoder expects from a renderer.
   public var pictureFormat: PictureFormat { format == .jpeg ? .ycbcr(subsampling) : .rgba }
 
   /// Encodes one picture.
   ///
   /// - Parameters:
-  ///   - picture: of `pictureFormat`.
-  ///   - iccProfile: of the frame that it was made from, for R, G, B.
-  /// - Returns: the file's bytes.
-  /// - Throws: `EncodingError` where the picture can't be encoded, or not within the budget.
+  ///   - picture: a picture in `pictureFormat`.
+  ///   - iccProfile: the ICC profile of the source frame, for R, G, B.
+  /// - Returns: the encoded picture.
+  /// - Throws: `EncodingError` if the picture can't be encoded, or not within the budget.
   public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(EncodingError) -> EncodedPicture {
     do throws(CodecError) {
       switch format {
@@ -86,7 +86,7 @@ public struct PictureEncoder: Sendable, Hashable {
     }
   }
 
-  /// The highest quality that fits, in as few encodes as its size lets guess.
+  /// The highest quality that fits, in as few encodes as possible.
   private func bestJPEG(_ picture: Picture, _ profile: [UInt8]?) throws(CodecError) -> EncodedPicture {
     guard let maximumBytes else { return try jpeg(picture, quality, profile) }
     var search = BudgetSearch(budget: maximumBytes) { _, quality throws(CodecError) in
@@ -119,8 +119,8 @@ public struct PictureEncoder: Sendable, Hashable {
   }
 }
 
-/// A picture that can't be encoded as was asked.
+/// The error for a picture that can't be encoded as requested.
 public struct EncodingError: Error, Hashable, CustomStringConvertible {
-  /// Why.
+  /// What went wrong.
   public let description: String
 }

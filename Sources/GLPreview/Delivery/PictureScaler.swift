@@ -1,14 +1,14 @@
-// Planes made smaller on the CPU: what the renderer drew is drawn no second time for a picture that has to fit somewhere.
+// Reduces rendered pictures on the CPU, so that a picture with a size limit need not be rendered again.
 internal import PreviewCore
 
-/// Makes smaller pictures of one, by means over areas, rounded once.
+/// Makes smaller versions of a picture by area means, rounded once.
 struct PictureScaler {
   private let picture: Picture
 
-  /// `picture` has planes of Y'CbCr.
+  /// `picture` must have Y'CbCr planes.
   init(_ picture: Picture) { self.picture = picture }
 
-  /// The picture at `size`, which is no larger than its own.
+  /// The picture reduced to `size`, which must not exceed its own.
   func scaled(to size: Size) -> Picture {
     guard size != picture.size, case .ycbcr(let chroma) = picture.format else { return picture }
     var bytes = [UInt8](
@@ -48,16 +48,17 @@ struct PictureScaler {
 }
 
 extension MutableSpan<UInt32> {
-  /// Adds `weight` times each of `samples`, of which there are as many.
+  /// Adds `weight` times each of `samples`, which has the same count.
   @inline(__always)
   fileprivate mutating func add(_ samples: Span<UInt8>, times weight: UInt32) {
     for x in 0..<count { self[x] &+= UInt32(samples[x]) &* weight }
   }
 }
 
-/// Which samples of an axis each output is the mean of. Weights are whole numbers: nothing is lost before the one rounding.
+/// The samples averaged by each output along one axis. Weights are integers, so that only the final rounding is
+/// inexact.
 private struct ScaledAxis {
-  /// The samples of one output. Those at the ends may be covered in part.
+  /// The samples of one output; the first and last may be partly covered.
   struct Area {
     let first: Int
     let last: Int
@@ -65,7 +66,7 @@ private struct ScaledAxis {
     let innerWeight: Int
     let lastWeight: Int
 
-    /// Of all its samples.
+    /// The sum of the weights.
     var total: Int {
       first == last ? firstWeight : firstWeight + innerWeight * (last - first - 1) + lastWeight
     }
@@ -77,8 +78,8 @@ private struct ScaledAxis {
 
   let areas: [Area]
 
-  /// `source` pixels to `target`, over a plane of `samples`, each of which stands for `sampling` pixels; at an odd edge the
-  /// last for fewer.
+  /// Reduces `source` pixels to `target`, for a plane of `samples` that stand for `sampling` pixels each; at an odd
+  /// edge, the last stands for fewer.
   init(_ source: Int, to target: Int, samples: Int, of sampling: Int) {
     // Output k covers k * source ..< (k + 1) * source, sample k covers k * target ..< (k + 1) * target.
     areas = (0..<(target - 1) / sampling + 1).map { output in
@@ -92,7 +93,7 @@ private struct ScaledAxis {
     }
   }
 
-  /// `sums` are `rowTotal` times the samples.
+  /// `sums` holds the samples multiplied by `rowTotal`.
   func writeMeans(
     of sums: Span<UInt32>, times rowTotal: Int, to output: inout MutableSpan<UInt8>, at offset: Int
   ) {
@@ -110,7 +111,7 @@ private struct ScaledAxis {
         sum &+= inner &* UInt64(truncatingIfNeeded: area.innerWeight)
         sum &+= UInt64(sums[area.last]) &* UInt64(truncatingIfNeeded: area.lastWeight)
       }
-      // The quotient is below 256, and no nearer to a whole number from below than 2^-34: doubles tell them apart.
+      // The quotient is below 256 and at least 2^-34 below the next integer, which doubles can represent.
       let total = Double(rowTotal &* area.total)
       let mean = (2 * Double(Int64(truncatingIfNeeded: sum)) + total) / (2 * total)
       output[offset &+ index] = UInt8(truncatingIfNeeded: Int(mean))
@@ -119,8 +120,8 @@ private struct ScaledAxis {
 }
 
 extension Picture {
-  /// The same with planes of JFIF's Y'CbCr, 4:2:0: Cb and Cr are means of what four pixels have, those of the edge counted
-  /// again at odd ends.
+  /// The same picture as JFIF's 4:2:0 Y'CbCr. Cb and Cr are the means of four pixels; at odd edges, the edge pixels
+  /// count twice.
   var ycbcr: Picture {
     guard case .rgba = format, let plane = planes.first else { return self }
     let half = Subsampling(x: 2, y: 2).planeSize(of: size)

@@ -1,31 +1,31 @@
-// Pictures one after another, uncompressed, for programs that take them from there: encoders, analysers, pipes.
+// Writes uncompressed pictures in sequence, for encoders, analysers and pipes.
 internal import Glibc
 package import PreviewCore
 internal import Synchronization
 
-/// What a run of pictures is written as.
+/// The format of a picture sequence.
 package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
-  /// YUV4MPEG2: a line of facts, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
+  /// YUV4MPEG2: a header line, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
   case y4m
-  /// The same planes with nothing around them.
+  /// The same planes without headers.
   case yuv
-  /// R, G, B, A bytes with nothing around them.
+  /// R, G, B, A bytes without headers.
   case rgba
 
-  /// By a file name's ending, in any case; nil for all else.
+  /// The format for a file name, by its extension in any case; nil for other names.
   package init?(fileName: String) {
     let name = fileName.lowercased()
     guard let format = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }
     self = format
   }
 
-  /// How a renderer must hand pictures over.
+  /// The sample format to request from a renderer.
   package func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
     self == .rgba ? .rgba : .ycbcr(subsampling)
   }
 }
 
-/// A file, a FIFO or standard output that pictures of one size are appended to as they come.
+/// A file, a FIFO or standard output, to which pictures of one size are appended.
 package final class VideoFile: Sendable {
   private let path: String
   private let format: VideoFormat
@@ -33,9 +33,9 @@ package final class VideoFile: Sendable {
   private let file: CInt
   private let size = Mutex<Size?>(nil)
 
-  /// Opens what is at `path` (`-` is standard output), and empties it.
+  /// Opens and truncates the file at `path`; `-` is standard output.
   ///
-  /// Y4M says `framesPerSecond`: it goes at one pace, whenever pictures really come.
+  /// Y4M has a fixed rate, `framesPerSecond`, regardless of the pictures' real times.
   ///
   /// - Throws: `WriteError`.
   package init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
@@ -48,7 +48,7 @@ package final class VideoFile: Sendable {
     guard file >= 0 else { throw WriteError(path, errno) }
   }
 
-  /// Whether two paths lead to one file: what would be read and emptied at the same time.
+  /// Whether two paths lead to the same file, which must not be read and truncated at the same time.
   package static func isSameFile(_ path: String, _ other: String) -> Bool {
     var (first, second) = (stat(), stat())
     return unsafe stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
@@ -57,10 +57,10 @@ package final class VideoFile: Sendable {
 
   deinit { if path != "-" { close(file) } }
 
-  /// Appends `picture`, of the format's `pictureFormat`.
+  /// Appends `picture`, which must be in the format's `pictureFormat`.
   ///
-  /// - Returns: the bytes that it took.
-  /// - Throws: `WriteError`, also where the picture has another size than the first one.
+  /// - Returns: the number of bytes written.
+  /// - Throws: `WriteError`; also if the picture's size differs from the first one's.
   package func write(_ picture: Picture) throws(WriteError) -> Int {
     let first = size.withLock { size in
       defer { if size == nil { size = picture.size } }
@@ -94,7 +94,7 @@ package final class VideoFile: Sendable {
       "YUV4MPEG2 W\(picture.size.width) H\(picture.size.height) F\(rate) Ip A1:1 C\(chroma) XCOLORRANGE=FULL\n"
   }
 
-  /// As a fraction: 30000:1001 and its like as they are meant.
+  /// The rate as a fraction, with 30000:1001 and similar rates recognised.
   private var rate: String {
     let whole = (framesPerSecond * 1.001).rounded()
     if abs(framesPerSecond.rounded() - framesPerSecond) > 1e-6, abs(whole / 1.001 - framesPerSecond) < 5e-3 {

@@ -1,13 +1,13 @@
-// A way to a GPU that this machine may have: what there is to try, before any of it is tried.
+// The ways to reach a GPU on this machine, before any is tried.
 
-/// One display that EGL could be asked for.
+/// One EGL display to try.
 struct DeviceCandidate: Sendable, Hashable {
-  /// Its place among all candidates: the N of `--gpu N`.
+  /// The index among all candidates: the N of `--gpu N`.
   let index: Int
   let platform: DisplayPlatform
-  /// Its file in /dev/dri, where it has one.
+  /// Its file in /dev/dri, if it has one.
   let drmNode: String?
-  /// Whether EGL itself calls it software (EGL_MESA_device_software).
+  /// Whether EGL marks it as software (EGL_MESA_device_software).
   let isMarkedSoftware: Bool
 
   var kind: GPUDevice.Kind {
@@ -18,7 +18,7 @@ struct DeviceCandidate: Sendable, Hashable {
     }
   }
 
-  /// All that this machine has: EGL's devices in EGL's order, the render nodes, and the driver's default.
+  /// All candidates: EGL's devices in EGL's order, the render nodes, and the driver's default.
   static func all(renderNodes: [String]) -> [DeviceCandidate] {
     let devices = EGLDevice.all
     let byList = devices.enumerated().map { index, device in

@@ -1,23 +1,23 @@
-// What a user reads when there is nothing to draw on: what was tried, what each said, and what to do about it.
+// The error when no GPU can be used: the attempts, their errors, and hints for the user.
 
 /// No device could be used.
 public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A device that was tried.
+  /// A failed attempt to open a device.
   public struct Attempt: Sendable, Equatable {
-    /// Where it was looked for: "EGL device 0 (/dev/dri/renderD128)".
+    /// The device: "EGL device 0 (/dev/dri/renderD128)".
     public let place: String
-    /// What it said: "eglInitialize: EGL_NOT_INITIALIZED".
+    /// The error: "eglInitialize: EGL_NOT_INITIALIZED".
     public let reason: String
   }
 
-  /// In a few words: "no usable GPU".
+  /// A short summary: "no usable GPU".
   public let problem: String
-  /// In the order in which they were tried.
+  /// The failed attempts, in order.
   public let attempts: [Attempt]
-  /// What to install or to pass, the likeliest first.
+  /// What to install or pass, most likely first.
   public let hints: [String]
 
-  /// On one line, with the first hint.
+  /// One line, with the first hint.
   public var description: String {
     guard let hint = hints.first else {
       return ([problem] + attempts.prefix(1).map { "\($0.place): \($0.reason)" }).joined(separator: "; ")
@@ -25,7 +25,7 @@ public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
     return "\(problem): \(hint)"
   }
 
-  /// On as many lines as it takes, with every attempt and every hint.
+  /// Several lines, with every attempt and every hint.
   public var details: String {
     var lines = [problem]
     if !attempts.isEmpty { lines.append("tried:") }

@@ -1,8 +1,8 @@
-// Whether a device works: it draws a pixel and reads it back.
+// Tests whether a device works: draws a pixel and reads it back.
 
-/// Tries candidates out, on the calling thread.
+/// Tests candidates on the calling thread.
 enum DeviceProbe {
-  /// What came of it, as a device that works or as one that says why not. Leaves no context behind.
+  /// The tested device, working or failed with a reason. Leaves no context behind.
   static func probe(_ candidate: DeviceCandidate) -> GPUDevice {
     device(candidate) {
       let context = try GLContext(on: GPUDisplay.open(candidate.platform))
@@ -13,11 +13,11 @@ enum DeviceProbe {
     }
   }
 
-  /// The same for a thread that is about to draw on the device: the last one's context is left parked, and programs that
-  /// were kept are not compiled again.
+  /// Like `probe`, for a thread that will draw on the device: the context of a working device stays parked, and
+  /// cached programs are not compiled again.
   ///
-  /// What EGL itself calls software is tried by a clear. Nothing better would come after it, so the trial decides nothing
-  /// but what an error says, and there a program takes 20 ms to compile that no picture uses.
+  /// A device that EGL marks as software is only tested by a clear. It is the last choice anyway, so the test only
+  /// affects the error message, and compiling a program just for it takes 20 ms.
   static func probeForDrawing(_ candidate: DeviceCandidate) -> GPUDevice {
     GLContext.endParked()
     return device(candidate) {
@@ -43,7 +43,7 @@ enum DeviceProbe {
     }
   }
 
-  /// What the current context says of itself.
+  /// The current context's description of the driver.
   private static func driver(of platform: DisplayPlatform) throws -> GPUDevice.Driver {
     let (display, capabilities) = (try GPUDisplay.open(platform), GLCapabilities())
     return GPUDevice.Driver(
@@ -52,7 +52,7 @@ enum DeviceProbe {
       versionText: capabilities.versionText, maximumTextureSize: capabilities.maximumTextureSize)
   }
 
-  /// By a program: a device that can clear may still lack what compiles shaders.
+  /// Draws with a program, because a device that can clear may still lack a shader compiler.
   private static func drawPixel(_ binaries: ProgramBinaryCache?) throws {
     try check(ProbePixel(binaries).target)
   }

@@ -1,7 +1,8 @@
-// Which candidates are tried, in which order, and which of them is taken. It decides; `DeviceProbe` tries.
+// Decides which candidates to try, in which order, and which to use. `DeviceProbe` tries them.
 internal import Glibc
 
-/// A search through a machine's candidates. Its parts are values and a function, so that a test can play any machine.
+/// A search through a machine's candidates. Its inputs are values and a function, so that tests can simulate any
+/// machine.
 struct DeviceSearch {
   let candidates: [DeviceCandidate]
   let host: HostFacts
@@ -13,7 +14,7 @@ struct DeviceSearch {
     return DeviceSearch(candidates: candidates, host: host, probe: probe)
   }
 
-  /// Tries all of them. What adds nothing to the devices that work already is left out.
+  /// Tries all candidates. Omits those that lead to a working device listed already.
   func list() -> [GPUDevice] {
     candidates.reduce(into: []) { list, candidate in
       let working = list.filter { $0.driver != nil }
@@ -30,7 +31,7 @@ struct DeviceSearch {
     }
   }
 
-  /// The first that works and is what the user wants.
+  /// The first working device that matches the user's choice.
   func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
     switch choice {
     case .automatic:
@@ -47,7 +48,7 @@ struct DeviceSearch {
       }
       return device
     case .index(let index):
-      // Only what the list shows: two ways to one device have one number.
+      // Only numbers that `list` shows: two ways to one device share a number.
       let listed = list().map(\.index)
       guard listed.contains(index) else {
         let numbers = listed.map(String.init).joined(separator: ", ")
@@ -71,16 +72,16 @@ struct DeviceSearch {
     return device
   }
 
-  /// Hardware by EGL's list, by its file, by the driver's default, then software.
+  /// Hardware by EGL's list, then by file, then by the driver's default, then software.
   ///
-  /// Where nothing speaks of hardware, the default could only be the software once more, and is tried last.
+  /// If nothing suggests hardware, the default can only be software, and is tried last.
   private var automaticOrder: [DeviceCandidate] {
     let software = candidates.filter(\.isMarkedSoftware)
     let others = candidates.filter { !$0.isMarkedSoftware }
     return others.contains { $0.kind != .surfaceless } ? others + software : software + others
   }
 
-  /// EGL's device with this file before GBM on it. A path may be a link, such as those in /dev/dri/by-path.
+  /// The candidates for a path: EGL's device before GBM. The path may be a link, as in /dev/dri/by-path.
   private func candidates(at path: String) -> [DeviceCandidate] {
     let node = Self.resolved(path)
     let known = candidates.filter { $0.drmNode == node }
@@ -96,9 +97,10 @@ struct DeviceSearch {
     return unsafe String(cString: resolved)
   }
 
-  /// Stops at the first that works and is wanted, or that EGL calls software, after which nothing better comes;
-  /// else gives the first that works. `failed` are those that did not. What is drawn on in software by EGL's list, as the
-  /// nodes of kernel drivers without one of Mesa's are, is not tried by its file too: libgbm would print that it knows none.
+  /// Stops at the first working, wanted candidate, or at the first that EGL marks as software, because nothing better
+  /// follows. Otherwise the first that works. `failed` collects the failures. A file that EGL's list already draws on
+  /// in software (kernel drivers without a Mesa driver) is not tried again: libgbm would print that it knows no
+  /// driver.
   private func first(
     of candidates: [DeviceCandidate], wanted: (GPUDevice) -> Bool
   ) -> (device: GPUDevice?, failed: [DeviceError.Attempt]) {

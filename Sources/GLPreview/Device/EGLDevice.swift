@@ -1,13 +1,13 @@
 // EGL's own list of devices.
 internal import CEGL
 
-/// An entry of that list (EGL_EXT_device_enumeration, EGL_EXT_device_query).
+/// An entry of EGL's device list (EGL_EXT_device_enumeration, EGL_EXT_device_query).
 @safe struct EGLDevice: Sendable {
-  // EGL keeps a device as long as the process runs.
+  // EGL keeps a device for the life of the process.
   nonisolated(unsafe) let handle: EGLDeviceEXT
   private let extensions: Set<Substring>
 
-  /// In EGL's order; empty where EGL cannot list devices. Asked once, so that places in it do not change.
+  /// In EGL's order; empty if EGL cannot list devices. Queried once, so that indices stay the same.
   static let all: [EGLDevice] = {
     guard EGLClient.has("EGL_EXT_device_enumeration") || EGLClient.has("EGL_EXT_device_base") else {
       return []
@@ -30,7 +30,7 @@ internal import CEGL
   /// Whether it is the CPU (EGL_MESA_device_software).
   var isSoftware: Bool { extensions.contains("EGL_MESA_device_software") }
 
-  /// The file to render with, else the one that may also drive a screen; nil where EGL knows of none.
+  /// The render node, otherwise the primary node; nil if EGL knows neither.
   var drmNode: String? {
     let renderNode =
       extensions.contains("EGL_EXT_device_drm_render_node") ? text(EGL_DRM_RENDER_NODE_FILE_EXT) : nil

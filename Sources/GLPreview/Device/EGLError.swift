@@ -1,22 +1,22 @@
-// What EGL, or the file that it was to stand on, refused, by name.
+// Errors of EGL and of opening DRM files, by name.
 internal import CEGL
 internal import Glibc
 
-/// A step on the way to a context that failed.
+/// A failed step on the way to a context.
 struct EGLError: Error, Equatable, CustomStringConvertible {
   enum Reason: Equatable {
-    /// What `eglGetError` said.
+    /// The code of `eglGetError`.
     case code(EGLint)
-    /// What `errno` said.
+    /// The value of `errno`.
     case system(CInt)
     /// An extension that the driver lacks.
     case missing(String)
   }
 
-  /// What was being done: a function, and with what.
+  /// The failed function and its argument.
   let activity: String
   let reason: Reason
-  /// What the driver said beside its code; empty where it kept silent.
+  /// The driver's message; empty if it gave none.
   let message: String
 
   init(_ activity: String, _ reason: Reason, message: String = "") {
@@ -25,10 +25,10 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// Takes the error that the last call left on this thread.
+  /// Takes the last error of this thread.
   static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
 
-  /// The same error with the driver's words.
+  /// The same error with the driver's message.
   func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
 
   var description: String {

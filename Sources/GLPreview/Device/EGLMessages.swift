@@ -1,12 +1,12 @@
-// What a driver says beside EGL's codes: "No EGL drivers found.", "DRI2: failed to load driver".
+// Driver messages beyond EGL's error codes: "No EGL drivers found.", "DRI2: failed to load driver".
 internal import CEGL
 internal import Synchronization
 
-/// Listens to EGL_KHR_debug, which has one callback for the whole process, while a display is opened.
+/// Listens to EGL_KHR_debug, which has one callback per process, while a display is opened.
 enum EGLMessages {
   private static let heard = Mutex<[String]>([])
 
-  /// Adds to an error of `body` the first thing that EGL said meanwhile; then gives the callback back to whoever had it.
+  /// Adds EGL's first message during `body` to its error, then restores the previous callback.
   static func collected<Result>(
     _ body: () throws(EGLError) -> Result
   ) throws(EGLError) -> Result {
@@ -20,7 +20,7 @@ enum EGLMessages {
     }
   }
 
-  /// Apart from `collected`, since no C function can be made inside a generic one.
+  /// Separate from `collected`, because a C function can't be created inside a generic function.
   private static func listen() {
     unsafe glp_egl_set_debug_callback { _, _, _, _, _, message in
       guard let text = unsafe String(lent: message) else { return }

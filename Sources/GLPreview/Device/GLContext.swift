@@ -1,15 +1,15 @@
-// An OpenGL ES context that draws into textures alone. All that the house knows of EGL is in Device/.
+// An OpenGL ES context that draws only into textures. All EGL code is in Device/.
 internal import CEGL
 
-/// Current on the thread that made it, for as long as it lives; a thread has one at a time.
+/// A context that is current, for its whole life, on the thread that created it. A thread has one at a time.
 ///
-/// Whatever is made in it ends before it: in the struct that owns both, the context is the last member.
+/// Objects created in it must end before it: in a struct that owns both, declare the context last.
 @safe struct GLContext: ~Copyable {
   private let display: EGLDisplay
   private let surface: EGLSurface?
   private let context: EGLContext
 
-  /// The highest of OpenGL ES 3.2, 3.1 and 3.0 that the driver gives.
+  /// Creates a context of the highest version of OpenGL ES 3.2, 3.1 and 3.0 that the driver supports.
   init(on display: GPUDisplay) throws(EGLError) {
     precondition(unsafe eglGetCurrentContext() == nil, "a thread has one context at a time")
     guard eglBindAPI(EGLenum(EGL_OPENGL_ES_API)) == EGL_TRUE else { throw .last("eglBindAPI") }
@@ -27,7 +27,7 @@ internal import CEGL
     GLDefaults.apply()
   }
 
-  /// Owns what is current already; nil where nothing is.
+  /// Takes ownership of the current context; nil if there is none.
   private init?(current display: EGLDisplay?) {
     guard let display = unsafe display, let context = unsafe eglGetCurrentContext() else { return nil }
     unsafe self.display = display
@@ -39,26 +39,26 @@ internal import CEGL
     unsafe eglMakeCurrent(display, glp_egl_no_surface(), glp_egl_no_surface(), glp_egl_no_context())
     unsafe eglDestroyContext(display, context)
     if let surface = unsafe surface { unsafe eglDestroySurface(display, surface) }
-    // What EGL keeps for this thread would else stay until the thread ends.
+    // Frees EGL's per-thread state, which would otherwise remain until the thread ends.
     eglReleaseThread()
     GLLedger.remove(.context)
   }
 
-  /// Leaves it current on its thread, for `parked(on:)` to take up: so a context comes from one owner to another that is
-  /// not made twice, which takes longer than a picture.
+  /// Leaves the context current on its thread for `parked(on:)`. Handing it over avoids creating a second one, which
+  /// takes longer than a picture.
   consuming func park() { discard self }
 
-  /// The context that `park()` left on this thread, if it is one of `display`. Another one is ended.
+  /// The context that `park()` left on this thread, if it belongs to `display`. Any other is destroyed.
   static func parked(on display: GPUDisplay) -> GLContext? {
     guard let parked = unsafe GLContext(current: eglGetCurrentDisplay()) else { return nil }
     guard unsafe parked.display == display.handle else { return nil }
     return parked
   }
 
-  /// Ends what `park()` left on this thread, if anything.
+  /// Destroys the context that `park()` left on this thread, if any.
   static func endParked() { _ = unsafe GLContext(current: eglGetCurrentDisplay()) }
 
-  /// Nil, for any, where the driver wants none and no surface needs one.
+  /// Nil if the driver needs no config and no surface is needed.
   private static func config(on display: GPUDisplay) throws(EGLError) -> EGLConfig? {
     let needsNone = display.has("EGL_KHR_no_config_context") || display.has("EGL_MESA_configless_context")
     if needsNone && isSurfaceless(display) { return nil }
@@ -75,7 +75,7 @@ internal import CEGL
     return unsafe config
   }
 
-  /// A pixel to be current with, where a context cannot be current with nothing.
+  /// A one-pixel surface, for drivers that cannot make a context current without one.
   private static func surface(on display: GPUDisplay, _ config: EGLConfig?) throws(EGLError) -> EGLSurface? {
     if isSurfaceless(display) { return nil }
     let attributes: [EGLint] = [EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE]
@@ -103,7 +103,7 @@ internal import CEGL
 
   private static func newContext(on display: GPUDisplay, _ config: EGLConfig?) throws(EGLError) -> EGLContext
   {
-    // Only such a context says that its GPU was reset; others draw nothing from then on.
+    // Only such a context reports a GPU reset; others silently draw nothing from then on.
     let robust = [EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY_EXT, EGL_LOSE_CONTEXT_ON_RESET_EXT]
     if display.has("EGL_EXT_create_context_robustness"),
       let context = unsafe newContext(on: display, config, robust)
@@ -119,7 +119,7 @@ internal import CEGL
   private static func newContext(
     on display: GPUDisplay, _ config: EGLConfig?, _ more: [EGLint]
   ) -> EGLContext? {
-    // Before EGL 1.5, a minor version can only be asked for with this extension.
+    // Before EGL 1.5, requesting a minor version needs this extension.
     let takesMinor = display.version >= GLVersion(1, 5) || display.has("EGL_KHR_create_context")
     for minor: EGLint in takesMinor ? [2, 1, 0] : [] {
       let attributes =

@@ -1,17 +1,17 @@
-// Which GPU a user wants: the words of `--gpu`.
+// The user's choice of a GPU: the values of `--gpu`.
 
-/// What to choose from `GPUDevice.list()`.
+/// A choice among `GPUDevice.list()`.
 public enum GPUChoice: Sendable, Hashable, LosslessStringConvertible {
-  /// The first hardware that works, else software. The word is "auto".
+  /// The first working hardware, otherwise software. Text: "auto".
   case automatic
-  /// The CPU. The word is "software".
+  /// The CPU. Text: "software".
   case software
-  /// A device by its place in the list, from 0. The word is the number.
+  /// A device by its index in the list, from 0. Text: the number.
   case index(Int)
-  /// A device by its file. The word is a path, such as /dev/dri/renderD128.
+  /// A device by its file. Text: a path, such as /dev/dri/renderD128.
   case node(String)
 
-  /// Reads `auto`, `software`, a number, or a path that begins with "/"; anything else is nil.
+  /// Parses `auto`, `software`, a number, or a path that begins with "/"; nil for any other text.
   public init?(_ text: String) {
     if text == "auto" {
       self = .automatic
@@ -26,7 +26,7 @@ public enum GPUChoice: Sendable, Hashable, LosslessStringConvertible {
     }
   }
 
-  /// The word that `init(_:)` reads.
+  /// The text that `init(_:)` parses.
   public var description: String {
     switch self {
     case .automatic: "auto"

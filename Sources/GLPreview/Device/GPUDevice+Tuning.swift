@@ -1,14 +1,14 @@
-// What a device does best: the one place where that is decided.
+// The render tuning of a device. This is the only place that decides it.
 public import PreviewCore
 
 extension GPUDevice {
-  /// How to render on it.
+  /// The recommended tuning for the device.
   ///
-  /// Measured on Mesa 22.3's llvmpipe, 1920x1080 to 640x360: sixteen bytes at a time from a buffer take 0.4 of what four at a
-  /// time from a texture take, and the buffer is cheaper to fill. Hardware has units for textures.
+  /// Measured on Mesa 22.3's llvmpipe, 1920x1080 to 640x360: sixteen bytes at a time from a buffer take 0.4 of the
+  /// time of four at a time from a texture, and the buffer is cheaper to fill. Hardware has texture units.
   ///
-  /// Of three frames on hardware one goes up, one is drawn and one comes back. Software does all that on the same cores, and
-  /// its timer queries (llvmpipe's) tell of the last target alone.
+  /// Hardware gets three frames in flight: one uploads, one draws, one downloads. Software does all of that on the
+  /// same cores, and llvmpipe's timer queries only cover the last target.
   public var tuning: RenderTuning {
     RenderTuning(
       maximumTargetSide: driver?.maximumTextureSize ?? 2048,

@@ -1,55 +1,55 @@
-// A GPU, or the software that stands in for one, as a value: what there is, and which of it works.
+// A GPU or software renderer as a value: what the machine has, and which of it works.
 
-/// One way to draw on this machine.
+/// A device that can draw on this machine.
 ///
 ///     for device in await GPUDevice.list() { print(device) }
 ///     let device = try await GPUDevice.choose(.automatic)
 public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
-  /// How EGL comes to the device.
+  /// How EGL reaches the device.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// By EGL's own list of devices (EGL_EXT_device_enumeration).
+    /// Through EGL's device list (EGL_EXT_device_enumeration).
     case eglDevice = "EGL device"
-    /// By a file in /dev/dri.
+    /// Through a file in /dev/dri.
     case gbm = "GBM"
-    /// By whatever the driver takes for its default.
+    /// Through the driver's default.
     case surfaceless
   }
 
-  /// What a device that works says of itself.
+  /// A working device's description of itself.
   public struct Driver: Sendable, Hashable {
-    /// Such as "iris", "radeonsi", "swrast", "NVIDIA".
+    /// The driver's name, such as "iris", "radeonsi", "swrast" or "NVIDIA".
     public let name: String
     /// OpenGL's GL_VENDOR.
     public let vendor: String
     /// OpenGL's GL_RENDERER: "llvmpipe (LLVM 15.0.6, 256 bits)".
     public let renderer: String
-    /// Of OpenGL ES, 3.0 or higher.
+    /// The version of OpenGL ES, 3.0 or higher.
     package let version: GLVersion
-    /// OpenGL's GL_VERSION, which names the driver's own version: "OpenGL ES 3.2 Mesa 22.3.6".
+    /// OpenGL's GL_VERSION, which includes the driver's own version: "OpenGL ES 3.2 Mesa 22.3.6".
     public let versionText: String
     /// The longest side of a texture, in texels.
     public let maximumTextureSize: Int
   }
 
-  /// What came of drawing a pixel and reading it back.
+  /// The result of drawing a pixel and reading it back.
   public enum Status: Sendable, Hashable {
-    /// The pixel was right.
+    /// The pixel was correct.
     case works(Driver)
-    /// It was not, or there was no way to draw it.
+    /// The pixel was wrong, or could not be drawn.
     case fails(reason: String)
   }
 
-  /// The N that `--gpu N` takes. It stays the same while the machine has the same devices.
+  /// The N of `--gpu N`. Stable while the machine has the same devices.
   public let index: Int
-  /// How EGL comes to it.
+  /// How EGL reaches it.
   public let kind: Kind
-  /// Its file, such as /dev/dri/renderD128; nil where it has none (software) or does not tell.
+  /// Its file, such as /dev/dri/renderD128; nil for software, or if unknown.
   public let drmNode: String?
-  /// Whether the CPU does its work.
+  /// Whether it renders on the CPU.
   public let isSoftware: Bool
-  /// Whether it works.
+  /// Whether it works, and what it is.
   public let status: Status
-  /// Where a display for it comes from.
+  /// The source of its display.
   let platform: DisplayPlatform
 
   init(_ candidate: DeviceCandidate, _ status: Status) {
@@ -65,16 +65,16 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
       }
   }
 
-  /// What it says of itself; nil where it does not work.
+  /// The driver's description; nil if the device does not work.
   public var driver: Driver? {
     guard case .works(let driver) = status else { return nil }
     return driver
   }
 
-  /// What people call it: its renderer, or where it was looked for.
+  /// The name for people: the renderer, or the place where it was looked for.
   public var name: String { driver?.renderer ?? place }
 
-  /// On one line: "0: llvmpipe (LLVM 15.0.6, 256 bits), OpenGL ES 3.2, swrast, software, EGL device".
+  /// One line: "0: llvmpipe (LLVM 15.0.6, 256 bits), OpenGL ES 3.2, swrast, software, EGL device".
   public var description: String {
     let parts: [String?] =
       switch status {
@@ -88,7 +88,7 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
     return "\(index): " + parts.compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Where it was looked for.
+  /// The place where it was looked for.
   var place: String {
     switch platform {
     case .device(let index): "EGL device \(index)" + (drmNode.map { " (\($0))" } ?? "")
@@ -109,10 +109,10 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension GPUDevice {
-  /// Every device of this machine, in the order of `index`; those that do not work say why.
+  /// All devices of this machine, ordered by `index`, including failed ones with their reasons.
   ///
-  /// Each is tried with a context of its own, which takes 5 to 50 ms and leaves nothing behind but the open display.
-  /// What leads to a device that is in the list already is left out.
+  /// Each is tested in its own context, which takes 5 to 50 ms and leaves only the display open. A second way to a
+  /// device already in the list is omitted.
   public static func list() async -> [GPUDevice] {
     do {
       return await DeviceThread(try .forDevices(named: "gpu-probe")).list()
@@ -121,31 +121,31 @@ extension GPUDevice {
     }
   }
 
-  /// The device that a user wants, tried and found to work.
+  /// Finds a working device for the user's choice.
   ///
-  /// `.automatic` tries hardware first and stops at the first that works.
-  /// - Throws: `DeviceError`, with all that was tried and what may help.
+  /// `.automatic` tries hardware first and stops at the first device that works.
+  /// - Throws: `DeviceError`, with all attempts and hints.
   public static func choose(_ choice: GPUChoice = .automatic) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
   }
 
-  /// The same on the thread that will draw on the device: the context that it was tried in is left parked there.
+  /// The same on the thread that will draw on the device; the tested context stays parked there.
   static func choose(_ choice: GPUChoice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(thread).chooseForDrawing(choice)
   }
 }
 
 extension GPUDevice {
-  /// Sets the variables that drivers read, unless they are set: `LP_NUM_THREADS` to 0, `EGL_LOG_LEVEL` to `fatal`, and
-  /// `MESA_SHADER_CACHE_DIR` where Mesa would find no folder by itself.
+  /// Sets the variables that drivers read, unless they are set: `LP_NUM_THREADS` to 0, `EGL_LOG_LEVEL` to `fatal`,
+  /// and `MESA_SHADER_CACHE_DIR` if Mesa would not find a folder itself.
   ///
-  /// The first opening of a device does that too. Since no other thread may read the environment meanwhile, call this
-  /// before a device is opened beside other work.
+  /// Opening the first device does this too. Because no other thread may read the environment at the same time, call
+  /// this before opening a device concurrently with other work.
   public static func prepareEnvironment() { DriverEnvironment.prepare }
 }
 
 extension GPUThread {
-  /// A new thread, without which there is no device.
+  /// A new thread. Throws if there is none, since no device can be used then.
   static func forDevices(named name: String) throws(DeviceError) -> GPUThread {
     do { return try GPUThread(named: name) } catch {
       throw DeviceError(problem: "no usable GPU", attempts: [], hints: ["\(error)"])
@@ -153,7 +153,7 @@ extension GPUThread {
   }
 }
 
-/// Candidates are tried on a thread of their own: whatever is current on the caller's stays so.
+/// Tests candidates on its own thread, so that the caller's current context is not changed.
 private actor DeviceThread {
   private let thread: GPUThread
 

@@ -1,43 +1,43 @@
-// An EGL display and its extensions: one for each device, for the whole life of the process.
+// An EGL display and its extensions: one per device, for the life of the process.
 internal import CEGL
 internal import CGBM
 internal import Glibc
 internal import Synchronization
 
-/// Where EGL is asked for a display.
+/// The platform from which EGL gets a display.
 enum DisplayPlatform: Sendable, Hashable {
-  /// A device of EGL's own list (EGL_EXT_platform_device), by its place there.
+  /// A device of EGL's own list (EGL_EXT_platform_device), by index.
   case device(Int)
   /// A file in /dev/dri (EGL_KHR_platform_gbm).
   case gbm(node: String)
-  /// Whatever the driver takes for its default (EGL_MESA_platform_surfaceless).
+  /// The driver's default (EGL_MESA_platform_surfaceless).
   case surfaceless
 }
 
-/// A display that is open.
+/// An open display.
 ///
-/// EGL's displays belong to the process: who asks twice gets the same one, and `eglTerminate` by one user would end the
-/// contexts of all. So each is initialised once, and none is terminated.
+/// EGL's displays belong to the process: a second request returns the same one, and `eglTerminate` by one user would
+/// destroy the contexts of all. So each is initialised once and never terminated.
 @safe struct GPUDisplay: Sendable {
-  // EGL makes a display safe to use from several threads.
+  // EGL displays are thread-safe.
   nonisolated(unsafe) let handle: EGLDisplay
-  /// Of EGL.
+  /// The version of EGL.
   let version: GLVersion
   let vendor: String
-  /// Such as "iris" or "swrast", where the driver tells (EGL_MESA_query_driver).
+  /// The driver's name, such as "iris" or "swrast", if it is available (EGL_MESA_query_driver).
   let driverName: String?
   private var extensions: Set<Substring>
 
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
 
-  /// The same display as an older driver would give it: without some extensions.
+  /// The same display without some extensions, like an older driver's.
   func lacking(_ names: Set<Substring>) -> GPUDisplay {
     var display = self
     display.extensions.subtract(names)
     return display
   }
 
-  /// The display of a platform, initialised when it is first asked for.
+  /// The display of a platform, initialised at first use.
   static func open(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
     try displays.withLock { displays throws(EGLError) in
       if let display = displays[platform] { return display }
@@ -68,7 +68,7 @@ enum DisplayPlatform: Sendable, Hashable {
       ? unsafe String(lent: glp_egl_get_driver_name(handle)) : nil
   }
 
-  /// EGL's number for a platform, and the handle that it wants there.
+  /// EGL's constant for a platform, and its native handle.
   private static func native(
     of platform: DisplayPlatform
   ) throws(EGLError) -> (enumerator: EGLint, handle: UnsafeMutableRawPointer?) {
@@ -104,9 +104,9 @@ enum DisplayPlatform: Sendable, Hashable {
   private static let bufferManagers = Mutex<[String: BufferManager]>([:])
 }
 
-/// Opened once for each file and never closed, since a display, also one that failed, stands on it.
+/// Opened once per file and never closed, because displays, even failed ones, depend on it.
 @safe private struct BufferManager: Sendable {
-  // Used for the making of displays alone, which EGL does one at a time.
+  // Used only to create displays, which EGL serialises.
   nonisolated(unsafe) let handle: OpaquePointer
 
   init(_ node: String) throws(EGLError) {
@@ -124,13 +124,13 @@ enum DisplayPlatform: Sendable, Hashable {
     unsafe self.handle = handle
   }
 
-  /// Whether a file is a device of the kernel's DRM, which is number 226 (Documentation/admin-guide/devices.txt).
+  /// Whether a file is a device of the kernel's DRM, major number 226 (Documentation/admin-guide/devices.txt).
   ///
-  /// Mesa takes any file: asked for /dev/null, it draws in software.
+  /// Mesa accepts any file: for /dev/null it draws in software.
   private static func isGPU(_ file: CInt) -> Bool {
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { return false }
-    // As glibc's major(), a macro.
+    // Like glibc's major(), which is a macro.
     return status.st_mode & S_IFMT == S_IFCHR && (status.st_rdev >> 8) & 0xfff == 226
   }
 }

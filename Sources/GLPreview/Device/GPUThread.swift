@@ -1,14 +1,14 @@
-// The one thread that may call GL. An actor on it is the only door to a context.
+// The only thread that may call GL for a context, as the executor of an actor.
 internal import Glibc
 internal import Synchronization
 
-/// Runs an actor's jobs in order on one pthread, from its making until it is released.
+/// Runs an actor's jobs in order on one pthread, from creation until release.
 ///
-/// A job that waits holds its executor, so the last one is done before the thread is told to stop.
+/// A waiting job holds its executor, so the thread is only told to stop after the last job.
 final class GPUThread: SerialExecutor {
   private let jobs: JobQueue
 
-  /// Starts the thread. `name` is what `top -H` and a debugger show: its first 15 bytes.
+  /// Starts the thread. `top -H` and debuggers show the first 15 bytes of `name`.
   init(named name: String) throws(ThreadError) {
     jobs = JobQueue(threadName: name)
     try jobs.start()
@@ -20,8 +20,8 @@ final class GPUThread: SerialExecutor {
     jobs.append(JobQueue.Entry(job: UnownedJob(job), executor: self))
   }
 
-  /// Returns when the thread has nothing else to do: behind all jobs that are waiting, and those that come meanwhile.
-  /// Callers return in the order in which they began to wait.
+  /// Returns when the thread has no other work: after all waiting jobs and those that arrive meanwhile. Callers
+  /// return in the order of their calls.
   func idle(isolation: isolated (any Actor)? = #isolation) async {
     await withCheckedContinuation { jobs.append(idle: $0) }
     jobs.idleReturned()
@@ -34,15 +34,15 @@ final class GPUThread: SerialExecutor {
   func isIsolatingCurrentContext() -> Bool? { jobs.isCurrentThread }
 }
 
-/// The system has no thread to give.
+/// The system could not create a thread.
 struct ThreadError: Error, Equatable, CustomStringConvertible {
   let status: CInt
   var description: String { unsafe "no thread for the GPU: \(String(cString: strerror(status)))" }
 }
 
-/// A first-in, first-out list of jobs, and the pthread that does them.
+/// A FIFO queue of jobs, and the pthread that runs them.
 @safe private final class JobQueue: Sendable {
-  /// A job, and the executor that must outlive it.
+  /// A job, and its executor, which must outlive it.
   struct Entry: Sendable {
     let job: UnownedJob
     let executor: GPUThread
@@ -55,21 +55,22 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
 
   private struct State {
     var waiting: [Entry] = []
-    /// What goes on when nothing is waiting. The actor's call that it belongs to holds the executor.
+    /// Resumed when no job is waiting. The actor's call that each belongs to holds the executor.
     var idle: [CheckedContinuation<Void, Never>] = []
-    /// Whether the caller that was resumed last has yet to return. Swift may take a resumed task through a thread of its
-    /// own before it becomes a job here: the next caller is not resumed before that, or it could return first.
+    /// Whether the caller resumed last has not returned yet. Swift may route a resumed task through another thread
+    /// before it becomes a job here. The next caller is only resumed afterwards, because it could otherwise return
+    /// first.
     var isIdleReturning = false
     var isStopped = false
     var thread: pthread_t = 0
   }
 
   private let threadName: String
-  // Both are made to be used by several threads; `state` is touched only between lock and unlock.
+  // Both may be used by several threads; `state` is accessed only while the mutex is locked.
   private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private nonisolated(unsafe) let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private nonisolated(unsafe) var state = State()
-  /// Apart from `state`, so that asking does not wait for the lock.
+  /// Outside `state`, so that reading it does not wait for the lock.
   private let threadIdentity = Atomic<Int>(0)
 
   init(threadName: String) {
@@ -87,7 +88,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
 
   var isCurrentThread: Bool { threadIdentity.load(ordering: .acquiring) == ThreadIdentity.current }
 
-  /// Signals stay with the program's other threads: a SIGINT must not land in the middle of a driver's work.
+  /// Signals are left to the program's other threads: a SIGINT must not interrupt a driver.
   func start() throws(ThreadError) {
     var everySignal = sigset_t()
     var signalsBefore = sigset_t()
@@ -121,13 +122,13 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     unsafe pthread_cond_signal(changed)
   }
 
-  /// The caller that was resumed last is running again.
+  /// The caller resumed last is running again.
   func idleReturned() {
     locked { unsafe state.isIdleReturning = false }
     unsafe pthread_cond_signal(changed)
   }
 
-  /// The executor is gone, so no job waits or runs, unless this is the end of the last one, on the thread itself.
+  /// The executor is released, so no job waits or runs, except if the last one is ending on this very thread.
   func stop() {
     let thread = locked {
       unsafe state.isStopped = true
@@ -149,13 +150,13 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
       case .jobs(let batch):
         for entry in batch { unsafe entry.job.runSynchronously(on: entry.executor.asUnownedSerialExecutor()) }
       case .idle(let continuation):
-        // It comes back as a job.
+        // Its continuation comes back as a job.
         continuation.resume()
       }
     }
   }
 
-  /// All waiting jobs, at once; without any the first caller of `idle`; nil when the thread has been told to stop.
+  /// All waiting jobs at once; without any, the first caller of `idle`; nil when the thread must stop.
   private func nextWork() -> Work? {
     locked {
       while unsafe state.waiting.isEmpty {
@@ -177,7 +178,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
     return body()
   }
 
-  /// By the file that Linux has for it: Swift does not import `pthread_setname_np`.
+  /// Through the file in /proc, because Swift does not import `pthread_setname_np`.
   private func nameThread() {
     let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,31 +1,31 @@
-// What of this machine decides whether EGL finds a GPU, and what a user could change about it.
+// The facts about this machine that decide whether EGL finds a GPU, and that a user could change.
 internal import Glibc
 
-/// Facts about files, rights and variables. From them follow the hints of a `DeviceError`.
+/// Facts about files, permissions and variables, from which the hints of a `DeviceError` follow.
 struct HostFacts: Sendable, Equatable {
-  /// A file in /dev/dri that a program may render with, and the `errno` of opening it; 0 if it opens.
+  /// A render node in /dev/dri, and the `errno` of opening it; 0 if it opens.
   struct RenderNode: Sendable, Equatable {
     let path: String
     let status: CInt
   }
 
   let renderNodes: [RenderNode]
-  /// Whether EGL offers anything at all: it names no client extension where it finds no driver.
+  /// Whether EGL has any driver: without one it names no client extensions.
   let hasEGLDriver: Bool
-  /// The files by which drivers make themselves known to libglvnd's EGL.
+  /// The files by which drivers register with libglvnd's EGL.
   let vendorFiles: [String]
-  /// Whether the kernel's part of NVIDIA's driver is loaded.
+  /// Whether NVIDIA's kernel driver is loaded.
   let hasNVIDIADevice: Bool
-  /// Whether this is a container of Docker or Podman.
+  /// Whether this is a Docker or Podman container.
   let isContainer: Bool
-  /// Those of `pathVariables` and `driverVariables` that are set.
+  /// The variables of `pathVariables` and `driverVariables` that are set.
   let variables: [String: String]
 
-  /// Where drivers are looked for, instead of the usual places.
+  /// Variables that replace the usual search paths for drivers.
   static let pathVariables = [
     "__EGL_VENDOR_LIBRARY_FILENAMES", "__EGL_VENDOR_LIBRARY_DIRS", "LIBGL_DRIVERS_PATH",
   ]
-  /// Which driver is taken, instead of the GPU's own.
+  /// Variables that replace the GPU's own driver.
   static let driverVariables = ["MESA_LOADER_DRIVER_OVERRIDE", "GALLIUM_DRIVER"]
 
   static func ofThisMachine() -> HostFacts {
@@ -42,16 +42,16 @@ struct HostFacts: Sendable, Equatable {
       variables: variables)
   }
 
-  /// What to change where a certain device does not work, the likeliest first.
+  /// Hints for a device that does not work, most likely first.
   var deviceHints: [String] { variableHints + driverHints + nodeHints }
 
-  /// What to change, or to name, where the file at `path` does not work.
+  /// Hints if the file at `path` does not work.
   func hints(insteadOf path: String) -> [String] {
     let others = renderNodes.map(\.path).filter { $0 != path }
     return deviceHints + (others.isEmpty ? [] : ["this machine has \(others.joined(separator: ", "))"])
   }
 
-  /// What to change where nothing works.
+  /// Hints if nothing works.
   var hints: [String] { deviceHints + ["software rendering needs libegl-mesa0 and libgl1-mesa-dri"] }
 
   private var variableHints: [String] {

@@ -1,6 +1,6 @@
-// The least that a program can draw: it shows that a device works, and makes the driver let go of what it drew before.
+// The smallest possible drawing: it tests a device, and makes the driver release what it drew before.
 
-/// A pixel drawn of nothing.
+/// Draws one pixel without any input.
 final class ProbePixel {
   let target: RenderTarget
   private let program: ShaderProgram
@@ -12,8 +12,8 @@ final class ProbePixel {
     draw()
   }
 
-  /// Drawn last, it is all that the driver has bound: a driver holds what a draw has read and written until the next one,
-  /// also where that is deleted.
+  /// As the last draw, it replaces all bindings: a driver keeps the inputs and outputs of a draw alive until the next
+  /// one, even if they are deleted.
   func draw() {
     target.begin()
     program.use()

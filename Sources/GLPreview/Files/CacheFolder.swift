@@ -1,36 +1,36 @@
-// Where this program keeps what it can make anew: a folder that no other user can write to, or none.
+// A cache of files that can be recreated, in a folder that no other user can write to.
 internal import Glibc
 
-/// A folder of small files. Whatever fails reads as a file that is not there, and nothing is said of it.
+/// A folder of small files. Failures are silent: a file that can't be read counts as missing.
 struct CacheFolder: Sendable, Equatable {
-  /// What all files in it end in.
+  /// The suffix of all files in the folder.
   static let suffix = ".bin"
 
-  /// By the environment as it is when this is first asked for.
+  /// The cache folder of this process. The environment is read once, at first use.
   static let ofThisProcess: CacheFolder? = CacheBase.ofThisProcess.map { CacheFolder(base: $0) }
 
   private let base: CacheBase
   private let path: String
 
-  /// The folder `glpreview` in `base`; it is made when something is to be kept.
+  /// The folder `glpreview` in `base`; created on the first write.
   init(base: CacheBase) {
     self.base = base
     path = base.path + "/glpreview"
   }
 
-  /// All of a file; nil where it is longer than `limit`, or not a plain file that is this user's to write alone.
+  /// A file's bytes; nil if it is longer than `limit`, not a regular file, or writable by other users.
   func read(_ name: String, limit: Int) -> [UInt8]? {
     guard let folder = OpenFile(path, O_RDONLY | O_DIRECTORY), folder.isOurs(S_IFDIR) else { return nil }
-    // A FIFO would wait for a writer.
+    // O_NONBLOCK, because opening a FIFO would wait for a writer.
     guard let file = folder.file(name, O_RDONLY | O_NONBLOCK), file.isOurs(S_IFREG) else {
       return nil
     }
     return file.contents(limit: limit)
   }
 
-  /// Puts `bytes` in place of what was there, at once: who reads meanwhile has the one or the other.
+  /// Replaces a file atomically: readers see either the old or the new bytes.
   ///
-  /// Nothing waits for the disk: what a power cut leaves in halves is found out by whoever reads it.
+  /// It is not synced to disk, so readers must detect files truncated by a power failure.
   func write(_ bytes: [UInt8], to name: String) {
     base.make()
     if base.isOurs { unsafe mkdir(path, 0o700) }
@@ -43,7 +43,7 @@ struct CacheFolder: Sendable, Equatable {
     }
   }
 
-  /// Removes files, the oldest first, until they take no more than `size` bytes.
+  /// Removes files, oldest first, until they take at most `size` bytes.
   func trim(to size: Int) {
     guard let folder = OpenFile(path, O_RDONLY | O_DIRECTORY), folder.isOurs(S_IFDIR) else { return }
     let files = folder.files(endingIn: Self.suffix)
@@ -55,20 +55,21 @@ struct CacheFolder: Sendable, Equatable {
   }
 }
 
-/// The folder in which programs have a folder each.
+/// The folder that holds a cache folder per program.
 struct CacheBase: Sendable, Equatable {
-  /// Absolute.
+  /// An absolute path.
   let path: String
 
-  /// The user's, by the environment as it is when this is first asked for; nil where there is none, or
-  /// `GLPREVIEW_SHADER_CACHE` is `off`, or where the environment is another user's (setuid).
+  /// The user's cache folder, by the environment at first use. Nil if there is none, if `GLPREVIEW_SHADER_CACHE` is
+  /// `off`, or if the environment may be another user's (setuid).
   static let ofThisProcess = getuid() == geteuid() ? CacheBase { unsafe String(lent: getenv($0)) } : nil
 
-  /// The XDG Base Directory Specification's `XDG_CACHE_HOME`; else what systemd gives a service (systemd.exec,
-  /// `CacheDirectory=`); else the folder `.cache` of the home. Paths that are not absolute are as if they were not set.
+  /// `XDG_CACHE_HOME` (XDG Base Directory Specification), otherwise the folder that systemd gives a service
+  /// (systemd.exec, `CacheDirectory=`), otherwise `.cache` in the home folder. Paths that are not absolute are
+  /// ignored.
   init?(_ variable: (String) -> String?) {
     func path(_ name: String) -> String? {
-      // systemd puts several folders with colons in between.
+      // systemd separates several folders with colons.
       let first = variable(name)?.split(separator: ":", omittingEmptySubsequences: false).first.map(
         String.init)
       let path = name == "CACHE_DIRECTORY" ? first : variable(name)
@@ -80,13 +81,13 @@ struct CacheBase: Sendable, Equatable {
     self.path = path
   }
 
-  /// Makes it where only it is missing, in a folder of this user: not in another's home, as under sudo.
+  /// Creates the folder, but only in an existing folder of this user: under sudo the home may be another user's.
   func make() {
     guard unsafe access(path, F_OK) != 0, let end = path.lastIndex(of: "/") else { return }
     guard OpenFile(String(path[...end]), O_RDONLY | O_DIRECTORY)?.isOurs(S_IFDIR) == true else { return }
     unsafe mkdir(path, 0o700)
   }
 
-  /// Whether it is there, and this user's to write alone.
+  /// Whether the folder exists, belongs to this user and is writable by no other.
   var isOurs: Bool { OpenFile(path, O_RDONLY | O_DIRECTORY)?.isOurs(S_IFDIR) == true }
 }

@@ -1,11 +1,12 @@
-// A file or folder that is open: what is asked of it is asked of that one, whatever has its name by then.
+// An open file or folder. Operations act on its descriptor, even if its name is replaced meanwhile.
 internal import Glibc
 
-/// A descriptor, closed with its owner.
+/// A file descriptor, closed on deinit.
 struct OpenFile: ~Copyable {
   let number: CInt
 
-  /// Follows no symbolic link at the end of `path`. What is made is the user's alone. Nil where the system refuses.
+  /// Opens `path` without following a final symbolic link. New files are accessible to the user only. Nil if opening
+  /// fails.
   init?(_ path: String, _ flags: CInt) { self.init(path, flags, in: AT_FDCWD) }
 
   private init?(_ name: String, _ flags: CInt, in folder: CInt) {
@@ -13,12 +14,12 @@ struct OpenFile: ~Copyable {
     if number < 0 { return nil }
   }
 
-  /// The same for a name in this folder.
+  /// Opens a file in this folder in the same way.
   borrowing func file(_ name: String, _ flags: CInt) -> OpenFile? { OpenFile(name, flags, in: number) }
 
   deinit { close(number) }
 
-  /// Whether it is of a kind (`S_IFREG`, `S_IFDIR`), belongs to this user, and neither group nor others may write to it.
+  /// Whether it has type `kind` (`S_IFREG`, `S_IFDIR`), belongs to this user, and is not writable by group or others.
   borrowing func isOurs(_ kind: mode_t) -> Bool {
     var status = stat()
     guard unsafe fstat(number, &status) == 0 else { return false }
@@ -26,11 +27,11 @@ struct OpenFile: ~Copyable {
       && status.st_mode & (S_IWGRP | S_IWOTH) == 0
   }
 
-  /// All of it; nil where that is more than `limit` bytes.
+  /// All bytes; nil if there are more than `limit`.
   borrowing func contents(limit: Int) -> [UInt8]? {
     var status = stat()
     guard unsafe fstat(number, &status) == 0, status.st_size <= limit else { return nil }
-    // One more than there should be: who writes to it meanwhile is found out.
+    // Read one byte more than expected, to detect a file that grows meanwhile.
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
     var count = 0
     while count < bytes.count {
@@ -44,15 +45,15 @@ struct OpenFile: ~Copyable {
     return count == bytes.count - 1 ? Array(bytes.dropLast()) : nil
   }
 
-  /// Whether all of `bytes` could be written.
+  /// Writes `bytes`. Returns whether all of them were written.
   borrowing func write(_ bytes: [UInt8]) -> Bool {
     do { try PictureFile.write(bytes, to: number, named: "") } catch { return false }
     return true
   }
 
-  /// A folder's plain files.
+  /// The regular files in this folder.
   borrowing func files(endingIn suffix: String) -> [(name: String, size: Int, time: Int)] {
-    // The stream closes the descriptor that it is given.
+    // The stream closes its descriptor, so it gets a duplicate.
     guard let stream = unsafe fdopendir(fcntl(number, F_DUPFD_CLOEXEC, 0)) else { return [] }
     defer { unsafe closedir(stream) }
     unsafe rewinddir(stream)

@@ -1,15 +1,15 @@
-// A file that is whole or not there: written beside its place and then renamed into it.
+// Writes files atomically: to a temporary file that is then renamed.
 internal import Glibc
 internal import Synchronization
 
-/// Writes files of pictures.
+/// Writes picture files.
 public enum PictureFile {
-  /// Puts `bytes` into the file at `path`, in place of what was there.
+  /// Writes `bytes` to the file at `path`, replacing its content.
   ///
-  /// Readers see the old file or the new one, never half of one. What is no regular file (a device, a FIFO) is
-  /// written to as it is; a symbolic link stays, and what it leads to is replaced.
+  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place. A
+  /// symbolic link is kept and its target replaced.
   ///
-  /// - Throws: `WriteError`; nothing is left behind then.
+  /// - Throws: `WriteError`; no partial file remains.
   public static func write(_ bytes: [UInt8], to path: String) throws(WriteError) {
     var status = stat()
     let isThere = unsafe stat(path, &status) == 0
@@ -20,11 +20,11 @@ public enum PictureFile {
       return try write(bytes, to: file, named: path)
     }
     let target = resolved(path)
-    // Not the target's name with something behind it: that may be too long for a name.
+    // A name of its own, because the target's name with a suffix could be too long.
     let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
     let temporary = "\(folder).glpreview-\(getpid())-\(nextNumber()).part"
     let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, for: path)
-    // Who could not read the old picture must not read the new one.
+    // Keep the permissions of a replaced file, so that the new one is not readable by more users.
     if isThere { _ = fchmod(file, status.st_mode & 0o7777) }
     unfinished.withLock { _ = $0.insert(temporary) }
     defer { unfinished.withLock { _ = $0.remove(temporary) } }
@@ -35,7 +35,7 @@ public enum PictureFile {
       unsafe unlink(temporary)
       throw error
     }
-    // Some file systems tell only now that there was no room.
+    // Some file systems report a lack of space only on close.
     guard close(file) == 0, unsafe rename(temporary, target) == 0 else {
       let code = errno
       unsafe unlink(temporary)
@@ -43,17 +43,17 @@ public enum PictureFile {
     }
   }
 
-  /// Files that are being written, under their temporary names.
+  /// The temporary names of files being written.
   private static let unfinished = Mutex<Set<String>>([])
 
-  /// Removes what is half written: for who is about to end the process while another thread may be writing.
+  /// Deletes partly written files. Call it before ending the process while other threads may be writing.
   public static func removeUnfinished() {
     unfinished.withLock { for file in $0 { unsafe unlink(file) } }
   }
 
   /// Writes all of `bytes` to an open file.
   ///
-  /// - Throws: `WriteError` that calls the file `name`.
+  /// - Throws: `WriteError` with `name` as the path.
   public static func write(_ bytes: [UInt8], to file: CInt, named name: String) throws(WriteError) {
     var written = 0
     while written < bytes.count {
@@ -75,11 +75,11 @@ public enum PictureFile {
     return file
   }
 
-  /// Where a symbolic link leads to; any other path as it is.
+  /// The target of a symbolic link; any other path unchanged.
   private static func resolved(_ path: String) -> String {
     var status = stat()
     var path = path
-    // By hand, not by realpath: what a link leads to need not be there yet. As many as Linux follows.
+    // Not by realpath, because the target need not exist. Linux follows at most 40 links too.
     for _ in 0..<40 {
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { break }
       var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -97,15 +97,15 @@ public enum PictureFile {
 
   private static let numbers = Atomic<Int>(0)
 
-  /// Files that are written at the same time have temporary names of their own.
+  /// A unique number for the temporary name of each concurrent write.
   private static func nextNumber() -> Int { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// A picture that could not be written.
+/// The error for a picture that could not be written.
 public struct WriteError: Error, Hashable, CustomStringConvertible {
-  /// Where to.
+  /// The path of the file.
   public let path: String
-  /// What the system says.
+  /// The system's error message.
   public let reason: String
 
   init(_ path: String, _ code: CInt) { self.init(path, unsafe String(cString: strerror(code))) }

@@ -1,13 +1,13 @@
-// When the GPU is done with what it was told so far.
+// Tells when the GPU has finished its commands.
 internal import CGLES
 
-/// A point in the stream of commands. Lives and ends on the thread whose context is current.
+/// A point in the command stream. Must be used on the thread whose context is current.
 @safe struct Fence: ~Copyable {
   enum State: Sendable, Equatable { case done, pending }
 
   private let sync: GLsync
 
-  /// After all commands so far, which it also sends on their way.
+  /// Inserts a fence after all commands so far, and flushes them.
   init() throws(GLError) {
     guard let sync = unsafe glFenceSync(GLenum(GL_SYNC_GPU_COMMANDS_COMPLETE), 0) else {
       try GLError.check("a fence")
@@ -23,7 +23,7 @@ internal import CGLES
     GLLedger.remove(.fence)
   }
 
-  /// Waits until the GPU is there, or for `timeout`; zero asks without waiting.
+  /// Waits at most `timeout` for the GPU to pass the fence; zero only polls.
   borrowing func wait(atMost timeout: Duration) throws(GLError) -> State {
     let (seconds, attoseconds) = timeout.components
     let nanoseconds = UInt64(max(0, seconds)) &* 1_000_000_000 &+ UInt64(max(0, attoseconds) / 1_000_000_000)

@@ -1,14 +1,13 @@
-// What a context can do, asked once.
+// The abilities of a context, queried once.
 internal import CGLES
 
 /// A version of OpenGL ES or of EGL.
 package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The 3 of 3.2.
+  /// The first number: 3 of 3.2.
   package let major: Int
-  /// The 2 of 3.2.
+  /// The second number: 2 of 3.2.
   package let minor: Int
 
-  /// A version by its two numbers.
   package init(_ major: Int, _ minor: Int) {
     self.major = major
     self.minor = minor
@@ -17,24 +16,24 @@ package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
   /// Such as "3.2".
   package var description: String { "\(major).\(minor)" }
 
-  /// Older is less.
   package static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }
 
-/// The facts of a context that decide how it is used. A value: it may outlive the context and leave its thread.
+/// The properties of a context that decide how it is used. As a value it can outlive the context and leave its
+/// thread.
 struct GLCapabilities: Sendable, Equatable {
   let version: GLVersion
-  /// As the driver says it: "OpenGL ES 3.2 Mesa 22.3.6".
+  /// The driver's version string: "OpenGL ES 3.2 Mesa 22.3.6".
   let versionText: String
-  /// Who made the driver: "Mesa", "Intel", "NVIDIA Corporation".
+  /// The driver's vendor: "Mesa", "Intel", "NVIDIA Corporation".
   let vendor: String
-  /// What draws: "llvmpipe (LLVM 15.0.6, 256 bits)".
+  /// The renderer: "llvmpipe (LLVM 15.0.6, 256 bits)".
   let renderer: String
   /// The longest side of a texture, in texels; at least 2048.
   let maximumTextureSize: Int
   private let extensions: Set<String>
 
-  /// Asks the current context.
+  /// Queries the current context.
   init() {
     version = GLVersion(Self.integer(GL_MAJOR_VERSION), Self.integer(GL_MINOR_VERSION))
     versionText = unsafe Self.text(glGetString(GLenum(GL_VERSION)))
@@ -47,12 +46,12 @@ struct GLCapabilities: Sendable, Equatable {
       })
   }
 
-  /// Whether an ability is there, as an extension or as a part of `version`.
+  /// Whether a feature is available, as an extension or in `version`.
   func has(_ name: String, orVersion version: GLVersion) -> Bool {
     self.version >= version || extensions.contains(name)
   }
 
-  /// Whether an extension is there that no version has taken in.
+  /// Whether an extension is available that is not part of any version.
   func has(_ name: String) -> Bool { extensions.contains(name) }
 
   private static func integer(_ name: Int32) -> Int {
@@ -61,7 +60,7 @@ struct GLCapabilities: Sendable, Equatable {
     return Int(value)
   }
 
-  /// A copy of what OpenGL says.
+  /// Copies a string of OpenGL's.
   @unsafe static func text(_ bytes: UnsafePointer<GLubyte>?) -> String {
     guard let bytes = unsafe bytes else { return "" }
     return unsafe String(cString: bytes)

@@ -1,13 +1,13 @@
-// The state that every context starts with, and that nobody changes.
+// Initial state of every context, never changed afterwards.
 internal import CGLES
 
-/// Where OpenGL's own defaults would change what a shader wrote or how rows lie in memory.
+/// Replaces OpenGL defaults that would alter shader output or the layout of rows.
 enum GLDefaults {
-  /// Sets them in the current context.
+  /// Applies the state to the current context.
   static func apply() {
-    // On by default; it may add noise to what a shader writes into eight bits.
+    // On by default; it may add noise to eight-bit output.
     glDisable(GLenum(GL_DITHER))
-    // Rows begin at any byte, not at every fourth.
+    // Rows may begin at any byte instead of every fourth.
     glPixelStorei(GLenum(GL_UNPACK_ALIGNMENT), 1)
     glPixelStorei(GLenum(GL_PACK_ALIGNMENT), 1)
   }

@@ -1,24 +1,24 @@
-// What OpenGL refused, as a Swift error that says what was being done.
+// OpenGL's errors as a Swift error that names the failed operation.
 internal import CGLES
 
-/// A step on the GPU that failed.
+/// A failed operation on the GPU.
 struct GLError: Error, Equatable, CustomStringConvertible {
   enum Reason: Equatable {
-    /// The first code that `glGetError` gave.
+    /// The first code of `glGetError`.
     case flag(GLenum)
-    /// What `glCheckFramebufferStatus` said.
+    /// The status of `glCheckFramebufferStatus`.
     case framebuffer(GLenum)
-    /// Bytes that a caller gave and bytes that the region takes.
+    /// The number of bytes given differs from the number needed.
     case size(needed: Int, given: Int)
-    /// A region that is not inside its texture, or rows that are shorter than it.
+    /// A region outside its texture, or rows shorter than the region.
     case bounds(String)
-    /// The GPU was not done after so long.
+    /// The GPU did not finish in this time.
     case timeout(Duration)
-    /// The memory budget had no room.
+    /// The memory budget has no room.
     case budget(MemoryBudgetExceeded)
   }
 
-  /// What was being done, and with what: "a 640x360 rgba8 texture".
+  /// The operation and its object: "a 640x360 rgba8 texture".
   let activity: String
   let reason: Reason
 
@@ -27,10 +27,10 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// What drivers flag for every call once the GPU was reset (GL_KHR_robustness).
+  /// The code that drivers set for every call after a GPU reset (GL_KHR_robustness).
   static let contextLost = GLError("drawing", .flag(GLenum(GL_CONTEXT_LOST)))
 
-  /// Whether nothing will ever be drawn in this context again: it was lost, or the GPU hangs.
+  /// Whether the context is permanently unusable: it was lost, or the GPU hangs.
   var isContextLost: Bool {
     switch reason {
     case .flag(let code): code == GLenum(GL_CONTEXT_LOST)
@@ -39,7 +39,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Whether it may go better once less memory is taken.
+  /// Whether a retry with less memory may succeed.
   var isOutOfMemory: Bool {
     switch reason {
     case .flag(let code): code == GLenum(GL_OUT_OF_MEMORY)
@@ -59,7 +59,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Throws if OpenGL has flagged an error since the last check, and clears its flags.
+  /// Throws if OpenGL has set an error since the last check, and clears its flags.
   static func check(_ activity: @autoclosure () -> String) throws(GLError) {
     let code = glGetError()
     guard code != GLenum(GL_NO_ERROR) else { return }
@@ -67,7 +67,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     throw GLError(activity(), .flag(code))
   }
 
-  /// OpenGL may hold a flag for each of its parts; a lost context may flag for ever, hence the bound.
+  /// OpenGL may have one flag per part. A lost context may set flags forever, hence the bound.
   private static func drain() {
     for _ in 0..<16 {
       if glGetError() == GLenum(GL_NO_ERROR) { return }

@@ -1,20 +1,20 @@
-// A count of what lives in OpenGL: zero when a renderer has ended, or a test fails.
+// Counts the living objects of OpenGL. Tests check that the count is zero when a renderer has ended.
 internal import Synchronization
 
-/// Counts living objects of OpenGL by kind, for the process and for each thread that made them.
+/// Counts living OpenGL objects by kind, for the process and for each creating thread.
 ///
-/// A lock and a dictionary: nothing beside a call of the driver.
+/// A lock and a dictionary; their cost is negligible beside a driver call.
 enum GLLedger {
   enum Kind: Sendable, CaseIterable {
     case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, query, program
   }
 
-  /// What lives in the process; kinds of which there are none are left out.
+  /// Living objects of the process; kinds without any are omitted.
   static var living: [Kind: Int] {
     counts.withLock { counts in counts.values.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) } }
   }
 
-  /// What was made on the calling thread and lives; empty once its context and all in it have ended.
+  /// Living objects that were created on the calling thread; empty once its context and everything in it has ended.
   static var livingOnThisThread: [Kind: Int] { counts.withLock { $0[ThreadIdentity.current] ?? [:] } }
 
   static func add(_ kind: Kind) { change(kind, by: 1) }
@@ -22,7 +22,7 @@ enum GLLedger {
 
   private static let counts = Mutex<[Int: [Kind: Int]]>([:])
 
-  /// A thread without objects has no entry, so that threads that have ended take no room.
+  /// Threads without objects have no entry, so that ended threads take no memory.
   private static func change(_ kind: Kind, by difference: Int) {
     let thread = ThreadIdentity.current
     counts.withLock { counts in

@@ -1,9 +1,9 @@
-// What the memory of OpenGL's objects counts against: where the GPU is software, it is the process's own.
+// Counts the memory of OpenGL objects against a budget: with a software GPU it is the process's own memory.
 internal import Synchronization
 
-/// The budgets of threads that draw.
+/// The memory budgets of drawing threads.
 enum GLMemory {
-  /// What is made on the calling thread while `body` runs counts against `budget` for as long as it lives.
+  /// Objects created on the calling thread during `body` count against `budget` as long as they live.
   static func counted<Result>(against budget: MemoryBudget?, _ body: () throws -> Result) rethrows -> Result {
     guard let budget else { return try body() }
     let thread = ThreadIdentity.current
@@ -12,7 +12,7 @@ enum GLMemory {
     return try body()
   }
 
-  /// The memory of an object that is about to be made: the product of `sides`, or none where the driver will refuse them.
+  /// Reserves memory for a new object: the product of `sides`, or none if the driver will refuse them.
   static func reserve(_ sides: Int...) -> Reservation {
     let byteCount = sides.reduce(1) { count, side in
       let (product, overflow) = count.multipliedReportingOverflow(by: max(side, 0))
@@ -26,13 +26,14 @@ enum GLMemory {
     }
   }
 
-  /// What came of it. Not thrown at once: an object that has a `deinit` must be there as a whole before it can fail.
+  /// The result of a reservation. It does not throw at once, because an object with a `deinit` must be fully
+  /// initialised before it can fail.
   struct Reservation {
-    /// To be held for as long as the object lives; nil where it counts against nothing.
+    /// Held as long as the object lives; nil if nothing is counted.
     var lease: MemoryLease?
     fileprivate(set) var shortage: MemoryBudgetExceeded?
 
-    /// Throws where there was no room.
+    /// Throws if there was no room.
     func check(_ activity: @autoclosure () -> String) throws(GLError) {
       if let shortage { throw GLError(activity(), .budget(shortage)) }
     }

@@ -1,7 +1,7 @@
-// The stream of commands as a whole.
+// The command stream as a whole.
 internal import CGLES
 
 enum GLPipeline {
-  /// Waits until the GPU has done all that it was told: for measuring, never on a picture's way.
+  /// Waits until the GPU has executed all commands. For measurements only, never while serving pictures.
   static func finish() { glFinish() }
 }

@@ -1,15 +1,15 @@
-// Memory that the GPU fills or empties while we do something else.
+// A buffer for asynchronous transfers between memory and the GPU.
 internal import CGLES
 
-/// A buffer between memory and the GPU, for one way.
+/// A buffer for transfers in one direction.
 ///
-/// For readback, `RenderTarget.read(into:)` starts a copy, a `Fence` tells that it is done, `withBytes` reads it. For
-/// upload, `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells that it may be filled
+/// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` tells when it is done, `withBytes` reads it. Upload:
+/// `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells when it may be filled
 /// again.
 ///
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct PixelBuffer: ~Copyable {
-  /// Which way the bytes go.
+  /// The direction of the transfer.
   enum Use: Sendable, Hashable {
     /// A pixel-unpack buffer.
     case upload
@@ -46,7 +46,7 @@ struct PixelBuffer: ~Copyable {
   borrowing func bind() { glBindBuffer(use.target, name) }
   borrowing func unbind() { glBindBuffer(use.target, 0) }
 
-  /// Maps the first `count` bytes, or all, for as long as `body` runs. Waits if the copy into them is not done.
+  /// Maps the first `count` bytes, or all, while `body` runs. Waits for a pending copy into them.
   borrowing func withBytes<Result>(
     first count: Int? = nil, _ body: (Span<UInt8>) -> Result
   ) throws(GLError) -> Result {
@@ -56,16 +56,16 @@ struct PixelBuffer: ~Copyable {
     }
   }
 
-  /// Takes new bytes: `rowCount` rows of `rowByteCount`, one behind another. In `rows` they are `bytesPerRow` apart; what a
-  /// row lacks there is zeros.
+  /// Fills the buffer with `rowCount` rows of `rowByteCount` bytes without padding. In `rows` they are `bytesPerRow`
+  /// apart; missing bytes of a row become zeros.
   ///
-  /// Does not wait: whatever the GPU was told to read from it must be done.
+  /// Does not wait: the GPU must have finished reading from the buffer.
   borrowing func replace(
     with rows: Span<UInt8>, bytesPerRow: Int, rowByteCount: Int, rowCount: Int
   ) throws(GLError) {
     let (count, overflow) = rowByteCount.multipliedReportingOverflow(by: rowCount)
     precondition(!overflow && bytesPerRow >= 0, "rows of a frame")
-    // A fence has said that nobody reads it, so that the driver need not find out.
+    // A fence has shown that nobody reads the buffer, so the driver need not check.
     let access = GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_UNSYNCHRONIZED_BIT
     try unsafe mapped(first: count, access) { memory in
       unsafe rows.withUnsafeBytes { rows in
@@ -97,7 +97,7 @@ struct PixelBuffer: ~Copyable {
     try GLError.check(activity)
     guard let memory = unsafe memory else { throw GLError(activity, .flag(GLenum(GL_OUT_OF_MEMORY))) }
     let result = unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: count))
-    // False if the memory was lost meanwhile (a change of mode, a reset): then it does not hold the picture.
+    // False if the memory was lost meanwhile (a mode change, a reset): then the data is invalid.
     guard glUnmapBuffer(use.target) == GLboolean(GL_TRUE) else {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))
     }

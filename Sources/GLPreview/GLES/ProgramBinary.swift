@@ -1,30 +1,30 @@
-// A linked program in a driver's own form, and the file that it is kept in.
+// A linked program in the driver's binary format, and its cache file.
 
-/// What `glGetProgramBinary` gives and `glProgramBinary` takes.
+/// The result of `glGetProgramBinary` and the input of `glProgramBinary`.
 struct ProgramBinary: Sendable, Equatable {
-  /// The driver's number for the form of `bytes`.
+  /// The driver's number for the format of `bytes`.
   let format: UInt32
   let bytes: [UInt8]
 }
 
-/// What a program is known by: a sum over its sources, its driver and the form of our files.
+/// The cache key of a program: a hash of its sources, its driver and our file format.
 struct ProgramBinaryKey: Sendable, Hashable {
-  /// Of another number, nothing that is on a disk is known any more.
+  /// The version of the file format; changing it invalidates all cached files.
   private static let version = "glpreview program 1"
 
-  /// 32 of them.
+  /// 32 bytes.
   let bytes: [UInt8]
 
-  /// `sources` are as they are compiled; `driver` is whatever its programs depend on.
+  /// `sources` are the texts as compiled; `driver` is everything that its programs depend on.
   init(sources: [String], driver: [String]) {
-    // Each with its length before it: no two lists run together into the same bytes.
+    // Each string is preceded by its length, so that different lists never give the same bytes.
     bytes = SHA256.sum(
       of: ([Self.version] + driver + sources).flatMap { text in
         ProgramBinaryFile.bytes(of: UInt64(text.utf8.count)) + Array(text.utf8)
       })
   }
 
-  /// In letters that are safe in a file's name.
+  /// The key in characters that are safe in a file name.
   var name: String {
     let digits = Array("0123456789abcdef".utf8)
     return String(
@@ -32,10 +32,11 @@ struct ProgramBinaryKey: Sendable, Hashable {
   }
 }
 
-/// The file's bytes: "GLPVPROG", key, format (4 bytes, lowest first), sum over all others, the driver's bytes.
+/// The file's bytes: "GLPVPROG", key, format (4 bytes, little-endian), checksum of all other bytes, the driver's
+/// bytes.
 ///
-/// A driver takes what it is given for its own: some crash on bytes that are not. So what was cut, has been changed or is
-/// another program's never comes to it.
+/// Drivers trust their input, and some crash on foreign bytes. The checksum keeps truncated, changed and foreign
+/// files from them.
 enum ProgramBinaryFile {
   private static let magic = Array("GLPVPROG".utf8)
   private static let headerLength = 8 + 32 + 4 + 32
@@ -45,7 +46,7 @@ enum ProgramBinaryFile {
     return head + SHA256.sum(of: head + binary.bytes) + binary.bytes
   }
 
-  /// Nil for everything that `encode` did not make for the same key.
+  /// Nil unless `encode` made the file for the same key.
   static func decode(_ file: [UInt8], for key: ProgramBinaryKey) -> ProgramBinary? {
     guard file.count > headerLength, file.starts(with: magic + key.bytes) else { return nil }
     let (head, sum, bytes) = (file[..<44], file[44..<headerLength], Array(file[headerLength...]))
@@ -54,7 +55,7 @@ enum ProgramBinaryFile {
     return ProgramBinary(format: format, bytes: bytes)
   }
 
-  /// The lowest first.
+  /// Little-endian.
   fileprivate static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
     (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
   }

@@ -1,23 +1,23 @@
-// Programs of earlier runs, in the driver's own form, so that they are compiled once for a driver.
+// Caches linked programs on disk in the driver's format, so that each is compiled once per driver.
 internal import CGLES
 
-/// What the current context's driver may take of a folder.
+/// The cached programs that the current context's driver accepts.
 ///
-/// Mesa keeps programs too, by their sources, yet sets up its GLSL compiler before it looks there: 5 ms and more of a start
-/// that takes 60 (Mesa 22.3). It also keeps the machine code that llvmpipe makes, which no program binary holds: neither
-/// takes the other's place, and `DriverEnvironment` sees to it that Mesa finds a folder.
+/// Mesa also caches programs by their sources, but initialises its GLSL compiler first: 5 ms or more of a start that
+/// takes 60 ms (Mesa 22.3). It also caches llvmpipe's machine code, which program binaries do not contain. Neither
+/// cache replaces the other; `DriverEnvironment` ensures that Mesa finds a folder.
 final class ProgramBinaryCache {
   private let folder: CacheFolder
   private let driver: [String]
   private let formats: Set<UInt32>
-  /// Nil before something is kept.
+  /// Nil before the first write.
   private var bytesSinceTrim: Int?
 
-  /// Half a megabyte is a large program.
+  /// Half a megabyte is already a large program.
   private static let maximumFileSize = 4 << 20
   private static let maximumFolderSize = 16 << 20
 
-  /// Asks the current context. Nil where the driver has no form of its own, and where there is no folder.
+  /// Queries the current context. Nil if the driver has no binary format or there is no folder.
   convenience init?(_ folder: CacheFolder?) {
     var count: GLint = 0
     unsafe glGetIntegerv(GLenum(GL_NUM_PROGRAM_BINARY_FORMATS), &count)
@@ -30,17 +30,17 @@ final class ProgramBinaryCache {
     self.init(folder, driver: driver, formats: Set(formats.map { UInt32(bitPattern: $0) }))
   }
 
-  /// As for a context whose driver calls itself `driver` and has these forms.
+  /// For tests: a context whose driver is `driver` and supports `formats`.
   init(_ folder: CacheFolder, driver: [String], formats: Set<UInt32>) {
     self.folder = folder
     self.driver = driver
     self.formats = formats
   }
 
-  /// What a program is kept by.
+  /// The cache key of a program.
   func key(for sources: [String]) -> ProgramBinaryKey { ProgramBinaryKey(sources: sources, driver: driver) }
 
-  /// What was kept; nil where nothing was, or nothing that can be trusted and that the driver may know.
+  /// The cached program; nil if there is none that is valid and in a format known to the driver.
   func binary(for key: ProgramBinaryKey) -> ProgramBinary? {
     guard let file = folder.read(fileName(key), limit: Self.maximumFileSize),
       let binary = ProgramBinaryFile.decode(file, for: key), formats.contains(binary.format)
@@ -48,12 +48,12 @@ final class ProgramBinaryCache {
     return binary
   }
 
-  /// Keeps a program for later runs, in place of what was kept. Where that fails, later runs compile.
+  /// Stores a program for later runs. If that fails, later runs compile it again.
   func keep(_ binary: ProgramBinary, for key: ProgramBinaryKey) {
     let file = ProgramBinaryFile.encode(binary, for: key)
     guard file.count <= Self.maximumFileSize else { return }
     folder.write(file, to: fileName(key))
-    // A list of the folder is dearer than a file in it: at first, and then for each megabyte.
+    // Listing the folder costs more than writing a file, so it is done first and then once per megabyte.
     bytesSinceTrim = bytesSinceTrim.map { $0 + file.count }
     guard bytesSinceTrim ?? .max > 1 << 20 else { return }
     folder.trim(to: Self.maximumFolderSize)

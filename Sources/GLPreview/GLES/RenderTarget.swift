@@ -1,17 +1,16 @@
 // A texture that passes draw into and that can be read back.
 internal import CGLES
 
-/// A framebuffer around a texture.
+/// A framebuffer with a texture.
 ///
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct RenderTarget: ~Copyable {
-  /// What was drawn; a later pass may read it.
+  /// The drawn texels; later passes may read them.
   let texture: Texture
   private let framebuffer: GLuint
 
-  /// Takes a texture over. Its format must be one that can be drawn into: `rgb8ui` and `rg32f` are not, everywhere.
-  /// `others` are the names of textures for the shader's outputs from location 1 on, at most three, which must outlive
-  /// the target.
+  /// Takes ownership of a texture, whose format must be renderable: `rgb8ui` and `rg32f` are not on all devices.
+  /// `others` are at most three textures for shader outputs from location 1 on; they must outlive the target.
   init(_ texture: consuming Texture, others: [GLuint] = []) throws(GLError) {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
@@ -40,21 +39,21 @@ struct RenderTarget: ~Copyable {
     GLLedger.remove(.framebuffer)
   }
 
-  /// Lets the next draws go into a region, or into all of it.
+  /// Directs the next draws to a region, or to all of it.
   borrowing func begin(_ viewport: TexelRegion? = nil) {
     let viewport = viewport ?? texture.bounds
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glViewport(GLint(viewport.x), GLint(viewport.y), GLsizei(viewport.width), GLsizei(viewport.height))
   }
 
-  /// Fills all of it with one colour, 0...1 each; for `rgba8` only.
+  /// Fills all of it with one colour, 0...1 each; only for `rgba8`.
   borrowing func clear(_ color: SIMD4<Float>) {
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glClearColor(color.x, color.y, color.z, color.w)
     glClear(GLbitfield(GL_COLOR_BUFFER_BIT))
   }
 
-  /// Fills a region, or all, of a target of whole words; for `rgba32ui` only.
+  /// Fills a region, or all, with words; only for `rgba32ui`.
   borrowing func fill(with words: SIMD4<UInt32>, _ region: TexelRegion? = nil) {
     let region = region ?? texture.bounds
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
@@ -64,17 +63,17 @@ struct RenderTarget: ~Copyable {
     glDisable(GLenum(GL_SCISSOR_TEST))
   }
 
-  /// Copies a region to the same place of a texture of the same format.
+  /// Copies a region to the same position of a texture of the same format.
   borrowing func copy(_ region: TexelRegion, to other: borrowing Texture) {
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glReadBuffer(GLenum(GL_COLOR_ATTACHMENT0))
     other.replaceWithFramebuffer(region)
   }
 
-  /// The bytes of a texel in what `read` gives: 4 for `rgba8`, else 16 (four 32-bit words).
+  /// The bytes of a texel as `read` returns it: 4 for `rgba8`, otherwise 16 (four 32-bit words).
   var bytesPerReadTexel: Int { texture.format.readback.bytesPerTexel }
 
-  /// Waits for what was drawn, and copies a region, or all of it, to `bytes`, first row first, rows without padding.
+  /// Waits for the draws and copies a region, or all of it, to `bytes`: first row first, without padding.
   borrowing func read(
     into bytes: inout [UInt8], _ region: TexelRegion? = nil, attachment: Int = 0
   ) throws(GLError) {
@@ -85,7 +84,7 @@ struct RenderTarget: ~Copyable {
     }
   }
 
-  /// The same for memory with rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
+  /// The same for rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
   @unsafe borrowing func read(
     into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: TexelRegion? = nil,
     attachment: Int = 0
@@ -97,8 +96,8 @@ struct RenderTarget: ~Copyable {
     try GLError.check("reading back \(region)")
   }
 
-  /// Lets the GPU copy a region, or all of it, into a buffer, and does not wait for it. Rows are `bytesPerRow` apart, a
-  /// multiple of `bytesPerReadTexel`, or have no padding.
+  /// Lets the GPU copy a region, or all of it, into a buffer, without waiting. Rows are `bytesPerRow` apart (a
+  /// multiple of `bytesPerReadTexel`), or have no padding.
   borrowing func read(
     into buffer: borrowing PixelBuffer, at offset: Int = 0, bytesPerRow: Int? = nil,
     _ region: TexelRegion? = nil, attachment: Int = 0

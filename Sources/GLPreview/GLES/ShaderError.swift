@@ -1,14 +1,14 @@
-// Why a shader is none: the driver's words, and the line of ours that they speak of.
+// Shader compiler errors: the driver's log, and the source line that it refers to.
 
-/// A vertex or fragment shader as it is written.
+/// The source of a vertex or fragment shader.
 struct ShaderText: Sendable, Hashable {
-  /// What errors call it: its name below Resources/shaders.
+  /// The name in errors: the path below Resources/shaders.
   let fileName: String
   /// GLSL ES; the first line is `#version`.
   let text: String
 }
 
-/// A `#define` of a variant, in the order in which it is given.
+/// A `#define` of a variant, in order.
 struct ShaderDefine: Sendable, Hashable, CustomStringConvertible {
   let name: String
   let value: String
@@ -21,17 +21,17 @@ struct ShaderDefine: Sendable, Hashable, CustomStringConvertible {
   var description: String { "\(name)=\(value)" }
 }
 
-/// A program that a driver did not take.
+/// A program that the driver rejected.
 struct ShaderError: Error, Equatable, CustomStringConvertible {
   enum Step: Sendable, Equatable { case compiling, linking }
 
   let step: Step
-  /// One file for a stage; both where they were linked.
+  /// One file for a compile error; both for a link error.
   let fileNames: [String]
   let defines: [ShaderDefine]
-  /// What the driver says, as it says it.
+  /// The driver's log, verbatim.
   let log: String
-  /// The line that the log names first, with its number: "7: color = vec3(1.0);".
+  /// The first source line named in the log, with its number: "7: color = vec3(1.0);".
   let sourceLine: String?
 
   var description: String {
@@ -41,7 +41,7 @@ struct ShaderError: Error, Equatable, CustomStringConvertible {
     return [heading + ": " + said, sourceLine].compactMap(\.self).joined(separator: "\n  line ")
   }
 
-  /// The line of `text` that a log names first, written `0:7(12)` by Mesa, `0:7:` by others, `0(7)` by NVIDIA.
+  /// The line of `text` that a log names first: `0:7(12)` in Mesa's, `0:7:` in others', `0(7)` in NVIDIA's.
   static func line(namedIn log: String, of text: String) -> String? {
     guard let match = log.firstMatch(of: /\b0[:(](\d+)/), let number = Int(match.output.1) else { return nil }
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)

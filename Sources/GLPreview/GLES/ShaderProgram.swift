@@ -1,21 +1,21 @@
-// A vertex and a fragment shader, linked, with the uniforms that they take.
+// A linked vertex and fragment shader with their uniforms.
 internal import CGLES
 
-/// One variant of a pair of shaders.
+/// One variant of a shader pair.
 ///
-/// Setters act on the program in use: call `use()` before. A uniform that the compiler found no use for is passed over.
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Setters act on the program in use, so call `use()` first. Uniforms that the compiler removed are ignored. Must be
+/// used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct ShaderProgram: ~Copyable {
-  /// Where the driver has a program from.
+  /// Where the program came from.
   enum Origin { case sources, binary }
 
   let origin: Origin
   private let name: GLuint
   private let locations: [String: GLint]
 
-  /// Compiles and links, or takes what `binaries` kept of the same at an earlier time, and keeps it there.
+  /// Compiles and links the program, or loads it from `binaries`; new programs are stored there.
   ///
-  /// `defines` go in after the `#version` line; lines keep their numbers.
+  /// `defines` are inserted after the `#version` line without changing line numbers.
   init(
     vertex: ShaderText, fragment: ShaderText, defines: [ShaderDefine] = [],
     binaries: ProgramBinaryCache? = nil
@@ -36,10 +36,10 @@ struct ShaderProgram: ~Copyable {
     GLLedger.remove(.program)
   }
 
-  /// Makes it what draws and setters act on.
+  /// Makes it the current program for draws and setters.
   borrowing func use() { glUseProgram(name) }
 
-  /// One triangle that covers the viewport: its vertex shader makes the corners from `gl_VertexID`, 0...2.
+  /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`, 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
 
   /// Whether the compiled program has a uniform of this name.
@@ -73,16 +73,16 @@ struct ShaderProgram: ~Copyable {
     glUniform4f(location(uniform), value.x, value.y, value.z, value.w)
   }
 
-  /// A `mat3` by its rows, so that `matrix * vector` in the shader has each row's product with the vector.
+  /// Sets a `mat3` by rows, so that `matrix * vector` in the shader multiplies each row with the vector.
   borrowing func set(_ uniform: String, rows: (SIMD3<Float>, SIMD3<Float>, SIMD3<Float>)) {
     let values = [rows.0, rows.1, rows.2].flatMap { [$0.x, $0.y, $0.z] }
     unsafe glUniformMatrix3fv(location(uniform), 1, GLboolean(GL_TRUE), values)
   }
 
-  /// The texture unit that a sampler reads.
+  /// Sets the texture unit of a sampler.
   borrowing func set(_ sampler: String, unit: Int) { glUniform1i(location(sampler), GLint(unit)) }
 
-  /// OpenGL passes over the location -1.
+  /// OpenGL ignores location -1.
   private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }
 
   private static func link(
@@ -107,20 +107,20 @@ struct ShaderProgram: ~Copyable {
     return program
   }
 
-  /// Nil where the driver refuses it, as it may for any reason, such as an update of itself.
+  /// Nil if the driver rejects the binary, which it may for any reason, such as its own update.
   private static func program(from binary: ProgramBinary) -> GLuint? {
     let program = glCreateProgram()
     unsafe glProgramBinary(program, binary.format, binary.bytes, GLsizei(binary.bytes.count))
     guard value(GL_LINK_STATUS, of: program) == GL_TRUE else {
       glDeleteProgram(program)
-      // What it flagged is no error of ours.
+      // An error flag set here is expected.
       try? GLError.check("")
       return nil
     }
     return program
   }
 
-  /// Nil where the driver has none to give.
+  /// Nil if the driver gives none.
   private static func binary(of program: GLuint) -> ProgramBinary? {
     let capacity = value(GL_PROGRAM_BINARY_LENGTH, of: program)
     guard capacity > 0 else { return nil }
@@ -154,7 +154,7 @@ struct ShaderProgram: ~Copyable {
     return name
   }
 
-  /// The text with its defines after its first line, which GLSL ES wants to be `#version`.
+  /// Inserts the defines after the first line, because GLSL ES requires `#version` to be first.
   static func source(_ text: String, _ defines: [ShaderDefine]) -> String {
     guard !defines.isEmpty, let end = text.firstIndex(where: \.isNewline) else { return text }
     let lines = defines.map { "#define \($0.name) \($0.value)\n" }.joined()
@@ -195,7 +195,7 @@ struct ShaderProgram: ~Copyable {
     }
   }
 
-  /// What OpenGL writes into a buffer of at most `capacity` characters.
+  /// The text that OpenGL writes into a buffer of at most `capacity` characters.
   private static func text(
     capacity: GLint, _ write: (GLsizei, UnsafeMutablePointer<CChar>?) -> Void
   ) -> String {

@@ -1,13 +1,13 @@
-// Memory that shaders read as whole texels of sixteen bytes, without a texture's way of storing them.
+// A buffer that shaders read as texels of sixteen bytes, bypassing texture layouts.
 internal import CGLES
 
-/// A buffer and the texture that shows it: `usamplerBuffer`, four words a texel. Of OpenGL ES 3.2.
+/// A buffer and its texture: `usamplerBuffer` with four words per texel. Requires OpenGL ES 3.2.
 ///
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 @safe struct TexelBuffer: ~Copyable {
   /// A multiple of `bytesPerTexel`.
   let byteCount: Int
-  /// Where it stays mapped, for any thread to write to before a draw reads it; nil where it is not.
+  /// The persistently mapped memory, which any thread may write before a draw reads it; nil if it is not mapped.
   let mapped: UnsafeMutableRawBufferPointer?
   private let buffer: GLuint
   private let texture: GLuint
@@ -15,17 +15,17 @@ internal import CGLES
 
   static let bytesPerTexel = 16
 
-  /// Whether the current context can keep buffers mapped.
+  /// Whether the current context supports persistent mapping.
   static var canStayMapped: Bool { GLCapabilities().has("GL_EXT_buffer_storage") }
 
-  /// The most bytes that a sampler can read of a buffer.
+  /// The largest buffer that a sampler can read.
   static var maximumByteCount: Int {
     var texels: GLint = 0
     unsafe glGetIntegerv(GLenum(GL_MAX_TEXTURE_BUFFER_SIZE), &texels)
     return Int(texels) * bytesPerTexel
   }
 
-  /// Room for at least `byteCount` bytes. What is in it at first is not defined.
+  /// Creates a buffer of at least `byteCount` bytes with undefined content.
   init(byteCount: Int, staysMapped: Bool = false) throws(GLError) {
     let unit = TexelBuffer.bytesPerTexel
     let byteCount = (byteCount + unit - 1) / unit * unit
@@ -64,13 +64,13 @@ internal import CGLES
     return unsafe UnsafeMutableRawBufferPointer(start: start, count: byteCount)
   }
 
-  /// Makes it what the sampler of texture unit `unit` reads.
+  /// Binds it to texture unit `unit`.
   borrowing func bind(unit: Int) {
     glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
     glBindTexture(GLenum(GL_TEXTURE_BUFFER), texture)
   }
 
-  /// Takes new bytes from `offset` on.
+  /// Replaces the bytes from `offset` on.
   borrowing func replace(with bytes: Span<UInt8>, at offset: Int = 0) throws(GLError) {
     guard offset >= 0, offset <= byteCount, bytes.count <= byteCount - offset else {
       throw GLError("filling a texel buffer", .size(needed: offset + bytes.count, given: byteCount))

@@ -1,9 +1,9 @@
-// A plane of a frame, a table of taps, or what a pass draws into.
+// A texture for a frame's plane, a tap table or the output of a pass.
 internal import CGLES
 
-/// Texels of one format and size, read one by one: nearest, clamped to the edge, no mip levels.
+/// Texels of one format and size, read individually: nearest, clamped to the edge, no mip levels.
 ///
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct Texture: ~Copyable {
   let format: TextureFormat
   let width: Int
@@ -11,7 +11,7 @@ struct Texture: ~Copyable {
   let name: GLuint
   private let lease: MemoryLease?
 
-  /// Storage that does not move or change its size. What is in it at first is not defined.
+  /// Allocates immutable storage with undefined content.
   init(_ format: TextureFormat, width: Int, height: Int, swizzle: Swizzle = .rgba) throws(GLError) {
     let memory = GLMemory.reserve(width, height, format.bytesPerTexel)
     var name: GLuint = 0
@@ -42,25 +42,24 @@ struct Texture: ~Copyable {
     GLLedger.remove(.texture)
   }
 
-  /// On a unit that no sampler reads, so that making one texture does not take the place of another.
+  /// Binds it to a unit that no sampler reads, so that creating a texture does not replace another's binding.
   private static func bindForChange(_ name: GLuint) {
     glActiveTexture(GLenum(GL_TEXTURE0) + 15)
     glBindTexture(GLenum(GL_TEXTURE_2D), name)
   }
 
-  /// All of it.
   var bounds: TexelRegion { TexelRegion(x: 0, y: 0, width: width, height: height) }
 
-  /// Makes it what the sampler of texture unit `unit` reads.
+  /// Binds it to texture unit `unit`.
   borrowing func bind(unit: Int) {
     glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
     glBindTexture(GLenum(GL_TEXTURE_2D), name)
   }
 
-  /// Takes new texels for a region, or for all of it.
+  /// Replaces a region, or all of it.
   ///
-  /// `rows` begins with the region's first texel; `bytesPerRow` is from one row to the next, any number that holds a
-  /// row. The last row need not be longer than its texels, and nothing after them is read.
+  /// `rows` begins with the region's first texel. Rows are `bytesPerRow` apart, which may be any number that holds a
+  /// row. The last row may end with its texels; nothing after them is read.
   borrowing func replace(
     with rows: RawSpan, bytesPerRow: Int, in region: TexelRegion? = nil
   ) throws(GLError) {
@@ -69,19 +68,19 @@ struct Texture: ~Copyable {
     }
   }
 
-  /// The same, from bytes: those of an array are `rows.span`.
+  /// The same, from bytes; for an array pass `rows.span`.
   borrowing func replace(
     with rows: Span<UInt8>, bytesPerRow: Int, in region: TexelRegion? = nil
   ) throws(GLError) {
     try unsafe replace(with: rows.bytes, bytesPerRow: bytesPerRow, in: region)
   }
 
-  /// The same, from floats: a table of taps. The rows follow each other.
+  /// The same, from the floats of a tap table, without padding.
   borrowing func replace(with table: Span<Float>) throws(GLError) {
     try unsafe replace(with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
   }
 
-  /// The same, for memory that a C library lends.
+  /// The same, from memory lent by a C library.
   @unsafe borrowing func replace(
     with rows: UnsafeRawBufferPointer, bytesPerRow: Int, in region: TexelRegion? = nil
   ) throws(GLError) {
@@ -102,8 +101,7 @@ struct Texture: ~Copyable {
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture")
   }
 
-  /// Lets the GPU copy new texels for a region, or for all of it, out of a buffer: rows that follow each other from its
-  /// first byte on. Does not wait for it.
+  /// Lets the GPU copy a region, or all of it, from the start of a buffer, with rows without padding. Does not wait.
   borrowing func replace(
     from buffer: borrowing PixelBuffer, in region: TexelRegion? = nil
   ) throws(GLError) {
@@ -116,7 +114,7 @@ struct Texture: ~Copyable {
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture from a pixel buffer")
   }
 
-  /// Takes texels from the same place of the framebuffer that is bound.
+  /// Copies texels from the same position of the bound framebuffer.
   borrowing func replaceWithFramebuffer(_ region: TexelRegion) {
     Texture.bindForChange(name)
     glCopyTexSubImage2D(
@@ -136,7 +134,7 @@ struct Texture: ~Copyable {
     guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
   }
 
-  /// Rows that no count of texels leads through are copied together, a band of at most 256 KiB at a time.
+  /// If the row stride is no whole number of texels, rows are first packed, in bands of at most 256 KiB.
   private borrowing func uploadPacked(_ first: UnsafeRawPointer, bytesPerRow: Int, _ region: TexelRegion) {
     let tightRow = region.width * format.bytesPerTexel
     let rowsPerBand = min(region.height, max(1, (256 << 10) / tightRow))
@@ -155,7 +153,7 @@ struct Texture: ~Copyable {
     }
   }
 
-  /// From memory, or from the first byte of the buffer that is bound.
+  /// From memory, or from the first byte of the bound buffer.
   private borrowing func upload(_ rows: UnsafeRawPointer?, _ region: TexelRegion) {
     unsafe glTexSubImage2D(
       GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLsizei(region.width),

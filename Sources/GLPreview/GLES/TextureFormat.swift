@@ -1,15 +1,15 @@
-// What a texel is, and how its bytes lie in memory.
+// Texture formats and their memory layouts.
 internal import CGLES
 
-/// The formats that planes, targets and tables have. Names are OpenGL's: channels, bits of each, kind.
+/// The formats of planes, targets and tables. Names are OpenGL's: channels, bits per channel, type.
 enum TextureFormat: Sendable, Hashable, CaseIterable {
-  /// Samples of a plane, read by `usampler2D` as whole numbers.
+  /// Samples of a plane, read by `usampler2D` as integers.
   case r8ui, rg8ui, rgb8ui, rgba8ui, rgba16ui
-  /// Bytes that a shader writes as 0...1. The only one that `RenderTarget` reads back as bytes.
+  /// Bytes that a shader writes as 0...1. The only format that `RenderTarget` reads back as bytes.
   case rgba8
-  /// Whole words; as a target they hold the bits of floats where float targets are missing.
+  /// Words; as targets they hold the bits of floats, because float targets are not always available.
   case r32ui, rg32ui, rgba32ui
-  /// Tables of taps, by `sampler2D` and `texelFetch`.
+  /// Tap tables, read by `sampler2D` and `texelFetch`.
   case rg32f
 
   var bytesPerTexel: Int {
@@ -23,7 +23,7 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Table 8.2 and 8.10 of the OpenGL ES 3.2 specification.
+  /// Tables 8.2 and 8.10 of the OpenGL ES 3.2 specification.
   var internalFormat: GLenum {
     switch self {
     case .r8ui: GLenum(GL_R8UI)
@@ -39,7 +39,7 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// How rows that are uploaded are laid out.
+  /// The layout of uploaded rows.
   var upload: PixelLayout {
     switch self {
     case .r8ui: PixelLayout(GL_RED_INTEGER, GL_UNSIGNED_BYTE)
@@ -55,7 +55,7 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The one layout that every driver reads a target of this format back in, and the bytes of a texel there.
+  /// The layout in which every driver can read back a target of this format, and its bytes per texel.
   ///
   /// Section 16.1.3 of the specification: RGBA bytes from normalised targets, four words from unsigned ones.
   var readback: (layout: PixelLayout, bytesPerTexel: Int) {
@@ -67,7 +67,7 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
   }
 }
 
-/// OpenGL's pair of words for how texels lie in memory.
+/// OpenGL's format and type of texels in memory.
 struct PixelLayout: Sendable, Equatable {
   let format: GLenum
   let type: GLenum
@@ -78,7 +78,8 @@ struct PixelLayout: Sendable, Equatable {
   }
 }
 
-/// Which stored channel a shader sees as red, green, blue and alpha. Fetches only; drawing and readback are not changed.
+/// Maps stored channels to the red, green, blue and alpha that a shader fetches. Does not affect drawing and
+/// readback.
 struct Swizzle: Sendable, Hashable {
   enum Channel: Sendable { case red, green, blue, alpha, one }
 
@@ -105,7 +106,7 @@ extension Swizzle.Channel {
   }
 }
 
-/// A rectangle of texels. The first row is the first in memory, however OpenGL draws its pictures.
+/// A rectangle of texels. The first row is the first in memory, whatever OpenGL's orientation.
 struct TexelRegion: Sendable, Hashable, CustomStringConvertible {
   let x: Int
   let y: Int
@@ -114,14 +115,14 @@ struct TexelRegion: Sendable, Hashable, CustomStringConvertible {
 
   var description: String { "\(width)x\(height)+\(x)+\(y)" }
 
-  /// Whether it has texels, and all of them are in a texture of this size.
+  /// Whether it is not empty and inside a texture of this size.
   func isInside(width: Int, height: Int) -> Bool {
     x >= 0 && y >= 0 && self.width > 0 && self.height > 0
       && x <= width - self.width && y <= height - self.height
   }
 
-  /// The bytes from its first to its last texel in rows that are `bytesPerRow` apart; nil where a row does not hold
-  /// its texels, or no `Int` the sum.
+  /// The bytes from its first to its last texel in rows that are `bytesPerRow` apart; nil if a row is too short or
+  /// the sum overflows.
   func byteCount(bytesPerRow: Int, bytesPerTexel: Int) -> Int? {
     let (row, rowOverflow) = width.multipliedReportingOverflow(by: bytesPerTexel)
     let (rows, rowsOverflow) = (height - 1).multipliedReportingOverflow(by: bytesPerRow)

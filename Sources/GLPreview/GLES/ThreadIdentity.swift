@@ -1,13 +1,13 @@
-// Which thread is calling: what OpenGL makes belongs to one.
+// Identifies the calling thread, because OpenGL objects belong to one.
 internal import Glibc
 internal import Synchronization
 
-/// Numbers for threads, each given once in a process.
+/// Unique numbers for the threads of the process.
 ///
-/// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value over an `await`,
-/// and so takes one thread for another (seen with Swift 6.3).
+/// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value across an
+/// `await` and so confuses threads (seen with Swift 6.3).
 enum ThreadIdentity {
-  /// The calling thread's.
+  /// The calling thread's number.
   static var current: Int {
     if let number = unsafe pthread_getspecific(key) { return Int(bitPattern: number) }
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue

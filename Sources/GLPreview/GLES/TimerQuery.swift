@@ -1,31 +1,30 @@
-// What the GPU's own clock says of a stretch of commands.
+// Measures a range of commands with the GPU's clock.
 internal import CGLES
 
-/// Counts the GPU's time from its making until `end()` (GL_EXT_disjoint_timer_query). One counts at a time.
+/// Measures GPU time from creation until `end()` (GL_EXT_disjoint_timer_query). Only one can run at a time.
 ///
-/// Lives and ends on the thread whose context is current; not `Sendable`, so the compiler keeps it there.
+/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct TimerQuery: ~Copyable {
   private let name: GLuint
   private var isCounting = true
 
-  /// Whether the current context has a clock.
+  /// Whether the current context has a usable clock.
   static var isSupported: Bool {
     guard GLCapabilities().has("GL_EXT_disjoint_timer_query") else { return false }
-    // A driver may have the extension and no clock.
+    // A driver may have the extension but no clock.
     var bits: GLint = 0
     unsafe glGetQueryiv(GLenum(GL_TIME_ELAPSED_EXT), GLenum(GL_QUERY_COUNTER_BITS_EXT), &bits)
     return bits > 0
   }
 
-  /// Whether something has happened since it was last asked that makes all times so far worthless, such as another clock
-  /// rate.
+  /// Whether, since the last call, an event such as a change of clock rate made all measurements invalid.
   static func wasDisjoint() -> Bool {
     var value: GLint = 0
     unsafe glGetIntegerv(GLenum(GL_GPU_DISJOINT_EXT), &value)
     return value != 0
   }
 
-  /// Counts from here on.
+  /// Starts measuring.
   init() throws(GLError) {
     var name: GLuint = 0
     unsafe glGenQueries(1, &name)
@@ -36,24 +35,24 @@ struct TimerQuery: ~Copyable {
   }
 
   deinit {
-    // A query that is ended while it counts would go on, without a name.
+    // A deleted query would keep running unless it is ended first.
     if isCounting { glEndQuery(GLenum(GL_TIME_ELAPSED_EXT)) }
     unsafe withUnsafePointer(to: name) { unsafe glDeleteQueries(1, $0) }
     GLLedger.remove(.query)
   }
 
-  /// Counts no further.
+  /// Stops measuring.
   mutating func end() {
     guard isCounting else { return }
     isCounting = false
     glEndQuery(GLenum(GL_TIME_ELAPSED_EXT))
   }
 
-  /// What it came to; nil where that is not known yet, which a fence after the end rules out, or was more than 4.29 s.
+  /// The measured time; nil if it is not available yet, which a fence after the end rules out, or exceeded 4.29 s.
   /// Never waits.
   var result: Duration? {
     guard !isCounting, value(GL_QUERY_RESULT_AVAILABLE) != 0 else { return nil }
-    // Of 64 bits, GLES 3 itself gives as many as fit here, or the largest number.
+    // GLES 3 itself returns 32 of the 64 bits, or the largest number if the time does not fit.
     let nanoseconds = value(GL_QUERY_RESULT)
     return nanoseconds == .max ? nil : .nanoseconds(Int(nanoseconds))
   }

@@ -1,8 +1,8 @@
-// Bytes as text: for JSON, pages and passwords over HTTP (RFC 4648, 4).
+// Encodes bytes as text for JSON, web pages and HTTP passwords (RFC 4648, 4).
 
 /// Base64 with padding, in one line.
 package enum Base64 {
-  /// Four characters, ASCII, to three bytes.
+  /// Four ASCII characters for each three bytes.
   package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
     var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
     var output = text.mutableSpan
@@ -31,7 +31,7 @@ package enum Base64 {
     return text
   }
 
-  /// Of the lowest six bits; by sums, which vectors can do, not from a table.
+  /// The character for the lowest six bits. Computed by additions instead of a table, so that it can be vectorised.
   @inline(__always)
   private static func character(_ number: UInt32) -> UInt8 {
     let value = UInt8(truncatingIfNeeded: number & 63)

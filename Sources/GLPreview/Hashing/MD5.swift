@@ -1,8 +1,9 @@
-// What digest authentication is made of on most cameras that have it. Proof of nothing else: MD5 is broken.
+// MD5 for digest authentication, which most cameras implement with it. MD5 is broken; do not use it for anything
+// else.
 
 /// MD5 (RFC 1321).
 enum MD5 {
-  /// The 16 bytes of the sum over `bytes`.
+  /// The 16-byte hash of `bytes`.
   static func sum(of bytes: [UInt8]) -> [UInt8] {
     var padded = bytes + [0x80]
     padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)

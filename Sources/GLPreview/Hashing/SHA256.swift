@@ -1,15 +1,15 @@
-// The fingerprint of bytes: names what is cached, and tells what was cut or changed on the disk.
+// Hashes for cache keys, and for detecting truncated or changed cache files.
 
 /// SHA-256 (FIPS 180-4).
 ///
-/// A cryptographic sum where a short one would find cut files as well: it is also what a program's sources are known by,
-/// and of those no two may ever be taken for one another. A key and a check of some ten kilobytes take 0.1 ms.
+/// A checksum would suffice to detect damaged files, but the hash also identifies a program's sources, which must
+/// never be confused. A key and a check of about ten kilobytes take 0.1 ms.
 struct SHA256 {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
 
-  /// The 32 bytes of the sum over `bytes`.
+  /// The 32-byte hash of `bytes`.
   static func sum(of bytes: [UInt8]) -> [UInt8] {
     var sum = SHA256()
     let whole = bytes.count / 64 * 64
@@ -22,7 +22,7 @@ struct SHA256 {
     }
   }
 
-  /// A block of 64 bytes.
+  /// Processes a block of 64 bytes.
   private mutating func add(_ bytes: [UInt8], at start: Int) {
     var words = InlineArray<64, UInt32>(repeating: 0)
     for index in 0..<16 {
@@ -62,6 +62,6 @@ struct SHA256 {
 }
 
 extension UInt32 {
-  /// With its bits moved round to the right.
+  /// Rotated to the right.
   fileprivate func turned(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }

@@ -1,10 +1,11 @@
-// Bytes that may be somebody else's for a while: a lock sees to it that nobody is at them when they go.
+// Memory of a frame, which may be lent by the GPU. A lock ensures that nobody uses lent memory when its owner takes
+// it back.
 internal import Synchronization
 
-/// Bytes of the process's, or of a buffer of the GPU's for as long as that lives.
+/// Bytes owned by the process, or by a GPU buffer while it exists.
 final class FrameMemory: Sendable {
   let byteCount: Int
-  /// Its part of a budget; nil of what is somebody else's.
+  /// The reservation in a memory budget; nil for lent memory.
   private let lease: MemoryLease?
   private let content: Mutex<Content>
 
@@ -13,7 +14,7 @@ final class FrameMemory: Sendable {
     case lent(LentBytes)
   }
 
-  /// Somebody else's bytes; who has them sees to it that they live, and the lock that one at a time is at them.
+  /// Lent bytes. Their owner keeps them alive, and the lock allows one user at a time.
   private struct LentBytes {
     private let address: UInt
     private let count: Int
@@ -28,27 +29,27 @@ final class FrameMemory: Sendable {
     }
   }
 
-  /// Bytes of its own; what is in them is not defined.
+  /// Allocates uninitialised memory.
   init(byteCount: Int, _ lease: MemoryLease? = nil) {
     self.byteCount = byteCount
     self.lease = lease
-    // Not filled: a header may promise more than ever comes.
+    // Not zero-filled, because a header may announce more bytes than ever arrive.
     content = unsafe Mutex(.own([UInt8](unsafeUninitializedCapacity: byteCount) { $1 = byteCount }))
   }
 
-  /// Memory that lives until `detach()`.
+  /// Uses memory that stays valid until `detach()`.
   @unsafe init(lending memory: UnsafeMutableRawBufferPointer) {
     self.byteCount = memory.count
     lease = nil
     content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 
-  /// Whether the bytes are somebody else's.
+  /// Whether the memory is lent.
   var isLent: Bool {
     content.withLock { if case .lent = $0 { true } else { false } }
   }
 
-  /// Copies what is lent, so that the lender may end; waits for who is reading or writing.
+  /// Copies lent memory, so that its owner can release it. Waits for current readers and writers.
   func detach() {
     content.withLock { content in
       if case .lent(let bytes) = content { content = unsafe .own([UInt8](bytes.all)) }
@@ -85,7 +86,7 @@ final class FrameMemory: Sendable {
     try content.withLock { content throws(Failure) in
       switch content {
       case .own(var array):
-        // Taken out, so that it is not copied.
+        // Moved out of the enum, so that it is not copied.
         content = .own([])
         defer { content = .own(array) }
         var span = array.mutableSpan

@@ -1,32 +1,31 @@
-// Memory for frames, used again and again: a stream of frames takes as much as a few of them, however long it is.
+// Reuses the memory of frames: a stream of frames needs only the memory of a few.
 internal import PreviewCore
 internal import Synchronization
 
-/// Lends memory to frames. A source fills it, the last holder of the frame lets it go, the next frame has it.
+/// Lends memory to frames. A source fills it, the frame's last holder releases it, and the next frame reuses it.
 ///
-/// A renderer that draws frames of the pool may add memory of the GPU's to it: what is made in that need not be uploaded.
+/// A renderer that draws the pool's frames may add GPU memory; frames made in it need no upload.
 package final class FramePool: Sendable {
-  /// What its memory counts against; nil counts nothing.
+  /// The budget that the pool's memory counts against; nil for none.
   let budget: MemoryBudget?
   private let state = Mutex(State())
 
   private struct State {
     var idle: [FrameMemory] = []
-    /// What the last frame took.
+    /// The byte count of the last frame.
     var byteCount = 0
   }
 
-  /// What is idle beyond this many, or beyond these bytes, is let go, the longest unused first.
+  /// The most idle buffers, and their most bytes; beyond either, the least recently used are freed.
   private static let capacity = 7
   private static let mostIdleBytes = 128 << 20
 
-  /// An empty pool, whose memory counts against `budget`.
   package init(budget: MemoryBudget? = nil) { self.budget = budget }
 
-  /// The size of the frames that are being made, in bytes; 0 before the first.
+  /// The byte count of the frames currently being made; 0 before the first.
   var byteCount: Int { state.withLock { $0.byteCount } }
 
-  /// Memory of `byteCount` bytes, the GPU's if there is some; what is in it at first is not defined.
+  /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
   ///
   /// - Throws: `MemoryBudgetExceeded`.
   func take(_ byteCount: Int) throws(MemoryBudgetExceeded) -> FrameBuffer {
@@ -40,7 +39,7 @@ package final class FramePool: Sendable {
     return FrameBuffer(FrameMemory(byteCount: byteCount, try budget?.reserve(byteCount)), of: self)
   }
 
-  /// Adds memory that nobody holds, or drops it where frames have another size by now.
+  /// Adds unused memory; it is freed if frames now have another size.
   func add(_ memory: FrameMemory) {
     state.withLock { state in
       guard memory.byteCount == state.byteCount else { return }
@@ -50,19 +49,18 @@ package final class FramePool: Sendable {
     }
   }
 
-  /// Drops what is idle.
+  /// Frees idle memory.
   func removeAll() { state.withLock { $0.idle.removeAll() } }
 }
 
 extension FramePool: Hashable {
-  /// A pool is equal to itself alone.
+  /// Whether both are the same pool.
   package static func == (a: FramePool, b: FramePool) -> Bool { a === b }
 
-  /// By identity.
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Memory that one frame has. Written by its source; then it does not change until the frame is gone.
+/// The memory of one frame. Its source writes it; afterwards it does not change until the frame is released.
 final class FrameBuffer: LentMemory {
   let memory: FrameMemory
   private let pool: FramePool
@@ -93,7 +91,7 @@ final class FrameBuffer: LentMemory {
     }
   }
 
-  /// Lets `body` write; a renderer that lent the memory and is closed waits for it.
+  /// Lets `body` write. A renderer that lent the memory waits for it before closing.
   @unsafe func write<Result, Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,6 +1,6 @@
-// What was made and may be wanted again: as much as there is room for, the least recently used goes first.
+// A cache that evicts the least recently used values.
 
-/// A table with room for a number of values, or for values of a total cost.
+/// A dictionary limited by the number of values or by their total cost.
 package struct LRUCache<Key: Hashable, Value> {
   private struct Entry {
     var value: Value
@@ -12,12 +12,12 @@ package struct LRUCache<Key: Hashable, Value> {
   private let maximumCost: Int
   private var entries: [Key: Entry] = [:]
   private var uses = 0
-  /// The cost of all values.
+  /// The total cost of all values.
   package private(set) var cost = 0
 
   /// - Parameters:
-  ///   - capacity: how many values are kept.
-  ///   - maximumCost: how much they may cost together; the newest is kept whatever it costs.
+  ///   - capacity: the most values kept.
+  ///   - maximumCost: the largest total cost; the newest value is kept whatever its cost.
   package init(capacity: Int, maximumCost: Int = .max) {
     self.capacity = capacity
     self.maximumCost = maximumCost
@@ -25,7 +25,7 @@ package struct LRUCache<Key: Hashable, Value> {
 
   package var count: Int { entries.count }
 
-  /// The value of `key`, which is now the most recently used; nil where there is none.
+  /// The value of `key`, which becomes the most recently used; nil if there is none.
   package subscript(_ key: Key) -> Value? {
     mutating get {
       guard let index = entries.index(forKey: key) else { return nil }
@@ -35,22 +35,27 @@ package struct LRUCache<Key: Hashable, Value> {
     }
   }
 
-  /// Keeps a value. Removes others only if `trims`: an owner whose values are in use trims later.
-  package mutating func insert(_ value: Value, for key: Key, cost: Int = 0, trims: Bool = true) {
+  /// Inserts a value and evicts others until the limits are met.
+  package mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
+    hold(value, for: key, cost: cost)
+    trim()
+  }
+
+  /// Inserts a value without evicting until `trim()`. While a picture is drawn, its bound objects must stay.
+  package mutating func hold(_ value: Value, for key: Key, cost: Int = 0) {
     uses += 1
     let old = entries.updateValue(Entry(value: value, cost: cost, lastUse: uses), forKey: key)
     self.cost += cost - (old?.cost ?? 0)
-    if trims { trim() }
   }
 
-  /// Removes the least recently used values until the others fit.
+  /// Evicts the least recently used values until the limits are met.
   package mutating func trim() {
-    guard isTooMuch else { return }
-    for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) where isTooMuch {
-      entries[key] = nil
-      cost -= entry.cost
+    while isTooMuch, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+      removeValue(for: oldest.key)
     }
   }
+
+  package mutating func removeValue(for key: Key) { cost -= entries.removeValue(forKey: key)?.cost ?? 0 }
 
   package mutating func removeAll() { (entries, cost) = ([:], 0) }
 

@@ -1,17 +1,17 @@
-// How much memory pictures may take in all: bytes are reserved before they are taken, and given back with the lease.
+// Limits the total memory of pictures: bytes are reserved before allocation and returned with the lease.
 internal import Synchronization
 
-/// A number of bytes that many share.
+/// A number of bytes shared by many users.
 ///
-/// What is decoded, drawn, encoded or kept reserves its bytes before it takes them. Beyond `capacity` the newest
-/// reservation is refused, and all that are there stay as they are.
+/// Every step that decodes, draws, encodes or caches reserves its bytes before it allocates them. A reservation
+/// beyond `capacity` is refused; existing ones are unaffected.
 ///
 /// ```swift
 /// let budget = MemoryBudget(capacity: 512 << 20)
 /// let lease = try budget.reserve(4 << 20)
 /// ```
 public final class MemoryBudget: Sendable {
-  /// The most bytes that are reserved at a time.
+  /// The most bytes that can be reserved at a time.
   public let capacity: Int
   private let state = Mutex(State())
 
@@ -21,20 +21,20 @@ public final class MemoryBudget: Sendable {
     var refusals = 0
   }
 
-  /// A budget of `capacity` bytes.
+  /// Creates a budget of `capacity` bytes; a negative capacity counts as 0.
   public init(capacity: Int) { self.capacity = max(capacity, 0) }
 
-  /// How many bytes are reserved.
+  /// The bytes currently reserved.
   public var reserved: Int { state.withLock { $0.reserved } }
   /// The most bytes that were reserved at a time.
   public var peak: Int { state.withLock { $0.peak } }
-  /// How many reservations were refused.
+  /// The number of refused reservations.
   public var refusals: Int { state.withLock { $0.refusals } }
 
   /// Reserves bytes.
   ///
-  /// - Returns: what gives them back when it is let go of.
-  /// - Throws: `MemoryBudgetExceeded` where there is no room.
+  /// - Returns: a lease that returns the bytes when it is released.
+  /// - Throws: `MemoryBudgetExceeded` if there is not enough room.
   public func reserve(_ byteCount: Int) throws(MemoryBudgetExceeded) -> MemoryLease {
     try take(byteCount)
     return MemoryLease(of: self, byteCount)
@@ -57,14 +57,14 @@ public final class MemoryBudget: Sendable {
 }
 
 extension MemoryBudget: Hashable {
-  /// A budget is equal to itself alone.
+  /// Whether both are the same budget.
   public static func == (a: MemoryBudget, b: MemoryBudget) -> Bool { a === b }
 
-  /// By identity.
+  /// Hashes the object's identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Bytes of a budget, for as long as this is held.
+/// Reserved bytes of a budget, returned when this object is released.
 public final class MemoryLease: Sendable {
   private let budget: MemoryBudget
   private let count: Mutex<Int>
@@ -76,12 +76,12 @@ public final class MemoryLease: Sendable {
 
   deinit { budget.giveBack(byteCount) }
 
-  /// How many bytes it holds.
+  /// The number of bytes that it holds.
   public var byteCount: Int { count.withLock { $0 } }
 
-  /// Holds another number of bytes from now on.
+  /// Changes the number of reserved bytes.
   ///
-  /// - Throws: `MemoryBudgetExceeded` where there is no room; it then holds what it held.
+  /// - Throws: `MemoryBudgetExceeded` if there is not enough room; the reservation is then unchanged.
   public func resize(to byteCount: Int) throws(MemoryBudgetExceeded) {
     try count.withLock { count throws(MemoryBudgetExceeded) in
       if byteCount > count { try budget.take(byteCount - count) } else { budget.giveBack(count - byteCount) }
@@ -90,9 +90,9 @@ public final class MemoryLease: Sendable {
   }
 }
 
-/// The budget has no room. The same may succeed when others have given memory back.
+/// The error for a full memory budget. A retry may succeed after other users have returned memory.
 public struct MemoryBudgetExceeded: Error, Hashable, CustomStringConvertible {
-  /// One line.
+  /// The message, in one line.
   public let description = "the memory budget is used up"
 
   init() {}

@@ -1,7 +1,7 @@
-// Pictures of the program's own as textures, which are made once.
+// Caches the textures of bitmaps.
 internal import PreviewCore
 
-/// Textures by the bitmap that they hold.
+/// Textures by their bitmap.
 final class BitmapCache {
   private final class Entry {
     let texture: Texture
@@ -14,19 +14,19 @@ final class BitmapCache {
     }
   }
 
-  /// Bitmaps are equal only to themselves, and live as long as they are keys.
+  /// Bitmaps compare by identity and live as long as they are keys.
   private var entries = LRUCache<Bitmap, Entry>(capacity: 128, maximumCost: 64 << 20)
 
   init() {}
 
-  /// Makes a bitmap what the sampler of texture unit `unit` reads.
+  /// Binds a bitmap's texture to texture unit `unit`.
   func bind(_ bitmap: Bitmap, unit: Int) throws(GLError) {
     if let known = entries[bitmap] { return known.texture.bind(unit: unit) }
     let entry = try Entry(bitmap)
-    entries.insert(entry, for: bitmap, cost: bitmap.bytes.count, trims: false)
+    entries.hold(entry, for: bitmap, cost: bitmap.bytes.count)
     entry.texture.bind(unit: unit)
   }
 
-  /// Between pictures, when no pass reads one.
+  /// Called between pictures, when no pass reads a texture.
   func trim() { entries.trim() }
 }

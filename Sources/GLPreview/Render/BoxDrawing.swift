@@ -1,15 +1,15 @@
-// What a drawing of boxes holds, as a value: equal ones are drawn once, however many views want them.
+// The result of a box drawing as a value: equal ones are drawn once, however many views need them.
 internal import PreviewCore
 internal import Shaders
 
-/// A plane, two planes, or pixels, shrunk by areas.
+/// A plane, two planes, or pixels, resampled by areas.
 struct BoxDrawing: Hashable {
   let signals: [PackedSignal]
   let size: Size
   let conversion: ColorConversion
   let output: BoxVariant.Output
 
-  /// What a pass asks for, and which of its outputs.
+  /// The drawing that a pass needs, and its output in it.
   static func of(_ pass: PlanePass, _ box: BoxRecipe) -> (drawing: BoxDrawing, output: Int) {
     let (output, index): (BoxVariant.Output, Int) =
       switch pass.output {
@@ -22,14 +22,14 @@ struct BoxDrawing: Hashable {
     )
   }
 
-  /// Which way its columns and rows run.
+  /// The reversed axes.
   var flips: Orientation {
     Orientation(
       flipsX: signals.first?.columns.source.isReversed == true,
       flipsY: signals.first?.rows.source.isReversed == true)
   }
 
-  /// The rows of the conversion that are written, by the names of their uniforms.
+  /// The rows of the conversion that are written, by uniform name.
   var conversionRows: [(name: String, row: SIMD4<Float>)] {
     let rows = output == .plane ? [0] : output == .twoPlanes ? [1, 2] : [0, 1, 2]
     return zip(["firstOutput", "secondOutput", "thirdOutput"], rows).map { ($0, conversion.row($1)) }
@@ -37,19 +37,19 @@ struct BoxDrawing: Hashable {
 
   // MARK: Two steps
 
-  /// The first of two steps, in whole times as many samples, not yet converted.
+  /// The first of two steps: an intermediate picture with a whole multiple of the samples, not converted yet.
   struct FirstStep {
     let drawing: BoxDrawing
     let factors: (x: Int, y: Int)
   }
 
-  /// Shrinking by more than this in one step fetches too much at once for a fragment.
+  /// The largest reduction in one step; a larger one fetches too much for a fragment.
   private static let maximumRatioInOneStep = 6.0
-  /// What the first of two steps shrinks by, about.
+  /// The approximate reduction of the first of two steps.
   private static let ratioOfFirstStep = 3.0
 
-  /// What a large shrink is made from; nil for the frame itself. Decided by the drawing alone, so that a view does not
-  /// change with what else is asked for; another view that is drawn just so shares it.
+  /// The first step of a large reduction; nil to read the frame itself. It depends only on the drawing, so that a
+  /// view looks the same whatever else is requested. Views with the same first step share it.
   var firstStep: FirstStep? {
     guard output != .pixels, signals.count == 1 else { return nil }
     func factor(_ ratio: Double) -> Int {
@@ -67,19 +67,19 @@ struct BoxDrawing: Hashable {
     return FirstStep(drawing: drawing, factors: (x, y))
   }
 
-  /// What the second step reads: the first step's picture.
+  /// The second step's input: the first step's picture.
   func signal(shrinkingBy factors: (x: Int, y: Int)) -> PackedSignal {
     .picture(output == .plane ? .luma : .chroma, size: size, by: factors, flips: flips)
   }
 
-  /// The same before its conversion.
+  /// The same drawing before its conversion.
   var unconverted: BoxDrawing {
     BoxDrawing(signals: signals, size: size, conversion: .identity, output: output)
   }
 }
 
 extension ColorConversion {
-  /// What output `index` takes of each input, and its offset.
+  /// The coefficients and offset of output `index`.
   func row(_ index: Int) -> SIMD4<Float> {
     [
       Float(columns[0][index]), Float(columns[1][index]), Float(columns[2][index]), Float(offset[index]),

@@ -1,4 +1,4 @@
-// Where a signal's boxes lie, worked out once for all frames of a plan.
+// The positions of a signal's boxes, computed once for all frames of a plan.
 internal import PreviewCore
 internal import Shaders
 
@@ -14,7 +14,7 @@ final class BoxGeometry {
     rows = BoxAxis(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1)
   }
 
-  /// How the shader is specialised for the interior, whose boxes may repeat, or for what reaches over the crop's edges.
+  /// The shader variant for the interior, whose boxes may repeat, or for the boxes that reach over the crop's edges.
   func packing(isInterior: Bool) -> BoxVariant.Packing {
     var boxes: BoxVariant.Packing.Boxes?
     if isInterior, let across = columns.period, let down = rows.period {
@@ -29,17 +29,17 @@ final class BoxGeometry {
   }
 }
 
-/// The geometries that plans in use ask for again and again.
+/// Caches the geometries of plans in use.
 final class BoxGeometryCache {
   private var geometries = LRUCache<PackedSignal, BoxGeometry>(capacity: 256)
 
-  /// Between frames.
+  /// Called between frames.
   func trim() { geometries.trim() }
 
   func geometry(_ signal: PackedSignal) -> BoxGeometry {
     if let geometry = geometries[signal] { return geometry }
     let geometry = BoxGeometry(signal)
-    geometries.insert(geometry, for: signal, trims: false)
+    geometries.hold(geometry, for: signal)
     return geometry
   }
 }

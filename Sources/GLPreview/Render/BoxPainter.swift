@@ -1,14 +1,14 @@
-// Carries out box recipes: draws each plane once a frame, however many views want it, and turns copies of it.
+// Executes box recipes. Draws each plane once per frame, however many views need it, and makes rotated copies.
 internal import PreviewCore
 internal import Shaders
 
-/// A plane on the GPU: one output of a target, or several by turns.
+/// A drawn plane: one output of a target, or several interleaved ones.
 struct DrawnPlane {
   let target: PooledTarget
   let layout: Layout
 
   enum Layout {
-    /// All in this output.
+    /// Everything is in this output.
     case whole(output: Int)
     /// Row y is row (y + skipped) / 4 of output (y + skipped) % 4.
     case rowsByTurns(skipped: Int)
@@ -20,16 +20,16 @@ struct DrawnPlane {
 /// Draws the boxes of one frame.
 final class BoxPainter {
   private let texels: TexelBoxes
-  /// Nil where the device does better with texels.
+  /// Nil if texels are faster on the device.
   private let words: WordBoxes?
   private let programs: ProgramCache
   private let targets: TargetPool
-  /// What is drawn, and the first output that holds it.
+  /// The finished drawings, and the first output that holds each.
   private var drawn: [BoxDrawing: Drawn] = [:]
   private var turned: [Turning: DrawnPlane] = [:]
-  /// What others are made from in a second step.
+  /// Drawings that are the first step of others.
   private var firstSteps: Set<BoxDrawing> = []
-  /// What is to be drawn, by what it is before its conversion.
+  /// Requested drawings, by their unconverted form.
   private var converted: [BoxDrawing: BoxDrawing] = [:]
 
   private struct Drawn {
@@ -43,7 +43,7 @@ final class BoxPainter {
     let turn: Orientation
   }
 
-  /// The first of two steps, drawn.
+  /// A finished first step.
   struct Base {
     let target: PooledTarget
     /// The output that holds its first plane.
@@ -64,7 +64,7 @@ final class BoxPainter {
     }
   }
 
-  /// The plane that a pass asks for, drawn now if no view asked for it before.
+  /// The plane that a pass needs; drawn now unless another view needed it before.
   func plane(of pass: PlanePass, _ box: BoxRecipe) throws -> DrawnPlane {
     let (drawing, output) = BoxDrawing.of(pass, box)
     let source = try draw(drawing)
@@ -78,7 +78,7 @@ final class BoxPainter {
     return try turn(source, Turning(drawing: drawing, output: output, turn: box.turn))
   }
 
-  /// Gives back what was drawn, where `isFree` says that nobody keeps it.
+  /// Returns the targets to the pool if `isFree` says that nobody keeps them.
   func finish(_ isFree: (PooledTarget) -> Bool) {
     let drawnTargets = drawn.values.filter { $0.firstOutput == 0 }.map(\.target)
     for target in drawnTargets + turned.values.map(\.target) where isFree(target) { targets.giveBack(target) }
@@ -87,12 +87,12 @@ final class BoxPainter {
 
   private func draw(_ drawing: BoxDrawing) throws -> Drawn {
     if let done = drawn[drawing] { return done }
-    // Another drawing begins with the same sums: it is cheaper to write them down there than to make them twice.
+    // Another drawing starts with the same sums. Writing them as extra outputs is cheaper than summing twice.
     if firstSteps.contains(drawing), let other = converted[drawing], other != drawing {
       _ = try draw(other)
       if let done = drawn[drawing] { return done }
     }
-    // What it is made of must be drawn first: both use the same context.
+    // Draw the first step before binding anything: both use the same context.
     let base = try drawing.firstStep.map { first in
       let done = try draw(first.drawing)
       return Base(target: done.target, firstOutput: done.firstOutput, factors: first.factors)
@@ -134,7 +134,7 @@ final class BoxPainter {
     return DrawnPlane(target: target, layout: .whole(output: 0))
   }
 
-  /// A fragment makes four rows, so that it needs each word of the source once.
+  /// A fragment makes four rows, so that it reads each source word once.
   private func turnWords(_ source: Drawn, _ turning: Turning) throws -> DrawnPlane {
     let size = turning.drawing.size
     let wholeWidth = (size.width + 3) / 4 * 4

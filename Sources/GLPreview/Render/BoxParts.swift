@@ -1,8 +1,9 @@
-// A drawing in parts: the groups of outputs whose boxes lie within the crop, and those whose boxes may reach over its edges.
+// Splits a drawing into the groups of outputs whose boxes lie inside the crop, and those whose boxes may reach over
+// its edges.
 internal import PreviewCore
 
 extension Rectangle {
-  /// `interior` and the strips around it, in the order in which they are drawn; none without texels.
+  /// `interior` and the strips around it, in drawing order, without empty ones.
   func parts(interior: Rectangle) -> [(region: TexelRegion, isInterior: Bool)] {
     ([(interior, true)] + strips(around: interior).map { ($0, false) })
       .filter { part, _ in part.width > 0 && part.height > 0 }
@@ -11,7 +12,7 @@ extension Rectangle {
       }
   }
 
-  /// What is left of it without `inner`: above, below, left and right.
+  /// The rest without `inner`: above, below, left and right of it.
   func strips(around inner: Rectangle) -> [Rectangle] {
     guard inner.width > 0, inner.height > 0 else { return [self] }
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)

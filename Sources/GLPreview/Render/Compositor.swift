@@ -1,8 +1,8 @@
-// Draws the layers of a composition on one another, in one framebuffer, and makes the planes of a picture of it.
+// Draws the layers of a composition into one framebuffer, and converts it to the planes of a picture.
 internal import PreviewCore
 internal import Shaders
 
-/// Puts pictures together from what was drawn of frames.
+/// Composes pictures from the drawn views of frames.
 final class Compositor {
   private let programs: ProgramCache
   private let targets: TargetPool
@@ -12,10 +12,10 @@ final class Compositor {
     (self.programs, self.targets) = (programs, targets)
   }
 
-  /// Between pictures.
+  /// Called between pictures.
   func trim() { bitmaps.trim() }
 
-  /// Draws all layers into a target whose texels hold four pixels each. What they show of `frames` is in `tiles`.
+  /// Draws all layers into a target with four pixels per texel. The views of `frames` are in `tiles`.
   func draw(
     _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache
   ) throws -> PooledTarget {
@@ -29,7 +29,7 @@ final class Compositor {
       canvas: canvas, below: below, programs: programs, targets: targets, bitmaps: bitmaps, tiles: tiles,
       frames: frames)
     canvas.target.fill(with: .black)
-    // Layers that don't touch are drawn together: what lies below them is copied at once, before any of them is drawn.
+    // Layers that do not touch are drawn as a group: the pixels below them are copied once, before any is drawn.
     var group: [LayerParts] = []
     for parts in layers {
       if group.contains(where: parts.overlaps) {
@@ -43,7 +43,7 @@ final class Compositor {
     return canvas
   }
 
-  /// The planes of a picture of what `draw` drew, and the targets that are theirs.
+  /// The planes of a picture of the drawn composition, and the targets that they own.
   func planes(
     of canvas: PooledTarget, _ view: PlannedView
   ) throws -> (planes: [DrawnPlane], own: [PooledTarget]) {
@@ -58,7 +58,7 @@ final class Compositor {
     return (planes, [canvas, luma, both])
   }
 
-  /// Rows of the conversion to Y'CbCr, as many as are written at once.
+  /// Converts to as many rows of Y'CbCr as are written at once.
   private func convert(
     _ canvas: PooledTarget, _ size: Size, _ step: Subsampling, rows: [Int]
   ) throws -> PooledTarget {

@@ -1,7 +1,7 @@
-// One frame on the GPU and all that draws of it.
+// One uploaded frame and everything that draws from it.
 internal import PreviewCore
 
-/// Draws the planes of one frame's views. What is drawn along the way is lent again when it ends.
+/// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
 struct FrameDrawing {
   private let uploaded: UploadedFrame
   private let passes: PassExecutor
@@ -14,9 +14,9 @@ struct FrameDrawing {
     (self.uploaded, self.passes, self.boxes, self.targets) = (uploaded, passes, boxes, targets)
   }
 
-  /// One plane of a view: four outputs at a time where the plan says so, else tap by tap.
+  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap.
   ///
-  /// - Returns: the plane, and whether its target is the caller's to give back; else it is lent until `finish`.
+  /// - Returns: the plane, and whether the caller must return its target; otherwise it is lent until `finish`.
   func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
     if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
     let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
@@ -25,7 +25,7 @@ struct FrameDrawing {
     return (DrawnPlane(target: target, layout: .whole(output: 0)), true)
   }
 
-  /// Gives back what was drawn, but for what `tiles` hold.
+  /// Returns the drawn targets, except those that `tiles` holds.
   func finish(keeping tiles: TileCache) {
     passes.finish()
     boxes.finish { !tiles.holds($0) }

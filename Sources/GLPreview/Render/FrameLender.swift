@@ -1,11 +1,11 @@
-// Memory of the GPU's for the frames of a pool: what a source writes there, shaders read where it is.
+// Lends GPU memory to a frame pool: shaders read what a source writes there in place.
 internal import PreviewCore
 
-/// Makes buffers for a pool, as many as a pipeline has frames on its way, and knows them again.
+/// Makes as many buffers for a pool as a pipeline has frames in flight, and recognises them again.
 ///
-/// Frames may outlive it: when it ends, it copies what is still held.
+/// Frames may outlive it: at its end it copies the buffers that are still held.
 final class FrameLender {
-  /// Weak: nothing is made for a source that is gone.
+  /// Weak, so that nothing is made for a source that is gone.
   private weak var pool: FramePool?
   private var lent: [ObjectIdentifier: Lent] = [:]
   private var lastByteCount = 0
@@ -15,23 +15,23 @@ final class FrameLender {
     let buffer: WordBuffer
   }
 
-  /// What is decoded side by side, one that waits, two to draw, and the one drawn last.
+  /// Enough for frames decoded concurrently, one waiting, two being drawn, and the last one drawn.
   private static let mostBuffers = 7
-  /// Large frames get fewer, and those of which two are more than this none: copying them is little beside making them.
+  /// Large frames get fewer buffers, and none if two exceed this: copying them costs little beside making them.
   private static let mostBytes = 128 << 20
 
   init() {}
 
   deinit { end() }
 
-  /// Lends to `pool` from now on, where the context can.
+  /// Lends to `pool` from now on, if the context supports it.
   func serve(_ pool: FramePool) {
     end()
     self.pool = TexelBuffer.canStayMapped ? pool : nil
   }
 
-  /// Before `frame` is drawn: makes what the pool lacks, and ends what nobody holds any more. Frames of two sizes by turns,
-  /// and those that have to be aligned, are made elsewhere.
+  /// Called before `frame` is drawn: makes missing buffers, and frees those that nobody holds. Frames of alternating
+  /// sizes, and frames that need alignment, are allocated elsewhere.
   func restock(for frame: Frame) {
     lent = lent.filter { $0.value.memory != nil }
     guard let pool else { return }
@@ -42,11 +42,11 @@ final class FrameLender {
     else { return }
     let wanted = min(FrameLender.mostBytes / byteCount, FrameLender.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
-    // Where the driver, or the budget, has no such memory, frames are copied as ever.
+    // If the driver or the budget has no memory, frames are copied as usual.
     for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }
   }
 
-  /// The buffer in which a frame was made; nil where it was made elsewhere.
+  /// The buffer that holds a frame; nil if the frame was made elsewhere.
   func buffer(of frame: Frame) -> WordBuffer? {
     guard let memory = (frame.storage.memory as? FrameBuffer)?.memory,
       let lent = lent[ObjectIdentifier(memory)], lent.memory === memory

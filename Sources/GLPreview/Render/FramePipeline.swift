@@ -1,12 +1,12 @@
-// Frames on their way over the GPU: told it, not done yet. Their pictures come back through pixel buffers.
+// Frames in flight on the GPU. Their pictures are read back through pixel buffers.
 internal import PreviewCore
 
-/// What a frame came to: a picture a view, and the passes' time by the GPU's clock where that is known.
+/// A drawn frame: one picture per view, and the GPU time of the passes if it is known.
 typealias DrawnFrame = (pictures: [Picture], gpuTime: Duration?)
 
-/// Takes frames whose draws were told, and gives their pictures when a fence says that they are there.
+/// Takes frames whose draws are submitted, and returns their pictures when a fence has passed.
 ///
-/// Frames in flight are held here, by number, and nowhere else, so that they end before the context does.
+/// Only this object holds frames in flight, by number, so that they end before the context does.
 final class FramePipeline {
   private let uploads: PixelBufferPool
   private let readbacks: PixelBufferPool
@@ -14,18 +14,18 @@ final class FramePipeline {
   private let wait: Wait
   private var flights: [Int: Flight] = [:]
   private var nextNumber = 0
-  /// Frames below this number were on their way when one was not done in time: they will hardly be.
+  /// After a timeout, frames below this number were already in flight then and are not expected to finish.
   private var stalledBefore = 0
 
-  /// How a fence is waited for.
+  /// Waits for a fence.
   typealias Wait = (_ fence: borrowing Fence, _ atMost: Duration) throws(GLError) -> Fence.State
 
-  /// A driver gives a GPU that hangs up after some ten seconds.
+  /// Drivers give up a hanging GPU after about ten seconds.
   private static let patience = Duration.seconds(30)
-  /// Planes of a frame that have a buffer each.
+  /// The planes of a frame that have their own buffers.
   private static let buffersPerFrame = 3
 
-  /// `capacity` is the number of frames that are in flight at the same time; `wait` is for tests.
+  /// `capacity` is the number of frames in flight at the same time; `wait` is replaced by tests.
   init(
     capacity: Int, _ clock: PassClock,
     wait: @escaping Wait = { fence, limit throws(GLError) in
@@ -38,7 +38,7 @@ final class FramePipeline {
     self.wait = wait
   }
 
-  /// All of one frame that the GPU may still use.
+  /// Everything of one frame that the GPU may still use.
   private final class Flight {
     /// Shaders may read their memory in place.
     let frames: [Frame]
@@ -61,26 +61,26 @@ final class FramePipeline {
     }
   }
 
-  /// Bytes of buffers that are held for later.
+  /// The bytes of idle buffers.
   var idleByteCount: Int { uploads.idleByteCount + readbacks.idleByteCount }
 
-  /// Lets go of what is held for later.
+  /// Frees idle buffers.
   func removeIdle() {
     uploads.removeAll()
     readbacks.removeAll()
   }
 
-  /// Before each drawing.
+  /// Called before each drawing.
   func beginDrawing() {
     uploads.beginDrawing()
     readbacks.beginDrawing()
   }
 
-  /// The way up for a frame's planes.
+  /// The upload path for a frame's planes.
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 
-  /// Lets the GPU copy what was drawn, behind the draws, and returns a number to ask for it. The targets may then be drawn
-  /// into again: the GPU does one thing after another.
+  /// Lets the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The targets may
+  /// be drawn into again at once, because the GPU executes commands in order.
   func submit(
     _ targets: [PictureTarget], of frames: [Frame], _ upload: BufferedUpload, _ timer: PassTimer?
   ) throws(GLError) -> Int {
@@ -98,10 +98,10 @@ final class FramePipeline {
 
   /// Waits until a frame is drawn, and copies its pictures out.
   ///
-  /// - Throws: where the GPU is not done in half a minute, or not at all. The frame's buffers are then not used again.
+  /// - Throws: `GLError` if the GPU does not finish within half a minute. The frame's buffers are not reused then.
   func finish(_ number: Int) throws(GLError) -> DrawnFrame? {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
-    // Frames that were on their way with one that took too long have had that time too; later ones have their own.
+    // Frames that were in flight with a timed-out one have already had their time; later frames get their own.
     let limit = number < stalledBefore ? .zero : FramePipeline.patience
     guard try wait(flight.fence, limit) == .done else {
       if limit > .zero { stalledBefore = nextNumber }
@@ -128,6 +128,6 @@ final class FramePipeline {
 }
 
 extension [PictureLayout] {
-  /// Of all pictures, one behind another.
+  /// Of all pictures, one after another.
   fileprivate var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

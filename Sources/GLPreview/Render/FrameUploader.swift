@@ -1,41 +1,42 @@
-// Copies a frame's planes into textures: the first thing that happens on the GPU.
+// Uploads a frame's planes to textures: the first step on the GPU.
 internal import PreviewCore
 
-/// The textures of one frame format, kept for the next frame of the same format.
+/// The textures of one frame format, reused for the next frame of that format.
 final class FrameUploader {
-  /// Memory of the GPU's for those who make frames.
+  /// Lends GPU memory to those who make frames.
   let lender = FrameLender()
   private let maximumSide: Int
+  private let clock: PassClock
   private let words: FrameWords
   private var uploaded: UploadedFrame?
 
-  init(maximumSide: Int) {
+  /// `clock` is told of what goes up.
+  init(maximumSide: Int, _ clock: PassClock) {
     self.maximumSide = maximumSide
+    self.clock = clock
     words = FrameWords(lender)
   }
 
-  /// Takes a frame; what was uploaded before is gone. A plane goes up when a pass first reads it, and only once, through
-  /// `buffers` where there are such. `observer` is told of it, where there is one.
-  func upload(
-    _ frame: Frame, through buffers: BufferedUpload? = nil, _ observer: (any UploadObserver)? = nil
-  ) -> UploadedFrame {
+  /// Starts a new frame; earlier uploads become invalid. A plane is uploaded once, when a pass first reads it,
+  /// through `buffers` if there are any. `observer` is informed of uploads.
+  func upload(_ frame: Frame, through buffers: BufferedUpload? = nil) -> UploadedFrame {
     let next = UploadedFrame(
-      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, observer)
+      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
     uploaded = next
     return next
   }
 
-  /// Bytes of the last frame, whose textures are kept.
+  /// The bytes of the last frame, whose textures are kept.
   var byteCount: Int { uploaded?.byteCount ?? 0 }
 
-  /// Keeps nothing for the next frame.
+  /// Frees everything kept for the next frame.
   func removeAll() {
     uploaded = nil
     words.removeAll()
   }
 }
 
-/// A frame on the GPU, as far as its passes have read it.
+/// An uploaded frame, as far as its passes have read it.
 final class UploadedFrame {
   let format: FrameFormat
   /// Whether any plane is stored in bands.
@@ -43,7 +44,7 @@ final class UploadedFrame {
   private let frame: Frame
   private let maximumSide: Int
   private var buffers: BufferedUpload?
-  private var observer: (any UploadObserver)?
+  private let clock: PassClock
   private var planes: [PlaneTexture?]
   private var packedPlanes: [PackedPlaneTexture?]
   private let frameWords: FrameWords
@@ -53,12 +54,12 @@ final class UploadedFrame {
 
   init(
     _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
-    _ buffers: BufferedUpload?, _ observer: (any UploadObserver)?
+    _ buffers: BufferedUpload?, _ clock: PassClock
   ) {
     let descriptions = frame.format.pixelFormat.planes
     self.frame = frame
     self.buffers = buffers
-    self.observer = observer
+    self.clock = clock
     self.format = frame.format
     self.maximumSide = maximumSide
     let isSame = kept?.format == frame.format
@@ -70,10 +71,10 @@ final class UploadedFrame {
     }
   }
 
-  /// Of the frame.
+  /// The bytes of the frame.
   var byteCount: Int { frame.storage.count }
 
-  /// A plane, texel for texel.
+  /// A plane, with its own texels.
   func plane(_ index: Int) throws -> PlaneTexture {
     let description = format.pixelFormat.planes[index]
     let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
@@ -84,8 +85,8 @@ final class UploadedFrame {
     return texture
   }
 
-  /// Lets go of what belongs to the frame alone: no pass follows.
-  func finish() { (buffers, observer) = (nil, nil) }
+  /// Releases what belongs only to this frame. No pass may follow.
+  func finish() { buffers = nil }
 
   /// Whether all planes can be read as words.
   var fitsWords: Bool { frameWords.canHold(format) }
@@ -93,16 +94,17 @@ final class UploadedFrame {
   /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
-    if let observer, !frameWords.isLent(frame) {
-      try observer.upload(byteCount: frame.storage.count) { try frameWords.replace(with: frame) }
-    } else {
+    // What is lent is read where it is.
+    if frameWords.isLent(frame) {
       try frameWords.replace(with: frame)
+    } else {
+      try clock.upload(byteCount: frame.storage.count) { try frameWords.replace(with: frame) }
     }
     hasFreshWords = true
     return frameWords
   }
 
-  /// A plane in texels of four bytes.
+  /// A plane in four-byte texels.
   func packedPlane(_ index: Int) throws -> PackedPlaneTexture {
     let description = format.pixelFormat.planes[index]
     let texture = try packedPlanes[index] ?? PackedPlaneTexture(description, of: format)
@@ -114,16 +116,15 @@ final class UploadedFrame {
   }
 
   private func timed(_ plane: PlaneDescription, _ copy: () throws -> Void) throws {
-    guard let observer else { return try copy() }
-    let byteCount = plane.tightBytesPerRow(of: format.size) * plane.texels(of: format.size).height
-    try observer.upload(byteCount: byteCount, copy)
+    try clock.upload(
+      byteCount: plane.tightBytesPerRow(of: format.size) * plane.texels(of: format.size).height, copy)
   }
 }
 
-/// One plane of a frame in texels of four bytes, whatever its samples are; what follows a row's last sample is never
-/// given any weight.
+/// One plane of a frame in four-byte texels, whatever its sample format. Bytes after a row's last sample always have
+/// weight 0.
 final class PackedPlaneTexture {
-  /// Texels of a row.
+  /// Texels per row.
   let width: Int
   private let height: Int
   private let texture: Texture
@@ -168,7 +169,7 @@ final class PackedPlaneTexture {
   }
 }
 
-/// One plane of a frame as a texture of whole numbers, so that a shader reads the very codes.
+/// One plane of a frame as an integer texture, so that a shader reads exact codes.
 final class PlaneTexture {
   let bands: PlaneBands
   private let description: PlaneDescription
@@ -211,7 +212,7 @@ final class PlaneTexture {
 }
 
 extension TextureFormat {
-  /// The format that holds a plane's texels as they are.
+  /// The format that stores a plane's texels unchanged.
   init(_ texel: TexelLayout) {
     self =
       switch texel {
@@ -225,7 +226,7 @@ extension TextureFormat {
 }
 
 extension PixelFormat {
-  /// B, G, R in memory: the texture shows them to shaders as R, G, B.
+  /// Whether memory holds B, G, R; the texture swizzles it to R, G, B.
   fileprivate var storesBlueFirst: Bool {
     if case .rgb(let red, _, let blue, _) = model { red.channel > blue.channel } else { false }
   }

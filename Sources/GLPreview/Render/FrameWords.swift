@@ -1,9 +1,9 @@
-// A frame as words that shaders sum up: rows begin at multiples of sixteen bytes.
+// A frame as words for summing shaders; rows begin at multiples of sixteen bytes.
 internal import PreviewCore
 
-/// All planes of a frame in one buffer: the frame's own memory if a lender has it, else a copy.
+/// All planes of a frame in one buffer: the frame's own memory if it is lent, otherwise a copy.
 final class FrameWords {
-  /// Where a plane stands, in texels of sixteen bytes.
+  /// The position of a plane, in sixteen-byte texels.
   struct Plane {
     let firstTexel: Int
     let texelsPerRow: Int
@@ -11,17 +11,17 @@ final class FrameWords {
 
   private(set) var planes: [Plane] = []
   private let lender: FrameLender
-  /// What is read.
+  /// The buffer being read.
   private var current: WordBuffer?
   /// Kept for the next copy.
   private var copy: WordBuffer?
 
-  /// More than a group of outputs stands on: what reads behind the last row's end stays in the buffer.
+  /// More bytes than a group of outputs reads, so that reads behind the last row stay inside the buffer.
   static let slack = 1024
 
   init(_ lender: FrameLender) { self.lender = lender }
 
-  /// Whether a buffer holds the frame, rows aligned, for samplers to read.
+  /// Whether a buffer that samplers can read holds the frame with aligned rows.
   func canHold(_ format: FrameFormat) -> Bool {
     let unit = TexelBuffer.bytesPerTexel
     let aligned = format.pixelFormat.planes.reduce(0) { count, plane in
@@ -31,7 +31,7 @@ final class FrameWords {
     return aligned + FrameWords.slack <= maximumByteCount
   }
 
-  /// The same of a frame whose rows may be longer than they need be.
+  /// The same for a frame whose rows may have extra padding.
   private func fits(_ frame: Frame) -> Bool { frame.storage.count + FrameWords.slack <= maximumByteCount }
 
   private lazy var maximumByteCount = TexelBuffer.maximumByteCount
@@ -53,7 +53,7 @@ final class FrameWords {
     try frame.storage.withSpan { (bytes) throws(GLError) in try room.memory.replace(with: bytes) }
   }
 
-  /// Lets go of what was read, and of the room that is kept.
+  /// Frees the buffers.
   func removeAll() { (current, copy) = (nil, nil) }
 
   private func replace(aligning frame: Frame) throws(GLError) {

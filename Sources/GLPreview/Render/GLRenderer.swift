@@ -1,36 +1,36 @@
-// The actor that owns a context and everything made in it: a frame and a plan come in, pictures go out.
+// The actor that owns a GL context and everything in it: a frame and a plan go in, pictures come out.
 public import PreviewCore
 internal import Synchronization
 
-/// Draws plans on one GPU. Its methods run on a thread of its own, the only one that calls GL.
+/// Draws plans on one GPU. Its methods run on their own thread, the only one that calls GL.
 public actor GLRenderer: Renderer {
-  /// What can go wrong.
+  /// The error type.
   package typealias Failure = RenderError
 
-  /// The device it draws on.
+  /// The device that it draws on.
   public nonisolated let device: GPUDevice
   private let thread: GPUThread
   /// Nil before the first line on the GPU thread and after `close()`.
   private var state: GLState?
-  /// Stays so, also once it is closed: whoever still waits for a picture is told why there is none.
+  /// Stays true after closing, so that waiting callers get the reason.
   private var isLost = false
-  /// How many more frames may be sent to the GPU, and who waits for that.
+  /// The number of frames that may still be submitted, and the waiting callers.
   private var freeSlots: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private nonisolated let kept = Atomic(0)
 
-  /// The renderer's own thread.
+  /// The executor on the renderer's own thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-  /// What plans for this renderer must keep to.
+  /// The limits and preferences for plans of this renderer.
   public nonisolated let tuning: RenderTuning
 
-  /// Finds the device that a user wants, and opens a context on it: sooner there than `open(on:)` after
-  /// `GPUDevice.choose(_:)`, since it draws in the context that the device was tried in.
+  /// Finds a device and opens a context on it. Faster than `GPUDevice.choose(_:)` and `open(on:)`, because it draws
+  /// in the context in which the device was tested.
   ///
-  /// - Parameter choice: `.automatic` is the first that works, hardware before software.
-  /// - Returns: the renderer; `device` is what was found.
-  /// - Throws: `DeviceError`, with all that was tried and what may help; `RenderError` where the driver refuses.
+  /// - Parameter choice: `.automatic` selects the first that works, hardware before software.
+  /// - Returns: the renderer; `device` is the device found.
+  /// - Throws: `DeviceError`, with all attempts and hints; `RenderError` if the driver fails.
   public static func open(_ choice: GPUChoice = .automatic) async throws -> GLRenderer {
     let thread = try GPUThread.forDevices(named: threadName)
     let device = try await GPUDevice.choose(choice, toDrawOn: thread)
@@ -40,10 +40,10 @@ public actor GLRenderer: Renderer {
   /// Opens a context on a new thread.
   ///
   /// - Parameters:
-  ///   - device: one that works, as `GPUDevice.choose(_:)` gives it.
-  ///   - tuning: how to go about it; what the device does best by default.
+  ///   - device: a working device, such as `GPUDevice.choose(_:)` returns.
+  ///   - tuning: the render tuning; nil uses the device's own.
   /// - Returns: the renderer.
-  /// - Throws: `RenderError` where the driver refuses.
+  /// - Throws: `RenderError` if the driver fails.
   public static func open(on device: GPUDevice, tuning: RenderTuning? = nil) async throws -> GLRenderer {
     try await GLRenderer(on: device, tuning ?? device.tuning, GPUThread(named: threadName))
   }
@@ -63,30 +63,29 @@ public actor GLRenderer: Renderer {
 
   isolated deinit { state = nil }
 
-  /// Lends memory to `pool`, so that frames which a source makes there need not be copied to be drawn, where the device
-  /// can read them in place. Frames of the pool may outlive the renderer.
+  /// Lends memory to `pool`, if the device can read it in place, so that frames made there are drawn without a copy.
+  /// Frames of the pool may outlive the renderer.
   package func lendMemory(to pool: FramePool) {
     if tuning.boxes == .words { state?.uploader.lender.serve(pool) }
   }
 
-  /// Lets all that is drawn from now on fail as a driver does whose GPU was reset: for tests.
+  /// For tests: makes all further draws fail as after a GPU reset.
   func loseContext() { isLost = true }
 
-  /// Gives the context and all that was made in it back; when it returns, nothing is left on the GPU.
+  /// Destroys the context and everything in it. On return, nothing is left on the GPU.
   public func close() { state = nil }
 
   /// Draws all views of `plan` from one frame, which is uploaded once.
   ///
-  /// Where `tuning.framesInFlight` is more than 1, so many calls at a time are on their way over the GPU; ask for a frame
-  /// while others are drawn. A call that is one too many waits for its turn. A task that is cancelled gets its pictures all
-  /// the same.
+  /// Up to `tuning.framesInFlight` calls run on the GPU concurrently, so request a frame while others are drawn.
+  /// Further calls wait for their turn. Cancelling the task does not stop a drawing.
   ///
-  /// - Throws: `RenderError` where the driver refuses or the GPU hangs, or after `close()`, also where that comes meanwhile.
+  /// - Throws: `RenderError` if the driver fails, the GPU hangs, or the renderer is closed before the call ends.
   public func render(_ frame: Frame, _ plan: RenderPlan) async throws(RenderError) -> [Picture] {
     try await render(frame, plan, within: nil)
   }
 
-  /// The same, where what is made for it on the GPU counts against `budget`.
+  /// The same, counting the GPU objects made for it against `budget`.
   func render(_ frame: Frame, _ plan: RenderPlan, within budget: MemoryBudget?) async throws(RenderError)
     -> [Picture]
   {
@@ -96,14 +95,15 @@ public actor GLRenderer: Renderer {
 
   /// Draws one picture of several frames, in one framebuffer.
   ///
-  /// What was drawn of a frame is kept for a while, so that a frame that comes again with the next picture costs nothing.
+  /// The drawn views of frames are cached for a while, so that a frame that is shown again in the next picture costs
+  /// nothing.
   ///
-  /// - Throws: what `render(_:_:)` throws, and where `frames` are not those that the plan was made for.
+  /// - Throws: the errors of `render(_:_:)`; `RenderError` if `frames` do not match the plan's sources.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
     try await render(frames, plan, within: nil)
   }
 
-  /// The same, where what is made for it on the GPU counts against `budget`.
+  /// The same, counting the GPU objects made for it against `budget`.
   func render(_ frames: [Frame?], _ plan: ScenePlan, within budget: MemoryBudget?) async throws(RenderError)
     -> Picture
   {
@@ -113,10 +113,11 @@ public actor GLRenderer: Renderer {
     return picture
   }
 
-  /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the GPU's own clock.
+  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock.
   ///
-  /// - Returns: the pictures; no time where `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
-  /// - Throws: what `render(_:_:)` throws.
+  /// - Returns: the pictures, and the time: nil if `tuning.timesPasses` is false, the GPU has no clock, or it was
+  ///   interrupted.
+  /// - Throws: the errors of `render(_:_:)`.
   package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
@@ -124,9 +125,9 @@ public actor GLRenderer: Renderer {
     return try await draw(.views(frame, plan, isTimed: true))
   }
 
-  /// Draws like `render(_:_:)`, stage by stage, and tells what each cost. Slower than `render`: nothing overlaps.
+  /// Like `render(_:_:)`, but stage by stage, measuring each. Slower, because nothing overlaps.
   ///
-  /// - Throws: `RenderError` where the driver refuses, or after `close()`.
+  /// - Throws: `RenderError` if the driver fails, or after `close()`.
   package func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement) {
@@ -134,10 +135,10 @@ public actor GLRenderer: Renderer {
     return try onDevice { try state?.measure(frame, plan) }
   }
 
-  /// Bytes of what is kept for the next pictures: targets, buffers, the last frame.
+  /// The bytes kept for the next pictures: targets, buffers, the last frame.
   nonisolated var keptByteCount: Int { kept.load(ordering: .relaxed) }
 
-  /// Lets go of it; what comes next takes a little longer.
+  /// Frees them; the next picture takes a little longer.
   func removeKept() {
     state?.removeKept()
     countKept()
@@ -145,7 +146,7 @@ public actor GLRenderer: Renderer {
 
   private func countKept() { kept.store(state?.keptByteCount ?? 0, ordering: .relaxed) }
 
-  /// How many views of frames were drawn for scenes so far; those that were there already are not counted.
+  /// The number of views of frames drawn for scenes so far, not counting cached ones.
   func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }
 
   private func draw(_ work: GLWork, within budget: MemoryBudget? = nil) async throws(RenderError)
@@ -160,7 +161,7 @@ public actor GLRenderer: Renderer {
     switch try onDevice({ try state?.begin(work, within: budget) }) {
     case .done(let drawn): return drawn
     case .inFlight(let number):
-      // The thread waits for the GPU only when it has no frame to send it.
+      // The thread waits for the GPU only when it has no frame to submit.
       if overlaps { await thread.idle() }
       return try onDevice { try state?.finish(number) }
     }
@@ -182,7 +183,7 @@ public actor GLRenderer: Renderer {
     }
   }
 
-  /// - Throws: a `RenderError` that names the device; where there is no result, that the renderer is closed.
+  /// - Throws: `RenderError` that names the device; if there is no result, that the renderer is closed.
   private func onDevice<Result>(_ work: () throws -> Result?) throws(RenderError) -> Result {
     let result: Result?
     do {

@@ -1,16 +1,16 @@
-// What one renderer has on its GPU, and the way of frames through it.
+// The GPU state of one renderer, and how frames pass through it.
 internal import PreviewCore
 
-/// What a renderer is asked for.
+/// A request to a renderer.
 enum GLWork {
-  /// Pictures of one frame.
+  /// One picture per view of a frame.
   case views(Frame, RenderPlan, isTimed: Bool)
-  /// A picture of several.
+  /// One picture of several frames.
   case scene([Frame?], ScenePlan)
 }
 
 extension GLWork {
-  /// All that are there.
+  /// The frames that exist.
   var frames: [Frame] {
     switch self {
     case .views(let frame, _, _): [frame]
@@ -19,10 +19,10 @@ extension GLWork {
   }
 }
 
-/// What lives on the GPU thread. Members end in the order in which they are declared: the context is last.
+/// Everything that lives on the GPU thread. Members are destroyed in declaration order, so the context is last.
 struct GLState: ~Copyable {
   let uploader: FrameUploader
-  /// Of the frames of scenes.
+  /// The drawn views of scenes' frames.
   let tiles: TileCache
   private let compositor: Compositor
   private let programs: ProgramCache
@@ -31,7 +31,7 @@ struct GLState: ~Copyable {
   private let wordGeometries = WordGeometryCache()
   private let targets = TargetPool()
   private let clock: PassClock
-  /// Nil where frames are drawn and read one after another.
+  /// Nil if frames are drawn and read back one after another.
   private let pipeline: FramePipeline?
   private let sumsWords: Bool
   private let probe = ProbeCache()
@@ -41,29 +41,29 @@ struct GLState: ~Copyable {
     let display = try GPUDisplay.open(device.platform)
     let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
     programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
-    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide)
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)
+    uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
     pipeline =
       tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
     self.context = context
   }
 
-  /// Where a frame is when its draws have been told.
+  /// The state of a frame when its draws have been submitted.
   enum Progress {
     case done(DrawnFrame)
-    /// `finish` gives it, by this number.
+    /// `finish` returns it, by this number.
     case inFlight(Int)
   }
 
-  /// Bytes of what is kept for the next pictures.
+  /// The bytes kept for the next pictures.
   var keptByteCount: Int {
     uploader.byteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
 
-  /// Lets go of it.
+  /// Frees them.
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()
@@ -72,7 +72,7 @@ struct GLState: ~Copyable {
     probe.draw()
   }
 
-  /// Made when it is first drawn.
+  /// Created at the first draw.
   private final class ProbeCache {
     private var pixel: ProbePixel?
 
@@ -81,13 +81,13 @@ struct GLState: ~Copyable {
         if let pixel { pixel.draw() } else { pixel = try ProbePixel(ProgramBinaryCache(.ofThisProcess)) }
         GLPipeline.finish()
       } catch {
-        // The next picture says what is wrong with the driver.
+        // The next picture reports the driver's problem.
       }
     }
   }
 
-  /// Sends frames on their way, which ends here where transfers are direct. Where there is no memory for it, what was kept
-  /// goes first.
+  /// Submits frames; with direct transfers this also completes them. If memory runs out, kept objects are freed
+  /// first.
   borrowing func begin(_ work: GLWork, within budget: MemoryBudget?) throws -> Progress {
     try GLMemory.counted(against: budget) {
       do {
@@ -101,13 +101,15 @@ struct GLState: ~Copyable {
 
   private borrowing func begin(_ work: GLWork) throws -> Progress {
     let (timer, upload) = (try timer(of: work), pipeline?.upload())
-    return try draw(work, through: upload, timer) { targets in
-      timer?.pause()
-      guard let pipeline, let upload else {
-        let pictures = try targets.map { try $0.read() }
-        return .done((pictures, clock.time(of: timer)))
+    return try clock.observed(by: timer) {
+      try draw(work, through: upload) { targets in
+        timer?.pause()
+        guard let pipeline, let upload else {
+          let pictures = try targets.map { try $0.read() }
+          return .done((pictures, clock.time(of: timer)))
+        }
+        return .inFlight(try pipeline.submit(targets, of: work.frames, upload, timer))
       }
-      return .inFlight(try pipeline.submit(targets, of: work.frames, upload, timer))
     }
   }
 
@@ -116,30 +118,31 @@ struct GLState: ~Copyable {
     return try clock.timer()
   }
 
-  /// Waits for a frame; nil where none of this number is on its way.
+  /// Waits for a frame; nil if none with this number is in flight.
   borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
 
-  /// One stage after another.
+  /// Executes the stages one after another.
   borrowing func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
     let stopwatch = try RenderStopwatch(clock)
     let upload = pipeline?.upload()
-    let pictures = try draw(.views(frame, plan, isTimed: false), through: upload, stopwatch) { targets in
-      try stopwatch.enter(\.readback)
-      guard let pipeline, let upload else { return try targets.map { try $0.read() } }
-      return try pipeline.finish(pipeline.submit(targets, of: [frame], upload, nil))?.pictures ?? []
+    let pictures = try clock.observed(by: stopwatch) {
+      try draw(.views(frame, plan, isTimed: false), through: upload) { targets in
+        try stopwatch.enter(\.readback)
+        guard let pipeline, let upload else { return try targets.map { try $0.read() } }
+        return try pipeline.finish(pipeline.submit(targets, of: [frame], upload, nil))?.pictures ?? []
+      }
     }
     var measurement = try stopwatch.finish(pictures)
-    // What is not copied is read where it is.
+    // Memory that is not copied is read in place by the passes.
     if measurement.upload.byteCount == 0 { measurement.passes.byteCount += frame.storage.count }
     return (pictures, measurement)
   }
 
-  /// The pictures' way over the GPU, up to where `read` sees to their readback; then the targets are lent to others.
+  /// Draws the pictures up to their readback, which `read` does; then returns the targets to the pool.
   private borrowing func draw<Result>(
-    _ work: GLWork, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
-    read: ([PictureTarget]) throws -> Result
+    _ work: GLWork, through upload: BufferedUpload?, read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
     programs.trim()
     tables.trim()
@@ -149,18 +152,18 @@ struct GLState: ~Copyable {
     targets.beginDrawing()
     pipeline?.beginDrawing()
     switch work {
-    case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, observer, read: read)
-    case .scene(let frames, let plan): return try draw(frames, plan, through: upload, observer, read: read)
+    case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, read: read)
+    case .scene(let frames, let plan): return try draw(frames, plan, through: upload, read: read)
     }
   }
 
   private borrowing func draw<Result>(
-    _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?,
     read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
     let own = TileCache(targets)
     let drawn = plan.views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
-    let drawing = drawing(of: frame, drawn, through: upload, observer)
+    let drawing = drawing(of: frame, drawn, through: upload)
     var pictures: [PictureTarget] = []
     defer {
       for target in pictures.map(\.own).joined() { targets.giveBack(target) }
@@ -179,7 +182,7 @@ struct GLState: ~Copyable {
   }
 
   private borrowing func draw<Result>(
-    _ frames: [Frame?], _ plan: ScenePlan, through upload: BufferedUpload?, _ observer: (any UploadObserver)?,
+    _ frames: [Frame?], _ plan: ScenePlan, through upload: BufferedUpload?,
     read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
     guard let composition = plan.view.composition else { return try read([]) }
@@ -187,7 +190,7 @@ struct GLState: ~Copyable {
       guard let frame else { continue }
       let missing = composition.views(of: index).filter { tiles.tile($0, of: frame) == nil }
       guard !missing.isEmpty else { continue }
-      let drawing = drawing(of: frame, missing, through: upload, observer)
+      let drawing = drawing(of: frame, missing, through: upload)
       defer { drawing.finish(keeping: tiles) }
       try tiles.fill(missing, of: frame, with: drawing)
     }
@@ -199,13 +202,12 @@ struct GLState: ~Copyable {
     return try read([picture])
   }
 
-  /// What draws `views` of a frame.
+  /// The drawing of a frame's `views`.
   private borrowing func drawing(
-    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?,
-    _ observer: (any UploadObserver)?
+    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?
   ) -> FrameDrawing {
     uploader.lender.restock(for: frame)
-    let uploaded = uploader.upload(frame, through: upload, observer)
+    let uploaded = uploader.upload(frame, through: upload)
     let texels = TexelBoxes(
       frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
     let words =

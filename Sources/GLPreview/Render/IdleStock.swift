@@ -1,9 +1,10 @@
-// What drawings have used and the next may use again.
+// Objects left over from drawings, for reuse by later ones.
 
-/// Things that came back, by what they are for, the longest unused first.
+/// Returned objects by key, the least recently used first.
 ///
-/// What one drawing used stays for the next, however much that is: making it anew for each frame costs more than all else.
-/// What was not used since is bounded, in number and in bytes: anybody may ask for a size of its own.
+/// Everything that one drawing used stays for the next, whatever its size, because recreating it for each frame would
+/// cost more than everything else. What it did not use is limited in number and bytes, because clients may request
+/// any size.
 struct IdleStock<Key: Equatable, Item> {
   private struct Entry {
     let key: Key
@@ -17,26 +18,26 @@ struct IdleStock<Key: Equatable, Item> {
   private let mostCount: Int
   private let mostBytes: Int
 
-  /// Of what the last drawing did not use, at most `mostCount` things and `mostBytes` bytes are kept.
+  /// Keeps at most `mostCount` objects and `mostBytes` bytes that the last drawing did not use.
   init(mostCount: Int, mostBytes: Int = 64 << 20) {
     self.mostCount = mostCount
     self.mostBytes = mostBytes
   }
 
-  /// Bytes of all that is there.
+  /// The bytes of all objects.
   var byteCount: Int { entries.reduce(0) { $0 + $1.byteCount } }
 
-  /// The one of this key that was used last, if there is any.
+  /// The most recently used object with this key, if there is one.
   mutating func take(_ key: Key) -> Item? {
     entries.lastIndex { $0.key == key }.map { entries.remove(at: $0).item }
   }
 
-  /// Takes something back.
+  /// Returns an object to the stock.
   mutating func put(_ item: Item, _ key: Key, byteCount: Int) {
     entries.append(Entry(key: key, item: item, byteCount: byteCount, lastUse: drawing))
   }
 
-  /// Another drawing begins: lets go of what is too much, the longest unused first.
+  /// Starts another drawing: frees what exceeds the limits, least recently used first.
   mutating func beginDrawing() {
     var (count, bytes) = (entries.count, byteCount)
     let dropped = entries.prefix { entry in
@@ -49,6 +50,6 @@ struct IdleStock<Key: Equatable, Item> {
     drawing += 1
   }
 
-  /// Lets go of all.
+  /// Frees all objects.
   mutating func removeAll() { entries = [] }
 }

@@ -1,11 +1,11 @@
-// Draws layers: programs, textures, numbers, a triangle a part.
+// Draws layers: binds programs and textures, sets uniforms, and draws one triangle per part.
 internal import PreviewCore
 internal import Shaders
 
 /// Draws the layers of one composition.
 struct LayerPainter {
   let canvas: PooledTarget
-  /// Of the same kind, for copies of what lies below, where any layer is mixed with that.
+  /// A second canvas for copies of the pixels below, if any layer is blended over them.
   let below: PooledTarget?
   let programs: ProgramCache
   let targets: TargetPool
@@ -13,7 +13,7 @@ struct LayerPainter {
   let tiles: TileCache
   let frames: [Frame?]
 
-  /// Draws layers that don't touch one another.
+  /// Draws layers that do not touch each other.
   func draw(_ layers: [LayerParts]) throws {
     var drawings: [LayerDrawing] = []
     defer { for drawing in drawings { if let spread = drawing.spread { targets.giveBack(spread) } } }
@@ -74,7 +74,7 @@ struct LayerPainter {
     }
   }
 
-  /// What a layer shows of a frame.
+  /// The drawn view of a frame that a layer shows.
   private func tile(of layer: PlannedLayer) throws -> DrawnPlane? {
     switch layer.content {
     case .color, .gradient, .bitmap: return nil
@@ -86,7 +86,7 @@ struct LayerPainter {
     }
   }
 
-  /// Samples drawn larger along the columns, as the bits of floats: a row for each row of the layer.
+  /// Enlarges blur samples along the columns, as the bits of floats: one row per row of the layer.
   private func spread(_ layer: PlannedLayer, _ tile: DrawnPlane?) throws -> PooledTarget? {
     guard case .blurred(_, let view) = layer.content, !layer.isTransformed, let tile else { return nil }
     let target = try targets.take(
@@ -103,14 +103,14 @@ struct LayerPainter {
   }
 }
 
-/// A layer, and what it is drawn from.
+/// A layer and its inputs.
 struct LayerDrawing {
   let parts: LayerParts
   let tile: DrawnPlane?
-  /// Of a blurred one that is not transformed.
+  /// For a blurred layer without a transform.
   let spread: PooledTarget?
 
-  /// As the shader is specialised for it.
+  /// The content in the shader variant.
   var content: LayerVariant.Content {
     switch parts.layer.content {
     case .color: .color
@@ -121,7 +121,7 @@ struct LayerDrawing {
     }
   }
 
-  /// How the part that hides all below is drawn.
+  /// The variant for the part that hides everything below.
   var opaque: LayerVariant {
     guard case .view = parts.layer.content, parts.layer.adjustment == .none,
       case .aligned(let x, _) = parts.layer.placement
@@ -131,7 +131,7 @@ struct LayerDrawing {
 }
 
 extension DrawnPlane {
-  /// How its pixels stand.
+  /// The storage of its pixels.
   fileprivate var store: PixelStore {
     switch layout {
     case .texelsByTurns, .rowsByTurns: .quadsByTurns
@@ -155,13 +155,13 @@ extension Rectangle {
 extension PlannedLayer {
   fileprivate var isTransformed: Bool { if case .transformed = placement { true } else { false } }
 
-  /// A pixel of a plain colour.
+  /// The pixel of a solid colour.
   fileprivate var plainWord: UInt32? {
     guard case .color(let color) = content, adjustment == .none else { return nil }
     return 0xff00_0000 | UInt32(color.blue) << 16 | UInt32(color.green) << 8 | UInt32(color.red)
   }
 
-  /// All numbers; those that a variant has no use for are passed over.
+  /// Sets all uniforms; a variant ignores those that it does not use.
   fileprivate func set(_ shader: borrowing ShaderProgram) {
     setPlace(shader)
     setContent(shader)
@@ -170,7 +170,7 @@ extension PlannedLayer {
     shader.set("layerBox", Rectangle(all: size).box)
     shader.set("shapeBox", shape.box)
     shader.set("radius", Float(cornerRadius))
-    // Without a border all is inside it.
+    // Without a border, every pixel is inside it.
     shader.set("borderWidth", Float(border?.width ?? -1e6))
     shader.set("borderColor", SIMD3<Float>(border?.color.codes ?? .zero))
     shader.set("opacity", Float(opacity))
@@ -183,7 +183,7 @@ extension PlannedLayer {
       shader.set("layerX", SIMD3<Float>(1, 0, 0.5))
       shader.set("layerY", SIMD3<Float>(0, 1, 0.5))
     case .transformed(let transform):
-      // Counted from the layer's own corner, so that floats are as fine as can be.
+      // Relative to the layer's own corner, where floats are most precise.
       let first = placement.position(of: [Double(bounds.x) + 0.5, Double(bounds.y) + 0.5])
       shader.set("origin", SIMD2(Int32(bounds.x), Int32(bounds.y)))
       shader.set("layerX", SIMD3<Float>(SIMD3(transform.a, transform.c, first.x)))
@@ -206,7 +206,7 @@ extension PlannedLayer {
       shader.set("lastPixel", view.size.lastPixel)
       shader.set("samplesPerPixel", samplesPerPixel)
       shader.set("lastSample", SIMD2(Int32(view.size.width - 1), Int32(size.height - 1)))
-      // Three for each pixel; the fourth pixel's may begin so many later than the first one's.
+      // Three per pixel; the fourth pixel's may begin this many after the first pixel's.
       shader.set("sampleCount", 3 + Int((3 * samplesPerPixel.x).rounded(.up)))
     }
   }

@@ -1,16 +1,16 @@
-// A layer in parts: what hides all that lies below, and what is mixed with it. Arithmetic alone.
+// Splits a layer into the part that hides everything below and the part that is blended. Computation only.
 internal import PreviewCore
 
 /// The texels of a canvas, four pixels each, that a layer touches.
 struct LayerParts {
   let layer: PlannedLayer
-  /// Where it hides what lies below, and no layer above hides it.
+  /// Where it hides what lies below, and no higher layer hides it.
   let interior: [TexelRegion]
-  /// Where it is mixed with what lies below, and no layer above hides it.
+  /// Where it is blended, and no higher layer hides it.
   let edges: [TexelRegion]
   private let whole: Rectangle
 
-  /// All layers, bottom first.
+  /// The parts of all layers, lowest first.
   static func parts(of composition: PlannedComposition) -> [LayerParts] {
     var parts: [LayerParts] = []
     var covers: [Rectangle] = []
@@ -32,12 +32,12 @@ struct LayerParts {
     edges = whole.strips(around: core).filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }.map(\.region)
   }
 
-  /// Whether a texel belongs to both.
+  /// Whether both touch a common texel.
   func overlaps(_ other: LayerParts) -> Bool { !whole.intersection(other.whole).isEmpty }
 }
 
 extension Rectangle {
-  /// What is worth drawing under rectangles that hide it: those that hide little of it are passed over.
+  /// The parts to draw under the covering rectangles. Those that cover little are ignored.
   fileprivate func left(under covers: [Rectangle]) -> [Rectangle] {
     covers.reduce([self]) { parts, cover in
       parts.flatMap { part -> [Rectangle] in
@@ -52,18 +52,18 @@ extension Rectangle {
 }
 
 extension PlannedLayer {
-  /// Texels all of whose pixels it hides; of no size where there are none.
+  /// The texels whose pixels are all hidden by this layer; empty if there are none.
   fileprivate func core(on canvas: Size) -> Rectangle {
     let opaque = opaquePart.intersection(bounds)
     let first = (opaque.x + 3) / 4
-    // What follows a row's last pixel is nobody's.
+    // The pixels after a row's last do not matter.
     let end = opaque.x + opaque.width
     let last = end == canvas.width ? (end + 3) / 4 : end / 4
     guard !opaque.isEmpty, last > first else { return Rectangle(x: 0, y: 0, width: 0, height: 0) }
     return Rectangle(x: first, y: opaque.y, width: last - first, height: opaque.height)
   }
 
-  /// A rectangle of the composition's pixels that shows nothing but the content; of no size where there is none.
+  /// The rectangle of the composition's pixels that shows only opaque content; empty if there is none.
   fileprivate var opaquePart: Rectangle {
     let none = Rectangle(x: 0, y: 0, width: 0, height: 0)
     if case .bitmap = content { return none }
@@ -77,11 +77,11 @@ extension PlannedLayer {
     return Rectangle(x: x + part.x, y: y + part.y, width: part.width, height: part.height)
   }
 
-  /// From the shape's edges to a rectangle that neither the border nor the corners reach.
+  /// The distance from the shape's edges at which neither border nor corners reach.
   private var inset: Int {
     let border = border?.width ?? 0
     let side = min(border.rounded(.up), 1e9)
-    // The corner's arc, half a pixel inside, where it comes nearest to the corner: at 45 degrees.
+    // Where the corner's arc, half a pixel inside, is nearest to the corner: at 45 degrees.
     let corner = cornerRadius - 0.5 - max(cornerRadius - border - 0.5, 0) * 0.5.squareRoot()
     return Int(max(side, side + 0.5 < cornerRadius ? corner.rounded(.up) : 0, 0))
   }

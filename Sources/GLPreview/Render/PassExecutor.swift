@@ -1,8 +1,8 @@
-// Carries out one pass: program, textures, tables, uniforms, one triangle.
+// Executes tap-by-tap passes: binds program, textures and tables, sets uniforms, and draws one triangle.
 internal import PreviewCore
 internal import Shaders
 
-/// Draws the passes of one frame. Made for the frame, so that what two passes need is summed up once.
+/// Draws the passes of one frame. Intermediates shared by several passes are made once.
 final class PassExecutor {
   private let frame: UploadedFrame
   private let programs: ProgramCache
@@ -10,7 +10,7 @@ final class PassExecutor {
   private let targets: TargetPool
   private var reduced: [Reduction: PooledTarget] = [:]
 
-  /// What an intermediate holds: equal ones are drawn once.
+  /// The content of an intermediate: equal ones are drawn once.
   private struct Reduction: Hashable {
     let input: SignalInput
     let light: FilteringLight
@@ -43,7 +43,7 @@ final class PassExecutor {
     try GLError.check("drawing \(view.format) \(view.size) of view '\(view.name)'")
   }
 
-  /// Gives back what was summed up in between.
+  /// Returns the intermediates to the pool.
   func finish() {
     for target in reduced.values { targets.giveBack(target) }
     reduced = [:]
@@ -76,7 +76,7 @@ final class PassExecutor {
     Reduction(input: input, light: view.light, background: view.background, crop: view.crop)
   }
 
-  /// Sums up a signal along one axis into the bits of floats.
+  /// Reduces a signal along one axis, into the bits of floats.
   private func reduce(_ input: SignalInput, of view: PlannedView) throws {
     let reduction = reduction(input, of: view)
     guard let axis = input.reduction, reduced[reduction] == nil else { return }
@@ -115,7 +115,7 @@ final class PassExecutor {
       swapsAxes: input.swapsAxes && input.reduction == nil, of: input.signal, to: program, &units)
   }
 
-  /// The table that a pass over both axes, or over what is left of them, reads along `axis`.
+  /// The table along `axis` for a pass over both axes, or over the axis that is not reduced yet.
   private func key(_ input: SignalInput, _ axis: Axis) -> TapTableKey {
     let map = input.map(axis)
     guard let reduction = input.reduction else { return .taps(map, from: 0) }
@@ -134,7 +134,7 @@ final class PassExecutor {
     program.shader.set("\(name)SwapsAxes", swapsAxes ? 1 : 0)
   }
 
-  /// The frame's planes that hold a signal.
+  /// Binds the frame's planes that hold a signal.
   private func bindFrame(
     _ signal: Signal, of view: PlannedView, to program: borrowing Program, _ units: inout UnitCounter
   ) throws {
@@ -188,7 +188,7 @@ final class PassExecutor {
     program.shader.set("behind", SIMD3<Float>(behind.codes))
   }
 
-  /// Chroma between its samples, for light: the same arithmetic as the maps', at every pixel of the crop.
+  /// Interpolates chroma for linear light, with the same arithmetic as the maps, at every pixel of the crop.
   private func setUpsampling(_ step: Subsampling, within crop: Rectangle, _ program: borrowing Program) {
     let siting = frame.format.color.siting == .left ? 0.5 - 0.5 / Float(step.x) : 0
     program.shader.set("chromaScale", SIMD2(1 / Float(step.x), 1 / Float(step.y)))
@@ -242,7 +242,7 @@ extension PassOutput {
 }
 
 extension Signal {
-  /// Words for the bits of as many floats as the signal has numbers; every GLES 3.0 device can draw into them.
+  /// A format with one word per float of the signal; every GLES 3.0 device can draw into it.
   fileprivate var intermediate: TextureFormat {
     switch self {
     case .rgb: .rgba32ui
@@ -253,7 +253,7 @@ extension Signal {
 }
 
 extension Component {
-  /// 1 for the channel that holds it.
+  /// 1 for the channel that holds the component.
   fileprivate var channelMask: SIMD4<Float> {
     var mask = SIMD4<Float>.zero
     mask[channel] = 1
@@ -262,7 +262,7 @@ extension Component {
 }
 
 extension ShaderProgram {
-  /// A `mat3` and the `vec3` that is added after it.
+  /// Sets a `mat3` and the `vec3` added after it.
   fileprivate borrowing func set(_ matrix: String, _ conversion: ColorConversion, offset: String) {
     let columns = conversion.columns.map { SIMD3<Float>($0) }
     set(

@@ -1,18 +1,18 @@
-// What the passes of a frame take by the GPU's own clock, without the uploads between them.
+// Measures the passes of a frame with the GPU's clock, excluding uploads between them.
 
-/// Is told of samples that go up in the middle of the passes.
+/// Is informed of uploads in the middle of the passes.
 protocol UploadObserver: AnyObject {
-  /// Does `body`, which moves `byteCount` bytes to the GPU.
+  /// Runs `body`, which uploads `byteCount` bytes to the GPU.
   func upload(byteCount: Int, _ body: () throws -> Void) throws
 }
 
-/// The timer queries of one frame: a stretch of passes each.
+/// The timer queries of one frame, one per stretch of passes.
 final class PassTimer: UploadObserver {
-  /// How often the clock had been interrupted when it began.
+  /// The number of clock interruptions when it began.
   let epoch: Int
   private var stretches: [Stretch] = []
 
-  /// A query that can be kept in an array.
+  /// A query that can be stored in an array.
   private final class Stretch {
     var query: TimerQuery
 
@@ -21,10 +21,10 @@ final class PassTimer: UploadObserver {
 
   init(epoch: Int) { self.epoch = epoch }
 
-  /// From now on it is passes.
+  /// Passes follow: starts a stretch.
   func resume() throws(GLError) { stretches.append(try Stretch()) }
 
-  /// From now on it is something else.
+  /// Something else follows: ends the stretch.
   func pause() { stretches.last?.query.end() }
 
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
@@ -33,7 +33,7 @@ final class PassTimer: UploadObserver {
     try resume()
   }
 
-  /// The sum of all stretches, once the GPU is done with them; nil where one of them is not known.
+  /// The sum of all stretches once the GPU has finished them; nil if one is unknown.
   var elapsed: Duration? {
     var sum = Duration.zero
     for stretch in stretches {
@@ -44,16 +44,32 @@ final class PassTimer: UploadObserver {
   }
 }
 
-/// Gives timers, where the device's clock is to be asked and there is one.
+/// Creates timers, if they are wanted and the device has a clock.
 final class PassClock {
+  /// Is told of what goes up in the middle of the passes that are being drawn.
+  private var observer: (any UploadObserver)?
   private let isWanted: Bool
-  /// Asked when it is first needed: there are hundreds of extensions to go through.
+  /// Queried at first use, because there are hundreds of extensions to search.
   private lazy var isRunning = isWanted && TimerQuery.isSupported
   private var interruptions = 0
 
   init(isWanted: Bool) { self.isWanted = isWanted }
 
-  /// A timer for a frame that begins with its passes, if there is a clock.
+  /// Runs `passes`, and tells `observer` of the uploads.
+  func observed<Result>(by observer: (any UploadObserver)?, _ passes: () throws -> Result) rethrows -> Result
+  {
+    self.observer = observer
+    defer { self.observer = nil }
+    return try passes()
+  }
+
+  /// Runs `body`, which moves `byteCount` bytes to the GPU.
+  func upload(byteCount: @autoclosure () -> Int, _ body: () throws -> Void) throws {
+    guard let observer else { return try body() }
+    try observer.upload(byteCount: byteCount(), body)
+  }
+
+  /// A timer for a frame that begins with its passes; nil without a clock.
   func timer() throws(GLError) -> PassTimer? {
     guard isRunning else { return nil }
     let timer = PassTimer(epoch: interruptions)
@@ -61,10 +77,10 @@ final class PassClock {
     return timer
   }
 
-  /// The time of a frame that the GPU is done with; nil where the clock was interrupted meanwhile.
+  /// The time of a finished frame; nil if the clock was interrupted meanwhile.
   func time(of timer: PassTimer?) -> Duration? {
     guard let timer else { return nil }
-    // Asking takes the flag back, which is about all timers of that time.
+    // Reading the flag clears it, so count it for all timers of that period.
     if TimerQuery.wasDisjoint() { interruptions += 1 }
     return timer.epoch == interruptions ? timer.elapsed : nil
   }

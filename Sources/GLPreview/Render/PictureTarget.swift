@@ -1,12 +1,12 @@
-// The offscreen framebuffers of one picture, a plane each, and how they come back.
+// The offscreen framebuffers of one picture, one per plane, and their readback.
 internal import PreviewCore
 
 /// One view's planes on the GPU.
 struct PictureTarget {
-  /// What comes back.
+  /// The layout of the picture as it is read back.
   let layout: PictureLayout
   private let planes: [DrawnPlane]
-  /// Targets that belong to this picture alone.
+  /// The targets that only this picture uses.
   let own: [PooledTarget]
 
   /// Draws all planes of a view.
@@ -15,7 +15,7 @@ struct PictureTarget {
     self.init(view, drawn.map(\.plane), own: drawn.filter(\.isOwn).map(\.plane.target))
   }
 
-  /// Puts a view together of layers.
+  /// Composes a view from layers.
   init(
     composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,
     _ compositor: Compositor
@@ -32,7 +32,7 @@ struct PictureTarget {
     self.own = own
   }
 
-  /// Waits for what was drawn and copies it out.
+  /// Waits for the draws and reads the picture.
   func read() throws -> Picture {
     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: layout.byteCount) { memory, initialized in
       try unsafe read(into: UnsafeMutableRawBufferPointer(memory))
@@ -52,7 +52,7 @@ struct PictureTarget {
     }
   }
 
-  /// Lets the GPU copy what was drawn into a buffer, where the picture begins at `offset`, and does not wait for it.
+  /// Lets the GPU copy the picture into a buffer at `offset`, without waiting.
   func read(into buffer: borrowing PixelBuffer, at offset: Int) throws(GLError) {
     for (plane, picturePlane) in zip(planes, layout.planes) {
       for part in plane.parts(picturePlane) {
@@ -64,16 +64,16 @@ struct PictureTarget {
   }
 }
 
-/// How a picture that is read back lies in memory: rows of whole texels, so a little longer than their samples.
+/// The memory layout of a picture as it is read back: rows of whole texels, so slightly longer than their samples.
 struct PictureLayout {
   let size: Size
   let format: PictureFormat
   let planes: [PicturePlane]
   let byteCount: Int
-  /// What is read back is two halves whose texels take turns in the picture.
+  /// Whether two halves are read back, whose texels alternate in the picture.
   let isByTurns: Bool
 
-  /// Planes one behind another, with so many bytes a row each.
+  /// Planes one after another, with these bytes per row.
   init(_ view: PlannedView, bytesPerRow: [Int], isByTurns: Bool) {
     self.isByTurns = isByTurns
     var planes: [PicturePlane] = []
@@ -88,7 +88,7 @@ struct PictureLayout {
     byteCount = count
   }
 
-  /// The picture of these bytes, of which there are `byteCount`.
+  /// The picture of these `byteCount` bytes.
   func picture(copying bytes: Span<UInt8>) -> Picture {
     picture(
       unsafe bytes.withUnsafeBytes { bytes in
@@ -104,7 +104,7 @@ struct PictureLayout {
     Picture(size: size, format: format, planes: planes, bytes: bytes)
   }
 
-  /// A texel of the first half, one of the second, and so on.
+  /// Interleaves the texels of both halves.
   private func takeTurns(_ halves: UnsafeRawBufferPointer, into memory: UnsafeMutableRawBufferPointer) {
     let size = MemoryLayout<SIMD4<UInt32>>.size
     for start in stride(from: 0, to: byteCount / 2, by: size) {
@@ -117,7 +117,7 @@ struct PictureLayout {
 }
 
 extension DrawnPlane {
-  /// Rows of a plane that are read back in one go: from a region of an output, to `offset` in the plane's bytes.
+  /// Rows of a plane read back together: from a region of an output to `offset` in the plane's bytes.
   fileprivate struct Part {
     let region: TexelRegion
     let output: Int
@@ -132,7 +132,7 @@ extension DrawnPlane {
 
   fileprivate var isByTurns: Bool { if case .texelsByTurns = layout { true } else { false } }
 
-  /// All rows; where texels take turns, all of one output and then all of the other.
+  /// All rows; if texels alternate, all of one output and then all of the other.
   fileprivate func parts(_ plane: PicturePlane) -> [Part] {
     let (width, height) = (target.description.width, plane.size.height)
     let whole = TexelRegion(x: 0, y: 0, width: width, height: height)

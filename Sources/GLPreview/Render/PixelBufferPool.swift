@@ -1,4 +1,4 @@
-// Pixel buffers by size, used again for later frames.
+// Pixel buffers by size, reused for later frames.
 
 /// A pixel buffer that may be lent.
 final class PooledPixelBuffer {
@@ -9,27 +9,27 @@ final class PooledPixelBuffer {
   }
 }
 
-/// Lends buffers that the GPU is done with, and takes them back only when a fence has said so.
+/// Lends buffers that the GPU no longer uses. They are only returned after their fence has passed.
 final class PixelBufferPool {
   private let use: PixelBuffer.Use
   private var idle: IdleStock<Int, PooledPixelBuffer>
 
-  /// Sizes are rounded up to this, so that views that differ by a little share buffers.
+  /// Sizes are rounded up to this, so that views of similar size share buffers.
   private static let granule = 64 << 10
 
-  /// Of those that the last drawing did not use, `capacity` buffers are kept.
+  /// Keeps at most `capacity` buffers that the last drawing did not use.
   init(for use: PixelBuffer.Use, capacity: Int) {
     self.use = use
     idle = IdleStock(mostCount: capacity)
   }
 
-  /// Bytes that are held for later.
+  /// The bytes of idle buffers.
   var idleByteCount: Int { idle.byteCount }
 
-  /// Before each drawing.
+  /// Called before each drawing.
   func beginDrawing() { idle.beginDrawing() }
 
-  /// Lets go of what is held for later.
+  /// Frees idle buffers.
   func removeAll() { idle.removeAll() }
 
   /// A buffer of at least `byteCount` bytes, at most a granule more.
@@ -40,21 +40,21 @@ final class PixelBufferPool {
     return try PooledPixelBuffer(byteCount: size, for: use)
   }
 
-  /// The GPU must be done with `buffer`.
+  /// The GPU must have finished with `buffer`.
   func giveBack(_ buffer: PooledPixelBuffer) {
     idle.put(buffer, buffer.memory.byteCount, byteCount: buffer.memory.byteCount)
   }
 }
 
-/// One frame's way up through pixel buffers: each plane is copied once, into mapped memory.
+/// The upload of one frame through pixel buffers: each plane is copied once, into mapped memory.
 final class BufferedUpload {
   private let pool: PixelBufferPool
   private var used: [PooledPixelBuffer] = []
 
   init(_ pool: PixelBufferPool) { self.pool = pool }
 
-  /// Takes new texels for a region, or for all of a texture, from rows that are `bytesPerRow` apart in `rows`. What a row,
-  /// or the last one, lacks there is zeros.
+  /// Replaces a region, or all, of a texture from rows that are `bytesPerRow` apart in `rows`. Missing bytes of a row
+  /// become zeros.
   func replace(
     _ texture: borrowing Texture, with rows: Span<UInt8>, bytesPerRow: Int, in region: TexelRegion? = nil
   ) throws(GLError) {
@@ -67,7 +67,7 @@ final class BufferedUpload {
     used.append(buffer)
   }
 
-  /// Gives the buffers back; the GPU must be done with them. Where that is not known they end with this object.
+  /// Returns the buffers, which the GPU must have finished with. Otherwise they end with this object.
   func finish() {
     for buffer in used { pool.giveBack(buffer) }
     used = []

@@ -1,16 +1,16 @@
-// How a plane that is wider or higher than a texture can be is cut up: bands of columns one below the other, or
-// bands of rows side by side. Arithmetic alone; the shaders do the same in `inBands`.
+// Divides a plane that exceeds the texture size limit: bands of columns below one another, or bands of rows side by
+// side. Computation only; the shaders do the same in `inBands`.
 internal import PreviewCore
 
 /// The bands of one plane.
 struct PlaneBands: Equatable {
   /// Columns and rows of the plane, in texels.
   let plane: Size
-  /// Log2 of the columns and the rows of a band.
+  /// Log2 of a band's columns and rows.
   let shiftX: Int
   let shiftY: Int
 
-  /// A band, and where it goes.
+  /// A band and its position in the texture.
   struct Band: Equatable {
     /// In the plane.
     let source: Rectangle
@@ -35,7 +35,7 @@ struct PlaneBands: Equatable {
   private var columnsPerBand: Int { min(plane.width, 1 << shiftX) }
   private var rowsPerBand: Int { min(plane.height, 1 << shiftY) }
 
-  /// Of the texture that holds all bands.
+  /// The size of the texture that holds all bands.
   var textureSize: Size {
     let across = (plane.width + columnsPerBand - 1) / columnsPerBand
     let down = (plane.height + rowsPerBand - 1) / rowsPerBand
@@ -57,7 +57,7 @@ struct PlaneBands: Equatable {
     }
   }
 
-  /// As the shaders take it.
+  /// In the form that the shaders expect.
   var uniform: SIMD4<Int32> {
     [Int32(shiftX), Int32(clamping: plane.height), Int32(shiftY), Int32(clamping: plane.width)]
   }

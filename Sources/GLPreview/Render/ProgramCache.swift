@@ -1,4 +1,4 @@
-// Programs by key, compiled when a pass first needs them.
+// Programs by key, compiled at first use.
 internal import Shaders
 
 /// A linked program.
@@ -18,21 +18,21 @@ final class Program {
   }
 }
 
-/// The programs that plans in use ask for again and again.
+/// Caches the programs of plans in use.
 final class ProgramCache {
   private var programs = LRUCache<ProgramKey, Program>(capacity: ProgramCache.capacity)
-  /// The same by what they are specialised for: to spell that out for each draw would cost more than to look it up.
+  /// The same programs by variant, because building the defines for each draw costs more than a lookup.
   private var ofWords = LRUCache<WordVariant, Program>(capacity: ProgramCache.capacity)
   private var ofTexels = LRUCache<BoxVariant, Program>(capacity: ProgramCache.capacity)
   private let binaries: ProgramBinaryCache?
 
-  /// Of each kind.
+  /// The most programs of each kind.
   private static let capacity = 128
 
-  /// `binaries` is where programs of earlier runs are; nil where none are kept.
+  /// `binaries` caches programs across runs; nil for none.
   init(_ binaries: ProgramBinaryCache?) { self.binaries = binaries }
 
-  /// Between frames, when no pass holds a program.
+  /// Called between frames, when no pass holds a program.
   func trim() {
     programs.trim()
     ofWords.trim()
@@ -42,21 +42,21 @@ final class ProgramCache {
   func program(_ key: ProgramKey) throws(ShaderError) -> Program {
     if let program = programs[key] { return program }
     let program = try Program(key, binaries)
-    programs.insert(program, for: key, trims: false)
+    programs.hold(program, for: key)
     return program
   }
 
   func program(_ variant: WordVariant) throws(ShaderError) -> Program {
     if let program = ofWords[variant] { return program }
     let program = try program(variant.program)
-    ofWords.insert(program, for: variant, trims: false)
+    ofWords.hold(program, for: variant)
     return program
   }
 
   func program(_ variant: BoxVariant) throws(ShaderError) -> Program {
     if let program = ofTexels[variant] { return program }
     let program = try program(variant.program)
-    ofTexels.insert(program, for: variant, trims: false)
+    ofTexels.hold(program, for: variant)
     return program
   }
 }

@@ -1,14 +1,14 @@
-// What went wrong between a frame and its pictures, in one line.
+// The error of drawing a frame, in one line.
 
 /// A frame that the GPU could not draw.
 public struct RenderError: Error, Hashable, CustomStringConvertible {
-  /// What was being done, on which device, and what the driver said.
+  /// The failed operation, the device and the driver's message.
   public let description: String
 
-  /// Whether the context is lost, with all that was made in it: a new renderer may go on.
+  /// Whether the context is lost with everything in it. A new renderer may work.
   public let isContextLost: Bool
 
-  /// What the memory budget said, where that had no room.
+  /// The memory budget's error, if it had no room.
   let shortage: MemoryBudgetExceeded?
 
   init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudgetExceeded? = nil) {

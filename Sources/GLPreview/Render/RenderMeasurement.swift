@@ -1,39 +1,37 @@
-// What each stage of a frame's way over the GPU costs, one after another: for `glpreview bench`.
+// Measures the cost of each stage of a frame on the GPU, for `glpreview bench`.
 internal import Glibc
 internal import PreviewCore
 
-/// What one frame cost, stage by stage.
+/// The cost of one frame, stage by stage.
 ///
-/// Stages are kept apart: the GPU has finished one before the next begins, so that what a driver puts off is counted
-/// where it was asked for. Their sum is therefore more than what a frame costs in a row of them.
+/// The GPU finishes each stage before the next begins, so that deferred work counts where it was requested. The sum
+/// is therefore larger than a frame's cost in a continuous run.
 package struct RenderMeasurement: Sendable {
-  /// What one stage cost.
+  /// The cost of one stage.
   package struct Stage: Sendable {
-    /// From its first command to its last one's end.
+    /// From its first command until its last one has finished.
     package var wall: Duration = .zero
-    /// Of all the process's threads meanwhile: drivers have some of their own.
+    /// CPU time of all threads of the process, since drivers have their own.
     package var cpu: Duration = .zero
-    /// Bytes that were moved; of the passes the least that they must read and write: each byte of a plane and each
-    /// byte of a picture once.
+    /// The bytes moved; for the passes, the minimum to read and write: each byte of a plane and of a picture once.
     package var byteCount = 0
-    /// By the GPU's own clock: of passes alone, and nil where it has none that can be trusted, or was interrupted.
+    /// GPU time; only for passes, and nil without a reliable clock or after an interruption.
     package var gpu: Duration?
 
-    /// Nothing yet.
     package init() {}
   }
 
-  /// The frame's planes, as far as the plan reads them, into textures.
+  /// Uploading the planes that the plan reads.
   package var upload = Stage()
-  /// Programs, tables and triangles.
+  /// Drawing: programs, tables and triangles.
   package var passes = Stage()
-  /// Framebuffers into memory.
+  /// Reading framebuffers into memory.
   package var readback = Stage()
 }
 
-/// Time of all the process's threads.
+/// CPU time of all threads of the process.
 package enum ProcessorClock {
-  /// Since the process began.
+  /// Since the process started.
   package static var now: Duration {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -41,7 +39,7 @@ package enum ProcessorClock {
   }
 }
 
-/// Keeps the stages of one frame apart.
+/// Measures the stages of one frame separately.
 final class RenderStopwatch: UploadObserver {
   private(set) var measurement = RenderMeasurement()
   private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
@@ -49,7 +47,7 @@ final class RenderStopwatch: UploadObserver {
   private let clock: PassClock
   private let timer: PassTimer?
 
-  /// Begins with the passes.
+  /// Starts with the passes.
   init(_ clock: PassClock) throws(GLError) {
     GLPipeline.finish()
     self.clock = clock
@@ -57,7 +55,7 @@ final class RenderStopwatch: UploadObserver {
     start = (.now, ProcessorClock.now)
   }
 
-  /// From now on it is another stage.
+  /// Switches to another stage.
   func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) throws(GLError) {
     if stage == \.passes { timer?.pause() }
     GLPipeline.finish()
@@ -69,7 +67,7 @@ final class RenderStopwatch: UploadObserver {
     if stage == \.passes { try timer?.resume() }
   }
 
-  /// A plane that goes up in the middle of the passes.
+  /// An upload in the middle of the passes.
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
     try enter(\.upload)
     try body()
@@ -77,7 +75,7 @@ final class RenderStopwatch: UploadObserver {
     measurement.upload.byteCount += byteCount
   }
 
-  /// The end of the frame, and of its readback.
+  /// Ends the frame and its readback.
   func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
     try enter(\.upload)
     measurement.passes.gpu = clock.time(of: timer)

@@ -1,15 +1,15 @@
-// Tap tables on the GPU: where a shader finds the taps that the planner's maps come to.
+// Tap tables as textures, for the maps of a plan.
 internal import PreviewCore
 
-/// What a table says of an axis.
+/// The content of a table.
 enum TapTableKey: Hashable {
-  /// A map's taps; `from` is the index of the first sample in the texture that is read.
+  /// A map's taps; `from` is the index of the first sample in the source texture.
   case taps(SamplingMap, from: Int)
-  /// A map whose taps were summed up already: sample by sample, with the map's coverage.
+  /// A map whose axis is already reduced: one tap per sample, with the map's coverage.
   case reduced(SamplingMap)
-  /// Samples as they are, from `lowerBound` on.
+  /// Consecutive samples from `lowerBound` on.
   case whole(ClosedRange<Int>)
-  /// Where the boxes of each group of outputs begin: (first texel, samples from there).
+  /// The start of each group's boxes: (first texel, samples from there).
   case boxes(SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int)
 }
 
@@ -19,7 +19,7 @@ final class TapTexture {
   let tapCount: Int
   private let texture: Texture
 
-  /// Entries to a row, a power of two that every GLES 3.0 device can do.
+  /// Entries per row; a power of two within every GLES 3.0 device's limit.
   private static let entriesPerRow = 2048
 
   init(_ key: TapTableKey) throws(GLError) {
@@ -54,17 +54,17 @@ final class TapTexture {
   func bind(unit: Int) { texture.bind(unit: unit) }
 }
 
-/// The tables that plans in use ask for again and again.
+/// Caches the tables of plans in use.
 final class TapTextureCache {
   private var tables = LRUCache<TapTableKey, TapTexture>(capacity: 512)
 
-  /// Between frames, when no pass holds a table.
+  /// Called between frames, when no pass holds a table.
   func trim() { tables.trim() }
 
   func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
     if let table = tables[key] { return table }
     let table = try TapTexture(key)
-    tables.insert(table, for: key, trims: false)
+    tables.hold(table, for: key)
     return table
   }
 }

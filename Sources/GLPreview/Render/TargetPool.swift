@@ -1,11 +1,11 @@
-// Targets by format and size, used again for the next frame.
+// Targets by format and size, reused for the next frame.
 
-/// What a target is to be.
+/// The properties of a target.
 struct TargetDescription: Hashable {
   let format: TextureFormat
   let width: Int
   let height: Int
-  /// How many outputs of this format and size a pass writes at once: 1...4.
+  /// The number of outputs of this format and size that a pass writes at once: 1...4.
   let outputs: Int
 
   init(_ format: TextureFormat, width: Int, height: Int, outputs: Int = 1) {
@@ -15,7 +15,7 @@ struct TargetDescription: Hashable {
     self.outputs = outputs
   }
 
-  /// Of all its textures.
+  /// The bytes of all its textures.
   var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 
@@ -25,7 +25,7 @@ final class PooledTarget {
   let target: RenderTarget
   private let others: [OtherTexture]
 
-  /// A texture that can be kept in an array.
+  /// A texture that can be stored in an array.
   private final class OtherTexture {
     let texture: Texture
 
@@ -44,23 +44,23 @@ final class PooledTarget {
     self.others = others
   }
 
-  /// Makes an output what the sampler of texture unit `unit` reads.
+  /// Binds an output to texture unit `unit`.
   func bind(_ output: Int, unit: Int) {
     if output == 0 { target.texture.bind(unit: unit) } else { others[output - 1].texture.bind(unit: unit) }
   }
 }
 
-/// Lends targets and takes them back.
+/// Lends targets.
 final class TargetPool {
   private var idle = IdleStock<TargetDescription, PooledTarget>(mostCount: 48)
 
-  /// Bytes of what is held for later.
+  /// The bytes of idle targets.
   var idleByteCount: Int { idle.byteCount }
 
-  /// Before each drawing.
+  /// Called before each drawing.
   func beginDrawing() { idle.beginDrawing() }
 
-  /// Lets go of what is held for later.
+  /// Frees idle targets.
   func removeAll() { idle.removeAll() }
 
   func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {

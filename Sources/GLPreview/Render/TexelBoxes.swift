@@ -1,8 +1,8 @@
-// Boxes four outputs at a time, from textures with four bytes a texel: what every device can do.
+// Box filters for four outputs at a time, from textures of four-byte texels; works on every device.
 internal import PreviewCore
 internal import Shaders
 
-/// Draws into targets that hold four samples, or pixels, in a texel.
+/// Draws into targets with four samples or pixels per texel.
 struct TexelBoxes {
   let frame: UploadedFrame
   let programs: ProgramCache
@@ -10,7 +10,7 @@ struct TexelBoxes {
   let geometries: BoxGeometryCache
   let targets: TargetPool
 
-  /// A drawing, from the frame or from its first step.
+  /// Makes a drawing from the frame or from its first step.
   func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?) throws -> PooledTarget {
     let target = try targets.take(
       TargetDescription(
@@ -31,8 +31,7 @@ struct TexelBoxes {
     return target
   }
 
-  /// Makes all ready for a part of a plane: one whose boxes lie within the crop, or one whose boxes may reach over its
-  /// edges.
+  /// Prepares the part whose boxes lie inside the crop, or the part whose boxes may reach over its edges.
   private func prepare(
     _ drawing: BoxDrawing, _ signals: [BoxGeometry], from base: BoxPainter.Base?, isInterior: Bool
   ) throws -> Program {
@@ -93,7 +92,7 @@ struct TexelBoxes {
 }
 
 extension BoxGeometry {
-  /// The groups whose boxes lie within the crop: columns of texels, and rows.
+  /// The groups whose boxes lie inside the crop: columns of texels, and rows.
   fileprivate var interior: Rectangle {
     Rectangle(
       x: columns.interior.lowerBound, y: rows.interior.lowerBound, width: columns.interior.count,

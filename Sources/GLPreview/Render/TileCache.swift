@@ -1,10 +1,10 @@
-// What was drawn of frames for compositions, kept while the same frames are drawn again.
+// Caches the drawn views of frames for compositions, for as long as the same frames are shown.
 internal import PreviewCore
 
-/// Tiles by the frame and the view that they show. Owns their targets.
+/// Tiles by frame and view. Owns their targets.
 final class TileCache {
   private struct Key: Hashable {
-    /// Holding it keeps any other frame from having it.
+    /// Held, so that no other frame can get the same identity.
     let frame: FrameIdentity
     let view: PlannedView
   }
@@ -17,7 +17,7 @@ final class TileCache {
   private let targets: TargetPool
   private var tiles: [Key: Tile] = [:]
   private var uses = 0
-  /// How many were ever drawn.
+  /// The number of tiles drawn so far.
   private(set) var drawnCount = 0
 
   private static let maximumCount = 64
@@ -25,7 +25,7 @@ final class TileCache {
 
   init(_ targets: TargetPool) { self.targets = targets }
 
-  /// A view of a frame, if it is there.
+  /// A view of a frame, if it is cached.
   func tile(_ view: PlannedView, of frame: Frame) -> DrawnPlane? {
     let key = Key(frame: frame.identity, view: view)
     guard let tile = tiles[key] else { return nil }
@@ -34,7 +34,7 @@ final class TileCache {
     return tile.plane
   }
 
-  /// Draws those of `views` that are not there.
+  /// Draws those of `views` that are not cached.
   func fill(_ views: [PlannedView], of frame: Frame, with drawing: FrameDrawing) throws {
     for view in views where tile(view, of: frame) == nil {
       guard let pass = view.passes.first else { continue }
@@ -48,10 +48,10 @@ final class TileCache {
   /// Whether a tile is in `target`.
   func holds(_ target: PooledTarget) -> Bool { tiles.values.contains { $0.plane.target === target } }
 
-  /// Bytes of all of them.
+  /// The bytes of all tiles.
   var byteCount: Int { tiles.values.reduce(0) { $0 + $1.plane.target.description.byteCount } }
 
-  /// Between pictures: lets go of those that were not used for longest, where there are too many.
+  /// Called between pictures: frees the least recently used tiles if there are too many.
   func trim() {
     var byteCount = byteCount
     guard tiles.count > TileCache.maximumCount || byteCount > TileCache.maximumByteCount else { return }
@@ -62,12 +62,12 @@ final class TileCache {
     }
   }
 
-  /// Lets go of all.
+  /// Frees all tiles.
   func removeAll() {
     for (key, tile) in tiles { remove(key, tile) }
   }
 
-  /// Two views may be drawn by one drawing, and have one target.
+  /// Two views may share one drawing, and so one target.
   private func remove(_ key: Key, _ tile: Tile) {
     tiles[key] = nil
     if !holds(tile.plane.target) { targets.giveBack(tile.plane.target) }

@@ -1,16 +1,17 @@
-// Boxes sixteen bytes at a time, from a buffer of words: two and a half times as fast as texels on software renderers.
+// Box filters for sixteen bytes at a time, from a word buffer: two and a half times as fast as texels on software
+// renderers.
 internal import PreviewCore
 internal import Shaders
 
-/// Draws into targets that hold sixteen samples in a texel, or four pixels, in two outputs by turns.
+/// Draws into targets with sixteen samples per texel, or four pixels per texel in two alternating outputs.
 struct WordBoxes {
   let frame: UploadedFrame
   let programs: ProgramCache
   let geometries: WordGeometryCache
   let targets: TargetPool
 
-  /// A drawing, from the frame or from its first step; nil where boxes don't repeat as they must. With `keepingCodes`
-  /// the target has twice the outputs: then the same before its conversion.
+  /// Makes a drawing from the frame or from its first step; nil if the boxes do not repeat suitably. With
+  /// `keepingCodes`, the second half of the target's outputs holds the unconverted drawing.
   func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?, keepingCodes: Bool) throws -> PooledTarget? {
     guard base.map({ $0.target.description.format == .rgba32ui }) ?? frame.fitsWords else { return nil }
     let outputsPerGroup = drawing.output == .pixels ? 8 : 16
@@ -89,7 +90,7 @@ struct WordBoxes {
 }
 
 extension WordGeometry {
-  /// The groups whose boxes lie within the crop, of all rows: rows beyond it are held at its edge everywhere.
+  /// The groups whose boxes lie inside the crop, for all rows: rows beyond it are clamped anyway.
   fileprivate func interior(rows: Int) -> Rectangle {
     Rectangle(x: columns.interior.lowerBound, y: 0, width: columns.interior.count, height: rows)
   }

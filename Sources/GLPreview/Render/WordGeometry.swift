@@ -1,8 +1,8 @@
-// Where a signal's boxes lie in texels of sixteen bytes, worked out once for all frames of a plan.
+// The positions of a signal's boxes in sixteen-byte texels, computed once for all frames of a plan.
 internal import PreviewCore
 internal import Shaders
 
-/// The boxes of one signal, where sixteen bytes can be summed up at a time.
+/// The boxes of one signal that can be summed sixteen bytes at a time.
 struct WordGeometry {
   let signal: PackedSignal
   let columns: WordColumns
@@ -10,13 +10,13 @@ struct WordGeometry {
   /// The same for all groups of outputs.
   let packing: WordVariant.Packing
 
-  /// Bytes from a sample of a component to the next.
+  /// Bytes from one sample of a component to the next.
   var step: Int { 4 / signal.samplesPerTexel }
 
-  /// More texels than this are too many for a fragment.
+  /// The most texels that a fragment may read.
   private static let maximumTexels = 17
 
-  /// Nil where boxes do not repeat, or are too wide or too high.
+  /// Nil if the boxes do not repeat, or are too wide or too high.
   init?(_ signal: PackedSignal, outputsPerGroup: Int) {
     guard let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
       let rows = WordRows(signal.rows)
@@ -38,7 +38,7 @@ struct WordGeometry {
   }
 }
 
-/// The geometries that plans in use ask for again and again.
+/// Caches the geometries of plans in use.
 final class WordGeometryCache {
   private struct Key: Hashable {
     let signal: PackedSignal
@@ -47,14 +47,14 @@ final class WordGeometryCache {
 
   private var geometries = LRUCache<Key, WordGeometry?>(capacity: 256)
 
-  /// Between frames.
+  /// Called between frames.
   func trim() { geometries.trim() }
 
   func geometry(_ signal: PackedSignal, outputsPerGroup: Int) -> WordGeometry? {
     let key = Key(signal: signal, outputsPerGroup: outputsPerGroup)
     if let geometry = geometries[key] { return geometry }
     let geometry = WordGeometry(signal, outputsPerGroup: outputsPerGroup)
-    geometries.insert(geometry, for: key, trims: false)
+    geometries.hold(geometry, for: key)
     return geometry
   }
 }

@@ -28,15 +28,8 @@ struct FeedReader: Sendable {
   /// The size of the pictures as the source stores them; nil where all of it is wanted.
   var wantedSize: Size? {
     switch subject {
-    case .scene(let size, _): return size
-    case .preview(let preview):
-      guard let view = preview.configuration.view, view.crop == nil, view.width != nil || view.height != nil
-      else { return nil }
-      let size = Size(width: view.width ?? 1, height: view.height ?? 1)
-      // What is wrong with it is told when it is to be drawn.
-      let sides = 1...Size.maximumSide
-      guard sides.contains(size.width), sides.contains(size.height) else { return nil }
-      return Orientation(view.rotation).swapsAxes ? size.transposed : size
+    case .scene(let size, _): size
+    case .preview(let preview): preview.configuration.view?.wantedSize
     }
   }
 }

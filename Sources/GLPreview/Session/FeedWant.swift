@@ -6,7 +6,7 @@ struct FeedEvent: Sendable {
   /// The newest frame; nil where there was none yet.
   let frame: Frame?
   /// What stands in for it; nil where the frame is what is seen.
-  let fallback: FallbackState?
+  let outage: Outage?
   let key: FeedKey
   /// Whether nothing will follow.
   let isLast: Bool
@@ -17,7 +17,7 @@ struct FeedKey: Sendable, Hashable {
   /// Of the newest frame; -1 before the first.
   var sequence: Int
   /// Counts what stood in for the source; 0 where the frame itself is seen.
-  var fallback: Int
+  var outage: Int
 }
 
 /// Somebody who waits.
@@ -37,7 +37,7 @@ struct FeedWant {
 
   /// What comes of it.
   enum Answer: Sendable {
-    case picture(RenderedPreview)
+    case picture(RenderedPicture)
     case event(FeedEvent)
   }
 
@@ -50,17 +50,17 @@ struct FeedWant {
 
   /// Whether what a feed shows at `key` is what is wanted.
   func isMet(by key: FeedKey, timestamp: Duration?) -> Bool {
-    let isAnything = key.fallback > 0 || timestamp != nil
+    let isAnything = key.outage > 0 || timestamp != nil
     switch subject {
     case .picture(let preview, _, let last):
       guard isAnything, let last else { return isAnything }
       if last.version != preview.current.version { return true }
-      return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
+      return key.outage > 0 ? last.outage != key.outage : key.sequence > last.sequence
     case .event(let last, _):
       guard isAnything, let last else { return isAnything }
-      return key.fallback > 0 ? last.fallback != key.fallback : key.sequence > last.sequence
+      return key.outage > 0 ? last.outage != key.outage : key.sequence > last.sequence
     case .frame(let time, _):
-      return key.fallback > 0 || timestamp.map { $0 >= time } ?? false
+      return key.outage > 0 || timestamp.map { $0 >= time } ?? false
     }
   }
 

@@ -20,7 +20,7 @@ public final class Preview: Sendable {
     /// Counts the changes of what is seen.
     var version = 0
     var isRemoved = false
-    var newest: [PictureFormat: RenderedPreview] = [:]
+    var newest: [PictureFormat: RenderedPicture] = [:]
   }
 
   init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
@@ -103,8 +103,8 @@ public final class Preview: Sendable {
   /// Its pictures as R, G, B, A. Each is the newest when it is asked for: a slow reader skips pictures and delays nobody.
   ///
   /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
-  /// the configuration can't be drawn (`WordError`, `WordError`, `SessionError`), the source can't be opened or is given
-  /// up (`SourceError`), or there is no GPU. A frame that can't be had is no end: a fallback says why until one can.
+  /// the configuration can't be drawn (`WordError`, `SessionError`), the source can't be opened or is given
+  /// up (`SourceError`), or there is no GPU. A frame that can't be had is no end: a outage says why until one can.
   public var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
 
   /// The same as Y'CbCr planes, whose `jpeg()` is what is wanted.
@@ -143,10 +143,10 @@ public final class Preview: Sendable {
   }
 
   /// The last picture of a format, unless the preview has changed since.
-  func newest(_ format: PictureFormat) -> RenderedPreview? { state.withLock { $0.newest[format] } }
+  func newest(_ format: PictureFormat) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
   /// Keeps a picture for who asks next, unless the preview has changed meanwhile.
-  func keep(_ rendered: RenderedPreview, as format: PictureFormat) {
+  func keep(_ rendered: RenderedPicture, as format: PictureFormat) {
     state.withLock { state in
       if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
     }
@@ -163,7 +163,7 @@ public final class Preview: Sendable {
 
   func addReader() -> PreviewReading { PreviewReading(of: producer, self) }
 
-  func next(_ format: PictureFormat, after key: PictureKey?) async throws -> RenderedPreview? {
+  func next(_ format: PictureFormat, after key: PictureKey?) async throws -> RenderedPicture? {
     try await producer.next(self, format, after: key)
   }
 
@@ -175,29 +175,13 @@ public final class Preview: Sendable {
   }
 }
 
-/// What a picture shows, so that nobody gets the same one twice.
-struct PictureKey: Sendable, Hashable {
-  /// Of the source's frame, or of the scene.
-  var sequence: Int
-  /// Of the preview's configuration.
-  var version: Int
-  /// Of what stands in for the source; 0 where nothing does.
-  var fallback: Int
-}
-
-/// A picture, and what it shows.
-struct RenderedPreview: Sendable {
-  let frame: PreviewFrame
-  let key: PictureKey
-}
-
 /// What makes previews' pictures: a source, or a scene.
 protocol PictureProducer: Sendable {
   /// A picture of `preview` that shows something else than `key` does; waits for it. Nil at the end.
   ///
   /// - Throws: `PreviewIsDisabled` where that comes meanwhile.
   func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
-    -> RenderedPreview?
+    -> RenderedPicture?
   /// The preview's configuration is another one.
   func changed(_ preview: Preview)
   /// Somebody begins to read.
@@ -239,8 +223,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
     private let format: PictureFormat
     private var reading: PreviewReading?
     private var last: PictureKey?
-    /// When the last picture was due.
-    private var lastDue: Duration?
+    private var pace = Pace()
 
     init(_ preview: Preview, _ format: PictureFormat) {
       self.preview = preview
@@ -248,7 +231,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
     }
 
     /// The newest picture that this iterator has not given; waits for it.
-    public mutating func next() async throws -> PreviewFrame? {
+    public mutating func next() async throws -> RenderedPicture? {
       while true {
         try Task.checkCancellation()
         let current = preview.current
@@ -260,29 +243,24 @@ public struct PreviewFrames: AsyncSequence, Sendable {
           continue
         }
         if reading == nil { reading = preview.addReader() }
-        if let due = due(current.configuration), due > CaptureClock.now, last?.version == current.version {
+        if let due = pace.due(every: current.configuration.updateEvery), due > CaptureClock.now,
+          last?.version == current.version
+        {
           await preview.waitForChange(from: current.configuration, until: due)
           continue
         }
-        let next: RenderedPreview?
+        let next: RenderedPicture?
         do { next = try await preview.next(format, after: last) } catch is PreviewIsDisabled { continue }
         guard let rendered = next else { return end() }
         // It may have been switched off while the picture was made.
         guard preview.isEnabled else { continue }
         last = rendered.key
-        let now = CaptureClock.now
-        // The pace is kept where a picture comes a little late.
-        lastDue = Swift.max(due(current.configuration) ?? now, now - current.configuration.updateEvery)
-        return rendered.frame
+        pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)
+        return rendered
       }
     }
 
-    private func due(_ configuration: PreviewConfiguration) -> Duration? {
-      guard configuration.updateEvery > .zero else { return nil }
-      return lastDue.map { $0 + configuration.updateEvery }
-    }
-
-    private mutating func end() -> PreviewFrame? {
+    private mutating func end() -> RenderedPicture? {
       reading = nil
       return nil
     }

@@ -146,7 +146,7 @@ public final class PreviewSession: Sendable {
   /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
   package func draw(
     _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
-  ) async throws -> [PreviewFrame] {
+  ) async throws -> [RenderedPicture] {
     try await core.draw(previews, at: moment, as: format)
   }
 
@@ -156,7 +156,7 @@ public final class PreviewSession: Sendable {
   /// - Throws: `WordError`, `DeviceError`, `RenderError`.
   package func draw(
     _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
-  ) async throws -> [PreviewFrame] {
+  ) async throws -> [RenderedPicture] {
     try await core.draw(views, at: moment, as: format)
   }
 
@@ -171,7 +171,7 @@ public final class PreviewSession: Sendable {
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
-  ) async throws -> PreviewFrame {
+  ) async throws -> RenderedPicture {
     try await core.drawScene(scene, as: format, within: limit)
   }
 
@@ -236,6 +236,8 @@ public struct SessionOptions: Sendable {
   /// Is told how long each rendering took, from upload to readback, and the wait for the GPU before it. Called from any
   /// thread; it should do no more than count.
   public var onRender: (@Sendable (Duration) -> Void)?
+  /// Is told how long each JPEG of `RenderedPicture.jpeg` took, in the same way.
+  public var onEncode: (@Sendable (Duration) -> Void)?
   /// Where renderers are opened; for tests.
   var renderers = SharedRenderers.ofThisProcess
   /// How long a source that is to be opened waits for those that it replaces.

@@ -10,7 +10,7 @@ struct SceneSource {
   let task: Task<Void, Never>
   let history: FrameHistory
   var event: FeedEvent?
-  var failure: FallbackState?
+  var failure: Outage?
   var isOver = false
 }
 
@@ -76,7 +76,7 @@ extension SceneFeed {
   private func saw(_ event: FeedEvent, of name: String, _ number: Int) -> Bool {
     guard var follower = followed[name], follower.number == number else { return false }
     if follower.failure != nil || follower.event?.key != event.key {
-      if let frame = event.frame, event.fallback == nil { follower.history.add(frame) }
+      if let frame = event.frame, event.outage == nil { follower.history.add(frame) }
       changes += 1
     }
     (follower.event, follower.failure, follower.isOver) = (event, nil, event.isLast)
@@ -86,11 +86,10 @@ extension SceneFeed {
   }
 
   private func lost(_ name: String, _ number: Int, _ reason: String) {
-    guard let follower = followed[name], follower.number == number, follower.failure?.text != reason else {
+    guard let follower = followed[name], follower.number == number, follower.failure?.reason != reason else {
       return
     }
-    followed[name]?.failure = FallbackState(
-      .lost, text: reason, sinceCapture: CaptureClock.now)
+    followed[name]?.failure = Outage(.lost, reason: reason, sinceCapture: CaptureClock.now)
     changes += 1
     wake()
   }

@@ -36,7 +36,7 @@ actor SceneFeed: PictureProducer {
   struct Want {
     let format: PictureFormat
     let key: PictureKey?
-    let continuation: CheckedContinuation<RenderedPreview?, any Error>
+    let continuation: CheckedContinuation<RenderedPicture?, any Error>
 
     /// Whether it has not seen the picture of that number as a preview of that version.
     func isBehind(_ sequence: Int, _ version: Int) -> Bool {
@@ -62,7 +62,7 @@ actor SceneFeed: PictureProducer {
 
   func next(
     _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
-  ) async throws -> RenderedPreview? {
+  ) async throws -> RenderedPicture? {
     nextID += 1
     let id = nextID
     return try await withTaskCancellationHandler {
@@ -142,7 +142,7 @@ actor SceneFeed: PictureProducer {
     } else if isOver, !isSomebodyBehind {
       return end()
     }
-    let key = PictureKey(sequence: drawnSequence, version: version, fallback: 0)
+    let key = PictureKey(sequence: drawnSequence, version: version)
     for (format, wants) in takeWants(where: { $0.isBehind(key.sequence, version) }) {
       let result = await rendered(preview, format, key)
       for want in wants { want.continuation.resume(with: result) }
@@ -151,11 +151,11 @@ actor SceneFeed: PictureProducer {
 
   /// What was drawn of the scene as it is, or is drawn now.
   private func rendered(_ preview: Preview, _ format: PictureFormat, _ key: PictureKey) async
-    -> Result<RenderedPreview?, any Error>
+    -> Result<RenderedPicture?, any Error>
   {
     if let newest = preview.newest(format), newest.key == key { return .success(newest) }
     do {
-      let rendered = RenderedPreview(frame: try await frame(of: preview, format, key.sequence), key: key)
+      let rendered = try await frame(of: preview, format, key)
       preview.keep(rendered, as: format)
       return .success(rendered)
     } catch {
@@ -186,21 +186,21 @@ actor SceneFeed: PictureProducer {
   }
 
   /// The scene as it is now.
-  private func frame(of preview: Preview, _ format: PictureFormat, _ sequence: Int) async throws
-    -> PreviewFrame
+  private func frame(of preview: Preview, _ format: PictureFormat, _ key: PictureKey) async throws
+    -> RenderedPicture
   {
     let scene = try preview.scene(of: preview.configuration)
     let events = followed.mapValues { ($0.event, $0.failure) }
     let histories = followed.mapValues(\.history)
     let newest = events.values.compactMap { $0.0?.frame?.timestamp }.max() ?? CaptureClock.now
-    return PreviewFrame(
-      preview: preview.name, sequence: sequence, timestamp: newest,
-      picture: try await picture(scene, named: preview.name, format, events, histories))
+    return RenderedPicture(
+      name: preview.name, picture: try await picture(scene, named: preview.name, format, events, histories),
+      key, timestamp: newest, onEncode: drawing.onEncode)
   }
 
   private func picture(
     _ scene: Scene, named name: String, _ format: PictureFormat,
-    _ events: [String: (event: FeedEvent?, failure: FallbackState?)], _ histories: [String: FrameHistory]
+    _ events: [String: (event: FeedEvent?, failure: Outage?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
     let cropped = scene.croppedSources
@@ -210,10 +210,10 @@ actor SceneFeed: PictureProducer {
       // Of a frame in which nobody can tell where crops lie, none is drawn.
       let misfit = event?.frame.flatMap { frame in
         cropped.contains(source)
-          ? feed.drawing.plans.misfit(frame.format)?.state(since: frame.timestamp) : nil
+          ? feed.drawing.plans.misfit(frame.format)?.outage(since: frame.timestamp) : nil
       }
       appearances[source] = SourceAppearance(
-        hasFrame: event?.frame != nil && misfit == nil, fallback: failure ?? event?.fallback ?? misfit,
+        hasFrame: event?.frame != nil && misfit == nil, outage: failure ?? event?.outage ?? misfit,
         pictures: feed.source.fallback,
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
@@ -241,7 +241,7 @@ actor SceneFeed: PictureProducer {
   /// The scene as it is now; sources that nobody was looking at are given a moment to show something, half of `limit` at
   /// most: the rest is for drawing.
   func snapshot(of preview: Preview, _ format: PictureFormat, within limit: Duration) async throws
-    -> PreviewFrame
+    -> RenderedPicture
   {
     snapshots += 1
     defer {
@@ -256,7 +256,7 @@ actor SceneFeed: PictureProducer {
     }
     guard !isClosed else { throw SnapshotError("the scene was taken out of the session") }
     renders += 1
-    return try await frame(of: preview, format, renders)
+    return try await frame(of: preview, format, PictureKey(sequence: renders))
   }
 
   /// Whether every source has shown something.

@@ -12,16 +12,13 @@ extension SessionCore {
     request.isCropped = request.isCropped || views.contains { $0.crop != nil }
     let moment = try await moment(of: source, request)
     var drawn = try await draw(views, at: moment, as: request.format)[...]
-    var pictures: [SnapshotPicture] = []
+    var pictures: [RenderedPicture] = []
     for preview in wanted {
       if preview.sourceName != nil {
-        guard let frame = drawn.popFirst() else { continue }
-        pictures.append(
-          SnapshotPicture(name: preview.name, picture: frame.picture, iccProfile: frame.iccProfile))
+        guard let picture = drawn.popFirst() else { continue }
+        pictures.append(picture)
       } else if let scene = scene(of: preview) {
-        let picture = try await scene.snapshot(of: preview, request.format, within: request.timeout)
-          .picture
-        pictures.append(SnapshotPicture(name: preview.name, picture: picture))
+        pictures.append(try await scene.snapshot(of: preview, request.format, within: request.timeout))
       }
     }
     return Snapshot(
@@ -58,19 +55,18 @@ extension SessionCore {
 
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
     if case .still = request.mode { throw SnapshotError("a scene has no still: its sources have") }
-    var frames: [PreviewFrame] = []
+    var pictures: [RenderedPicture] = []
     for preview in wanted {
-      frames.append(try await drawScene(preview, as: request.format, within: request.timeout))
+      pictures.append(try await drawScene(preview, as: request.format, within: request.timeout))
     }
-    guard let first = frames.first else { throw SnapshotError("the session is closed") }
+    guard let first = pictures.first else { throw SnapshotError("the session is closed") }
     return Snapshot(
-      camera: first.preview, sequence: first.sequence, timestamp: first.timestamp,
-      pictures: frames.map { SnapshotPicture(name: $0.preview, picture: $0.picture) })
+      camera: first.name, sequence: first.sequence, timestamp: first.timestamp, pictures: pictures)
   }
 
   /// A scene as it is now.
   func drawScene(_ preview: Preview, as format: PictureFormat, within limit: Duration) async throws
-    -> PreviewFrame
+    -> RenderedPicture
   {
     guard let scene = scene(of: preview) else {
       throw SnapshotError("preview '\(preview.name)' is no scene of this session")

@@ -27,7 +27,8 @@ final class SessionCore: Sendable {
     replacedCloseWithin = options.replacedCloseWithin
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
-      counting: counters, measuring: options.onRender, renderers: renderers ?? options.renderers)
+      counting: counters, onRender: options.onRender, onEncode: options.onEncode,
+      renderers: renderers ?? options.renderers)
     for source in sources { try add(source) }
   }
 

@@ -9,6 +9,8 @@ public struct SessionStatistics: Sendable, Hashable {
   public var renders = 0
   /// Pictures that were drawn: a few at a time.
   public var pictures = 0
+  /// JPEGs that were encoded of them, by `RenderedPicture.jpeg`: one that several readers share counts once.
+  public var jpegs = 0
   /// Times that a source was opened.
   public var opens = 0
   /// Times that one was closed.

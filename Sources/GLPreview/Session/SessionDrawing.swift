@@ -14,6 +14,8 @@ final class SessionDrawing: Sendable {
   private let idling = Mutex<Task<Void, Never>?>(nil)
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
+  /// To be told of each JPEG that is encoded of a picture.
+  let onEncode: @Sendable (Duration) -> Void
   private let scenes = Mutex(LRUCache<ScenePlanKey, ScenePlan>(capacity: 16))
 
   /// What a plan is made of.
@@ -27,12 +29,10 @@ final class SessionDrawing: Sendable {
   private static let idleAfter = Duration.seconds(1)
   private static let mostIdleBytes = 16 << 20
 
-  /// More plans than these are not kept: a scene that changes has a new one each time.
-
   init(
     on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, within budget: MemoryBudget? = nil,
-    counting counters: SessionCounters,
-    measuring onRender: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
+    counting counters: SessionCounters, onRender: (@Sendable (Duration) -> Void)? = nil,
+    onEncode: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
   ) {
     lease = RendererLease(choice, of: renderers)
     self.text = text ?? NoText()
@@ -40,6 +40,10 @@ final class SessionDrawing: Sendable {
     self.budget = budget
     self.counters = counters
     self.onRender = onRender
+    self.onEncode = { duration in
+      counters.count(\.jpegs)
+      onEncode?(duration)
+    }
   }
 
   /// What it draws on.
@@ -151,12 +155,12 @@ final class SessionDrawing: Sendable {
 
   /// The layers of what stands in for a view's source.
   func compose(
-    _ fallback: Fallback, _ state: FallbackState, of source: String, hasFrame: Bool,
+    _ fallback: Fallback, _ outage: Outage, of source: String, hasFrame: Bool,
     _ view: ViewConfiguration,
     in size: Size
   ) -> ComposedScene {
     fallback.composed(
-      size: size, state: state, of: source, hasFrame: hasFrame, view: view, at: .now(), text: text)
+      size: size, outage: outage, of: source, hasFrame: hasFrame, view: view, at: .now(), text: text)
   }
 
   func end() async { await lease.giveBack() }

@@ -60,7 +60,7 @@ public struct SessionSource: Sendable {
     // Masks stay where they were said to be, however large the pictures come.
     options.referenceSize = reference
     let source = try await origin.open(options)
-    return origin.isLive || source is LiveSource ? source : PacedSource(source, repeats: repeats)
+    return origin.isLive || source.isLive ? source : PacedSource(source, repeats: repeats)
   }
 }
 

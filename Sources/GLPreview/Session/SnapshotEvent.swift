@@ -87,14 +87,14 @@ extension Snapshot {
         sourceState: sourceState, metadata: metadata, picture: encoded)
     }
     guard let maxEventBytes else {
-      return event(try picture.jpegData(quality: quality, fitting: fitting))
+      return event(try picture.encodedJPEG(quality: quality, fitting: fitting))
     }
     // The numbers may come out shorter than these, never longer.
     let nothing = EncodedPicture(bytes: [], quality: nil, size: picture.picture.size)
     let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), []).count
     let room = max(maxEventBytes - envelope, 0) / 4 * 3
     do throws(EncodingError) {
-      return event(try picture.jpegData(quality: quality, maxBytes: room, fitting: fitting))
+      return event(try picture.encodedJPEG(quality: quality, maxBytes: room, fitting: fitting))
     } catch {
       throw EncodingError(
         description: "an event of \(maxEventBytes) bytes has \(room) for its picture: \(error)")

@@ -17,14 +17,13 @@ public enum SnapshotMode: Sendable, Hashable {
   public static let still = SnapshotMode.still(settling: 2)
 }
 
-/// What becomes of a snapshot of a source that gives nothing.
-public enum SnapshotFallback: Sendable, Hashable {
-  /// Its pictures are those that stand in for the source; `sourceState` says so.
+/// What a snapshot shows of a source that gives no pictures.
+public enum FallbackPolicy: String, Sendable, Hashable, CaseIterable {
+  /// The source's `Fallback`.
   case placeholder
-  /// Its pictures are those of the last frame, however old, and `sourceState` says so; where there never was one, the
-  /// placeholder.
-  case lastFrame
-  /// It fails with `SourceError`.
+  /// The last frame, however old; the placeholder if there never was one. `Snapshot.sourceState` tells.
+  case lastFrame = "last"
+  /// Nothing: the snapshot fails with `SourceError`.
   case error
 }
 
@@ -37,7 +36,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// How the pictures' samples lie; Y'CbCr 4:2:0, for JPEGs, unless told.
   public var format: PictureFormat
   /// What becomes of it where the source gives nothing.
-  public var fallback: SnapshotFallback
+  public var fallback: FallbackPolicy
   /// How long it may take. 5 seconds unless told.
   public var timeout: Duration
   /// Whether views with crops, which are no previews, are to be drawn of it: then the frame of a camera is one of its
@@ -47,7 +46,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// The newest frame in all previews, unless said otherwise.
   public init(
     _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
-    fallback: SnapshotFallback = .placeholder, timeout: Duration = .seconds(5)
+    fallback: FallbackPolicy = .placeholder, timeout: Duration = .seconds(5)
   ) {
     self.mode = mode
     self.previews = previews

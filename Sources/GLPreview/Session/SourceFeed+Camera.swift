@@ -12,8 +12,6 @@ struct OpenSource: Sendable {
   let watchers: [Task<Void, Never>]
   /// The frame that is being waited for.
   var fetch: Task<FetchedFrame, any Error>?
-
-  var live: LiveSource? { source as? LiveSource }
 }
 
 /// What a source gave: a frame, or its end; and what was wrong with the frames before it that are left out.
@@ -31,7 +29,10 @@ struct FrameFailure: Error {
 
 extension SourceFeed {
   /// The source's state, for people; nil for what has none, or is not open.
-  var status: SourceStatus? { opened?.live?.status }
+  var status: SourceStatus? {
+    guard let opened, opened.source.isLive else { return nil }
+    return opened.source.status
+  }
 
   /// The next frame, of a source that is opened first where it is not; numbered through.
   ///
@@ -51,12 +52,12 @@ extension SourceFeed {
     case .success(let fetched):
       isFailing = false
       // The end of a file that was damaged all through, or empty, is an error.
-      guard fetched.frame != nil || !isFirst || source is LiveSource else {
+      guard fetched.frame != nil || !isFirst || source.isLive else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
       return fetched.frame.map { numbered($0, fetched.reference) }
     case .failure(let error):
-      guard let live = source as? LiveSource, live.isGivenUp(error) else { throw FrameFailure(error: error) }
+      guard source.isLive, source.isGivenUp(error) else { throw FrameFailure(error: error) }
       // Who asks next has it connect again.
       await closeSource()
       throw error
@@ -79,7 +80,7 @@ extension SourceFeed {
     for _ in 0..<mostDamaged {
       do {
         return try await next(of: source, damage)
-      } catch let error as SourceError where error.kind == .badData && !(source is LiveSource) {
+      } catch let error as SourceError where error.kind == .badData && !source.isLive {
         damage = error
       }
     }
@@ -109,7 +110,7 @@ extension SourceFeed {
     defer {
       late.cancel()
       opening = nil
-      if fallback?.reason == .opening { show(nil) }
+      if outage?.state == .opening { show(nil) }
     }
     await lastClosing?.value
     for other in predecessors.compactMap(\.feed) {
@@ -128,22 +129,22 @@ extension SourceFeed {
   }
 
   private func opensLate(since time: Duration) {
-    guard opening != nil, isOn, !isClosed, fallback == nil else { return }
-    show(FallbackState(.opening, sinceCapture: time))
+    guard opening != nil, isOn, !isClosed, outage == nil else { return }
+    show(Outage(.opening, sinceCapture: time))
   }
 
   private func adopt(_ source: any FrameSource, _ demand: CaptureDemand) -> any FrameSource {
     openings += 1
     counters.count(\.opens)
     let number = openings
-    let watchers = (source as? LiveSource).map { watch($0, number) } ?? []
+    let watchers = source.isLive ? watch(source, number) : []
     opened = OpenSource(source: source, demand: demand, number: number, watchers: watchers)
     // Whoever it was opened for may be gone, or want something else.
     demandChanged()
     return source
   }
 
-  private func watch(_ live: LiveSource, _ number: Int) -> [Task<Void, Never>] {
+  private func watch(_ live: any FrameSource, _ number: Int) -> [Task<Void, Never>] {
     [
       Task { for await _ in live.statuses { self.stateChanged(number) } },
       Task { [opensWithin = source.opensWithin] in
@@ -199,26 +200,26 @@ extension SourceFeed {
 
   /// The state of opening `number` may have changed.
   private func stateChanged(_ number: Int) {
-    if opened?.number == number, opened?.live != nil { showState() }
+    if opened?.number == number { showState() }
   }
 
   /// Shows the source as it is now: its frames, or what stands in for them.
   func showState() {
-    guard isOn, let opened else { return }
-    guard let status = opened.live?.status else { return show(nil) }
+    guard isOn, opened != nil else { return }
+    guard let status else { return show(nil) }
     switch status.state {
-    case .live, .closed: if !isFailing { show(nil) }
-    case .stalled: show(FallbackState(status))
+    case .live, .idle, .off: if !isFailing { show(nil) }
+    case .stalled: show(Outage(status))
     case .lost:
       // It may be long until frames come again, and of another size.
       drawing.memory.removeAll()
-      show(FallbackState(status))
+      show(Outage(status))
     case .opening:
-      if CaptureClock.now - status.since >= source.opensWithin { show(FallbackState(status)) }
+      if CaptureClock.now - status.since >= source.opensWithin { show(Outage(status)) }
     }
   }
 
-  /// Switches the source off, as a participant does a camera, or on again. Off, it is closed, and a fallback is seen.
+  /// Switches the source off, as a participant does a camera, or on again. Off, it is closed, and a outage is seen.
   func setOn(_ isOn: Bool) async {
     guard isOn != self.isOn, !isClosed else { return }
     self.isOn = isOn
@@ -226,7 +227,7 @@ extension SourceFeed {
       show(nil)
       return resume()
     }
-    show(.off(since: CaptureClock.now))
+    show(Outage(.off, sinceCapture: CaptureClock.now))
     await stopStillAndOpening()
     // It may have been switched on meanwhile.
     if !self.isOn { await closeSource() }
@@ -237,22 +238,18 @@ extension SourceFeed {
     guard isOn, !isClosed else { return }
     isFailing = true
     let reason = (error as? SourceError)?.reason ?? "\(error)"
-    if let fallback, fallback.reason == .lost, fallback.text == reason { return }
+    if let outage, outage.state == .lost, outage.reason == reason { return }
     show(
-      FallbackState(.lost, text: reason, sinceCapture: CaptureClock.now))
+      Outage(.lost, reason: reason, sinceCapture: CaptureClock.now))
   }
 
   // MARK: Size
 
   /// The reference size where the source is pinned; else the largest size wanted, if every reader says one.
   private var demand: CaptureDemand {
-    guard !isPinned else { return CaptureDemand(isPinned: true) }
-    let sizes = readers.withLock { $0.values.map(\.wantedSize) }
-    guard !sizes.isEmpty, !sizes.contains(nil) else { return CaptureDemand() }
-    return CaptureDemand(
-      minimumSize: sizes.compactMap(\.self).reduce(Size(width: 1, height: 1)) {
-        Size(width: max($0.width, $1.width), height: max($0.height, $1.height))
-      })
+    isPinned
+      ? CaptureDemand(isPinned: true)
+      : CaptureDemand(atLeast: readers.withLock { $0.values.map(\.wantedSize) })
   }
 
   /// Readers have come, gone or changed: a camera is asked for larger pictures at once, for smaller ones when that has
@@ -273,10 +270,10 @@ extension SourceFeed {
   }
 }
 
-extension LiveSource {
+extension FrameSource {
   /// Whether it gives no more frames. One that is connected, but whose masks don't fit its pictures, may give others.
   fileprivate func isGivenUp(_ error: any Error) -> Bool {
-    isFinished || (error as? SourceError)?.kind != .badRequest
+    status.isFinished || (error as? SourceError)?.kind != .badRequest
   }
 }
 

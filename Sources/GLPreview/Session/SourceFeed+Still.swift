@@ -43,7 +43,7 @@ extension SourceFeed {
     let isSettled = opened?.demand.isPinned ?? false
     var event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
     for _ in 0..<(isSettled ? 0 : max(settling, 0)) {
-      guard event?.fallback == nil, event?.isLast == false else { break }
+      guard event?.outage == nil, event?.isLast == false else { break }
       event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
     }
     return event
@@ -75,8 +75,8 @@ extension SourceFeed {
     guard let still = try result.get() else { return nil }
     defer { nextSequence += 1 }
     return FeedEvent(
-      frame: still.with(sequence: nextSequence), fallback: nil,
-      key: FeedKey(sequence: nextSequence, fallback: 0), isLast: false)
+      frame: still.with(sequence: nextSequence), outage: nil,
+      key: FeedKey(sequence: nextSequence, outage: 0), isLast: false)
   }
 
   private static func result(_ work: () async throws -> Frame?) async -> Result<Frame?, any Error> {

@@ -21,10 +21,10 @@ actor SourceFeed: PictureProducer {
   private var triesAgain = false
   private(set) var latest: Frame?
   /// What stands in for the source now.
-  private(set) var fallback: FallbackState?
+  private(set) var outage: Outage?
   /// What went wrong with it last; nil once a frame comes.
   private(set) var failure: (any Error)?
-  private var fallbackCount = 0
+  private var outageCount = 0
   private(set) var isClosed = false
   private var ending: Task<Void, Never>?
 
@@ -74,7 +74,7 @@ actor SourceFeed: PictureProducer {
 
   func next(
     _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
-  ) async throws -> RenderedPreview? {
+  ) async throws -> RenderedPicture? {
     let answer = try await answer(to: .picture(preview, format, after: key))
     if case .picture(let rendered) = answer { return rendered }
     return nil
@@ -117,7 +117,7 @@ actor SourceFeed: PictureProducer {
     closing?.cancel()
     closing = nil
     if want.isCropped { demandChanged() }
-    if isMet(want), fallback != nil || isCurrent || want.takesOlder {
+    if isMet(want), outage != nil || isCurrent || want.takesOlder {
       // What stands in for a source that failed is given at once; behind that the source is tried again.
       if isFailing, pump == nil {
         triesAgain = true
@@ -149,13 +149,13 @@ actor SourceFeed: PictureProducer {
 
   /// What the feed shows now.
   private var key: FeedKey {
-    FeedKey(sequence: latest?.sequence ?? -1, fallback: fallback == nil ? 0 : fallbackCount)
+    FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
   }
 
   /// Whether the present frame serves this want. A crop waits while the camera is switched to its reference size.
   private func isMet(_ want: FeedWant) -> Bool {
     guard want.isMet(by: key, timestamp: latest?.timestamp) else { return false }
-    guard fallback == nil, want.isCropped, let latest else { return true }
+    guard outage == nil, want.isCropped, let latest else { return true }
     if case .mode = drawing.plans.misfit(latest.format) { return false }
     return true
   }
@@ -235,20 +235,20 @@ actor SourceFeed: PictureProducer {
 
   /// Gives what is there to all whom it concerns, drawn once.
   func serve() async {
-    let (key, frame, fallback) = (key, latest, fallback)
+    let (key, frame, outage) = (key, latest, outage)
     let taken = takeWants(where: isMet)
     var pictures: [PictureWish: [FeedWant]] = [:]
     for want in taken {
       if case .picture(let preview, let format, _) = want.subject {
         pictures[PictureWish(preview, format), default: []].append(want)
       } else {
-        want.answer(.success(.event(FeedEvent(frame: frame, fallback: fallback, key: key, isLast: isEnded))))
+        want.answer(.success(.event(FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded))))
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
     // In one order, so that what was planned once is found again.
     let wishes = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wishes, frame, fallback, key, of: source)
+    let results = await drawing.draw(wishes, frame, outage, key, of: source)
     for (wish, wants) in pictures {
       let result = results[wish] ?? .success(nil)
       for want in wants { want.answer(result.map { rendered in rendered.map { .picture($0) } }) }
@@ -258,7 +258,7 @@ actor SourceFeed: PictureProducer {
 
   /// Who has seen the last frame has seen all; for a snapshot it is what there is.
   private func answerLast() {
-    let last = FeedEvent(frame: latest, fallback: fallback, key: key, isLast: true)
+    let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
     for want in takeWants(where: { !isMet($0) && !$0.hasSeenAll }) {
       let isTold = want.isForEvents || want.takesOlder && latest != nil
       want.answer(.success(isTold ? .event(last) : nil))
@@ -284,11 +284,11 @@ actor SourceFeed: PictureProducer {
   }
 
   /// Lets something stand in for the source, or with nil nothing any more.
-  func show(_ state: FallbackState?) {
-    guard state != fallback else { return }
-    fallback = state
+  func show(_ state: Outage?) {
+    guard state != outage else { return }
+    outage = state
     guard state != nil else { return }
-    fallbackCount += 1
+    outageCount += 1
     Task { await self.serve() }
   }
 
@@ -313,7 +313,7 @@ actor SourceFeed: PictureProducer {
     await stopStillAndOpening()
     await closeSource()
     await pump?.value
-    (latest, fallback) = (nil, nil)
+    (latest, outage) = (nil, nil)
     previews.withLock { $0 = [:] }
     drawing.end()
     isEndOver = true

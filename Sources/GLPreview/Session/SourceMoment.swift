@@ -18,36 +18,36 @@ package struct SourceMoment: Sendable {
   /// The source's reference size, upright, in whose pixels crops are; nil where there never was a frame.
   package var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
   /// Whether a fallback is drawn in its place.
-  package var isFallback: Bool { fallback != nil }
+  package var isFallback: Bool { outage != nil }
 
   /// The frame's own size, upright; it differs from `size` where a camera is in a smaller mode, or a stream has changed.
   package var frameSize: Size? { frame?.format.uprightSize }
 
   let frame: Frame?
-  let fallback: FallbackState?
+  let outage: Outage?
   let feed: SourceFeed
-  let policy: SnapshotFallback
+  let policy: FallbackPolicy
 
   /// What a feed shows.
   ///
   /// - Throws: `SourceError` where it gives nothing and that is to be an error.
-  init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotFallback) throws {
+  init(_ event: FeedEvent, of feed: SourceFeed, _ policy: FallbackPolicy) throws {
     self.feed = feed
     self.policy = policy
     frame = event.frame
     source = feed.source.name
     sequence = max(event.key.sequence, 0)
-    sourceState = event.fallback?.reason.sourceState ?? .live
-    reason = event.fallback.map { $0.text.isEmpty ? "is \($0.reason.rawValue)" : $0.text }
+    sourceState = event.outage?.state ?? .live
+    reason = event.outage.map { $0.reason.isEmpty ? "is \($0.state.rawValue)" : $0.reason }
     switch policy {
     case .error:
       if let reason { throw SourceError(.unavailable, path: source, reason: reason) }
-      fallback = nil
-    case .placeholder: fallback = event.fallback
-    case .lastFrame: fallback = event.frame == nil ? event.fallback : nil
+      outage = nil
+    case .placeholder: outage = event.outage
+    case .lastFrame: outage = event.frame == nil ? event.outage : nil
     }
-    guard fallback != nil || frame != nil else { throw SnapshotError("source '\(source)' has no frame") }
-    timestamp = fallback == nil ? event.frame?.timestamp ?? CaptureClock.now : CaptureClock.now
+    guard outage != nil || frame != nil else { throw SnapshotError("source '\(source)' has no frame") }
+    timestamp = outage == nil ? event.frame?.timestamp ?? CaptureClock.now : CaptureClock.now
     time = WallTime(capturedAt: timestamp)
   }
 }
@@ -80,9 +80,9 @@ extension SessionCore {
 
   /// Previews of the moment's source as they show it; what was drawn already is not drawn again.
   func draw(_ previews: [Preview], at moment: SourceMoment, as format: PictureFormat) async throws
-    -> [PreviewFrame]
+    -> [RenderedPicture]
   {
-    var frames: [PreviewFrame?] = []
+    var frames: [RenderedPicture?] = []
     var missing: [ViewConfiguration] = []
     for preview in previews {
       guard preview.sourceName == moment.source else {
@@ -101,14 +101,14 @@ extension SessionCore {
 
   /// Views of the moment, by name.
   func draw(_ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat) async throws
-    -> [PreviewFrame]
+    -> [RenderedPicture]
   {
     guard !views.isEmpty else { return [] }
     let drawing = moment.feed.drawing
-    if let fallback = moment.fallback {
-      var frames: [PreviewFrame] = []
+    if let outage = moment.outage {
+      var frames: [RenderedPicture] = []
       for view in views {
-        let picture = try await drawing.draw(view, format, moment.frame, fallback, of: moment.feed.source)
+        let picture = try await drawing.draw(view, format, moment.frame, outage, of: moment.feed.source)
         frames.append(moment.frame(picture, of: view.name))
       }
       return frames
@@ -120,12 +120,12 @@ extension SessionCore {
     }
     let fitting = zip(views, misfits).filter { $1 == nil }.map(\.0)
     var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: format)[...]
-    var frames: [PreviewFrame] = []
+    var frames: [RenderedPicture] = []
     for (view, misfit) in zip(views, misfits) {
       if let misfit {
-        let state = misfit.state(since: moment.timestamp)
-        let picture = try await drawing.draw(view, format, nil, state, of: moment.feed.source)
-        frames.append(moment.frame(picture, of: view.name, insteadOf: state.reason))
+        let outage = misfit.outage(since: moment.timestamp)
+        let picture = try await drawing.draw(view, format, nil, outage, of: moment.feed.source)
+        frames.append(moment.frame(picture, of: view.name, insteadOf: outage.state))
       } else if let picture = drawn.popFirst() {
         frames.append(moment.frame(picture, of: view.name))
       }
@@ -136,20 +136,20 @@ extension SessionCore {
 
 extension SourceMoment {
   /// What was drawn of this frame for a preview that is as it was then.
-  fileprivate func drawn(_ preview: Preview, _ format: PictureFormat) -> PreviewFrame? {
-    guard fallback == nil, let newest = preview.newest(format), newest.key.sequence == sequence,
-      newest.frame.timestamp == timestamp, newest.frame.fallback == nil
+  fileprivate func drawn(_ preview: Preview, _ format: PictureFormat) -> RenderedPicture? {
+    guard outage == nil, let newest = preview.newest(format), newest.sequence == sequence,
+      newest.timestamp == timestamp, newest.sourceState == .live
     else { return nil }
-    return newest.frame
+    return newest
   }
 
-  /// `misfit` is why the picture is none of the frame.
-  fileprivate func frame(_ picture: Picture, of name: String, insteadOf misfit: FallbackReason? = nil)
-    -> PreviewFrame
+  /// `misfit` is set where the picture is not one of the frame.
+  fileprivate func frame(_ picture: Picture, of name: String, insteadOf misfit: SourceState? = nil)
+    -> RenderedPicture
   {
-    let fallback = fallback?.reason ?? misfit
-    return PreviewFrame(
-      preview: name, sequence: sequence, timestamp: timestamp, picture: picture, fallback: fallback,
-      iccProfile: fallback == nil ? frame?.iccProfile : nil)
+    let state = outage?.state ?? misfit ?? .live
+    return RenderedPicture(
+      name: name, picture: picture, PictureKey(sequence: sequence), timestamp: timestamp, sourceState: state,
+      iccProfile: state == .live ? frame?.iccProfile : nil, onEncode: feed.drawing.onEncode)
   }
 }

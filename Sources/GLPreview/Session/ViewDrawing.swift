@@ -4,11 +4,13 @@ internal import PreviewCore
 /// Draws the views of one source, or what stands in for it.
 struct ViewDrawing: Sendable {
   private let drawing: SessionDrawing
+  var onEncode: @Sendable (Duration) -> Void { drawing.onEncode }
   let plans: ViewPlans
 
   init(on drawing: SessionDrawing, of source: SessionSource) {
     self.drawing = drawing
-    plans = ViewPlans(of: source, within: drawing.budget)
+    plans = ViewPlans(
+      of: source.options, hasSizes: source.origin.hasSizes, memory: FramePool(budget: drawing.budget))
   }
 
   /// What the source's frames are made in.
@@ -17,18 +19,18 @@ struct ViewDrawing: Sendable {
   /// The upright size in whose pixels crops are; nil before it is known.
   var reference: Size? { plans.knownReference }
 
-  typealias Results = [PictureWish: Result<RenderedPreview?, any Error>]
+  typealias Results = [PictureWish: Result<RenderedPicture?, any Error>]
 
   /// A picture for each wish, of `frame`, or of what stands in for the source.
   func draw(
-    _ wishes: [PictureWish], _ frame: Frame?, _ fallback: FallbackState?, _ key: FeedKey,
+    _ wishes: [PictureWish], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
     of source: SessionSource
   ) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
     for wish in wishes {
       let (configuration, version, _) = wish.preview.current
-      let key = PictureKey(sequence: key.sequence, version: version, fallback: key.fallback)
+      let key = PictureKey(sequence: key.sequence, version: version, outage: key.outage)
       let view: ViewConfiguration
       do throws(SessionError) { view = try wish.preview.view(of: configuration) } catch {
         results[wish] = .failure(error)
@@ -40,12 +42,12 @@ struct ViewDrawing: Sendable {
         missing.append(Wanted(wish: wish, view: view, key: key))
       }
     }
-    if let fallback {
-      for wanted in missing { results[wanted.wish] = await draw(wanted, frame, fallback, of: source) }
+    if let outage {
+      for wanted in missing { results[wanted.wish] = await draw(wanted, frame, outage, of: source) }
     } else if let frame {
       for wanted in missing {
         guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
-        results[wanted.wish] = await draw(wanted, nil, misfit.state(since: frame.timestamp), of: source)
+        results[wanted.wish] = await draw(wanted, nil, misfit.outage(since: frame.timestamp), of: source)
       }
       missing.removeAll { results[$0.wish] != nil }
       if !missing.isEmpty { results.merge(await draw(missing, frame)) { $1 } }
@@ -80,11 +82,10 @@ struct ViewDrawing: Sendable {
     }
   }
 
-  private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPreview {
-    let rendered = RenderedPreview(
-      frame: PreviewFrame(
-        preview: wanted.wish.preview.name, sequence: frame.sequence, timestamp: frame.timestamp,
-        picture: picture, iccProfile: frame.iccProfile), key: wanted.key)
+  private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPicture {
+    let rendered = RenderedPicture(
+      name: wanted.wish.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
+      iccProfile: frame.iccProfile, onEncode: onEncode)
     wanted.wish.preview.keep(rendered, as: wanted.wish.format)
     return rendered
   }
@@ -98,14 +99,13 @@ struct ViewDrawing: Sendable {
   // MARK: Fallbacks
 
   private func draw(
-    _ wanted: Wanted, _ frame: Frame?, _ fallback: FallbackState, of source: SessionSource
-  ) async -> Result<RenderedPreview?, any Error> {
+    _ wanted: Wanted, _ frame: Frame?, _ outage: Outage, of source: SessionSource
+  ) async -> Result<RenderedPicture?, any Error> {
     do {
-      let picture = try await draw(wanted.view, wanted.wish.format, frame, fallback, of: source)
-      let rendered = RenderedPreview(
-        frame: PreviewFrame(
-          preview: wanted.wish.preview.name, sequence: max(wanted.key.sequence, 0),
-          timestamp: CaptureClock.now, picture: picture, fallback: fallback.reason), key: wanted.key)
+      let picture = try await draw(wanted.view, wanted.wish.format, frame, outage, of: source)
+      let rendered = RenderedPicture(
+        name: wanted.wish.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
+        sourceState: outage.state, onEncode: onEncode)
       wanted.wish.preview.keep(rendered, as: wanted.wish.format)
       return .success(rendered)
     } catch {
@@ -116,7 +116,7 @@ struct ViewDrawing: Sendable {
   /// What stands in for the source, in a view's size. A last frame is no part of it where nobody can tell what the view's crop
   /// shows of that.
   func draw(
-    _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ fallback: FallbackState,
+    _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ outage: Outage,
     of source: SessionSource
   ) async throws -> Picture {
     var (view, frame) = (view, frame)
@@ -126,7 +126,7 @@ struct ViewDrawing: Sendable {
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
     let size = try drawing.size(of: view, in: seen)
     let scene = drawing.compose(
-      source.fallback, fallback, of: source.name, hasFrame: frame != nil, view, in: size)
+      source.fallback, outage, of: source.name, hasFrame: frame != nil, view, in: size)
     let frames = scene.inputs.map { reference -> Frame? in
       if case .image(let image) = reference { image.frame } else { frame }
     }

@@ -1,9 +1,9 @@
 // The plans of one source's views: made once for a format, with crops in pixels of its reference size.
-internal import PreviewCore
+package import PreviewCore
 internal import Synchronization
 
 /// The plans of one source's views, in pixels of which size their crops are, and the memory that its frames are made in.
-final class ViewPlans: Sendable {
+package final class ViewPlans: Sendable {
   let memory: FramePool
   /// Whether the source has a choice of sizes: in another than its reference size it may show another part.
   private let hasSizes: Bool
@@ -23,18 +23,19 @@ final class ViewPlans: Sendable {
     let requests: [ViewRequest]
   }
 
-  /// Of a source whose frames count against `budget`.
-  init(of source: SessionSource, within budget: MemoryBudget? = nil) {
-    memory = FramePool(budget: budget)
-    hasSizes = source.origin.hasSizes
-    state = Mutex(State(reference: source.options.referenceSize ?? source.options.masks.referenceSize))
+  /// Of a source that is read as `options` say, and that is asked for one size only unless `hasSizes`. Its frames are made
+  /// in `memory`.
+  package init(of options: SourceOptions, hasSizes: Bool = false, memory: FramePool) {
+    self.memory = memory
+    self.hasSizes = hasSizes
+    state = Mutex(State(reference: options.referenceSize ?? options.masks.referenceSize))
   }
 
   /// The size in whose pixels crops are; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
   /// A frame has come, of a source that says that its reference size is `reference`, or leaves that to its first frame.
-  func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool) {
+  package func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? format.uprightSize
       if isPinned {
@@ -61,9 +62,9 @@ final class ViewPlans: Sendable {
   }
 
   /// The plan of these views for frames of `format`.
-  func plan(_ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner) throws(WordError)
-    -> RenderPlan
-  {
+  package func plan(
+    _ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner
+  ) throws(WordError) -> RenderPlan {
     var rescaled: [ViewRequest] = []
     for request in requests {
       rescaled.append(ViewRequest(try self.rescaled(request.view, for: format), as: request.format))
@@ -85,7 +86,7 @@ final class ViewPlans: Sendable {
       throw WordError(
         "crop", "\(crop) is not inside the picture, which has \(reference) pixels (view '\(view.name)')")
     }
-    if let misfit = misfit(format) { throw WordError("crop", misfit.reason) }
+    if let misfit = misfit(format) { throw WordError("crop", "the source \(misfit.reason)") }
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 
@@ -121,10 +122,10 @@ enum Misfit: Sendable, Hashable {
   }
 
   /// What stands in for the source.
-  func state(since time: Duration) -> FallbackState {
+  func outage(since time: Duration) -> Outage {
     switch self {
-    case .mode: FallbackState(.opening, sinceCapture: time)
-    case .shape: FallbackState(.lost, text: reason, sinceCapture: time)
+    case .mode: Outage(.opening, sinceCapture: time)
+    case .shape: Outage(.lost, reason: reason, sinceCapture: time)
     }
   }
 }

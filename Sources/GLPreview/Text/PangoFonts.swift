@@ -1,12 +1,12 @@
-// Pango behind a wall: styled text to bytes, one at a time.
+// Swift access to Pango: draws one styled text at a time.
 internal import CPango
 internal import PreviewCore
 
-/// The fonts of this machine, and what Pango remembers of them; one thread at a time.
+/// The machine's fonts and Pango's caches; for one thread at a time.
 @safe struct PangoFonts: ~Copyable {
   private let fonts: OpaquePointer
 
-  /// Loads the libraries, if need be, and looks for fonts.
+  /// Loads the libraries if necessary, and looks for fonts.
   init() throws(TextError) {
     var error = glp_text_error()
     guard let fonts = unsafe glp_text_open(&error) else {
@@ -26,15 +26,15 @@ internal import PreviewCore
 
   deinit { unsafe glp_text_close(fonts) }
 
-  /// What came of a text.
+  /// The result of drawing a text.
   struct Drawing {
-    /// Nil where there is nothing to see.
+    /// Nil if there is nothing to see.
     let bitmap: Bitmap?
-    /// How many letters no font has; boxes stand for them.
+    /// The number of characters that no font has; they are drawn as boxes.
     let missingLetters: Int
   }
 
-  /// Lays it out and draws it; nil where there is not enough memory.
+  /// Lays out and draws a text; nil if memory runs out.
   borrowing func draw(_ text: StyledText) -> Drawing? {
     let room = PangoFonts.room(text.maximumSize)
     var words = PangoFonts.printable(text.text)
@@ -64,13 +64,13 @@ internal import PreviewCore
     return Drawing(bitmap: try? Bitmap(size: taken, bytes: array), missingLetters: missing)
   }
 
-  /// No text is larger, whatever is asked for: 16 megapixels.
+  /// Limits a text's size to 16 megapixels and 16,384 pixels a side.
   private static func room(_ size: Size) -> Size {
     let width = min(size.width, 16384)
     return Size(width: width, height: width > 0 ? min(size.height, 16384, (1 << 24) / width) : 0)
   }
 
-  /// The text as Pango is given it: at most 16,384 bytes, and nothing in it that is no letter but a newline.
+  /// The text passed to Pango: at most 16,384 bytes, without control characters other than newline.
   private static func printable(_ text: String) -> String {
     var printable = ""
     var isAfterReturn = false

@@ -1,48 +1,48 @@
-// Text for labels and fallbacks: any script, by Pango and Cairo, drawn once and kept.
+// Text for labels and fallbacks in any script, drawn with Pango and Cairo and cached.
 public import PreviewCore
 internal import Synchronization
 
-/// Draws text with this machine's fonts, and keeps what was drawn last.
+/// Draws text with the machine's fonts and caches recent results.
 ///
-/// Libraries and fonts are looked for at the first text. Where they are missing there is no text, all else goes on, and
-/// `failure` says why.
+/// Libraries and fonts are loaded at the first text. If they are missing, no text is drawn, everything else works,
+/// and `failure` gives the reason.
 public final class PangoTextRenderer: TextRenderer {
   private let state: Mutex<State>
 
-  /// One that the process shares: fonts are looked for once.
+  /// The renderer shared by the process, so that fonts are loaded once.
   public static let shared = PangoTextRenderer()
 
-  /// One of its own.
+  /// Creates a separate renderer.
   ///
   /// - Parameters:
-  ///   - textLimit: how many texts are kept.
-  ///   - byteLimit: how many bytes of them; one text is kept whatever its size.
+  ///   - textLimit: the most texts cached.
+  ///   - byteLimit: the most bytes cached; one text is kept whatever its size.
   public init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
     state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
   }
 
-  /// Looks for libraries and fonts now, if nobody has.
+  /// Loads libraries and fonts now, unless they are loaded already.
   ///
-  /// - Throws: `TextError` where one of them is missing, every time.
+  /// - Throws: `TextError` if one of them is missing, on every call.
   public func load() throws(TextError) {
     if let failure = state.withLock({ $0.loaded() }) { throw failure }
   }
 
-  /// Why there is no text; nil while that is not known, or there is some.
+  /// Why text can't be drawn; nil if it can, or before the first attempt.
   public var failure: TextError? { state.withLock { $0.failure } }
 
-  /// How many texts were drawn, not counting those that were there already.
+  /// The number of texts drawn, not counting cached ones.
   var drawCount: Int { state.withLock { $0.drawCount } }
 
-  /// The text's picture; nil where there is nothing to see, or no text can be drawn. The identical one as long as it is
-  /// kept. No more than 16,384 bytes of UTF-8 are drawn, and no more than 16 megapixels.
+  /// The text's bitmap; nil if there is nothing to see or text can't be drawn. While cached, the identical object. At
+  /// most 16,384 bytes of UTF-8 and 16 megapixels are drawn.
   public func bitmap(for text: StyledText) -> Bitmap? { state.withLock { $0.drawing(of: text)?.bitmap } }
 
-  /// How many letters of a text no font here has; nil where no text can be drawn.
+  /// The number of characters of a text that no font has; nil if text can't be drawn.
   func missingLetters(of text: StyledText) -> Int? { state.withLock { $0.drawing(of: text)?.missingLetters } }
 }
 
-/// What a renderer remembers.
+/// The cache, and the fonts once they are loaded.
 private struct State: ~Copyable {
   var kept: LRUCache<StyledText, PangoFonts.Drawing>
   var fonts: PangoFonts?
@@ -51,7 +51,7 @@ private struct State: ~Copyable {
 
   init(kept: LRUCache<StyledText, PangoFonts.Drawing>) { self.kept = kept }
 
-  /// Nil where text can be drawn.
+  /// Loads the fonts if necessary. Nil if text can be drawn.
   mutating func loaded() -> TextError? {
     guard fonts == nil, failure == nil else { return failure }
     do throws(TextError) {

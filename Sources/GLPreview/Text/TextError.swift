@@ -1,8 +1,8 @@
-// Why no text can be drawn here.
+// Why text can't be drawn.
 
-/// Text can't be drawn on this machine; all else can.
+/// Text can't be drawn on this machine; everything else can.
 public struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What a caller can do about it.
+  /// The kind of failure.
   public enum Kind: Sendable, Hashable {
     /// Pango's or Cairo's libraries are not installed.
     case librariesMissing
@@ -12,9 +12,9 @@ public struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     case outOfMemory
   }
 
-  /// What a caller can do about it.
+  /// The kind of failure.
   public let kind: Kind
-  /// In one line, with how to get what is missing.
+  /// What is missing and how to install it, in one line.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

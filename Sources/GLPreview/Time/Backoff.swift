@@ -1,8 +1,8 @@
-// How long to wait before the next attempt: longer each time, and never in step with others that wait for the same.
+// Waiting times between attempts: growing, and randomised so that several waiters do not retry in step.
 
-/// Capped exponential backoff with jitter ("equal jitter": half of a pause is fixed, half is drawn by chance).
+/// Capped exponential backoff with "equal jitter": half of a pause is fixed, half is random.
 package struct Backoff: Sendable {
-  /// The first pause at most.
+  /// The upper bound of the first pause.
   package static let first = Duration.milliseconds(250)
 
   private let longest: Duration
@@ -10,17 +10,17 @@ package struct Backoff: Sendable {
 
   package init(longest: Duration) { self.longest = longest }
 
-  /// The next pause: each is up to twice as long as the one before.
+  /// The next pause. Its upper bound is twice the previous one's, up to `longest`.
   package mutating func nextPause(jitter: Double) -> Duration {
     defer { attempt += 1 }
     return Self.pause(attempt, first: Self.first, longest: longest, jitter: jitter)
   }
 
-  /// Begins with the shortest again.
+  /// Starts again with the shortest pause.
   package mutating func reset() { attempt = 0 }
 
-  /// Pause number `attempt`, from 0: half of `first * 2^attempt`, or of `longest`, and of the other half as much as `jitter` says,
-  /// from 0 to 1.
+  /// Pause number `attempt`, from 0. The upper bound is `first * 2^attempt`, at most `longest`; `jitter`, 0...1,
+  /// selects a value between half of it and all of it.
   package static func pause(_ attempt: Int, first: Duration, longest: Duration, jitter: Double) -> Duration {
     min(first * (1 << min(max(attempt, 0), 20)), longest) * (0.5 + 0.5 * jitter)
   }

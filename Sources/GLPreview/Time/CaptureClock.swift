@@ -1,19 +1,48 @@
-// The clock by which live pictures are timed: the one that V4L2 drivers use, so that ages can be told.
+// The clock for the timestamps of live pictures. V4L2 drivers use the same one, so that a picture's age can be
+// computed.
 internal import Glibc
+internal import Synchronization
 
-/// CLOCK_MONOTONIC: never set, counts from the machine's start without its sleep.
+/// CLOCK_MONOTONIC: never adjusted by the user; counts from boot, excluding suspend.
 public enum CaptureClock {
-  /// What it shows.
+  /// The current time.
   public static var now: Duration {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// Since 1970 (UTC), for a time by this clock: as exact as both clocks are read one after the other.
+  /// The UTC time since 1970 of a time on this clock.
+  ///
+  /// The same time gives the same result until the wall clock is set or drifts by a millisecond, so that all that is said
+  /// of a frame agrees: headers, EXIF, events, file names.
   public static func timeSince1970(_ time: Duration) -> Duration {
-    var wall = timespec()
-    _ = unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    return time - now + .seconds(wall.tv_sec) + .nanoseconds(wall.tv_nsec)
+    let (measured, error) = measuredOffset()
+    let offset = offset.withLock { kept in
+      let most = error + .milliseconds(1)
+      if let kept, measured - kept <= most, kept - measured <= most { return kept }
+      kept = measured
+      return measured
+    }
+    return time + offset
+  }
+
+  /// The distance of the clocks that is in use.
+  private static let offset = Mutex<Duration?>(nil)
+
+  /// The distance of the wall clock from this one, and how wrong it may be: a thread can lose its processor between
+  /// reading the two.
+  private static func measuredOffset() -> (offset: Duration, error: Duration) {
+    var best: (offset: Duration, error: Duration)?
+    for _ in 0..<3 {
+      let before = now
+      var wall = timespec()
+      _ = unsafe clock_gettime(CLOCK_REALTIME, &wall)
+      let error = now - before
+      let measured = Duration.seconds(wall.tv_sec) + .nanoseconds(wall.tv_nsec) - before
+      if best.map({ error < $0.error }) ?? true { best = (measured, error) }
+      if error < .microseconds(100) { break }
+    }
+    return best ?? (.zero, .zero)
   }
 }

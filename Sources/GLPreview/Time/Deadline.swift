@@ -1,10 +1,10 @@
-// Work that is waited for no longer than somebody said, whatever becomes of it.
+// Runs work with a time limit and without waiting for it afterwards.
 
-/// What `work` returns within `limit`. After that, or when the calling task is cancelled, `work` is cancelled but not waited for:
-/// a driver that hangs would hold up its caller.
+/// The result of `work` if it takes at most `limit`. Otherwise, and when the calling task is cancelled, `work` is
+/// cancelled but not awaited, so that a hanging driver does not block the caller.
 ///
-/// - Returns: nil after `limit`.
-/// - Throws: what `work` throws; `CancellationError`.
+/// - Returns: the result; nil after `limit`.
+/// - Throws: the errors of `work`; `CancellationError`.
 package func withDeadline<Value: Sendable>(
   _ limit: Duration, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value? {
@@ -21,7 +21,7 @@ package func withDeadline<Value: Sendable>(
   return try await result.first(until: CaptureClock.now + min(limit, longestPause)) { $0 }?.get()
 }
 
-/// Waits for `work`, but no longer than `limit`; also where the calling task is cancelled.
+/// Waits at most `limit` for `work`, even if the calling task is cancelled.
 package func waitAtMost(_ limit: Duration, for work: @escaping @Sendable () async -> Void) async {
   await Task { _ = try? await withDeadline(limit, work) }.value
 }

@@ -1,9 +1,9 @@
-// Waiting, for however long somebody said.
+// Sleeping for any duration.
 
-/// Thirty years: `Task.sleep` traps on what its nanoseconds can't hold.
+/// About thirty years. `Task.sleep` traps on durations whose nanoseconds overflow.
 let longestPause = Duration.seconds(1_000_000_000)
 
-/// Waits for `time`, or for `longestPause` where that is shorter.
+/// Sleeps for `time`, but at most `longestPause`.
 ///
 /// - Throws: `CancellationError`.
 func pause(_ time: Duration) async throws { try await Task.sleep(for: min(time, longestPause)) }

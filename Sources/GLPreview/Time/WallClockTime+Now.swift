@@ -1,9 +1,9 @@
-// What time it is, and how this machine tells it.
+// The current wall-clock time in the system's time zone.
 internal import Glibc
 package import PreviewCore
 
 extension WallClockTime {
-  /// The time now, with this machine's time zone.
+  /// The current time, with the system's time zone.
   package static func now() -> WallClockTime {
     var now = timespec()
     _ = unsafe clock_gettime(CLOCK_REALTIME, &now)

@@ -1,20 +1,20 @@
-// When a picture was captured, for people and other machines: Coordinated Universal Time.
+// The UTC time at which a picture was captured, for people and other machines.
 
 /// A moment of the wall clock, UTC.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// Since 1970-01-01T00:00:00Z, leap seconds not counted.
+  /// Time since 1970-01-01T00:00:00Z, not counting leap seconds.
   public let sinceEpoch: Duration
 
-  /// `sinceEpoch` after the beginning of 1970.
+  /// Creates a moment that is `sinceEpoch` after 1970-01-01T00:00:00Z.
   public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
-  /// The wall clock's time of what happened at `time` by `CaptureClock`.
+  /// The wall-clock time of a moment given by `CaptureClock`.
   public init(capturedAt time: Duration) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
 
   /// Seconds since 1970.
   public var secondsSinceEpoch: Double { sinceEpoch / .seconds(1) }
 
-  /// ISO 8601 with milliseconds, which are cut off, not rounded: `2024-02-29T23:59:58.123Z`.
+  /// ISO 8601 with milliseconds, truncated: `2024-02-29T23:59:58.123Z`.
   public var description: String {
     let (seconds, attoseconds) = sinceEpoch.components
     let total = Int(seconds) * 1000 + Self.floorDivided(Int(attoseconds), by: 1_000_000_000_000_000)
@@ -25,7 +25,14 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     return "\(TimeFormat.iso8601.text(of: moment)).\(fraction)Z"
   }
 
-  /// Earlier first.
+  /// Seconds since 1970 with six digits after the point: `1700000000.123456`.
+  package var secondsText: String {
+    let (seconds, attoseconds) = sinceEpoch.components
+    let micros = String(1_000_000 + attoseconds / 1_000_000_000_000)
+    return "\(seconds).\(micros.dropFirst())"
+  }
+
+  /// Whether `one` is earlier.
   public static func < (one: WallTime, other: WallTime) -> Bool { one.sinceEpoch < other.sinceEpoch }
 
   private static func floorDivided(_ number: Int, by divisor: Int) -> Int {

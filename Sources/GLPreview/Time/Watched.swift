@@ -1,7 +1,7 @@
-// A value that changes, and tasks that wait until it is what they need.
+// A value that tasks can wait on.
 internal import Synchronization
 
-/// A value behind a lock, with a way to wait for its changes.
+/// A value protected by a lock, with a way to wait for its changes.
 ///
 /// ```swift
 /// let log = Watched<[String]>([])
@@ -11,7 +11,7 @@ internal import Synchronization
 package final class Watched<Value: Sendable>: Sendable {
   private struct State {
     var value: Value
-    /// Counts updates.
+    /// The number of updates.
     var version = 0
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastID = 0
@@ -21,25 +21,25 @@ package final class Watched<Value: Sendable>: Sendable {
 
   package init(_ value: Value) { state = Mutex(State(value: value)) }
 
-  /// The value now.
+  /// The current value.
   package var value: Value { state.withLock { $0.value } }
 
-  /// How many tasks wait.
+  /// The number of waiting tasks.
   package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  /// Reads the value, or changes what no task waits for.
+  /// Reads the value, or changes a part that no task waits for.
   package func withLock<Result: Sendable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try state.withLock { state throws(Failure) in try body(&state.value) }
   }
 
-  /// Changes the value; every waiting task then looks at it again.
+  /// Changes the value and lets every waiting task check it again.
   package func update<Result: Sendable, Failure: Error>(
     _ change: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
-    // Tasks are resumed outside the lock: resuming locks the task, and a task that is cancelled locks this.
+    // Resume outside the lock: resuming locks the task, and a cancelled task locks this.
     defer { for continuation in waiting.values { continuation.resume() } }
     return try state.withLock { state throws(Failure) in
       defer {
@@ -50,14 +50,14 @@ package final class Watched<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits until `look` returns something. It runs under the lock, at once and after each update, and may change the value: what
-  /// it takes is taken once, and no task waits for that.
+  /// Waits until `look` returns a result. It runs under the lock, immediately and after each update, and may change
+  /// the value, for example to take an element. That does not wake other tasks.
   ///
   /// - Parameters:
-  ///   - deadline: by `CaptureClock`; nil waits without a limit.
-  ///   - look: what is waited for; nil where it is not there yet.
-  /// - Returns: what `look` returned; nil after `deadline`.
-  /// - Throws: what `look` throws; `CancellationError` where the task is cancelled before there is something.
+  ///   - deadline: a time of `CaptureClock`; nil waits without limit.
+  ///   - look: returns the result, or nil to keep waiting.
+  /// - Returns: the result of `look`; nil after `deadline`.
+  /// - Throws: the errors of `look`; `CancellationError` if the task is cancelled before there is a result.
   package func first<Result: Sendable>(
     until deadline: Duration? = nil, _ look: (inout Value) throws -> Result?
   ) async throws -> Result? {

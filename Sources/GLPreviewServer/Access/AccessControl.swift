@@ -1,9 +1,9 @@
-// Who may do what: the secrets of the configuration, who has logged in, and who guesses.
+// Decides what a client may do: from the configured secrets, the current logins, and the count of failed attempts.
 internal import GLPreview
 internal import HTTPTypes
 internal import Synchronization
 
-/// What decides about requests; one for a service, shared by `AccessMiddleware` and `LoginRoutes`.
+/// The access state of a service, shared by `AccessMiddleware` and `LoginRoutes`.
 final class AccessControl: Sendable {
   private struct State {
     var configuration: AccessConfiguration
@@ -26,7 +26,7 @@ final class AccessControl: Sendable {
     state = Mutex(State(configuration: configuration, credentials: Credentials(configuration)))
   }
 
-  /// Takes other secrets. Who has logged in by those before has to do so again.
+  /// Replaces the secrets. Logins made with the previous ones end.
   func update(_ configuration: AccessConfiguration) {
     let isOther = state.withLock { state in
       let known = state.configuration
@@ -36,24 +36,25 @@ final class AccessControl: Sendable {
     if isOther { sessions.endAll() }
   }
 
-  /// Whether somebody has to say who he is.
+  /// Whether clients must authenticate.
   var asksForCredentials: Bool { configuration.asksForCredentials }
 
-  /// What holds now.
+  /// The current configuration.
   var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
-  /// What a secret proves. Wrong ones are counted, and after too many no password is tried from there for a while.
+  /// The role that a secret grants. Wrong ones are counted; after too many, no password from that client is tried for
+  /// a while.
   ///
-  /// Who shares an address with somebody who guesses is not locked out: a right token always opens, as nobody guesses one,
-  /// and so does a password that was right from this address before.
+  /// Clients that share an address with an attacker are not locked out: a right token is always accepted, because
+  /// tokens can't be guessed, and so is a password that was right from this address before.
   ///
-  /// - Throws: a `Problem` of status 429 where too many were wrong.
+  /// - Throws: a `Problem` of status 429 after too many wrong secrets.
   func role(for client: ClientGroup, _ proof: Proof) throws(Problem) -> Role? {
     let role = state.withLock { $0.credentials }.role(of: proof)
     let isTrusted = role != nil && trusted.isTrusted(proof, from: client)
     if !isTrusted, let seconds = failures.secondsToWait(client) {
       throw .busy(
-        .tooManyRequests, "too many wrong passwords or tokens came from this address", retryAfter: seconds)
+        .tooManyRequests, "too many wrong passwords or tokens from this address", retryAfter: seconds)
     }
     if role != nil { trusted.trust(proof, from: client) } else { failures.add(client) }
     return role

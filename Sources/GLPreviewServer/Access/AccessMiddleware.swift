@@ -1,11 +1,11 @@
-// Asks who sends a request, and whether he may: by token, by password, or by the cookie of a login.
+// Authenticates requests by token, password or login cookie, and checks their role.
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
 
-/// Lets through who may, and says in the context what he may do.
+/// Admits authorised requests, and stores their role in the context.
 ///
-/// What comes after it never sees a token in a URL.
+/// Later middlewares and routes never see a token in a URL.
 struct AccessMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
@@ -23,7 +23,7 @@ struct AccessMiddleware: RouterMiddleware {
     case (.role, nil): return try unauthorized(request, context)
     case (.role(let needed), let role?):
       guard role.includes(needed) else {
-        throw Problem(.forbidden, "who is let in to look only may not do this: it needs the role 'control'")
+        throw Problem(.forbidden, "this requires the role 'control'; these credentials have the role 'read'")
       }
     }
     let client = RequestClient(address: ClientGroup(context.clientAddress), secret: sender.secret)
@@ -32,19 +32,19 @@ struct AccessMiddleware: RouterMiddleware {
     }
   }
 
-  /// What a request proved: what its sender may do, and a hash of the one secret that showed it.
+  /// The role that a request proved, and a hash of the secret that proved it.
   private struct Sender {
     var role: Role?
     var secret: Int?
   }
 
-  /// What the sender may do: the most that its cookie or its secret proves.
+  /// The sender's role: the highest that its cookie or its secret proves.
   private func sender(of request: Request, _ rule: AccessRule, _ context: ServiceContext) throws -> Sender {
     let known =
       LoginCookie.values(in: request).lazy.compactMap { cookie in
         control.sessions.role(cookie: cookie).map { Sender(role: $0, secret: cookie.hashValue) }
       }.first ?? Sender()
-    // A browser goes on sending a password that it once knew: a login that is enough is all that is asked for.
+    // Browsers keep sending a password once they know it, so a sufficient login is checked first.
     if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
     guard rule != .everybody, let proof = proof(in: request) else { return known }
     do throws(Problem) {
@@ -65,7 +65,7 @@ struct AccessMiddleware: RouterMiddleware {
     return known
   }
 
-  /// How the request says who sends it; nil where it doesn't.
+  /// The credentials of a request; nil if it has none.
   private func proof(in request: Request) -> Proof? {
     if let authorization = request.headers[.authorization] { return Proof(authorization: authorization) }
     guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path)
@@ -76,12 +76,13 @@ struct AccessMiddleware: RouterMiddleware {
   private func unauthorized(_ request: Request, _ context: ServiceContext) throws -> Response {
     let problem = Problem(
       .unauthorized,
-      "this needs a token (Authorization: Bearer ..., or ?token= for pictures) or a user and password")
+      "this requires a token (Authorization: Bearer ..., or ?token= for pictures) or a user name and password"
+    )
     var response = try problem.response(from: request, context: context)
-    // One field each: browsers read no more than the first of several in one.
+    // One header field per scheme, because browsers read only the first scheme in a field.
     response.headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="glpreview""#))
-    // A page that asks by itself, as the dashboard, wants no box of the browser's over it. An EventSource can't say that it
-    // is a page's, but nobody types its address.
+    // Pages that log in themselves, like the dashboard, must not trigger the browser's password dialog. An
+    // EventSource can't send X-Requested-With, but nobody types its URL.
     if request.headers[named: "X-Requested-With"] == nil, request.headers[.accept] != "text/event-stream" {
       response.headers.append(
         HTTPField(name: .wwwAuthenticate, value: #"Basic realm="glpreview", charset="UTF-8""#))
@@ -91,7 +92,7 @@ struct AccessMiddleware: RouterMiddleware {
 }
 
 extension Request {
-  /// The same without a token in its URL.
+  /// The request without a token in its URL.
   fileprivate var withoutToken: Request {
     guard let path = head.path, path.contains("?") else { return self }
     let removed = URLToken.removed(from: path)

@@ -1,4 +1,4 @@
-// All that a request goes through before a route, in the one order in which it is right.
+// All middlewares that a request passes before a route, in their required order.
 internal import Hummingbird
 
 /// The middlewares of a service.
@@ -9,7 +9,7 @@ struct AccessStack: Sendable {
   let maximumBytes: Int
   let isSecure: Bool
 
-  /// Those of `configuration`; `control` may be told of another later.
+  /// Creates the middlewares for `configuration`; `control` can be updated later.
   init(_ configuration: ServerConfiguration, control: AccessControl) {
     self.control = control
     host = HostRule(configuration.bind)
@@ -18,13 +18,14 @@ struct AccessStack: Sendable {
     isSecure = configuration.tls != nil
   }
 
-  /// Adds them, and the login's routes; routes that are added later are behind them.
+  /// Adds the middlewares and the login routes. Routes added later are behind them.
   func add(to router: Router<ServiceContext>) {
-    // Outermost what writes on every answer, refusals too; they are made from errors just within.
+    // Outermost: middlewares that add fields to every answer, including refusals, which are made from errors just
+    // inside.
     router.add(middleware: SecurityHeadersMiddleware(isSecure: isSecure))
     router.add(middleware: CrossOriginMiddleware(control: control))
     router.add(middleware: ProblemMiddleware())
-    // Cheapest first; and who guesses secrets is counted before one is looked at.
+    // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
     router.add(middleware: RateLimitMiddleware(limiter: limiter))
     router.add(middleware: HostMiddleware(control: control, rule: host))
     router.add(middleware: BodyMiddleware(maximumBytes: maximumBytes))

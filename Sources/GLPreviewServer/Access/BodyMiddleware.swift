@@ -1,17 +1,17 @@
-// What a request may bring with it: JSON, and not too much.
+// Limits request bodies in type and size.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// Refuses bodies that are too large, and those of requests that change something where they are no JSON. A body that can't
-/// be read to its end is the client's mistake.
+/// Rejects bodies that are too large, and non-JSON bodies of requests that change something. A body that can't be
+/// read completely is the client's error.
 ///
-/// Forms of other sites can send text and forms to us, but no JSON, without asking first (CORS).
+/// Forms of other sites can send text and forms here, but not JSON without asking first (CORS).
 struct BodyMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
-  /// The most bytes of a body.
+  /// The largest body, in bytes.
   let maximumBytes: Int
 
   func handle(
@@ -25,7 +25,7 @@ struct BodyMiddleware: RouterMiddleware {
     let isChunked = request.headers[.transferEncoding] != nil
     guard isChunked || length ?? 0 > 0 else { return try await next(request, context) }
     guard let type = request.headers[.contentType], Self.isJSON(type) else {
-      throw Problem(.unsupportedMediaType, "a body here is application/json")
+      throw Problem(.unsupportedMediaType, "the request body must be application/json")
     }
     request.body = RequestBody(asyncSequence: BoundedBody(body: request.body, maximumBytes: maximumBytes))
     return try await next(request, context)
@@ -37,11 +37,11 @@ struct BodyMiddleware: RouterMiddleware {
   }
 
   fileprivate static func tooLarge(_ maximumBytes: Int) -> Problem {
-    Problem(.contentTooLarge, "a body here has at most \(maximumBytes) bytes")
+    Problem(.contentTooLarge, "the request body may have at most \(maximumBytes) bytes")
   }
 }
 
-/// A body as it comes: no longer than is allowed, and whole.
+/// A body while it is read: limited in size, and complete or an error.
 private struct BoundedBody: AsyncSequence, Sendable {
   let body: RequestBody
   let maximumBytes: Int
@@ -58,14 +58,14 @@ private struct BoundedBody: AsyncSequence, Sendable {
       return part
     }
 
-    /// What goes wrong here is a chunk that makes no sense, or a client that has gone.
+    /// Errors here come from an invalid chunk, or from a client that has disconnected.
     private mutating func nextPart() async throws -> ByteBuffer? {
       do {
         return try await body.next()
       } catch let error as CancellationError {
         throw error
       } catch {
-        throw Problem(.badRequest, "the body is cut short, or is not what its fields say")
+        throw Problem(.badRequest, "the request body is incomplete or does not match its header fields")
       }
     }
   }

@@ -1,10 +1,10 @@
-// The first of a connection's handlers: too many from one address are closed before they say a word.
+// The first handler of a connection: closes connections above the limit per client before reading anything.
 internal import NIOCore
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 
-/// Counts a connection where it begins, and closes one that is too many. Puts before Hummingbird's handlers what has to
-/// stand there.
+/// Counts a new connection and closes it if the client has too many. Also inserts the handlers that must stand before
+/// Hummingbird's.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 

@@ -1,19 +1,19 @@
-// How many connections one client may have at a time.
+// Limits the number of connections per client.
 internal import NIOCore
 internal import Synchronization
 
-/// Counts connections by client. How many there are of all together the server limits, by not accepting more.
+/// Counts connections per client. The server limits the total itself, by not accepting more.
 final class ConnectionLimiter: Sendable {
   private let capacity: Int
   private let connections = Mutex<[ClientGroup: Int]>([:])
 
-  /// - Parameter capacity: connections of one client at a time.
+  /// - Parameter capacity: the most connections per client at a time.
   init(connectionsPerClient capacity: Int) { self.capacity = capacity }
 
   /// Counts a connection until it is closed.
   ///
-  /// - Returns: false where it is one too many, and is to be closed at once. Connections to a local socket are not
-  ///   counted: there whoever stands before us has all of them.
+  /// - Returns: false if it exceeds the limit and must be closed at once. Connections to a local socket are not
+  ///   counted, because the proxy in front of us makes all of them.
   func admits(_ channel: any Channel) -> Bool {
     let client = ClientGroup(channel.remoteAddress?.ipAddress ?? "unix")
     guard !client.isLocal else { return true }
@@ -22,7 +22,7 @@ final class ConnectionLimiter: Sendable {
     return true
   }
 
-  /// How many connections `client` has.
+  /// The number of connections of `client`.
   func count(of client: ClientGroup) -> Int { connections.withLock { $0[client] ?? 0 } }
 
   func enter(_ client: ClientGroup) -> Bool {

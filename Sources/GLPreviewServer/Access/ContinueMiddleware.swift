@@ -1,14 +1,14 @@
-// Who asks whether a body is welcome before he sends it (RFC 9110, 10.1.1) is told that it is.
+// Answers clients that ask before sending a body (RFC 9110, 10.1.1).
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Sends `100 Continue`; without it curl, and others, wait for a second first.
+/// Sends `100 Continue`, for which curl and others otherwise wait one second.
 ///
-/// The last of the middlewares: what one before it refuses is never asked for its body. Not a handler of the connection, which
-/// sees a request while those before it are still being answered.
+/// It is the last middleware, so that rejected requests are never asked for their body. It is not a handler of the
+/// connection, because that sees a request while earlier ones are still being answered.
 struct ContinueMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 

@@ -1,15 +1,15 @@
-// The secrets that open the door, as digests: what is compared is always 32 bytes, and all of them.
+// The configured secrets as digests, so that comparisons always cover exactly 32 bytes.
 internal import Crypto
 internal import FoundationEssentials
 
-/// What somebody says to prove who he is.
+/// The credentials in a request.
 enum Proof: Sendable, Hashable {
   case token(String)
   case user(String, password: String)
-  /// A field that makes no sense.
+  /// A field that can't be parsed.
   case nothing
 
-  /// What `authorization`, the field of a request, says.
+  /// Parses the `Authorization` field of a request.
   init(authorization: String) {
     self = .nothing
     let halves = authorization.split(separator: " ", maxSplits: 1)
@@ -27,10 +27,10 @@ enum Proof: Sendable, Hashable {
   }
 }
 
-/// Who may do what, worked out once from a configuration.
+/// The roles of all configured secrets.
 ///
-/// Nothing is said by how long an answer takes: each secret is compared by its SHA-256 digest, in constant time, and the
-/// list is always gone through to its end.
+/// Response times reveal nothing: secrets are compared by their SHA-256 digests in constant time, and the whole list
+/// is always searched.
 struct Credentials: Sendable {
   private struct Entry: Sendable {
     let digest: SHA256Digest
@@ -47,7 +47,7 @@ struct Credentials: Sendable {
     users = configuration.users.map { Entry(digest: Self.digest($0.name, $0.password), role: $0.role) }
   }
 
-  /// What `proof` allows; nil where it proves nothing.
+  /// The role that `proof` grants; nil if it grants none.
   func role(of proof: Proof) -> Role? {
     switch proof {
     case .token(let token): Self.role(of: SHA256.hash(data: Array(token.utf8)), among: tokens)
@@ -62,7 +62,8 @@ struct Credentials: Sendable {
     return found
   }
 
-  /// Of both at once, so that a name and a password of two users are no pair, and no colon makes a difference.
+  /// A digest of both together, so that one user's name and another's password never match, and colons cause no
+  /// ambiguity.
   static func digest(_ user: String, _ password: String) -> SHA256Digest {
     SHA256.hash(
       data: Array(SHA256.hash(data: Array(user.utf8))) + Array(SHA256.hash(data: Array(password.utf8))))

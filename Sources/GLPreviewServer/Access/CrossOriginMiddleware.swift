@@ -1,12 +1,12 @@
-// Which pages of others may read our answers: those that the configuration names, and none where it names none.
+// Lets pages of configured origins read answers (CORS). By default no other origin may.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// Cross-origin resource sharing (Fetch Standard, 3.2), for origins that are named in full.
+/// Cross-origin resource sharing (Fetch Standard, 3.2), for fully named origins.
 ///
-/// A browser's question before a request (OPTIONS) is answered before anybody is asked who he is: it has no secrets with it.
-/// Cookies are never allowed: who reads from elsewhere brings a token.
+/// Preflight requests (OPTIONS) are answered before authentication, because they carry no credentials. Cookies are
+/// never allowed: pages of other origins use a token.
 struct CrossOriginMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
@@ -38,7 +38,7 @@ struct CrossOriginMiddleware: RouterMiddleware {
     return Response(status: .noContent, headers: fields)
   }
 
-  /// What is kept on the way is kept for each origin by itself.
+  /// Caches must store an answer separately per origin.
   private func varied(_ response: Response) -> Response {
     var response = response
     response.headers.append(HTTPField(name: .vary, value: "Origin"))

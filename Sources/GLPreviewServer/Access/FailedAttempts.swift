@@ -1,32 +1,31 @@
-// Who guesses is made to wait: ten wrong secrets a minute, and nothing is looked at until that minute is over.
+// Slows down guessing: after ten wrong secrets within a minute, none is checked until the minute is over.
 internal import GLPreview
 internal import Synchronization
 
-/// Wrong secrets of late, by who sent them.
+/// Recent wrong secrets, by client.
 final class FailedAttempts: Sendable {
   private struct Attempts {
     var count: Int
     let end: Duration
   }
 
-  /// Wrong secrets that are looked at in one period.
+  /// Wrong secrets that are checked per period.
   static let allowed = 10
-  /// How long they are remembered, from the first.
+  /// How long attempts are remembered, from the first.
   static let period = Duration.seconds(60)
 
-  private let attempts = Mutex<[ClientGroup: Attempts]>([:])
-  private let capacity: Int
+  private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
   private let now: @Sendable () -> Duration
 
   /// - Parameters:
-  ///   - capacity: clients that are remembered; beyond that the oldest is forgotten.
+  ///   - capacity: the most clients remembered; the one idle longest is forgotten first.
   ///   - now: the clock.
   init(capacity: Int = 4096, now: @escaping @Sendable () -> Duration = { CaptureClock.now }) {
-    self.capacity = capacity
+    attempts = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }
 
-  /// For how many seconds nothing of `client` is looked at; nil where it is.
+  /// The seconds until secrets of `client` are checked again; nil if they are now.
   func secondsToWait(_ client: ClientGroup) -> Int? {
     let time = now()
     return attempts.withLock { attempts in
@@ -35,23 +34,18 @@ final class FailedAttempts: Sendable {
     }
   }
 
-  /// Remembers a wrong secret.
+  /// Records a wrong secret.
   ///
-  /// - Returns: how many there were in this period.
+  /// - Returns: the number in this period.
   @discardableResult
   func add(_ client: ClientGroup) -> Int {
     let time = now()
     return attempts.withLock { attempts in
-      if let known = attempts[client], known.end > time {
-        attempts[client]?.count += 1
-        return known.count + 1
-      }
-      if attempts.count >= capacity { attempts = attempts.filter { $0.value.end > time } }
-      if attempts.count >= capacity, let oldest = attempts.min(by: { $0.value.end < $1.value.end }) {
-        attempts[oldest.key] = nil
-      }
-      attempts[client] = Attempts(count: 1, end: time + Self.period)
-      return 1
+      var known = attempts[client] ?? Attempts(count: 0, end: time + Self.period)
+      if known.end <= time { known = Attempts(count: 0, end: time + Self.period) }
+      known.count += 1
+      attempts.insert(known, for: client)
+      return known.count
     }
   }
 }

@@ -1,12 +1,12 @@
-// Refuses requests that go to another name than ours, and changes that pages of others ask for.
+// Rejects requests for other host names, and changes requested by pages of other origins.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// Lets through what is meant for this service, from where it may come.
+/// Admits requests that are meant for this service and come from allowed pages.
 ///
-/// Also reads are checked for their host: with a name of its own on our address (DNS rebinding), a page of somebody
-/// else's could read every picture.
+/// Reads are checked too: with a host name that resolves to our address (DNS rebinding), a foreign page could read
+/// every picture.
 struct HostMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
@@ -17,15 +17,15 @@ struct HostMiddleware: RouterMiddleware {
     _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
   ) async throws -> Response {
     let configuration = control.configuration
-    // Only HTTP/1.0 has no Host, and no browser speaks that; of two Hosts the second is left among the fields.
+    // Only HTTP/1.0 requests lack a Host, and no browser sends those. A second Host stays among the fields.
     if let host = request.head.authority {
       guard let name = HostName(host), request.headers[named: "Host"] == nil else {
-        throw Problem(.badRequest, "a request has one field Host, and that is HOST or HOST:PORT")
+        throw Problem(.badRequest, "a request must have exactly one Host field, HOST or HOST:PORT")
       }
       guard rule.allows(name, or: configuration.allowedHosts) else {
         throw Problem(
           .misdirectedRequest,
-          "this service is not called '\(name.text)': access.hosts of its configuration can name it")
+          "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")
       }
     }
     if request.method.changesSomething { try checkOrigin(request, configuration.allowedOrigins) }
@@ -34,20 +34,20 @@ struct HostMiddleware: RouterMiddleware {
 
   private func checkOrigin(_ request: Request, _ allowed: [String]) throws(Problem) {
     let origin = request.headers[.origin].map { RequestOrigin($0) }
-    // `*` is for those who read: a browser would send its user's password along with a change.
+    // `*` only allows reading: with a change, a browser would also send its user's password.
     if let origin, origin.isNamed(in: allowed) { return }
     let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
-    // Browsers that send this say by it who asked, whatever became of the origin.
+    // Browsers that send this field state who made the request, even if the origin is missing.
     guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
       throw Problem(
         .forbidden,
-        "pages of another origin may change nothing here: access.origins of the configuration can name it"
+        "pages of other origins may not change anything: add the origin to access.origins in the configuration"
       )
     }
   }
 }
 
 extension HTTPRequest.Method {
-  /// Whether it is one of those that may change something.
+  /// Whether the method may change something.
   var changesSomething: Bool { self != .get && self != .head && self != .options }
 }

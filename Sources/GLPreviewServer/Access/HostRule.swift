@@ -1,17 +1,17 @@
-// Which names are ours. A page of somebody else's may lead its own name to our address (DNS rebinding), and then is, to a
-// browser, where we are: all that gives it away is the name that it calls us by.
+// Decides which host names belong to this service. A foreign page can point its own name at our address (DNS
+// rebinding), and browsers then treat us as that site. Only the Host field reveals it.
 internal import GLPreview
 internal import Glibc
 
-/// By which names a service may be called.
+/// The host names that a service accepts.
 struct HostRule: Sendable {
-  /// Where it listens, and the machine's name: ours without being told.
+  /// The listening address and the machine's name, which need no configuration.
   private let names: Set<String>
   private let allowsUnknown: Bool
 
   /// - Parameters:
-  ///   - bind: where it listens.
-  ///   - machine: what the machine is called; also with `.local` behind it, as mDNS has it.
+  ///   - bind: the listening address.
+  ///   - machine: the machine's name; also accepted with `.local` appended, for mDNS.
   init(_ bind: BindAddress, machine: String? = Self.machineName) {
     var names: Set = ["localhost"]
     if case .host(let name, _) = bind { names.insert(name.lowercased()) }
@@ -20,22 +20,22 @@ struct HostRule: Sendable {
       if !machine.contains(".") { names.insert(machine + ".local") }
     }
     self.names = names
-    // No browser opens a socket in the file system: what stands before it knows its own names.
+    // Browsers can't open sockets in the file system; the proxy in front of one knows its own names.
     allowsUnknown = if case .unix = bind { true } else { false }
   }
 
-  /// Whether a request may call us `host`.
+  /// Whether a request may use the host name `host`.
   ///
   /// - Parameters:
-  ///   - host: what `Host` names.
-  ///   - allowed: names of the configuration; `*` is all.
-  /// - Returns: whether it is ours.
+  ///   - host: the name in the Host field.
+  ///   - allowed: the configured names; `*` allows all.
+  /// - Returns: whether the name is accepted.
   func allows(_ host: HostName, or allowed: [String]) -> Bool {
     if host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost") { return true }
     return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host.text }
   }
 
-  /// What the machine is called.
+  /// The machine's name.
   static var machineName: String? {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
@@ -43,12 +43,12 @@ struct HostRule: Sendable {
   }
 }
 
-/// The host of a field `Host`: a name or an address, in small letters and without its port.
+/// The host of a `Host` field: a name or an address, lower-case, without the port.
 struct HostName: Sendable, Hashable {
   let text: String
   let isAddress: Bool
 
-  /// Nil where `authority` is not `HOST[:PORT]`: what one reader takes for the host, another may not.
+  /// Nil unless `authority` is `HOST[:PORT]`, because parsers could disagree about anything else.
   init?(_ authority: String) {
     let isBracketed = authority.hasPrefix("[")
     guard
@@ -70,7 +70,7 @@ struct HostName: Sendable, Hashable {
   }
 }
 
-/// Where a page comes from that sends a request: `scheme://host[:port]`.
+/// The origin of the page that sends a request: `scheme://host[:port]`.
 struct RequestOrigin: Sendable, Hashable {
   private let scheme: String
   private let authority: String
@@ -83,15 +83,15 @@ struct RequestOrigin: Sendable, Hashable {
     authority = halves.count == 2 ? String(halves[1]) : ""
   }
 
-  /// Whether it is where the request goes to. Not its scheme: what ends TLS before us has another.
+  /// Whether the origin has this host and port. The scheme is ignored, because a proxy may terminate TLS.
   func isAt(_ host: String) -> Bool {
     !authority.isEmpty && withoutUsualPort(authority) == withoutUsualPort(host.lowercased())
   }
 
-  /// Whether it is one of `origins` by its name.
+  /// Whether `origins` contains it by name.
   func isNamed(in origins: [String]) -> Bool { origins.contains { $0 != "*" && $0.lowercased() == text } }
 
-  /// Whether it is one of `origins`, by all of its text; `*` is all.
+  /// Whether `origins` contains it, or `*`.
   func isIn(_ origins: [String]) -> Bool { origins.contains { $0 == "*" || $0.lowercased() == text } }
 
   private func withoutUsualPort(_ host: String) -> Substring {

@@ -1,4 +1,4 @@
-// The dashboard's login: a secret for a cookie that scripts can't read and other sites can't send.
+// The dashboard's login: exchanges a secret for a cookie that scripts can't read and other sites can't send.
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
@@ -22,7 +22,7 @@ struct LoginRoutes: Sendable {
   }
 
   let control: AccessControl
-  /// Whether the service speaks TLS itself.
+  /// Whether the service itself uses TLS.
   let isSecure: Bool
 
   func add(to router: some RouterMethods<ServiceContext>) {
@@ -36,7 +36,7 @@ struct LoginRoutes: Sendable {
     guard let role = try control.role(for: ClientGroup(context.clientAddress), secret.proof) else {
       context.logger.warning("wrong login", metadata: ["client": "\(context.clientAddress)"])
       throw Problem(
-        .unauthorized, "no such token, or no such user with that password",
+        .unauthorized, "wrong token, or wrong user name or password",
         headers: ["WWW-Authenticate": #"Bearer realm="glpreview""#])
     }
     context.logger.info("login", metadata: ["client": "\(context.clientAddress)", "role": "\(role)"])
@@ -54,11 +54,12 @@ struct LoginRoutes: Sendable {
     do {
       buffer = try await request.body.collect(upTo: Self.maximumBytes)
     } catch is NIOTooManyBytesError {
-      throw Problem(.contentTooLarge, "a login has at most \(Self.maximumBytes) bytes")
+      throw Problem(.contentTooLarge, "a login request may have at most \(Self.maximumBytes) bytes")
     }
     let secret = try? JSONDecoder().decode(Secret.self, from: Data(buffer.readableBytesView))
     guard let secret, secret.token != nil || secret.user != nil && secret.password != nil else {
-      throw Problem(.badRequest, #"a login is {"token": "..."} or {"user": "...", "password": "..."}"#)
+      throw Problem(
+        .badRequest, #"a login request must be {"token": "..."} or {"user": "...", "password": "..."}"#)
     }
     return secret
   }

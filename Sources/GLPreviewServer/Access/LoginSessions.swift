@@ -1,11 +1,11 @@
-// Who has logged in by the dashboard: a cookie of 256 random bits each, kept by its digest, for some days.
+// Logins of the dashboard: cookies of 256 random bits, stored as digests, valid for a week.
 internal import Crypto
 internal import GLPreview
 internal import Synchronization
 
-/// The logins that hold, in memory alone: they end with the process.
+/// The current logins, in memory only: they end with the process.
 final class LoginSessions: Sendable {
-  /// For how long a login holds.
+  /// How long a login is valid.
   static let lifetime = Duration.seconds(7 * 24 * 3600)
 
   private struct Login {
@@ -13,37 +13,30 @@ final class LoginSessions: Sendable {
     let expiry: Duration
   }
 
-  // By digest: who could read this memory has no cookie, and how long a look-up takes says nothing of one.
-  private let logins = Mutex<[SHA256Digest: Login]>([:])
-  private let capacity: Int
+  // By digest: reading this memory reveals no cookie, and look-up times reveal nothing about one.
+  private let logins: Mutex<LRUCache<SHA256Digest, Login>>
   private let now: @Sendable () -> Duration
 
   /// - Parameters:
-  ///   - capacity: logins at a time; beyond that the one that would end first ends.
+  ///   - capacity: the most logins at a time; a further one ends the least recently used.
   ///   - now: the clock.
   init(capacity: Int = 1024, now: @escaping @Sendable () -> Duration = { CaptureClock.now }) {
-    self.capacity = capacity
+    logins = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }
 
-  /// Logs somebody in.
+  /// Starts a login.
   ///
   /// - Returns: the cookie's value, 64 hexadecimal digits.
   func begin(_ role: Role) -> String {
     let key = SymmetricKey(size: .bits256)
     let cookie = Hexadecimal.text(of: unsafe key.withUnsafeBytes { unsafe Array($0) })
-    let time = now()
-    logins.withLock { logins in
-      if logins.count >= capacity { logins = logins.filter { $0.value.expiry > time } }
-      if logins.count >= capacity, let first = logins.min(by: { $0.value.expiry < $1.value.expiry }) {
-        logins[first.key] = nil
-      }
-      logins[Self.digest(cookie)] = Login(role: role, expiry: time + Self.lifetime)
-    }
+    let login = Login(role: role, expiry: now() + Self.lifetime)
+    logins.withLock { $0.insert(login, for: Self.digest(cookie)) }
     return cookie
   }
 
-  /// What the one with this cookie may do; nil where it is none of ours, or no longer.
+  /// The role of a cookie; nil if it is unknown or expired.
   func role(cookie: String) -> Role? {
     let time = now()
     return logins.withLock { logins in
@@ -52,11 +45,11 @@ final class LoginSessions: Sendable {
     }
   }
 
-  /// Logs the one with this cookie out.
-  func end(cookie: String) { logins.withLock { _ = $0.removeValue(forKey: Self.digest(cookie)) } }
+  /// Ends the login of this cookie.
+  func end(cookie: String) { logins.withLock { $0.removeValue(for: Self.digest(cookie)) } }
 
-  /// Logs all out.
-  func endAll() { logins.withLock { $0 = [:] } }
+  /// Ends all logins.
+  func endAll() { logins.withLock { $0.removeAll() } }
 
   private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }
 }

@@ -1,11 +1,11 @@
-// Errors become answers here, within what writes fields on all answers: a refusal has them too.
+// Turns errors into answers. Runs inside the middlewares that add fields, so that refusals get those too.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
 
-/// Turns whatever is thrown into `application/problem+json`.
+/// Turns every error into `application/problem+json`.
 struct ProblemMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
@@ -18,17 +18,19 @@ struct ProblemMiddleware: RouterMiddleware {
       throw error
     } catch {
       if let problem = Problem(error) {
-        context.logger.debug("a request was refused", metadata: metadata(of: request, problem))
+        context.logger.debug("request refused", metadata: metadata(of: request, problem))
         return try answer(problem, request, context)
       }
       if let error = error as? any HTTPResponseError {
         return try error.response(from: request, context: context)
       }
-      // What it is stays here: it may name files and addresses.
+      // The error stays in the log, because it may name files and addresses.
       context.logger.error(
-        "a request failed",
+        "request failed",
         metadata: metadata(of: request, Redaction.message("\(error)")))
-      return try answer(Problem(.internalServerError, "this went wrong; the log says why"), request, context)
+      return try answer(
+        Problem(.internalServerError, "internal error; the log of the service gives the reason"), request,
+        context)
     }
   }
 
@@ -38,7 +40,7 @@ struct ProblemMiddleware: RouterMiddleware {
 
   private func answer(_ problem: Problem, _ request: Request, _ context: ServiceContext) throws -> Response {
     var response = try problem.response(from: request, context: context)
-    // A body behind a HEAD's answer would be taken for the next answer.
+    // A body after a HEAD answer would be taken for the next answer.
     if request.method == .head {
       response.headers[.contentLength] = response.body.contentLength.map(String.init)
       response.body = ResponseBody()

@@ -1,11 +1,11 @@
-// How many requests a second one client may send: a bucket for each that fills up again.
+// Limits the requests per second of each client with a token bucket.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Synchronization
 
-/// Counts requests by client.
+/// Counts requests per client.
 final class RateLimiter: Sendable {
   private struct Bucket {
     var tokens: Double
@@ -14,7 +14,7 @@ final class RateLimiter: Sendable {
 
   private struct State {
     var buckets: [ClientGroup: Bucket] = [:]
-    /// Of all for whom there is no room.
+    /// Shared by all clients beyond the capacity.
     var others: Bucket
     var nextSweep = Duration.zero
   }
@@ -26,8 +26,8 @@ final class RateLimiter: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - rate: requests a second in the long run; twice as many, and at least two, may come at once.
-  ///   - capacity: clients that are counted by themselves; more share one bucket.
+  ///   - rate: sustained requests per second; bursts may be twice as many, at least two.
+  ///   - capacity: the most clients counted separately; the others share one bucket.
   ///   - now: the clock.
   init(
     requestsPerSecond rate: Double, capacity: Int = 4096,
@@ -42,7 +42,7 @@ final class RateLimiter: Sendable {
 
   /// Counts a request.
   ///
-  /// - Returns: nil where it may be; else the seconds until the next may.
+  /// - Returns: nil if it is allowed; otherwise the seconds until the next one is.
   func secondsToWait(_ client: ClientGroup) -> Int? {
     let time = now()
     return state.withLock { state in
@@ -68,7 +68,8 @@ final class RateLimiter: Sendable {
     min(burst, bucket.tokens + (time - bucket.time) / .seconds(1) * rate)
   }
 
-  /// Forgets full buckets, which say nothing; once a second at most, so that many clients cost no more than a few.
+  /// Forgets full buckets, which hold no information. At most once a second, so that many clients cost no more than a
+  /// few.
   private func makeRoom(_ state: inout State, _ time: Duration) {
     guard state.buckets.count >= capacity, time >= state.nextSweep else { return }
     state.nextSweep = time + .seconds(1)
@@ -76,7 +77,7 @@ final class RateLimiter: Sendable {
   }
 }
 
-/// Refuses who sends too many requests: 429 with when to come again.
+/// Rejects clients with too many requests: 429 with `Retry-After`.
 struct RateLimitMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
@@ -86,10 +87,10 @@ struct RateLimitMiddleware: RouterMiddleware {
     _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
   ) async throws -> Response {
     let client = ClientGroup(context.clientAddress)
-    // Through a local socket come all of a proxy's clients; it knows them, we don't.
+    // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
     if !client.isLocal, let seconds = limiter.secondsToWait(client) {
       throw Problem.busy(
-        .tooManyRequests, "too many requests come from this address", retryAfter: seconds)
+        .tooManyRequests, "too many requests from this address", retryAfter: seconds)
     }
     return try await next(request, context)
   }

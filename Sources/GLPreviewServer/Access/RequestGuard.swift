@@ -1,10 +1,10 @@
-// What a connection has to do in time, and HTTP/1.1's rule of one Host: what Hummingbird leaves to its users.
+// Connection deadlines and HTTP/1.1's rule of one Host, which Hummingbird leaves to its users.
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 
-/// Gives a request of HTTP/1.1 that has no Host an empty one, which `HostMiddleware` refuses (RFC 9112, 3.2). Stands before
-/// the version is lost.
+/// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). It runs
+/// here because the version is not available later.
 final class HostFieldHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -18,8 +18,8 @@ final class HostFieldHandler: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Ends connections whose request does not come to its end: a body has a time to come in, and one that nobody wants any more,
-/// since its answer is out, a shorter one, and few bytes (nginx's `client_body_timeout` and `lingering_close`).
+/// Closes connections whose request is never completed. A body must arrive within a time limit; after the answer has
+/// been sent, within a shorter one and few bytes (nginx's `client_body_timeout` and `lingering_close`).
 final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -29,16 +29,16 @@ final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private let comesWithin: TimeAmount
   private let lingersFor: TimeAmount
   private let lingeringBytes: Int
-  /// Runs while a body is not whole.
+  /// Runs while a body is incomplete.
   private var timer: Scheduled<Void>?
-  /// Requests that have begun and whose answers are not out: clients may send the next one before.
+  /// Requests that have begun and are not fully answered. With pipelining there may be several.
   private var unanswered = 0
   private var unreadBytes = 0
 
   /// - Parameters:
-  ///   - comesWithin: from the head of a request to its end.
-  ///   - lingersFor: from the end of an answer to the end of its request.
-  ///   - lingeringBytes: after the answer.
+  ///   - comesWithin: the limit from the head of a request to its end.
+  ///   - lingersFor: the limit from the end of an answer to the end of its request.
+  ///   - lingeringBytes: the most bytes accepted after the answer.
   init(
     comesWithin: TimeAmount = .seconds(60), lingersFor: TimeAmount = .seconds(5),
     lingeringBytes: Int = 1 << 20

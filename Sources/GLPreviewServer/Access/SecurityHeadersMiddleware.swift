@@ -1,24 +1,24 @@
-// What browsers are told of all answers: what a page of ours may do, and what others may do with them.
+// Security headers of all answers: what our pages may do, and what other pages may do with our answers.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 
-/// Writes the fields that keep browsers from being used against us.
+/// Adds the header fields that protect against browser-based attacks.
 ///
-/// Pages and data are for our own origin. Pictures and streams may stand in any page's `<img>` or frame, as people have
-/// them in theirs: home automation, printers' front ends. They have no `Cross-Origin-Resource-Policy` at all: `same-origin`
-/// would break those pages, and `cross-origin` would let them into the memory of pages that are isolated in order to
-/// measure time exactly, where a picture can be read that only may be looked at.
+/// Pages and data are restricted to our own origin. Pictures and streams may be embedded in any page's `<img>` or
+/// frame, as users do in home automation and printer front ends. They have no `Cross-Origin-Resource-Policy`:
+/// `same-origin` would break those pages, and `cross-origin` would admit them to pages that are isolated to get exact
+/// timers, which could read pictures that they may only show.
 struct SecurityHeadersMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 
-  /// The dashboard's: its own files, its own pictures, and nothing of anybody else's.
+  /// The dashboard's policy: its own files and pictures, nothing from other origins.
   private static let pagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
   private static let dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-  /// Whether it speaks TLS itself.
+  /// Whether the service itself uses TLS.
   let isSecure: Bool
 
   func handle(
@@ -28,7 +28,7 @@ struct SecurityHeadersMiddleware: RouterMiddleware {
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[named: "Referrer-Policy"] = "no-referrer"
     if isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
-    // A browser writes the fields of a 304 over those of what it kept: the page would have the policy of data from then on.
+    // Browsers replace cached fields with those of a 304: the page would then have the data policy.
     guard response.status != .notModified else { return response }
     let type = response.headers[.contentType] ?? ""
     guard !type.hasPrefix("image/"), !type.hasPrefix("multipart/x-mixed-replace") else { return response }

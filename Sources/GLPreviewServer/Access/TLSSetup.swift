@@ -1,21 +1,22 @@
-// Certificates and keys from their files, with what is wrong with them said before anybody connects.
+// Loads certificates and keys, and reports their problems before a client connects.
 internal import GLPreview
 internal import Glibc
 internal import NIOSSL
 
-/// TLS as a service speaks it: 1.2 at least.
+/// The TLS configuration of a service, version 1.2 or later.
 struct TLSSetup: Sendable {
-  /// For the server.
+  /// The configuration for the server.
   let configuration: TLSConfiguration
-  /// What works, but not for everybody or not for long.
+  /// Problems that do not prevent the start, such as an expired certificate.
   let warnings: [String]
 
-  /// Reads `files`.
+  /// Loads `files`.
   ///
   /// - Parameters:
-  ///   - files: PEM.
+  ///   - files: PEM files.
   ///   - now: seconds since 1970.
-  /// - Throws: `TLSError` where one can't be read, holds something else, or the key is another certificate's.
+  /// - Throws: `TLSError` if a file can't be read, contains something else, or the key does not belong to the
+  ///   certificate.
   init(_ files: TLSFiles, now: Int = time(nil)) throws(TLSError) {
     try Self.checkReadable(files.certificateChain)
     try Self.checkReadable(files.privateKey)
@@ -23,25 +24,25 @@ struct TLSSetup: Sendable {
     do {
       chain = try NIOSSLCertificate.fromPEMFile(files.certificateChain)
     } catch {
-      throw TLSError("\(files.certificateChain): is no certificate in PEM (\(error))")
+      throw TLSError("\(files.certificateChain): is not a PEM certificate (\(error))")
     }
     guard let certificate = chain.first else {
-      throw TLSError("\(files.certificateChain): holds no certificate")
+      throw TLSError("\(files.certificateChain): contains no certificate")
     }
     let key: NIOSSLPrivateKey
     do {
       key = try NIOSSLPrivateKey(file: files.privateKey, format: .pem)
     } catch {
-      throw TLSError("\(files.privateKey): is no private key in PEM, or has a passphrase (\(error))")
+      throw TLSError("\(files.privateKey): is not a PEM private key, or has a passphrase (\(error))")
     }
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
     configuration.minimumTLSVersion = .tlsv12
-    // Of TLS 1.2 what is forward secret and authenticates what it encrypts; all of TLS 1.3 is so.
+    // For TLS 1.2, only cipher suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
     configuration.cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
     configuration.applicationProtocols = ["http/1.1"]
     do {
-      // As the server will; this compares the two.
+      // Checks that key and certificate match, in the same way as the server.
       _ = try NIOSSLContext(configuration: configuration)
     } catch {
       throw TLSError(
@@ -65,7 +66,7 @@ struct TLSSetup: Sendable {
   }
 }
 
-/// What is wrong with a certificate or its key.
+/// A problem with a certificate or its key.
 struct TLSError: Error, Hashable, CustomStringConvertible {
   let description: String
 

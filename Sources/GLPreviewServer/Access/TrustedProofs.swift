@@ -1,8 +1,8 @@
-// Passwords that were right, by where they came from: somebody else's guesses do not lock their owners out.
+// Recently accepted passwords by client, so that an attacker on the same address does not lock their owners out.
 internal import Crypto
 internal import Synchronization
 
-/// Right passwords of late, as digests.
+/// Recently accepted passwords, as digests.
 final class TrustedProofs: Sendable {
   private struct Entry: Hashable {
     let client: ClientGroup
@@ -13,7 +13,7 @@ final class TrustedProofs: Sendable {
 
   private let entries = Mutex<Set<Entry>>([])
 
-  /// Whether a proof that is right needs no other check.
+  /// Whether a correct proof may skip the check for failed attempts.
   func isTrusted(_ proof: Proof, from client: ClientGroup) -> Bool {
     switch proof {
     case .token: true
@@ -23,7 +23,7 @@ final class TrustedProofs: Sendable {
     }
   }
 
-  /// Remembers a proof that was right.
+  /// Records an accepted proof.
   func trust(_ proof: Proof, from client: ClientGroup) {
     guard case .user(let name, let password) = proof else { return }
     let entry = Entry(client: client, digest: Credentials.digest(name, password))

@@ -1,4 +1,4 @@
-// A token in a URL, for players that can't send a field: where it is taken, and how it is kept out of what is logged.
+// Tokens in URLs, for players that can't send header fields: where they are accepted, and how logs omit them.
 internal import HummingbirdCore
 
 /// `?token=SECRET`.
@@ -8,13 +8,13 @@ enum URLToken {
     "/api/stream.mjpeg", "/api/stream",
   ]
 
-  /// Whether a path shows pictures to whoever has a token in its URL. No other does: URLs get around.
+  /// Whether a path accepts a token in its URL. Only paths of pictures do, because URLs get shared.
   static func isAccepted(at path: String) -> Bool {
     // `/` is mjpg-streamer's, with ?action=.
     path == "/" || path.hasPrefix("/cameras/") || others.contains(path)
   }
 
-  /// The token in a URL; nil where there is none.
+  /// The token in a URL; nil if there is none.
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
 
   /// The URL with `***` in place of a token, for logs.
@@ -30,7 +30,7 @@ enum URLToken {
     edited(url) { isToken($0.prefix { $0 != "=" }) ? nil : $0 }
   }
 
-  /// In whatever letters: a name that we would not take may still be followed by a secret.
+  /// In any case: even a misspelt parameter may contain a secret.
   private static func isToken(_ name: Substring) -> Bool {
     decoded(name).lowercased() == "token"
   }

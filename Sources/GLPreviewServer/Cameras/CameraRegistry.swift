@@ -1,38 +1,37 @@
-// What a service serves, by name: one session for all cameras, a preview for each of their views, and the scenes of them.
+// What a service serves, by name: one session for all cameras, a preview per view, and the scenes.
 internal import GLPreview
 internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// Cameras, views and scenes while the service runs.
+/// The cameras, views and scenes of a running service.
 final class CameraRegistry: Sendable {
   let session: PreviewSession
-  /// What all that is decoded, drawn, encoded and held counts against.
+  /// The budget for everything that is decoded, drawn, encoded and cached.
   let budget: MemoryBudget
   let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
   private let state = Mutex(ServedState())
-  /// Sources and previews of the session have names of their own: a camera's may be taken by the one that replaces it.
+  /// Names of sources and previews in the session are unique, because a new camera may take over the name of an old
+  /// one.
   private let names = Atomic<Int>(0)
 
-  /// Makes a source of its text, name and options; tests have some of their own.
+  /// Creates a source from its text, name and options; replaced by tests.
   typealias SourceMaker = @Sendable (String, String, SourceOptions) -> SessionSource
 
-  /// Opens nothing but the pictures that stand in for cameras.
+  /// Opens only the fallback pictures of cameras.
   ///
-  /// - Throws: `SessionError`; `SourceError` for a picture that can't be read.
+  /// - Throws: `SessionError`; `SourceError` if a picture can't be read.
   init(
     _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
-    makeSource: @escaping SourceMaker = SessionSource.init,
-    onRender: @escaping @Sendable (Duration) -> Void = { _ in }
+    makeSource: @escaping SourceMaker = SessionSource.init
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
     patience = configuration.patience
     var options = options
     options.gpu = configuration.gpu
-    options.onRender = onRender
     budget = MemoryBudget(capacity: configuration.limits.memory ?? MachineMemory.usualBudget)
     options.budget = budget
     var prepared = PreparedState(configuration.configuration, from: ServedState())
@@ -47,7 +46,7 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  /// What a source shows or has shown last, or what stands in for it: for who must know its size.
+  /// The last frame of a source, however old, or its fallback; for checks that need the size.
   func lastMoment(of source: String?) async throws -> SourceMoment {
     try await session.moment(
       of: source,
@@ -76,12 +75,12 @@ final class CameraRegistry: Sendable {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 
-  /// A preview for who wants a view that is not served; to be removed from the session when nobody wants it any more.
+  /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
     try session.addPreview(view.named(nextName("view")), of: target.source)
   }
 
-  /// Whether every camera's part of the session answers; one that hangs makes this wait.
+  /// Whether each camera's part of the session responds. A part that hangs makes this call wait.
   func isAnswering() async -> Bool {
     for camera in cameras { _ = await session.status(of: camera.source) }
     return true
@@ -89,21 +88,20 @@ final class CameraRegistry: Sendable {
 
   // MARK: Looking up
 
-  /// As it is now.
+  /// The current state.
   var served: ServedState { state.withLock { $0 } }
 
-  /// In the order of the configuration.
   var cameras: [ServedCamera] { served.cameras }
 
   /// In the order of the configuration.
   var scenes: [ServedPreview] { served.scenes.map(\.view) }
 
-  /// The views of a camera, or the one of a scene.
+  /// The views of a camera, or the single view of a scene.
   ///
   /// - Throws: `Problem` 404.
   func views(of name: String) throws(Problem) -> [ServedPreview] { try served.views(of: name) }
 
-  /// A view of a camera, or of a scene; nil as a name is the first.
+  /// A view of a camera or scene. A nil name is the first one.
   ///
   /// - Throws: `Problem` 404.
   func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
@@ -112,17 +110,17 @@ final class CameraRegistry: Sendable {
 
   // MARK: Changing
 
-  /// Changes a view while it runs.
+  /// Changes a view at run time.
   ///
-  /// - Throws: `Problem` 404; what `change` throws, and then nothing is changed.
+  /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
   func update(
     _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
     try state.withLock { state throws(Problem) in try state.update(view, of: camera, change) }
   }
 
-  /// Does `work`, which looks up what it needs. Where it fails and another configuration has come meanwhile, it is done
-  /// again: what it found by name may have been taken away.
+  /// Runs `work`, which looks up what it needs. If it fails and the configuration has changed meanwhile, it is run
+  /// again, because what it found by name may have been removed.
   func consistently<Result>(_ work: () async throws -> Result) async throws -> Result {
     while true {
       let generation = served.generation
@@ -132,13 +130,13 @@ final class CameraRegistry: Sendable {
     }
   }
 
-  /// Takes another configuration over, all at once. What is the same in both runs on, with what was changed of it
-  /// meanwhile; what goes is closed behind this, however long that takes.
+  /// Switches to another configuration in one step. Unchanged parts keep running with their run-time changes; removed
+  /// parts are closed in the background, however long that takes.
   ///
   /// - Parameters:
-  ///   - configuration: what is served from now on.
-  ///   - swapping: is called in the moment in which that is so.
-  /// - Throws: `SourceError` for a picture that can't be read, `CancellationError`; then nothing is changed.
+  ///   - configuration: the new configuration.
+  ///   - swapping: called at the moment of the switch.
+  /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
   func apply(_ configuration: ValidatedConfiguration, swapping: () -> Void = {}) async throws {
     while true {
       var prepared = PreparedState(configuration.configuration, from: served)
@@ -158,12 +156,12 @@ final class CameraRegistry: Sendable {
         throw error
       }
       if let remains { return retire(remains, after: prepared) }
-      // Another one was faster.
+      // Another change was applied first.
       prepared.giveUp(in: session)
     }
   }
 
-  /// Serves what was prepared; nil where it was prepared for something that is not served any more.
+  /// Serves the prepared state; nil if it was prepared for a state that is no longer served.
   private func swap(_ prepared: PreparedState, _ swapping: () -> Void) -> PreparedState.Remains? {
     state.withLock { state in
       guard state.generation == prepared.base.generation else { return nil }
@@ -175,30 +173,31 @@ final class CameraRegistry: Sendable {
     }
   }
 
-  /// Takes out of the session what nobody finds any more. Who still waits for it is told so at once, and looks again.
+  /// Removes what is no longer served from the session. Requests still waiting for it get an error at once and look
+  /// it up again.
   private func retire(_ remains: PreparedState.Remains, after prepared: PreparedState) {
     for camera in remains.cameras {
-      logger.info("a camera goes", metadata: ["camera": "\(camera.configuration.name)"])
+      logger.info("camera removed", metadata: ["camera": "\(camera.configuration.name)"])
     }
     for camera in prepared.newCameras {
-      logger.info("a camera comes", metadata: ["camera": "\(camera.name)"])
+      logger.info("camera added", metadata: ["camera": "\(camera.name)"])
       warn(of: camera)
     }
     for preview in remains.previews { session.remove(preview) }
     for camera in remains.cameras { Task { [session] in await session.removeSource(camera.source) } }
   }
 
-  /// Tells of what can't be relied on.
+  /// Warns about an unreliable configuration.
   private func warn(of camera: CameraConfiguration) {
     guard camera.lacksReferenceSize else { return }
     logger.warning(
-      "masks and crops are in pixels of the first frame, whatever its size; set 'reference' to fix it",
+      "masks and crops refer to the size of the first frame; set 'reference' to fix that size",
       metadata: ["camera": "\(camera.name)"])
   }
 }
 
 extension CameraConfiguration {
-  /// Whether its masks and crops are in pixels of whatever frame comes first.
+  /// Whether its masks and crops refer to the size of the first frame.
   fileprivate var lacksReferenceSize: Bool {
     guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {
       return false

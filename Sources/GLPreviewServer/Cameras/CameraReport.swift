@@ -1,33 +1,19 @@
-// How a camera is, as it was seen last.
+// The last known state of a camera.
 internal import GLPreview
 
-/// Where a camera stands, for those who ask over HTTP.
-enum CameraState: String, Sendable, Hashable, CaseIterable {
-  /// Being opened.
-  case opening
-  /// Pictures come.
-  case live
-  /// Open, but no picture for a while.
-  case stalled
-  /// Gone, or can't be opened.
-  case lost
-  /// Nobody looks, so it is closed.
-  case idle
-}
-
-/// How a camera is.
+/// The state of a camera.
 struct CameraReport: Sendable {
-  var state = CameraState.idle
+  var state = SourceState.idle
   /// Why it is stalled or lost.
   var reason: String?
   var since: WallTime
-  /// Frames a second, of late.
+  /// The current frame rate, in frames per second.
   var framesPerSecond = 0.0
   var mode: CaptureMode?
   /// What is known of the size, upright or as stored.
   var counters = SourceCounters()
-  /// Frames that were taken of it.
+  /// The number of frames read.
   var frames = 0
-  /// Whether it gave a picture when it was asked last.
+  /// Whether it delivered a picture when last tested.
   var isProven = false
 }

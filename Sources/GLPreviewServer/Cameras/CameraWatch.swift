@@ -1,17 +1,17 @@
-// Looks after the cameras: how each is, how fast its frames come, and whether those that must work do.
+// Monitors the cameras: their state, their frame rate, and whether required ones work.
 internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Looks at all cameras a few times a second and tells of what has changed.
+/// Checks all cameras a few times a second and reports changes.
 final class CameraWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onChange: @Sendable (String, CameraReport) -> Void
-  /// By the names of the cameras' sources: a camera that replaces another begins anew.
+  /// By the names of the cameras' sources, so that a replaced camera starts anew.
   private let state = Mutex<[String: WatchedCamera]>([:])
-  /// A required camera that has given no picture is tried again so often.
+  /// The interval at which a required camera without pictures is tested again.
   private let provesEvery: Duration
 
   private static let interval = Duration.milliseconds(250)
@@ -26,17 +26,17 @@ final class CameraWatch: Service {
     self.onChange = onChange
   }
 
-  /// How a camera was a moment ago.
+  /// The last known state of a camera.
   func report(of camera: String) -> CameraReport {
     registry.served[camera: camera].map(report) ?? CameraReport(since: .now)
   }
 
-  /// How a camera was a moment ago.
+  /// The last known state of a camera.
   func report(of camera: ServedCamera) -> CameraReport {
     state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
   }
 
-  /// The required cameras that don't work, each with what is wrong.
+  /// The required cameras that do not work, with the reasons.
   var failing: [(camera: String, why: String)] {
     registry.cameras.filter(\.configuration.isRequired).compactMap { camera in
       state.withLock { $0[camera.source].map(\.failure) ?? WatchedCamera.notTried }
@@ -80,7 +80,7 @@ final class CameraWatch: Service {
     guard let news else { return }
     let name = camera.configuration.name
     logger.log(
-      level: news.state.isTrouble ? .warning : .info, "a camera changed its state",
+      level: news.state.isTrouble ? .warning : .info, "camera state changed",
       metadata: ["camera": "\(name)", "state": "\(news.state)", "reason": "\(news.reason ?? "")"])
     onChange(name, news)
   }
@@ -99,7 +99,7 @@ final class CameraWatch: Service {
     }
   }
 
-  /// Has a camera give a picture.
+  /// Tests a camera by requesting a picture.
   private func prove(_ source: String) async {
     let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
     var failure: (any Error)?
@@ -109,6 +109,6 @@ final class CameraWatch: Service {
 }
 
 extension WallTime {
-  /// This moment.
+  /// The current time.
   static var now: WallTime { WallTime(capturedAt: CaptureClock.now) }
 }

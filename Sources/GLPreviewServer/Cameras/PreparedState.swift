@@ -1,16 +1,17 @@
-// A reload in the making: what the session needs for another configuration, beside all that is being served.
+// A reload in preparation: adds what the new configuration needs to the session while the old one is still served.
 internal import GLPreview
 
-/// What another configuration adds to a session, under names that nobody asks for yet; given up, it leaves no trace.
+/// The session's additions for a new configuration, under names that are not served yet. `giveUp` removes them
+/// without a trace.
 struct PreparedState: Sendable {
   let configuration: ServerConfiguration
-  /// What was being served when it was made.
+  /// The state that was served when it was made.
   let base: ServedState
-  /// The names, in the session, of cameras' sources; of those that are the same, what they had.
+  /// The session names of the cameras' sources; unchanged cameras keep theirs.
   private(set) var sources: [String: String] = [:]
   /// The cameras whose sources are new.
   private(set) var newCameras: [CameraConfiguration] = []
-  /// Previews for views and scenes that were not there, in order.
+  /// The previews of new views and scenes, in order.
   private var newViews: [ViewKey: Preview] = [:]
   private var newScenes: [String: Preview] = [:]
 
@@ -19,7 +20,7 @@ struct PreparedState: Sendable {
     let view: String
   }
 
-  /// What a swap leaves behind: nobody finds it any more.
+  /// What a switch leaves behind, no longer reachable by name.
   struct Remains: Sendable {
     var cameras: [ServedCamera] = []
     var previews: [Preview] = []
@@ -35,25 +36,25 @@ struct PreparedState: Sendable {
     }
   }
 
-  /// The cameras that need a source.
+  /// The cameras that still need a source.
   var missingCameras: [CameraConfiguration] { configuration.cameras.filter { sources[$0.name] == nil } }
 
-  /// The sources of cameras that go.
+  /// The cameras that will be removed.
   private var goingCameras: [ServedCamera] {
     base.cameras.filter { !sources.values.contains($0.source) }
   }
 
-  /// Takes the sources of the missing cameras.
+  /// Adds the sources of the missing cameras.
   ///
   /// - Parameters:
-  ///   - made: in the order of `missingCameras`.
-  ///   - add: adds one to the session, which replaces others.
-  /// - Throws: what `add` throws; what was added before is to be given up.
+  ///   - made: the sources, in the order of `missingCameras`.
+  ///   - add: adds one to the session; it replaces others.
+  /// - Throws: the errors of `add`; the caller must then give up what was added.
   mutating func take(
     _ made: [SessionSource], add: (SessionSource, _ replacing: [String]) throws -> Void = { _, _ in }
   ) rethrows {
     for (camera, source) in zip(missingCameras, made) {
-      // Of the same name or at the same device: it is to be closed before this one opens.
+      // A removed camera with the same name or device must close before this one opens.
       let others = goingCameras.filter {
         $0.configuration.name == camera.name || $0.configuration.source == camera.source
       }
@@ -63,9 +64,9 @@ struct PreparedState: Sendable {
     }
   }
 
-  /// Adds previews of the views and scenes that are not there.
+  /// Adds previews of the new views and scenes.
   ///
-  /// - Throws: `SessionError`; what was added before is to be given up.
+  /// - Throws: `SessionError`; the caller must then give up what was added.
   mutating func addPreviews(to session: PreviewSession, naming nextName: () -> String) throws(SessionError) {
     for camera in configuration.cameras {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
@@ -84,21 +85,20 @@ struct PreparedState: Sendable {
     }
   }
 
-  /// Takes out what was added.
+  /// Removes what was added.
   func giveUp(in session: PreviewSession) {
     for preview in Array(newScenes.values) + Array(newViews.values) { session.remove(preview) }
     for source in newCameras.compactMap({ sources[$0.name] }) { Task { await session.removeSource(source) } }
   }
 
-  /// What is served by the new configuration, and what is not any more; `current` is `base`, apart from views that were
-  /// changed meanwhile.
+  /// The new served state, and what is no longer served. `current` is `base`, except for views changed meanwhile.
   func swapped(_ current: ServedState) -> (state: ServedState, remains: Remains) {
     var state = ServedState(generation: current.generation + 1)
     for camera in configuration.cameras {
       guard let source = sources[camera.name] else { continue }
       let views = camera.views.compactMap { view in
         keptView(view.view.name, of: camera, in: current).map { kept in
-          // What was changed while it ran stays, unless the file says something new.
+          // Run-time changes are kept, unless the file changes this view.
           let isTold = current[camera: camera.name]?.configuration.views.contains(view) != true
           return ServedPreview(
             camera: camera.name, source: source, served: isTold ? view : kept.served, preview: kept.preview,
@@ -129,7 +129,7 @@ struct PreparedState: Sendable {
     )
   }
 
-  /// A view that is there already, of a camera that is the same.
+  /// The existing view of an unchanged camera.
   private func keptView(_ view: String, of camera: CameraConfiguration, in state: ServedState)
     -> ServedPreview?
   {
@@ -137,7 +137,7 @@ struct PreparedState: Sendable {
     return old.views.first { $0.name == view }
   }
 
-  /// A scene that is there already, and whose cameras are the same.
+  /// The existing scene, if its cameras are unchanged.
   private func keptScene(_ scene: SceneConfiguration, in state: ServedState) -> ServedScene? {
     guard let old = state.scenes.first(where: { $0.configuration == scene }),
       scene.scene.sourceNames.allSatisfy({ sources[$0] == state[camera: $0]?.source })
@@ -147,7 +147,7 @@ struct PreparedState: Sendable {
 }
 
 extension ServedState {
-  /// Of all views and scenes.
+  /// The previews of all views and scenes.
   var previews: [Preview] { (cameras.flatMap(\.views) + scenes.map(\.view)).map(\.preview) }
 }
 
@@ -157,7 +157,7 @@ extension ServedView {
 }
 
 extension SceneConfiguration {
-  /// Its one view.
+  /// The scene's single view.
   var served: ServedView {
     var served = ServedView(ViewConfiguration(width: scene.size.width, height: scene.size.height))
     served.framesPerSecond = framesPerSecond
@@ -167,14 +167,14 @@ extension SceneConfiguration {
 }
 
 extension Scene {
-  /// Of which cameras it is.
+  /// The cameras in the scene.
   fileprivate var sourceNames: [String] {
     var names = tiles.map(\.source)
     if case .blur(let source, _) = background { names.append(source) }
     return names
   }
 
-  /// The same of sources that are called otherwise.
+  /// The same scene with other source names.
   fileprivate func renamed(_ names: [String: String]) -> Scene {
     var scene = self
     for index in tiles.indices {
@@ -188,7 +188,7 @@ extension Scene {
 }
 
 extension CameraConfiguration {
-  /// Whether a source that was made of the other one serves this one.
+  /// Whether a source made for the other configuration also fits this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
     source == other.source && options == other.options && keepsWarm == other.keepsWarm
       && avatar == other.avatar
@@ -196,7 +196,7 @@ extension CameraConfiguration {
 }
 
 extension ViewConfiguration {
-  /// The same of another name.
+  /// The same view under another name.
   func named(_ name: String) -> ViewConfiguration {
     var view = self
     view.name = name

@@ -1,21 +1,21 @@
-// What is served at a moment: cameras, views and scenes by name, as one value that a reload replaces as a whole.
+// The served state: cameras, views and scenes by name, as one value that a reload replaces as a whole.
 internal import GLPreview
 internal import HTTPTypes
 
-/// Everything that requests find by name.
+/// Everything that requests look up by name.
 struct ServedState: Sendable {
   /// In the order of the configuration.
   var cameras: [ServedCamera] = []
   /// In the order of the configuration.
   var scenes: [ServedScene] = []
-  /// Counts reloads.
+  /// The number of reloads.
   var generation = 0
 }
 
 /// A camera and its views.
 struct ServedCamera: Sendable {
   var configuration: CameraConfiguration
-  /// The name of its source in the session. A camera that replaces another under the same name has a source of its own.
+  /// The session's name of its source. A camera that replaces another under the same name has its own source.
   let source: String
   var views: [ServedPreview]
 }
@@ -26,22 +26,22 @@ struct ServedScene: Sendable {
   let view: ServedPreview
 }
 
-/// A view, or a scene, as it is found by its name in a URL.
+/// A view or scene, as a URL names it.
 struct ServedPreview: Sendable {
   /// The camera's name, or the scene's.
   let camera: String
-  /// The name of the camera's source in the session; nil of a scene.
+  /// The session's name of the camera's source; nil for a scene.
   let source: String?
-  /// As it is now.
+  /// The current configuration.
   var served: ServedView
   let preview: Preview
-  /// What a snapshot is where the camera gives nothing.
-  let offline: OfflinePolicy
+  /// What a snapshot shows while the camera delivers nothing.
+  let offline: FallbackPolicy
 
   var name: String { served.view.name }
   var isScene: Bool { source == nil }
 
-  /// Lets the preview show what is served.
+  /// Applies the served configuration to the preview.
   func show() {
     preview.update { [served] configuration in
       configuration.view = served.view
@@ -56,7 +56,7 @@ extension ServedState {
   /// A camera by its name.
   subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
 
-  /// The views of a camera, or the one of a scene.
+  /// The views of a camera, or the single view of a scene.
   ///
   /// - Throws: `Problem` 404.
   func views(of name: String) throws(Problem) -> [ServedPreview] {
@@ -67,7 +67,7 @@ extension ServedState {
     throw .notFound("there is no camera '\(name)' (there are: \(names))")
   }
 
-  /// A view of a camera, or of a scene; nil as a name is the first.
+  /// A view of a camera or scene. A nil name is the first one.
   ///
   /// - Throws: `Problem` 404.
   func view(_ view: String?, of camera: String?) throws(Problem) -> ServedPreview {
@@ -82,12 +82,12 @@ extension ServedState {
 
   /// Changes a view.
   ///
-  /// - Throws: `Problem` 404; what `change` throws, and then nothing is changed.
+  /// - Throws: `Problem` 404, and the errors of `change`; nothing is changed then.
   mutating func update(
     _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
     guard !(try self.view(view, of: camera)).isScene else {
-      throw Problem(.conflict, "a scene is changed in the configuration")
+      throw Problem(.conflict, "a scene can only be changed in the configuration")
     }
     guard let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
       let place = cameras[index].views.firstIndex(where: { $0.name == view })
@@ -101,13 +101,13 @@ extension ServedState {
 }
 
 extension Problem {
-  /// 409, of a view that gives no pictures for the time being.
+  /// 409, for a view that is switched off.
   static func switchedOff(_ target: ServedPreview) -> Problem {
     Problem(.conflict, "view '\(target.name)' of '\(target.camera)' is switched off")
   }
 
-  /// 503, of a view that is another one, or locked, since it was looked up.
+  /// 503, for a view that was replaced or locked since it was looked up.
   static func reconfigured(_ target: ServedPreview) -> Problem {
-    .busy(.serviceUnavailable, "'\(target.camera)' has just got another configuration", retryAfter: 1)
+    .busy(.serviceUnavailable, "the configuration of '\(target.camera)' has just changed", retryAfter: 1)
   }
 }

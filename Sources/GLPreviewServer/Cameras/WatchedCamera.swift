@@ -1,33 +1,34 @@
-// What is known of a camera from looking at it a few times a second; no clock of its own.
+// The monitored state of a camera, derived from a few observations a second. It has no clock of its own.
 internal import GLPreview
 
-/// A camera as it was seen of late.
+/// The recently observed state of a camera.
 struct WatchedCamera: Sendable {
   private(set) var report: CameraReport
-  /// How many frames there were at some times of late.
+  /// Recent frame counts and their times.
   private var samples: [(time: Duration, frames: Int)] = []
-  /// When it was last asked for a picture to see whether it works.
+  /// When it was last tested by requesting a picture.
   private(set) var provedAt: Duration?
   var isBeingProved = false
-  /// Why that gave none.
+  /// Why the test failed.
   private var proofFailure: String?
-  /// When it was last seen to be lost or stalled, unless it has given a picture since.
+  /// When it was last seen lost or stalled, unless it has delivered a picture since.
   private var troubleSeenAt: Duration?
-  /// The state that was told last, and the reasons that were told of it.
-  private var told: (state: CameraState, reasons: Set<String?>)?
+  /// The last reported state, and the reasons reported for it.
+  private var told: (state: SourceState, reasons: Set<String?>)?
 
-  /// Frames a second are counted over so long.
+  /// The period over which the frame rate is measured.
   private static let window = Duration.seconds(3)
-  /// Frames of a source without states make it live for so long.
+  /// How long a frame keeps a source without states live.
   private static let freshFor = Duration.seconds(2)
-  /// A camera in trouble stays so while nobody tries it, and while it is being tried again: that is no news.
+  /// A camera in trouble keeps that state while it is not being opened, and while it is being reopened, which is not
+  /// reported.
   private static let troubleHolds = Duration.seconds(60)
-  /// A camera that finds new words for the same trouble each time is not told of without end.
+  /// Limits the reports of a camera that gives a new reason for the same trouble each time.
   private static let mostReasons = 8
 
   init(report: CameraReport = CameraReport(since: .now)) { self.report = report }
 
-  /// Whether frames were taken a moment ago.
+  /// Whether frames were read recently.
   private func isFresh(_ frames: Int, at now: Duration) -> Bool {
     samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
   }
@@ -41,22 +42,15 @@ struct WatchedCamera: Sendable {
     if let first = samples.first, let last = samples.last, last.time > first.time {
       report.framesPerSecond = Double(last.frames - first.frames) / ((last.time - first.time) / .seconds(1))
     }
-    var (state, reason) = (CameraState.idle, String?.none)
+    var (state, reason) = (SourceState.idle, String?.none)
     var since: WallTime?
     if let status {
       report.mode = status.mode
       report.counters = status.counters
       reason = status.reason
       since = WallTime(capturedAt: status.since)
-      state =
-        switch status.state {
-        case .opening: .opening
-        case .live: .live
-        case .stalled: .stalled
-        case .lost: .lost
-        case .closed: .idle
-        }
-      // Frames come, but they are refused, or crops can't be drawn of them.
+      state = status.state
+      // Frames arrive, but are refused or can't be cropped as configured.
       if let failure, state == .live {
         reason = Self.reason(failure)
         if !isFresh(frames, at: now) { state = .lost }
@@ -74,17 +68,17 @@ struct WatchedCamera: Sendable {
     } else if let seen = troubleSeenAt, now - seen < Self.troubleHolds {
       return
     }
-    // The time at which a connection was lost is that of its last attempt: the trouble is older.
+    // The time of a lost connection is that of the last attempt; the trouble began earlier.
     if state != report.state { report.since = since ?? WallTime(capturedAt: now) }
     (report.state, report.reason) = (state, reason)
     switch state {
     case .live: report.isProven = true
     case .lost, .stalled: report.isProven = false
-    case .opening, .idle: break
+    case .opening, .idle, .off: break
     }
   }
 
-  /// It was asked for a picture; `failure` is why it gave none.
+  /// Records a test; `failure` is the reason if it failed.
   mutating func proved(_ failure: (any Error)?, at now: Duration) {
     isBeingProved = false
     provedAt = now
@@ -94,7 +88,7 @@ struct WatchedCamera: Sendable {
       troubleSeenAt = nil
     } else if report.state != .live {
       troubleSeenAt = now
-      // Nobody may have looked while it was open.
+      // It may have been open without a client.
       if !report.state.isTrouble {
         report.since = WallTime(capturedAt: now)
         (report.state, report.reason) = (.lost, proofFailure)
@@ -102,7 +96,7 @@ struct WatchedCamera: Sendable {
     }
   }
 
-  /// The report, where it says something that was not told: another state, or another reason for it.
+  /// The report, if its state or reason has not been reported yet.
   mutating func takeNews() -> CameraReport? {
     if told?.state != report.state {
       told = (report.state, [report.reason])
@@ -114,17 +108,17 @@ struct WatchedCamera: Sendable {
     return report
   }
 
-  /// Why it does not work; nil where it does, or did when it was asked last.
+  /// Why it does not work; nil if it works, or worked when last tested.
   var failure: String? {
     switch report.state {
     case .live: nil
-    case .idle where report.isProven: nil
+    case .idle where report.isProven, .off: nil
     case .lost, .stalled: report.reason ?? proofFailure ?? "is \(report.state.rawValue)"
     case .idle, .opening: proofFailure ?? (report.state == .opening ? "is being opened" : Self.notTried)
     }
   }
 
-  /// Of a camera that was not asked for a picture yet.
+  /// For a camera that has not been tested yet.
   static let notTried = "has not given a picture yet"
 
   private static func reason(_ error: any Error) -> String {
@@ -132,7 +126,7 @@ struct WatchedCamera: Sendable {
   }
 }
 
-extension CameraState {
-  /// Whether somebody has to do something about it.
+extension SourceState {
+  /// Whether the state needs attention.
   var isTrouble: Bool { self == .lost || self == .stalled }
 }

@@ -38,11 +38,11 @@ package struct ConfigurationLoader: Sendable {
   ///
   /// - Throws: `ConfigurationError` with everything that is wrong, each with its place.
   package func load() throws(ConfigurationError) -> ValidatedConfiguration {
-    let check = ConfigurationCheck(try root(), environment: environment)
-    var reading = ConfigurationReading(
-      options: options.layer, environment: environment, file: check.layer, workingFolder: workingFolder)
-    let configuration = reading.service()
-    let mistakes = options.problems + check.problems + reading.problems
+    var reading = ConfigurationReading(environment: environment, workingFolder: workingFolder)
+    var configuration = ServerConfiguration()
+    let root = ConfigurationPlace(path: [], option: options.root, file: try root())
+    reading.read(ConfigurationKeys.service, at: root, into: &configuration)
+    let mistakes = options.problems + reading.problems
     let problems = mistakes + told(configuration.faults, reading, after: mistakes)
     guard problems.isEmpty else { throw ConfigurationError(problems) }
     return try ValidatedConfiguration(configuration)
@@ -50,8 +50,8 @@ package struct ConfigurationLoader: Sendable {
 
   /// All files as one tree.
   private func root() throws(ConfigurationError) -> ConfigurationNode {
-    let place = ConfigurationNode.Location(file: "", folder: workingFolder, line: 1, column: 1)
-    var root = ConfigurationNode(content: .members([]), location: place)
+    let origin = ConfigurationOrigin.file("", folder: workingFolder, line: 1, column: 1)
+    var root = ConfigurationNode(content: .members([]), origin: origin)
     var problems: [ConfigurationProblem] = []
     for file in files {
       do throws(ConfigurationError) {
@@ -65,20 +65,15 @@ package struct ConfigurationLoader: Sendable {
   }
 
   private func tree(of file: String) throws(ConfigurationError) -> ConfigurationNode {
-    let (text, folder) = try text(of: file)
-    return try YAMLDocument.tree(of: text, file: file, folder: folder)
-  }
-
-  /// A file's text, and the folder that it is in.
-  private func text(of file: String) throws(ConfigurationError) -> (String, folder: String) {
+    let (text, folder): (String, String)
     do throws(WordError) {
       let path = try ConfigurationPaths.resolved(file, in: workingFolder)
-      let text = try ConfigurationPaths.text(of: path, limit: Self.largestFile)
-      let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
-      return (text, folder.isEmpty ? "/" : String(folder))
+      text = try ConfigurationPaths.text(of: path, limit: Self.largestFile)
+      folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     } catch {
       throw ConfigurationError(ConfigurationProblem(origin: file, error.description))
     }
+    return try YAMLDocument.tree(of: text, file: file, folder: folder.isEmpty ? "/" : folder)
   }
 
   /// What makes no sense as a whole, without what only follows from another mistake.

@@ -3,7 +3,7 @@ internal import PreviewCore
 
 /// Options of the command: they win over the environment and over files.
 package struct ConfigurationOptions: Sendable {
-  private(set) var layer = ConfigurationLayer(name: "options")
+  private(set) var root = ConfigurationNode(content: .members([]), origin: .option("options"))
   private(set) var problems: [ConfigurationProblem] = []
 
   /// Says nothing.
@@ -11,6 +11,8 @@ package struct ConfigurationOptions: Sendable {
 
   /// The camera that `setSource` and `addView` speak of.
   package static let cameraName = "camera"
+
+  private static let views = ["cameras", cameraName, "views"]
 
   /// Says a key of a configuration.
   ///
@@ -21,9 +23,7 @@ package struct ConfigurationOptions: Sendable {
   ///   - option: what messages name, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
-    // What is said of a camera that nobody knows is told as this option's.
-    if key.first == "cameras" { layer.declare(Array(key.prefix(2)), at: .option(option)) }
-    layer.set(key, ConfigurationLayer.Entry(.word(value), [.option(option)]))
+    root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])
   }
 
   /// Adds the camera `camera`, before those of files.
@@ -31,27 +31,26 @@ package struct ConfigurationOptions: Sendable {
     set(["cameras", Self.cameraName, "source"], to: source, by: option)
   }
 
-  /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...` with a view's words, `fps`, `quality`, `enabled` and `locked`.
+  /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...` with the keys of a file's view.
   package mutating func addView(_ text: String, by option: String = "--view") {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    let path = ["cameras", Self.cameraName, "views", name]
-    guard !layer.names(below: Array(path.dropLast())).contains(name) else {
+    let path = Self.views + [name]
+    guard viewNames.allSatisfy({ $0 != name }) else {
       return refuse(option, "there are two views named '\(name)'")
     }
-    layer.declare(path, at: .option(option))
     do throws(WordError) {
       try ViewConfiguration.check(name: name)
+      root.put(ConfigurationNode(content: .members([]), origin: .option(option)), at: path[...])
       guard parts.count == 2 else { return }
-      for (key, value) in try Words.pairs(
-        parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
-      {
+      let pairs = try Words.pairs(parts[1], of: "view '\(name)'", twins: ViewConfiguration.longForms)
+      for (key, value) in pairs {
         let key = ["w": "width", "h": "height"][key] ?? key
-        guard Self.ownKeys.contains(key) || ViewConfiguration.keys.contains(key) else {
-          refuse(option, "\(ViewConfiguration.unknown(key))")
-          continue
+        if ConfigurationKeys.view.contains(where: { $0.name == key }) {
+          set(path + [key], to: value, by: option)
+        } else {
+          refuse(option, ViewConfiguration.unknown(key).description)
         }
-        set(path + [key], to: value, by: option)
       }
     } catch {
       refuse(option, error.description)
@@ -60,18 +59,16 @@ package struct ConfigurationOptions: Sendable {
 
   /// Says a key of all views of the camera `camera` that were added and don't say it themselves; of `main` where none was.
   package mutating func setForViews(_ key: String, to value: String?, by option: String) {
-    guard let value else { return }
-    let path = ["cameras", Self.cameraName, "views"]
-    let names = layer.names(below: path)
-    for name in names.isEmpty ? ["main"] : names where layer[path + [name, key]] == nil {
-      set(path + [name, key], to: value, by: option)
+    for name in viewNames.isEmpty ? ["main"] : viewNames where views?[name]?[key] == nil {
+      set(Self.views + [name, key], to: value, by: option)
     }
   }
 
+  private var views: ConfigurationNode? { Self.views.reduce(root) { $0?[$1] } }
+  private var viewNames: [String] { views?.members.map(\.key) ?? [] }
+
   /// Something that makes no sense before any file is read.
-  mutating func refuse(_ option: String, _ reason: String) {
+  private mutating func refuse(_ option: String, _ reason: String) {
     problems.append(ConfigurationProblem(origin: option, reason))
   }
-
-  private static let ownKeys = ["fps", "quality", "enabled", "locked"]
 }

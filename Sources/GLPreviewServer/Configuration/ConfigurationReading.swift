@@ -1,137 +1,278 @@
-// Reads values by their keys from all layers, and gathers what is wrong with them.
-internal import Configuration
+// Reads the table of keys from all layers, and gathers what is wrong with them: one pass, which also finds keys that are
+// not known and values of another kind.
 internal import GLPreview
 internal import PreviewCore
+
+/// Where a key stands, and what options and files say there.
+struct ConfigurationPlace: Sendable {
+  let path: [String]
+  let option: ConfigurationNode?
+  var file: ConfigurationNode?
+
+  /// How parts of a kind are told apart.
+  enum Items: Sendable {
+    case named, listed
+
+    /// For documentation.
+    var mark: String { self == .named ? "NAME" : "[]" }
+  }
+
+  /// A key below it.
+  subscript(key: String) -> ConfigurationPlace {
+    ConfigurationPlace(path: path + [key], option: option?[key], file: file?[key])
+  }
+
+  /// Whether an option or a file says something below it.
+  var hasKeys: Bool { option?.members.isEmpty == false || file?.members.isEmpty == false }
+}
 
 /// One reading of a configuration: the command's options win over the environment, and that over the files.
 struct ConfigurationReading {
   private(set) var problems: [ConfigurationProblem] = []
-  private let options: ConfigurationLayer
-  private let environment: KeyMappingProvider<EnvironmentVariablesProvider>
-  private let file: ConfigurationLayer
-  private let reader: ConfigReader
+  /// Who said what was read; of a part, where it begins.
+  private var origins: [[String]: ConfigurationOrigin] = [:]
+  private let environment: [String: String]
+  private let variables: VariableExpansion
   /// What relative paths are relative to that no file says.
   private let workingFolder: String
 
-  /// What separates a list's words in a variable; masks have commas.
-  static let variableSeparator: Character = ";"
-
-  init(
-    options: ConfigurationLayer, environment: [String: String], file: ConfigurationLayer,
-    workingFolder: String
-  ) {
-    self.options = options
-    self.file = file
-    self.workingFolder = workingFolder
+  init(environment: [String: String], workingFolder: String) {
     // Containers are given variables that have no value where nothing is meant.
-    let set = environment.filter { $0.key.hasPrefix("GLPREVIEW_") && !$0.value.isEmpty }
-    self.environment = EnvironmentVariablesProvider(
-      environmentVariables: set, secretsSpecifier: .all, arraySeparator: Self.variableSeparator
-    ).prefixKeys(with: "glpreview")
-    reader = ConfigReader(providers: [options, self.environment, file])
+    self.environment = environment.filter { $0.key.hasPrefix("GLPREVIEW_") && !$0.value.isEmpty }
+    variables = VariableExpansion(environment)
+    self.workingFolder = workingFolder
   }
 
-  // MARK: Values
+  // MARK: Parts
 
-  /// What a key says; nil where nobody says it, or it makes no sense.
-  mutating func value<Value>(_ path: [String], _ parse: (String) throws -> Value) -> Value? {
-    guard let text = reader.string(forKey: ConfigKey(path), isSecret: true) else { return nil }
-    do {
-      return try parse(text)
-    } catch {
-      refuse(path, hiding(text, of: path, in: Self.reason(error, path)))
-      return nil
-    }
-  }
-
-  /// What a key says, in place of the default.
-  mutating func read<Value>(_ path: [String], to value: inout Value, _ parse: (String) throws -> Value) {
-    if let said = self.value(path, parse) { value = said }
-  }
-
-  /// The same of what may be left open.
-  mutating func read<Value>(_ path: [String], to value: inout Value?, _ parse: (String) throws -> Value) {
-    if let said = self.value(path, parse) { value = said }
-  }
-
-  /// A list's words; nil where nobody says it. Those that make no sense are left out, and told.
-  mutating func values<Value>(_ path: [String], _ parse: (String) throws -> Value) -> [Value]? {
-    guard let words = reader.stringArray(forKey: ConfigKey(path), isSecret: true) else { return nil }
-    var values: [Value] = []
-    for (index, word) in words.enumerated() {
-      do {
-        values.append(try parse(word))
-      } catch {
-        problems.append(
-          ConfigurationProblem(
-            origin: origin(of: path, word: index)?.description, key: path.joined(separator: "."),
-            hiding(word, of: path, in: Self.reason(error, path))))
+  /// Reads all keys of a part, and tells those of a file that it doesn't have.
+  mutating func read<Target>(
+    _ keys: [ConfigurationKey<Target>], at place: ConfigurationPlace, into target: inout Target
+  ) {
+    if isGroup(place.file, place.path), let file = place.file {
+      let names = keys.filter { !$0.entries.isEmpty }.map(\.name)
+      for member in file.members where !names.contains(member.key) {
+        let nearest = names.nearest(to: member.key).map { "; is '\($0)' meant?" } ?? ""
+        refuse(
+          place.path + [member.key], at: member.origin,
+          "is not known\(nearest) (there are \(names.joined(separator: ", ")))")
       }
     }
-    return values
+    if !place.path.isEmpty { note(place.path, (place.option ?? place.file)?.origin) }
+    for key in keys { key.read(&self, place, &target) }
   }
 
-  /// Names below a key: those of options first.
-  func names(below path: [String]) -> [String] {
-    let first = options.names(below: path)
-    return first + file.names(below: path).filter { !first.contains($0) }
-  }
-
-  /// Whether a key is said, or something below it.
-  func has(_ path: [String]) -> Bool { speaker(of: path) != nil || !names(below: path).isEmpty }
-
-  // MARK: Paths
-
-  /// The folder that a path of this key is relative to.
-  func folder(of path: [String]) -> String {
-    if case .file(let location) = speaker(of: path) { location.folder } else { workingFolder }
-  }
-
-  // MARK: Mistakes
-
-  mutating func refuse(_ path: [String], _ reason: String) {
-    problems.append(
-      ConfigurationProblem(
-        origin: origin(of: path)?.description, key: path.isEmpty ? nil : path.joined(separator: "."), reason))
-  }
-
-  /// Who says a key; nil where nobody does.
-  func speaker(of path: [String], word index: Int = 0) -> ConfigurationOrigin? {
-    if let entry = options[path] { return entry.origin(ofWord: index) }
-    let key = AbsoluteConfigKey(path)
-    if let found = try? environment.value(forKey: key, type: .string), found.value != nil {
-      return .variable(found.encodedKey)
+  /// The parts at a place: those of options first.
+  mutating func items(of place: ConfigurationPlace, _ items: ConfigurationPlace.Items) -> [ConfigurationPlace]
+  {
+    let options = place.option?.members ?? []
+    let filed = fileItems(of: place, items).filter { isGroup($0.value, place.path + [$0.key]) }
+    let others = filed.filter { member in !options.contains { $0.key == member.key } }
+    return (options + others).map { member in
+      let path = place.path + [member.key]
+      note(path, member.origin)
+      let file = options.isEmpty ? member.value : filed.first { $0.key == member.key }?.value
+      return ConfigurationPlace(path: path, option: place.option?[member.key], file: file)
     }
-    return file[path]?.origin(ofWord: index)
   }
 
-  /// Who says a key, or, where nobody does, what it is of.
-  func origin(of path: [String], word index: Int = 0) -> ConfigurationOrigin? {
-    if let speaker = speaker(of: path, word: index) { return speaker }
-    for count in stride(from: path.count, to: 0, by: -1) {
-      let above = Array(path[..<count])
-      if let place = options.place(of: above) ?? file.place(of: above) { return place }
+  private mutating func fileItems(
+    of place: ConfigurationPlace, _ items: ConfigurationPlace.Items
+  ) -> [ConfigurationNode.Member] {
+    guard let file = place.file else { return [] }
+    switch (file.content, items) {
+    case (.list(let nodes), .listed):
+      return nodes.enumerated().map { .init(key: "\($0)", origin: $1.origin, value: $1) }
+    case (_, .named): return isGroup(file, place.path) ? file.members : []
+    case (.nothing, .listed): return []
+    case (_, .listed):
+      refuse(place.path, at: file.origin, "is a list, not \(file.kind)")
+      return []
+    }
+  }
+
+  /// Tells what is neither keys with values nor as good as not said.
+  private mutating func isGroup(_ file: ConfigurationNode?, _ path: [String]) -> Bool {
+    switch file?.content {
+    case .members, .nothing, nil: return true
+    case .word, .list:
+      let subject = path.isEmpty ? "a configuration has" : "has"
+      refuse(path, at: file?.origin, "\(subject) keys, as 'key: value', and is not \(file?.kind ?? "")")
+      return false
+    }
+  }
+
+  // MARK: Words
+
+  /// A word that somebody says.
+  private struct Said {
+    let text: String
+    let origin: ConfigurationOrigin
+    /// What comes from a variable was kept out of the file for a reason.
+    var isSecret = false
+  }
+
+  /// What a key says; nil where nobody says it, or it makes no sense.
+  mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
+    let filed = place.file.flatMap { fileWord($0, place.path) }.map { [$0] }
+    guard let said = uppermost(place, filed)?.first else { return nil }
+    note(place.path, said.origin)
+    return parsed(said, word, place.path)
+  }
+
+  /// A list's values; nil where nobody says it. Those that make no sense are left out, and told.
+  mutating func values<Value>(
+    of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
+  ) -> [Value]? {
+    let filed = place.file.flatMap { fileWords($0, place.path, joinedBy: sign) }
+    guard let said = uppermost(place, filed, areMany: true) else { return nil }
+    note(place.path, said.first?.origin)
+    return said.compactMap { parsed($0, word, place.path) }
+  }
+
+  /// Whether somebody says a key.
+  func isSaid(_ place: ConfigurationPlace) -> Bool { speaker(of: place) != nil }
+
+  /// Whose word of a key counts.
+  func speaker(of place: ConfigurationPlace) -> ConfigurationOrigin? {
+    let filed = place.file?.content == .nothing ? nil : place.file
+    return place.option?.origin ?? variable(place.path)?.origin ?? filed?.origin
+  }
+
+  /// Of all layers; what a file says has been checked, even where another layer wins.
+  private func uppermost(_ place: ConfigurationPlace, _ filed: [Said]?, areMany: Bool = false) -> [Said]? {
+    if case .word(let text) = place.option?.content, let origin = place.option?.origin {
+      return [Said(text: text, origin: origin)]
+    }
+    guard let said = variable(place.path) else { return filed }
+    // Masks have commas.
+    let words = said.text.split(separator: ";", omittingEmptySubsequences: false)
+    return areMany ? words.map { Said(text: $0.trimmed, origin: said.origin) } : [said]
+  }
+
+  private func variable(_ path: [String]) -> Said? {
+    guard !environment.isEmpty else { return nil }
+    let name = Self.variable(of: path)
+    return environment[name].map { Said(text: $0, origin: .variable(name)) }
+  }
+
+  /// What a key is called in the environment, such as `GLPREVIEW_LIMITS_AD_HOC_VIEWS`.
+  static func variable(of path: [String]) -> String {
+    (["GLPREVIEW"] + path).map { part in
+      var name = ""
+      for sign in part {
+        if sign.isUppercase, name.last?.isLowercase == true { name.append("_") }
+        name.append(sign.isLetter || sign.isNumber ? sign : "_")
+      }
+      return name.uppercased()
+    }.joined(separator: "_")
+  }
+
+  private mutating func fileWord(_ file: ConfigurationNode, _ path: [String]) -> Said? {
+    switch file.content {
+    case .word(let text): return expanded(text, file.origin, path)
+    case .nothing:
+      refuse(path, at: file.origin, "has no value; one that begins with '#' is quoted: '#...'")
+    case .list, .members: refuse(path, at: file.origin, "is one value, not \(file.kind)")
     }
     return nil
   }
 
-  /// A reason that does not quote what is secret.
-  private func hiding(_ text: String, of path: [String], in reason: String) -> String {
-    guard case .file = speaker(of: path), file[path]?.isSecret == true else { return reason }
-    return reason.replacing(text, with: path.last == "source" ? Redaction.source(text) : "***")
+  /// The words of a list, or one; where a sign joins them, names and values too.
+  private mutating func fileWords(
+    _ file: ConfigurationNode, _ path: [String], joinedBy sign: String?, isItem: Bool = false
+  ) -> [Said]? {
+    switch file.content {
+    case .word(let text): return expanded(text, file.origin, path).map { [$0] } ?? []
+    case .nothing where !isItem: return nil
+    case .list(let items) where !isItem:
+      return items.flatMap { fileWords($0, path, joinedBy: sign, isItem: true) ?? [] }
+    case .members(let members) where sign != nil:
+      return members.compactMap { pair($0, path, joinedBy: sign ?? "") }
+    default:
+      refuse(path, at: file.origin, "is a list of words\(isItem ? "; this one is" : ", not") \(file.kind)")
+      return nil
+    }
   }
 
-  /// Without the key that stands before it anyway.
-  private static func reason(_ error: any Error, _ path: [String]) -> String {
-    switch error {
-    case let error as WordError where error.key == path.last || error.key == "mask": error.reason
-    default: "\(error)"
+  private mutating func pair(_ member: ConfigurationNode.Member, _ path: [String], joinedBy sign: String)
+    -> Said?
+  {
+    switch member.value.content {
+    case .word(let text): return expanded(member.key + sign + text, member.origin, path)
+    case .nothing: return expanded(member.key, member.origin, path)
+    case .list, .members:
+      refuse(path + [member.key], at: member.value.origin, "is one value, not \(member.value.kind)")
+      return nil
     }
+  }
+
+  private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String]) -> Said? {
+    do throws(WordError) {
+      let word = try variables.expand(text)
+      return Said(text: word, origin: origin, isSecret: word != text)
+    } catch {
+      refuse(path, at: origin, error.description)
+      return nil
+    }
+  }
+
+  private mutating func parsed<Value>(
+    _ said: Said, _ word: ConfigurationWord<Value>, _ path: [String]
+  ) -> Value? {
+    let folder = if case .file(_, let folder, _, _) = said.origin { folder } else { workingFolder }
+    do {
+      return try word.read(said.text, folder)
+    } catch {
+      var reason = "\(error)"
+      // Without the key that stands before it anyway.
+      if let error = error as? WordError, error.key == path.last || error.key == "mask" {
+        reason = error.reason
+      }
+      if said.isSecret || word.isSecret, !said.text.isEmpty {
+        reason = reason.replacing(
+          said.text, with: path.last == "source" ? Redaction.source(said.text) : "***")
+      }
+      refuse(path, at: said.origin, reason)
+      return nil
+    }
+  }
+
+  // MARK: Mistakes
+
+  /// Tells a mistake where a key is said, or where what it belongs to begins.
+  mutating func refuse(_ place: ConfigurationPlace, _ reason: String) {
+    refuse(place.path, at: origins[place.path] ?? speaker(of: place) ?? origin(of: place.path), reason)
+  }
+
+  /// Tells what is missing where a key of a part is not said.
+  @discardableResult
+  mutating func needs(_ key: String, at place: ConfigurationPlace) -> Bool {
+    if isSaid(place[key]) { return true }
+    refuse(place, "has no \(key)")
+    return false
+  }
+
+  /// Who said a key; where nobody did, where what it belongs to begins.
+  func origin(of path: [String]) -> ConfigurationOrigin? {
+    stride(from: path.count, to: 0, by: -1).lazy.compactMap { origins[Array(path[..<$0])] }.first
+  }
+
+  private mutating func refuse(_ path: [String], at origin: ConfigurationOrigin?, _ reason: String) {
+    let key = path.isEmpty ? nil : path.joined(separator: ".")
+    problems.append(ConfigurationProblem(origin: origin?.description, key: key, reason))
+  }
+
+  private mutating func note(_ path: [String], _ origin: ConfigurationOrigin?) {
+    if origins[path] == nil { origins[path] = origin }
   }
 }
 
-extension ConfigurationLayer.Entry {
-  fileprivate func origin(ofWord index: Int) -> ConfigurationOrigin? {
-    origins.indices.contains(index) ? origins[index] : origins.first
+extension Substring {
+  /// Without white space at its ends.
+  fileprivate var trimmed: String {
+    var rest = drop(while: \.isWhitespace)
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return String(rest)
   }
 }

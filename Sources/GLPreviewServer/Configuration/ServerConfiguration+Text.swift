@@ -21,14 +21,3 @@ extension WebhookConfiguration: CustomStringConvertible {
   /// Its address, without the secrets in that.
   package var description: String { Redaction.source(url) }
 }
-
-extension ConfigurationLayer.Entry: CustomStringConvertible {
-  /// Nothing of a secret.
-  var description: String {
-    guard !isSecret else { return "***" }
-    switch value {
-    case .word(let word): return word
-    case .words(let words): return words.joined(separator: ", ")
-    }
-  }
-}

@@ -1,4 +1,4 @@
-// What a service is told: where it listens, to whom it answers, what it serves. Values alone; ConfigurationFile reads them.
+// What a service is told: where it listens, to whom it answers, what it serves. Values alone; ConfigurationKeys are their keys.
 package import GLPreview
 
 /// All that a service is told.
@@ -39,17 +39,6 @@ struct ServicePatience: Sendable, Hashable {
   /// How long clients that are being answered may take when the service ends. Cameras and their commands then have a
   /// second more: five seconds in all.
   var shutdown = Duration.milliseconds(3500)
-}
-
-/// An address to listen at.
-package enum BindAddress: Sendable, Hashable {
-  /// A name or address, and a port; 0 takes a free one.
-  case host(String, port: Int)
-  /// A socket in the file system.
-  case unix(path: String)
-
-  /// 127.0.0.1, port 8080.
-  package static let loopback = BindAddress.host("127.0.0.1", port: 8080)
 }
 
 /// Files of TLS, PEM.
@@ -125,26 +114,17 @@ package struct AccessConfiguration: Sendable, Hashable {
   package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
 }
 
-/// How much of anything a service allows.
+/// How much of anything a service allows; `ConfigurationKeys` says what each is.
 package struct ServiceLimits: Sendable, Hashable {
-  /// Connections at a time. More wait to be accepted.
   package var connections = 2000
-  /// Connections at a time from one address; more are closed at once.
   package var connectionsPerClient = 1000
-  /// Requests a second from one address, in the long run; twice as many may come at once. 429 beyond that.
   package var requestsPerSecond = 200.0
-  /// Bytes of a request's body.
   package var requestBytes = 64 << 10
-  /// Pixels of a picture that somebody asks for.
   package var pixels = 3840 * 2160
-  /// Views that are asked for in a URL and are drawn at a time, streams and snapshots each. 503 beyond that.
   package var adHocViews = 16
-  /// Bytes that pictures may take in all: what is decoded, drawn, encoded, kept, or held for clients that have not read it.
-  /// 503 beyond that. Nil is a quarter of the machine's memory, or of the control group's.
+  /// Nil is a quarter of the machine's memory, or of the control group's.
   package var memory: Int?
-  /// How long a client may take nothing of a stream, or of another answer, before it is cut off.
   package var stalledClient = Duration.seconds(30)
-  /// How long a connection may be idle.
   package var idleConnection = Duration.seconds(75)
 
   /// The usual ones.
@@ -166,7 +146,7 @@ package struct CameraConfiguration: Sendable, Hashable {
   /// A picture file that stands in for it where it is off or lost; nil shows NO SIGNAL.
   package var avatar: String?
   /// What a snapshot of it is where it gives nothing.
-  package var offline = OfflinePolicy.placeholder
+  package var offline = FallbackPolicy.placeholder
   /// What is seen of it; at least one, names are different.
   package var views: [ServedView]
 
@@ -185,27 +165,6 @@ package struct CameraConfiguration: Sendable, Hashable {
 
   /// The embedded pattern, whose counter shows that it is alive.
   package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
-}
-
-/// What a snapshot is of a camera that gives nothing.
-package enum OfflinePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The picture that stands in for it.
-  case placeholder
-  /// The last frame, however old; where there never was one, the placeholder.
-  case last
-  /// An error, 503.
-  case error
-}
-
-extension OfflinePolicy {
-  /// The session's word for it.
-  var fallback: SnapshotFallback {
-    switch self {
-    case .placeholder: .placeholder
-    case .last: .lastFrame
-    case .error: .error
-    }
-  }
 }
 
 /// A view as it is served.
@@ -254,32 +213,24 @@ package struct SnapshotDestinations: Sendable, Hashable {
   package init() {}
 }
 
-/// A folder of snapshots, and how much of them is kept.
+/// A folder of snapshots, and how much of them is kept: nil is no limit, the oldest go first.
 package struct SnapshotFolderConfiguration: Sendable, Hashable {
   /// Absolute.
   package var path: String
-  /// Nothing older is kept; nil is no limit.
   package var maximumAge: Duration?
-  /// No more files are kept, the oldest go first; nil is no limit.
   package var maximumCount: Int?
-  /// No more bytes are kept, the oldest go first; nil is no limit.
   package var maximumBytes: Int?
 
   /// A folder without limits.
   package init(path: String) { self.path = path }
 }
 
-/// A server that is told of each snapshot, by POST.
+/// A server that is told of each snapshot, by POST; `ConfigurationKeys` says what each is.
 package struct WebhookConfiguration: Sendable, Hashable {
-  /// `http` or `https`.
   package var url: String
-  /// The key of the HMAC-SHA256 in `X-GLPreview-Signature`; nil signs nothing.
   package var secret: String?
-  /// The most bytes of an event, picture included.
   package var maximumEventBytes = 100_000
-  /// How often it is tried.
   package var attempts = 5
-  /// Events that wait at most; the oldest are dropped, and counted.
   package var capacity = 64
 
   /// A server.

@@ -3,57 +3,40 @@ internal import Yams
 
 /// What is taken of YAML: mappings, lists and words. Anchors, aliases and tags are refused, as are several documents.
 struct YAMLDocument {
+  /// Its name, for messages.
+  private let file: String
+  /// Absolute; what paths in it are relative to.
+  private let folder: String
+  private let text: String
+
   /// Reads a file's text.
   ///
-  /// - Parameters:
-  ///   - text: of the file.
-  ///   - file: its name, for messages.
-  ///   - folder: absolute; what paths in it are relative to.
-  /// - Returns: all that it says.
   /// - Throws: `ConfigurationError` with the first place that is no YAML, or more of YAML than is taken.
   static func tree(of text: String, file: String, folder: String) throws(ConfigurationError)
     -> ConfigurationNode
   {
-    if let mark = YAMLAliases.first(in: text) {
-      throw ConfigurationError(
-        ConfigurationProblem(
-          origin: "\(file):\(mark.line):\(mark.column)",
-          "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"))
-    }
+    let document = YAMLDocument(file: file, folder: folder, text: text)
     do {
+      try document.checkAliases()
       // Without Yams' rules nothing is taken for a number, a truth value or a date: `no` and `1_000` stay words.
       let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
       guard let root = try parser.singleRoot() else {
         throw ConfigurationError(ConfigurationProblem(origin: file, "is empty"))
       }
       // Anchors live as long as the parser.
-      return try withExtendedLifetime(parser) { try YAMLDocument(file: file, folder: folder).node(root) }
+      return try withExtendedLifetime(parser) { try document.node(root) }
     } catch let error as ConfigurationError {
       throw error
     } catch let error as YamlError {
-      throw ConfigurationError(problem(error, file, text))
+      throw document.refusal(error)
     } catch {
       throw ConfigurationError(ConfigurationProblem(origin: file, "\(error)"))
     }
   }
 
-  private let file: String
-  private let folder: String
-
-  private init(file: String, folder: String) { (self.file, self.folder) = (file, folder) }
-
-  private func location(_ mark: Mark?) -> ConfigurationNode.Location {
-    ConfigurationNode.Location(
-      file: file, folder: folder, line: max(mark?.line ?? 1, 1), column: max(mark?.column ?? 1, 1))
-  }
-
-  private func refusal(_ mark: Mark?, _ reason: String) -> ConfigurationError {
-    ConfigurationError(ConfigurationProblem(origin: location(mark).description, reason))
-  }
-
-  /// The parser has bounded the depth, and without aliases there is no more than the file has.
+  /// The parser has bounded the depth; an anchor stands before its aliases, so that none of these is followed.
   private func node(_ node: Node) throws(ConfigurationError) -> ConfigurationNode {
-    guard node.anchor == nil else { throw refusal(node.mark, "anchors (&name) are not taken") }
+    guard node.anchor == nil else { throw refusal(node.mark, Self.noAliases) }
     guard node.tag.description.hasPrefix("tag:yaml.org,2002:") else {
       throw refusal(node.mark, "the tag \(node.tag) is not known; no tags are")
     }
@@ -63,54 +46,78 @@ struct YAMLDocument {
       let isNothing = scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
       content = isNothing ? .nothing : .word(scalar.string)
     case .sequence(let sequence):
-      var list: [ConfigurationNode] = []
-      for item in sequence { list.append(try self.node(item)) }
-      content = .list(list)
+      content = .list(try sequence.map { item throws(ConfigurationError) in try self.node(item) })
     case .mapping(let mapping):
-      var members: [ConfigurationNode.Member] = []
-      for (key, value) in mapping {
-        guard case .scalar(let scalar) = key else {
-          throw refusal(key.mark, "a key is a word, not a list or a mapping")
-        }
-        members.append(
-          ConfigurationNode.Member(
-            key: scalar.string, location: location(key.mark), value: try self.node(value)))
-      }
-      content = .members(members)
-    case .alias(let alias): throw refusal(alias.mark, "aliases (*name) are not taken")
+      content = .members(
+        try mapping.map { key, value throws(ConfigurationError) in
+          guard case .scalar(let scalar) = key else {
+            throw refusal(key.mark, "a key is a word, not a list or a mapping")
+          }
+          return .init(key: scalar.string, origin: origin(key.mark), value: try self.node(value))
+        })
+    case .alias(let alias): throw refusal(alias.mark, Self.noAliases)
     }
-    return ConfigurationNode(content: content, location: location(node.mark))
+    return ConfigurationNode(content: content, origin: origin(node.mark))
   }
 
-  // MARK: What Yams says
+  private func origin(_ mark: Mark?) -> ConfigurationOrigin {
+    .file(file, folder: folder, line: max(mark?.line ?? 1, 1), column: max(mark?.column ?? 1, 1))
+  }
 
-  private static func problem(_ error: YamlError, _ file: String, _ text: String) -> ConfigurationProblem {
-    func told(_ mark: Mark, _ reason: String) -> ConfigurationProblem {
-      let line = text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(mark.line - 1).first
-      let hasTab = line?.prefix { $0 == " " || $0 == "\t" }.contains("\t") == true
-      let hint = hasTab ? "; a tab can't indent, spaces can" : ""
-      return ConfigurationProblem(origin: "\(file):\(mark.line):\(mark.column)", reason + hint)
+  // MARK: What is wrong
+
+  private static let noAliases =
+    "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"
+
+  /// Yams compares keys by all that their aliases stand for, before it hands out any node: a few lines of aliases would keep
+  /// it busy for years. `mostAliases` can stand for 350 times the file (3^(16/3)) at the most.
+  private static let mostAliases = 16
+
+  /// Whatever may be an alias counts, in quotes and comments too, where there is something that may be an anchor.
+  private func checkAliases() throws(ConfigurationError) {
+    var counts: [UInt8: Int] = [:]
+    var (before, sign): (UInt8, UInt8) = (0, 0)
+    for byte in text.utf8 {
+      // A name stands behind the sign, and no word before it.
+      if !Self.isWord(before), Self.isWord(byte) { counts[sign, default: 0] += 1 }
+      (before, sign) = (sign, byte)
     }
+    let aliases = counts[UInt8(ascii: "*")] ?? 0
+    guard counts[UInt8(ascii: "&")] != nil, aliases > Self.mostAliases else { return }
+    let reason = "\(Self.noAliases); \(aliases) words look like aliases"
+    throw ConfigurationError(ConfigurationProblem(origin: file, reason))
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch UnicodeScalar(byte) {
+    case "a"..."z", "A"..."Z", "0"..."9", "_", "-": true
+    default: false
+    }
+  }
+
+  private func refusal(_ mark: Mark?, _ reason: String) -> ConfigurationError {
+    ConfigurationError(ConfigurationProblem(origin: origin(mark).description, reason))
+  }
+
+  private func refusal(_ error: YamlError) -> ConfigurationError {
     switch error {
+    case .composer(_, "found undefined alias", let mark, _): return refusal(mark, Self.noAliases)
     case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
       .composer(let context, let problem, let mark, _):
+      let line = text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(mark.line - 1).first
+      let hasTab = line?.prefix { $0 == " " || $0 == "\t" }.contains("\t") == true
       let within = context.map { " (\($0.text), line \($0.mark.line))" } ?? ""
-      return told(mark, "is not YAML: \(problem)\(within)")
+      return refusal(
+        mark, "is not YAML: \(problem)\(within)\(hasTab ? "; a tab can't indent, spaces can" : "")")
     case .duplicatedKeysInMapping(let keys, let context):
       let names = keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
-      return told(context.mark, "\(names): said twice; the first time here")
+      return refusal(context.mark, "\(names): said twice; the first time here")
     case .reader(let problem, let offset, _, _):
-      let mark = place(ofCharacter: offset ?? 0, in: text)
-      return ConfigurationProblem(origin: "\(file):\(mark.line):\(mark.column)", "is not YAML: \(problem)")
-    default: return ConfigurationProblem(origin: file, "is not YAML: \(error)")
+      let lines = text.prefix(offset ?? 0).split(
+        omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      let place = "\(file):\(lines.count):\((lines.last?.count ?? 0) + 1)"
+      return ConfigurationError(ConfigurationProblem(origin: place, "is not YAML: \(problem)"))
+    default: return ConfigurationError(ConfigurationProblem(origin: file, "is not YAML: \(error)"))
     }
-  }
-
-  private static func place(ofCharacter offset: Int, in text: String) -> (line: Int, column: Int) {
-    var (line, column) = (1, 1)
-    for character in text.prefix(offset) {
-      (line, column) = character.isNewline ? (line + 1, 1) : (line, column + 1)
-    }
-    return (line, column)
   }
 }

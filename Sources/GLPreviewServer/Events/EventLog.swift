@@ -1,14 +1,14 @@
-// What happened of late, for whoever listens: each reads the log at his own pace, and who falls behind its end is told so.
+// The log of recent events. Each subscriber reads it at its own pace, and is told how many events it has missed.
 internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The last events, and those who follow them.
+/// The latest events and their subscribers.
 ///
-/// A follower is a place in the log, not a queue: who is slow costs nothing, and when what he has not read yet is dropped,
-/// he is told how many he lost. Ends with the service, or with `finish()`.
+/// A subscription is a position in the log, not a queue: a slow subscriber costs nothing, and is told the number of
+/// events dropped before it read them. The log ends with the service, or with `finish()`.
 final class EventLog: Service {
   private struct State {
     var events: [ServerEvent] = []
@@ -17,10 +17,10 @@ final class EventLog: Service {
     var next = 1
     var isFinished = false
 
-    /// The number of the first event that is kept.
+    /// The number of the oldest event kept.
     var first: Int { next - events.count }
 
-    /// What a follower at `place` meets, and his next place.
+    /// The next step for a subscriber at `place`, and its next position.
     func step(from place: Int, types: Set<String>?) -> (step: Step, next: Int) {
       guard place >= first else { return (.lost(first - place), first) }
       var place = place
@@ -33,17 +33,17 @@ final class EventLog: Service {
     }
   }
 
-  /// What a follower meets next in the log.
+  /// What a subscriber reads next.
   enum Step: Sendable {
     case event(ServerEvent)
-    /// So many events, of all types, were dropped before they were read.
+    /// This many events, of all types, were dropped before they were read.
     case lost(Int)
-    /// Nothing yet.
+    /// There is nothing new.
     case nothing
     case end
   }
 
-  /// Of this life of the service.
+  /// Identifies this run of the service.
   let epoch: String
   private let capacity: Int
   private let maximumBytes: Int
@@ -51,20 +51,20 @@ final class EventLog: Service {
   private let state = Watched(State())
 
   /// - Parameters:
-  ///   - capacity: events that are kept.
-  ///   - maximumBytes: of their texts together; the last is kept however large it is.
-  ///   - maximumSubscribers: who may follow at a time.
-  ///   - epoch: of this life of the service; drawn unless told.
+  ///   - capacity: the most events kept.
+  ///   - maximumBytes: the most bytes of their texts; the last event is kept whatever its size.
+  ///   - maximumSubscribers: the most subscribers at a time.
+  ///   - epoch: identifies this run of the service; random by default.
   init(
     capacity: Int = 256, maximumBytes: Int = 8 << 20, maximumSubscribers: Int = 256, epoch: String? = nil
   ) {
     self.capacity = max(1, capacity)
     self.maximumBytes = maximumBytes
-    gate = AdHocGate(capacity: maximumSubscribers, subject: "follow the events", retryAfter: 10)
+    gate = AdHocGate(capacity: maximumSubscribers, subject: "event connections", retryAfter: 10)
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
-  /// Tells everybody.
+  /// Publishes an event.
   ///
   /// - Parameters:
   ///   - type: one of `ServerEvent.types`.
@@ -83,14 +83,14 @@ final class EventLog: Service {
     }
   }
 
-  /// Begins to follow.
+  /// Starts a subscription.
   ///
   /// - Parameters:
-  ///   - lastID: the last event that the follower knows; nil is all that were. Of one that this log never had, as of an
-  ///     earlier life, everything that is kept is new.
-  ///   - types: which events; nil is all.
-  /// - Returns: the follower's place.
-  /// - Throws: a `Problem`: 503 where too many follow already, 429 where too many of this client's do.
+  ///   - lastID: the last event that the client knows; nil skips all past events. If this log never had it, as after
+  ///     a restart, all kept events are new.
+  ///   - types: the event types to receive; nil for all.
+  /// - Returns: the subscription.
+  /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {
     let pass = try gate.enter()
@@ -102,19 +102,19 @@ final class EventLog: Service {
     return EventSubscription(self, at: place, types: types, holding: pass)
   }
 
-  /// Nothing is told any more; who follows ends when he has read the rest.
+  /// Ends the log. Subscribers end when they have read the rest.
   func finish() { state.update { $0.isFinished = true } }
 
-  /// How many follow.
+  /// The number of subscribers.
   var subscriberCount: Int { gate.count }
 
-  /// Waits for the end of the service, and tells who follows.
+  /// Waits for the service to end, then ends the log.
   func run() async throws {
     try? await gracefulShutdown()
     finish()
   }
 
-  /// What a follower at `place` meets; `nothing` where that does not come before `deadline`. `isOver` ends the wait early.
+  /// The next step for a subscriber at `place`; `nothing` at `deadline`. `isOver` ends the wait early.
   fileprivate func step(
     from place: Int, types: Set<String>?, until deadline: Duration, unless isOver: @Sendable () -> Bool
   ) async throws -> (step: Step, next: Int) {
@@ -126,7 +126,7 @@ final class EventLog: Service {
     } ?? (.nothing, place)
   }
 
-  /// Has all who wait look again.
+  /// Makes all waiting subscribers check again.
   fileprivate func wake() { state.update { _ in } }
 
   private func trim(_ state: inout State) {
@@ -141,7 +141,7 @@ final class EventLog: Service {
   }
 }
 
-/// Somebody's place in a log; he is counted as long as this is held.
+/// A position in a log. The subscriber is counted while this object is held.
 final class EventSubscription: Sendable {
   private struct Place {
     var number: Int
@@ -160,7 +160,7 @@ final class EventSubscription: Sendable {
     place = Mutex(Place(number: number))
   }
 
-  /// The next step; `nothing` where none comes within `patience`. To be asked by one task at a time.
+  /// The next step; `nothing` after `patience`. Must be called from one task at a time.
   func next(within patience: Duration) async -> EventLog.Step {
     let from = place.withLock { $0.number }
     let met = try? await log.step(from: from, types: types, until: CaptureClock.now + patience) { [self] in
@@ -171,7 +171,7 @@ final class EventSubscription: Sendable {
     return met.step
   }
 
-  /// Ends it: from another task than the one that asks.
+  /// Ends the subscription, from another task than the one that reads.
   func end() {
     place.withLock { $0.isOver = true }
     log.wake()

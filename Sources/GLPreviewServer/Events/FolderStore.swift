@@ -1,28 +1,28 @@
-// A folder of snapshots on disk. All of it goes by descriptors, from the folder that was opened once: whoever moves or links
-// what is in it leads nothing of ours to other places. `PictureFile` is not used for it: that follows links, as a user's
-// own paths should be, goes by paths, and does not wait for the disk.
+// A folder of snapshots on disk. All access goes through descriptors from the folder opened at the start, so that
+// moved or linked entries can't redirect it. `PictureFile` is not used here: it follows links and paths, as is right
+// for a user's own paths, and does not sync to disk.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 
-/// An open folder, and what is known to be in it.
+/// An open folder and its known files.
 struct FolderStore: ~Copyable {
   private let folder: CInt
   private let path: String
   private var retained: RetainedFiles
   private var number = 0
 
-  /// Opens the folder, makes it where it is not there, and removes what an earlier life left half written.
+  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run.
   ///
   /// - Parameters:
-  ///   - configuration: where, and how much is kept.
+  ///   - configuration: the path and the limits.
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
-  /// - Throws: `FolderError` where it can't be opened.
+  /// - Throws: `FolderError` if it can't be opened.
   init(_ configuration: SnapshotFolderConfiguration, now: WallTime, at time: Duration) throws(FolderError) {
     path = configuration.path
     retained = RetainedFiles(configuration, now: now, at: time)
-    // Pictures of rooms are not everybody's on the machine.
+    // Snapshots must not be readable by every user of the machine.
     _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
@@ -31,11 +31,11 @@ struct FolderStore: ~Copyable {
 
   deinit { close(folder) }
 
-  /// How many files are known: all of them, where there are limits.
+  /// The number of known files; if there are limits, that is all of them.
   var count: Int { retained.count }
 
-  /// Puts a picture there, under its name or, where that is taken, one with a number behind it. Whole or not at all: a process
-  /// that is killed meanwhile leaves what the next one removes.
+  /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed meanwhile,
+  /// the next run deletes the partial file.
   ///
   /// - Returns: the file's path within the folder.
   mutating func write(_ bytes: [UInt8], as name: SnapshotFileName, at time: Duration) throws(FolderError)
@@ -70,22 +70,22 @@ struct FolderStore: ~Copyable {
     return "\(name.camera)/\(final)"
   }
 
-  /// Removes what is too old or too much.
+  /// Deletes files that exceed the limits.
   ///
-  /// - Returns: how many files.
+  /// - Returns: the number of deleted files.
   mutating func prune(now: WallTime, at time: Duration) -> Int {
     let files = retained.removeExcess(now: now, at: time)
     for file in files {
       let camera = unsafe openat(folder, file.name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard camera >= 0 else { continue }
-      // Who has removed it before us has done what we wanted.
+      // It does not matter if someone else has deleted it first.
       unsafe unlinkat(camera, file.name.file, 0)
       close(camera)
     }
     return files.count
   }
 
-  /// What an operator should know, since the last call.
+  /// Notices for the operator since the last call.
   mutating func takeNotices() -> [String] { retained.takeNotices() }
 
   private func freeName(_ name: SnapshotFileName, in camera: CInt) -> String {
@@ -96,7 +96,7 @@ struct FolderStore: ~Copyable {
     return name.numbered(number)
   }
 
-  /// Looks through the folder once: what is half written goes, what is ours is known from then on.
+  /// Scans the folder once: deletes partial files and records ours.
   private mutating func look() {
     var found: [RetainedFiles.File] = []
     for camera in Self.names(in: folder) {
@@ -116,8 +116,8 @@ struct FolderStore: ~Copyable {
     retained.add(found)
   }
 
-  /// Bytes of a file; nil of what is none. By its end: the system's structures belong, to the compiler, to whichever library
-  /// it has read first, and NIO has some of its own.
+  /// The bytes of a file; nil if it is not a regular file. By seeking to its end: `stat` is ambiguous for the
+  /// compiler, because NIO declares its own.
   private static func size(of file: String, in folder: CInt) -> Int? {
     let descriptor = unsafe openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -126,7 +126,7 @@ struct FolderStore: ~Copyable {
     return size >= 0 ? Int(size) : nil
   }
 
-  /// What is in an open folder.
+  /// The entries of an open folder.
   private static func names(in folder: CInt) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(folder)")) ?? []
   }
@@ -136,12 +136,12 @@ struct FolderStore: ~Copyable {
   }
 }
 
-/// What a file is called while it is written: `.glpreview-PROCESS-NUMBER.part`.
+/// The name of a file being written: `.glpreview-PROCESS-NUMBER.part`.
 private enum PartName {
   static let prefix = ".glpreview-"
   static let suffix = ".part"
 
-  /// Whether nobody writes it any more: its process is over, or is this one, which has not begun.
+  /// Whether nobody writes it any more: its process has ended, or is this one, which has not started writing.
   static func isAbandoned(_ name: String) -> Bool {
     guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return false }
     let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }) ?? 0
@@ -149,13 +149,13 @@ private enum PartName {
   }
 }
 
-/// What can't be done in a folder.
+/// A failed operation in a folder.
 struct FolderError: Error, Hashable, CustomStringConvertible {
   /// `PATH: REASON`.
   let description: String
 
   init(description: String) { self.description = description }
 
-  /// What `errno` says of `path`.
+  /// The message of `errno` for `path`.
   init(_ path: String) { description = "\(path): \(unsafe String(cString: strerror(errno)))" }
 }

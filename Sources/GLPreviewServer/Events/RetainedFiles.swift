@@ -1,15 +1,15 @@
-// Which files of a folder are kept: what is known of them is enough to say so, without looking at the folder again. The wall
-// clock may be wrong for a while, as on boards without a battery: no such hour decides what is removed.
+// Decides which files of a folder to keep, from what is known of them and without reading the folder again. The wall
+// clock may be wrong for a while, as on boards without a battery, and must not cause deletions then.
 internal import GLPreview
 
-/// The files of a folder, in the order in which they go, and how many of them may stay.
+/// The files of a folder in the order of deletion, and the limits.
 ///
-/// First go files that were found at the start with a time in the future: their clock was wrong. Then the others that were
-/// found, by their times; last what was written since, in the order of writing, whatever its times are. Ages grow by the
-/// monotonic clock. The wall clock says how old a found file was at the start, and is believed
-/// - after ten minutes, in which a machine's clock is set over the network;
-/// - when it goes back, since then it was ahead before;
-/// - when it jumps ahead only if it was behind the newest file before.
+/// Files found at the start with a time in the future are deleted first, because their clock was wrong. Then follow
+/// the other files found, by their times, and last those written since, in the order of writing. Ages grow by the
+/// monotonic clock. The wall clock only determines a found file's age at the start, and is trusted
+/// - after ten minutes, within which clocks are usually set over the network;
+/// - if it goes back, because it was ahead before;
+/// - if it jumps ahead, only if it was behind the newest file before.
 struct RetainedFiles: Sendable {
   /// One file.
   struct File: Sendable, Hashable {
@@ -19,11 +19,11 @@ struct RetainedFiles: Sendable {
 
   private struct Entry: Sendable {
     let file: File
-    /// By the monotonic clock; of files of this run.
+    /// By the monotonic clock; for files of this run.
     let written: Duration
   }
 
-  /// Files from the front on; what was taken is forgotten now and then, not one by one: that would move all others.
+  /// A FIFO queue. Removed entries are compacted occasionally, because shifting all others each time would be slow.
   private struct Queue: Sendable {
     private(set) var entries: [Entry] = []
     private var taken = 0
@@ -44,13 +44,13 @@ struct RetainedFiles: Sendable {
     }
   }
 
-  /// How long the wall clock may be wrong after the start before ages are taken from it.
+  /// How long after the start the wall clock may be wrong.
   static let settlesWithin = Duration.seconds(600)
-  /// A step of the wall clock that is one, and no correction of its speed.
+  /// The smallest change of the wall clock that is a step and not a correction of its speed.
   private static let smallestJump = Duration.seconds(60)
 
   private let limits: SnapshotFolderConfiguration
-  /// When this run began, by both clocks: the wall clock's time is corrected where it turns out to have been wrong.
+  /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
   private let monotonicStart: Duration
   private var ahead = Queue()
@@ -60,11 +60,11 @@ struct RetainedFiles: Sendable {
   private var newestFound: Substring = ""
   private var ignoredJump = false
   private var removedSoon = false
-  /// What an operator should know, once each.
+  /// Notices for the operator, each given once.
   private(set) var notices: [String] = []
 
   /// - Parameters:
-  ///   - limits: how much is kept.
+  ///   - limits: how much to keep.
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
   init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: Duration) {
@@ -73,37 +73,37 @@ struct RetainedFiles: Sendable {
     monotonicStart = time
   }
 
-  /// Whether anything is ever too much.
+  /// Whether there are any limits.
   var isLimited: Bool {
     limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
   }
 
-  /// How many there are.
+  /// The number of files.
   var count: Int { ahead.count + found.count + written.count }
 
-  /// Takes in what an earlier run has left.
+  /// Adds the files of earlier runs.
   mutating func add(_ files: [File]) {
     bytes += files.reduce(0) { $0 + $1.bytes }
     sort(ahead.rest + found.rest + files.map { Entry(file: $0, written: .zero) })
     if ahead.count > 0 {
       notices.append(
-        "\(ahead.count) files of the snapshot folder have times in the future; they count as the oldest")
+        "\(ahead.count) files in the snapshot folder have timestamps in the future; they count as the oldest")
     }
   }
 
-  /// Takes in one that was written just now.
+  /// Adds a file that was just written.
   mutating func add(_ file: File, at time: Duration) {
     guard isLimited else { return }
     written.append(Entry(file: file, written: time))
     bytes += file.bytes
   }
 
-  /// What has to go now, in that order; it is known no longer.
+  /// Removes and returns the files that exceed the limits.
   ///
   /// - Parameters:
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
-  /// - Returns: files, the first to go first.
+  /// - Returns: the files to delete, in order.
   mutating func removeExcess(now: WallTime, at time: Duration) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
@@ -127,7 +127,8 @@ struct RetainedFiles: Sendable {
       if time - entry.written < .seconds(60), !removedSoon {
         removedSoon = true
         notices.append(
-          "a snapshot was removed within a minute: max-count or max-bytes is small for how many are taken")
+          "a snapshot was removed after less than a minute: max-count or max-bytes is too small for the rate of snapshots"
+        )
       }
     }
     return removed
@@ -144,7 +145,7 @@ struct RetainedFiles: Sendable {
     return entry.file
   }
 
-  /// Takes over what the wall clock says of the start of this run, where that may be believed.
+  /// Adopts the wall clock's time for the start of this run, if it can be trusted.
   private mutating func follow(_ now: WallTime, at time: Duration) {
     let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
     let jump = believed.sinceEpoch - start.sinceEpoch
@@ -152,7 +153,7 @@ struct RetainedFiles: Sendable {
     let wasBehind = SnapshotFileName.stamp(start) < newestFound
     guard jump < .zero || wasBehind else {
       if !ignoredJump {
-        notices.append("the clock has jumped ahead; the ages of snapshots go by the time that has passed")
+        notices.append("the system clock jumped ahead; the ages of snapshots are computed from elapsed time")
       }
       ignoredJump = true
       return

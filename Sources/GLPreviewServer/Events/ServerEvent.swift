@@ -1,16 +1,16 @@
-// Something that happened, as it is told: its text is made once, however many are told.
+// An event as it is sent. Its text is made once for all clients.
 internal import NIOCore
 
 /// An event of a service.
 struct ServerEvent: Sendable, Hashable {
-  /// What is told of: those that a client may ask for.
+  /// The event types that a client can request.
   static let types = ["camera", "service", "snapshot", "view"]
 
-  /// `EPOCH-N`: which life of the service it is of, and which of that life's.
+  /// `EPOCH-N`: the run of the service, and the event's number in it.
   let id: EventID
   /// One of `types`.
   let type: String
-  /// As server-sent events have it (HTML Standard, 9.2): `id`, `event` and `data`.
+  /// As server-sent events require (HTML Standard, 9.2): `id`, `event` and `data`.
   let text: ByteBuffer
 
   init(id: EventID, type: String, data: [UInt8]) {
@@ -23,7 +23,7 @@ struct ServerEvent: Sendable, Hashable {
     var text = ByteBuffer()
     text.reserveCapacity(data.count + 64)
     text.writeString("id: \(id)\nevent: \(type)\n")
-    // A line of data ends at CR, LF or both, so each line is a field of its own.
+    // A data line ends at CR, LF or both, so each line becomes a field.
     for line in data.split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       text.writeString("data: ")
       text.writeBytes(line)
@@ -34,9 +34,9 @@ struct ServerEvent: Sendable, Hashable {
   }
 }
 
-/// Which event it is.
+/// The identity of an event.
 struct EventID: Sendable, Hashable, CustomStringConvertible {
-  /// The service's life: 16 hexadecimal digits, drawn when it starts.
+  /// The run of the service: 16 random hexadecimal digits.
   let epoch: String
   /// From 1.
   let number: Int

@@ -1,14 +1,14 @@
-// What happens in a service, as events: in the log that browsers follow, and for those who keep snapshots.
+// Publishes what happens in a service, to the event log and to the snapshot destinations.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging
 
-/// Tells what happens.
+/// Publishes events.
 struct ServiceEvents: Sendable {
   let log = EventLog()
   let logger: Logger
 
-  /// The most bytes of a snapshot's event: its picture is a thumbnail.
+  /// The largest snapshot event, in bytes; it contains a thumbnail.
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
@@ -32,17 +32,17 @@ struct ServiceEvents: Sendable {
     var reason: String?
   }
 
-  /// The renderer began or ceased to work.
+  /// The renderer started or stopped working.
   func rendererChanged(_ state: RendererWatch.State) {
     publish(
       ServiceEvent(what: state.failure == nil ? "renderer-works" : "renderer-fails", reason: state.failure),
       as: "service")
   }
 
-  /// Another configuration holds.
+  /// A new configuration is in effect.
   func configurationChanged() { publish(ServiceEvent(what: "configuration"), as: "service") }
 
-  /// A camera is another way.
+  /// A camera's state changed.
   func cameraChanged(_ camera: String, _ report: CameraReport) {
     publish(
       CameraEvent(
@@ -50,12 +50,12 @@ struct ServiceEvents: Sendable {
       as: "camera")
   }
 
-  /// A view was changed by somebody.
+  /// A client changed a view.
   func viewChanged(_ camera: String, _ view: String) {
     publish(ViewEvent(camera: camera, view: view), as: "view")
   }
 
-  /// A snapshot was taken: its first picture is told, small.
+  /// A snapshot was taken; the event contains a thumbnail of its first picture.
   func took(_ snapshot: Snapshot) {
     do throws(EncodingError) {
       let event = try snapshot.event(
@@ -63,7 +63,7 @@ struct ServiceEvents: Sendable {
       log.publish(type: "snapshot", data: event.json)
     } catch {
       logger.error(
-        "a snapshot has no event", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
+        "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
   }
 

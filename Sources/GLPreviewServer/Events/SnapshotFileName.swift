@@ -1,14 +1,14 @@
-// What a file of a snapshot is called: names sort by time, and none leads out of its folder.
+// File names of snapshots. They sort by time, and can't lead out of the folder.
 internal import GLPreview
 
 /// `CAMERA/2026-11-21T20-15-30.123Z-VIEW.jpg`.
 struct SnapshotFileName: Sendable, Hashable {
-  /// The folder within the folder.
+  /// The subfolder.
   let camera: String
-  /// The file within that.
+  /// The file's name in it.
   let file: String
 
-  /// Bytes of a time in a name.
+  /// The length of a time in a name, in bytes.
   private static let stampLength = 24
 
   init(camera: String, view: String, time: WallTime) {
@@ -16,7 +16,7 @@ struct SnapshotFileName: Sendable, Hashable {
     file = "\(Self.stamp(time))-\(Self.word(view)).jpg"
   }
 
-  /// A file that was found; nil where it is none of ours.
+  /// Parses the name of an existing file; nil if it is not one of ours.
   init?(camera: String, file: String) {
     let stamp = Array(file.utf8.prefix(Self.stampLength))
     guard stamp.count == Self.stampLength, file.hasSuffix(".jpg"),
@@ -28,16 +28,16 @@ struct SnapshotFileName: Sendable, Hashable {
     self.file = file
   }
 
-  /// When it was: text that sorts as the times do.
+  /// The time as text that sorts chronologically.
   var stamp: Substring { file.prefix(Self.stampLength) }
 
-  /// `time` as names have it: no colons, which some file systems do not take.
+  /// `time` in a file name, without colons, which some file systems reject.
   static func stamp(_ time: WallTime) -> String { time.description.replacing(":", with: "-") }
 
-  /// The same with a number behind it, for the second of that name.
+  /// The name with a number appended, for a second file of the same name.
   func numbered(_ number: Int) -> String { number < 2 ? file : "\(file.dropLast(4))-\(number).jpg" }
 
-  /// `name` as a part of a path: letters, digits, `_`, `-` and inner dots as they are, else `%XX` for a byte.
+  /// `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes become `%XX`.
   private static func word(_ name: String) -> String {
     var word: [UInt8] = []
     for byte in name.utf8.prefix(60) {

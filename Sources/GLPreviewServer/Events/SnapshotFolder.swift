@@ -1,4 +1,4 @@
-// Keeps snapshots in a folder, beside all else: what the disk does holds up nobody.
+// Writes snapshots to a folder in the background; a slow disk delays nothing else.
 internal import CoreMetrics
 internal import Dispatch
 internal import GLPreview
@@ -6,20 +6,19 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// A folder of snapshots, with as many of them as its configuration allows.
+/// Stores snapshots in a folder within the configured limits.
 ///
-/// Pictures are encoded and written on a queue of its own, some at a time: when more wait than that, what comes is dropped
-/// and counted. A full disk, or one that may not be written to, is logged once, counted each time, and tried again with the
-/// next picture.
+/// Pictures are encoded and written on a separate queue. If too many are waiting, new ones are dropped and counted.
+/// Errors, such as a full or read-only disk, are logged once and counted each time; the next picture tries again.
 final class SnapshotFolder: Service {
   private struct State: ~Copyable {
     var store: FolderStore?
     var trouble: String?
   }
 
-  /// Snapshots that wait to be written, at most.
+  /// The most snapshots waiting to be written.
   static let capacity = 16
-  /// How often it is looked for what has become too old.
+  /// The interval at which old files are looked for.
   private static let period = Duration.seconds(60)
 
   private let configuration: SnapshotFolderConfiguration
@@ -29,15 +28,15 @@ final class SnapshotFolder: Service {
   private let clock: @Sendable () -> Duration
   private let queue = DispatchQueue(label: "glpreview.folder", qos: .utility)
   private let waiting = Mutex(0)
-  // Used on the queue alone; the lock is what the compiler can see of that.
+  // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - configuration: where, and how much is kept.
-  ///   - metrics: where files are counted.
-  ///   - logger: who is told of trouble.
-  ///   - now: the wall clock, which may be set.
-  ///   - clock: one that never is.
+  ///   - configuration: the path and the limits.
+  ///   - metrics: counts files.
+  ///   - logger: logs errors.
+  ///   - now: the wall clock, which may be adjusted.
+  ///   - clock: a monotonic clock.
   init(
     _ configuration: SnapshotFolderConfiguration, metrics: ServiceMetrics, logger: Logger,
     now: @escaping @Sendable () -> WallTime = { WallTime(capturedAt: CaptureClock.now) },
@@ -50,11 +49,11 @@ final class SnapshotFolder: Service {
     self.clock = clock
   }
 
-  /// Has the pictures of `snapshot` written, all its views; returns at once.
+  /// Queues all views of `snapshot` for writing; returns at once.
   ///
   /// - Parameters:
-  ///   - snapshot: what to keep.
-  ///   - quality: of the JPEGs, 1...100.
+  ///   - snapshot: the snapshot to store.
+  ///   - quality: the JPEG quality, 1...100.
   func add(_ snapshot: Snapshot, quality: Int = 85) {
     let isIn = waiting.withLock { waiting in
       guard waiting < Self.capacity else { return false }
@@ -72,13 +71,12 @@ final class SnapshotFolder: Service {
     }
   }
 
-  /// Returns when all is written that was added before.
+  /// Returns when everything added before has been written.
   func flush() async {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }
 
-  /// Looks at what is there, and from time to time for what is too old; at the end of the service, waits for what is
-  /// being written.
+  /// Scans the folder, then deletes old files periodically. When the service ends, waits for pending writes.
   func run() async throws {
     queue.async { [self] in tryTo { _ in } }
     while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -88,9 +86,9 @@ final class SnapshotFolder: Service {
     await flush()
   }
 
-  private func write(_ picture: SnapshotPicture, of snapshot: Snapshot, _ quality: Int) {
+  private func write(_ picture: RenderedPicture, of snapshot: Snapshot, _ quality: Int) {
     let isDone = tryTo { store in
-      let bytes = try picture.jpegData(quality: quality).bytes
+      let bytes = try picture.encodedJPEG(quality: quality).bytes
       let name = SnapshotFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
       _ = try store.write(bytes, as: name, at: clock())
     }
@@ -105,7 +103,7 @@ final class SnapshotFolder: Service {
     }
   }
 
-  /// Opens the folder where it is not open, and does `work` with it; tells of trouble when it begins, and when it ends.
+  /// Opens the folder if necessary, and runs `work` with it. Logs when errors begin and when they end.
   @discardableResult
   private func tryTo(_ work: (inout FolderStore) throws -> Void) -> Bool {
     state.withLock { state in
@@ -117,13 +115,13 @@ final class SnapshotFolder: Service {
         let result = Result { try work(&store) }
         state.store = consume store
         try result.get()
-        if state.trouble != nil { logger.notice("snapshots can be kept again") }
+        if state.trouble != nil { logger.notice("snapshots are saved again") }
         state.trouble = nil
         return true
       } catch {
         let trouble = "\(error)"
         if state.trouble != trouble {
-          logger.error("a snapshot can't be kept", metadata: ["error": "\(trouble)"])
+          logger.error("snapshot not saved", metadata: ["error": "\(trouble)"])
         }
         state.trouble = trouble
         return false

@@ -1,9 +1,9 @@
-// Where snapshots go beside the one who asked: a folder, a server, as the configuration has it.
+// The configured destinations of snapshots: a folder, a webhook.
 internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 
-/// The destinations of a service's snapshots. None of them holds up who takes one.
+/// The destinations of a service's snapshots. None of them delays the client that takes one.
 struct SnapshotSinks: Sendable {
   private let folder: SnapshotFolder?
   private let webhook: WebhookSender?
@@ -15,10 +15,10 @@ struct SnapshotSinks: Sendable {
     self.logger = logger
   }
 
-  /// What runs for them.
+  /// The services that run for them.
   var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
 
-  /// Has a snapshot kept, and told; returns before that is done.
+  /// Passes a snapshot to all destinations; returns before they are done.
   func take(_ snapshot: Snapshot) {
     folder?.add(snapshot)
     guard let webhook else { return }
@@ -28,7 +28,7 @@ struct SnapshotSinks: Sendable {
           webhook.send(try snapshot.event(view: picture.name, maxEventBytes: webhook.maximumEventBytes))
         } catch {
           logger.error(
-            "a snapshot is too large for the webhook",
+            "snapshot too large for the webhook",
             metadata: ["camera": "\(snapshot.camera)", "view": "\(picture.name)", "reason": "\(error)"])
         }
       }

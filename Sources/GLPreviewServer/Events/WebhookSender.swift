@@ -1,4 +1,4 @@
-// Tells another server of each snapshot, one after the other, and tries again where it does not listen.
+// Sends an event per snapshot to another server, one at a time, and retries.
 internal import AsyncHTTPClient
 internal import CoreMetrics
 internal import FoundationEssentials
@@ -11,14 +11,14 @@ internal import Synchronization
 
 /// A queue of messages to one server.
 ///
-/// Messages go in order, each until it is taken or has been tried often enough; more than `capacity` do not wait: the
-/// oldest is dropped, and counted. Redirects are not followed. At the end of the service what is left is tried once each,
-/// for two seconds in all.
+/// Messages are sent in order, each until it is accepted or has used up its attempts. If more than `capacity` are
+/// waiting, the oldest is dropped and counted. Redirects are not followed. When the service ends, each remaining
+/// message gets one attempt, within two seconds in total.
 final class WebhookSender: Service {
   private struct Message: Sendable {
     let type: String
     let body: [UInt8]
-    /// The same at each attempt: by it a receiver knows what it has already.
+    /// The same for each attempt, so that a receiver can detect duplicates.
     let id = UUID().uuidString.lowercased()
   }
 
@@ -46,10 +46,10 @@ final class WebhookSender: Service {
   private let signal: AsyncStream<Void>.Continuation
 
   /// - Parameters:
-  ///   - configuration: where to.
-  ///   - metrics: where messages are counted.
-  ///   - logger: who is told of those that did not arrive.
-  ///   - schedule: when they are tried again.
+  ///   - configuration: the destination.
+  ///   - metrics: counts messages.
+  ///   - logger: logs messages that could not be delivered.
+  ///   - schedule: when to retry.
   init(
     _ configuration: WebhookConfiguration, metrics: ServiceMetrics, logger: Logger,
     schedule: RetrySchedule = RetrySchedule()
@@ -61,16 +61,16 @@ final class WebhookSender: Service {
     (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The most bytes that an event for it may have.
+  /// The largest event that it sends, in bytes.
   var maximumEventBytes: Int { configuration.maximumEventBytes }
 
-  /// Has `event` sent; returns at once.
+  /// Queues `event` for sending; returns at once.
   func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
 
-  /// Has a message sent; returns at once.
+  /// Queues a message for sending; returns at once.
   ///
   /// - Parameters:
-  ///   - type: `X-GLPreview-Event`.
+  ///   - type: the value of `X-GLPreview-Event`.
   ///   - body: JSON.
   func send(type: String, body: [UInt8]) {
     let dropped = state.withLock { state in
@@ -83,7 +83,7 @@ final class WebhookSender: Service {
     signal.yield()
   }
 
-  /// Sends until the end of the service.
+  /// Sends messages until the service ends.
   func run() async throws {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
@@ -104,7 +104,7 @@ final class WebhookSender: Service {
     let left = state.withLock { $0.messages.count }
     if left > 0 {
       metrics.webhook(.dropped).increment(by: left)
-      logger.warning("webhook events were not sent before the end", metadata: ["count": "\(left)"])
+      logger.warning("webhook events not sent before shutdown", metadata: ["count": "\(left)"])
     }
     try await client.shutdown()
   }
@@ -141,7 +141,7 @@ final class WebhookSender: Service {
         logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
         metrics.webhookRetries.increment()
         let wait = schedule.wait(after: number, wish: wish)
-        // The end of the service is the end of waiting, and time for one attempt more.
+        // When the service ends, stop waiting and make one more attempt.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
         number += 1
       }
@@ -151,20 +151,20 @@ final class WebhookSender: Service {
   private func fail(_ message: Message, _ reason: String, _ attempts: Int) {
     metrics.webhook(.failed).increment()
     logger.warning(
-      "a webhook event was not taken",
+      "webhook event not delivered",
       metadata: ["delivery": "\(message.id)", "reason": "\(reason)", "attempts": "\(attempts)"])
   }
 
   private func attempt(_ message: Message, by client: HTTPClient) async -> Attempt {
     do {
       let response = try await client.execute(request(message), timeout: Self.answers)
-      // What it says is of no use, but a connection that was read to its end can be used again.
+      // The content is ignored, but a connection whose answer is read to its end can be reused.
       _ = try? await response.body.collect(upTo: 64 << 10)
       let status = response.status.code
       if (200...299).contains(status) { return .done }
-      guard RetrySchedule.isWorthRetrying(status) else { return .failed("it answered \(status)") }
+      guard RetrySchedule.isWorthRetrying(status) else { return .failed("the server answered \(status)") }
       let wish = response.headers.first(name: "Retry-After").flatMap { RetrySchedule.wish($0) }
-      return .again("it answered \(status)", wish: wish)
+      return .again("the server answered \(status)", wish: wish)
     } catch {
       return .again(Redaction.message("\(error)"), wish: nil)
     }

@@ -1,12 +1,12 @@
-// How a receiver knows that a message is ours, and of now.
+// Signs messages, so that a receiver can verify their origin and time.
 internal import Crypto
 
-/// `X-GLPreview-Signature`: HMAC-SHA256, by the secret that both know, over the timestamp, a dot and the body.
+/// `X-GLPreview-Signature`: HMAC-SHA256 with the shared secret, over the timestamp, a dot and the body.
 enum WebhookSignature {
   /// - Parameters:
   ///   - body: the message.
-  ///   - timestamp: `X-GLPreview-Timestamp`, seconds since 1970 in digits; signed too, so that an old message can't be sent
-  ///     again as a new one.
+  ///   - timestamp: `X-GLPreview-Timestamp`, decimal seconds since 1970. It is signed too, to prevent replays of old
+  ///     messages.
   ///   - secret: the key, UTF-8.
   /// - Returns: `sha256=` and 64 hexadecimal digits.
   static func text(of body: [UInt8], timestamp: String, secret: String) -> String {

@@ -1,25 +1,25 @@
-// How many may have something done at a time that costs: no more, no client more than its share, and nobody waits in line.
+// Limits expensive concurrent work, in total and per client. Requests above a limit are rejected, not queued.
 internal import HTTPTypes
 internal import Synchronization
 
-/// Who sends a request, as far as shares are counted: an address, with the secret that it showed.
+/// The sender of a request, for counting shares: its address and the secret that it used.
 struct RequestClient: Sendable, Hashable {
   let address: ClientGroup
-  /// A hash of the token, the password or the cookie; nil where none was shown, or asked for.
+  /// A hash of the token, password or cookie; nil if none was sent or required.
   var secret: Int?
 
-  /// Of the request that the task answers; nil outside requests.
+  /// The client of the request that the current task answers; nil outside requests.
   @TaskLocal static var current: RequestClient?
 
-  /// Whether it stands for many that we can't tell apart: a proxy at a local socket.
+  /// Whether it stands for many clients that can't be distinguished: a proxy at a local socket.
   var isShared: Bool { address.isLocal && secret == nil }
 }
 
-/// A gate that counts who is inside.
+/// A counting gate with a limit and a share per client.
 final class AdHocGate: Sendable {
-  /// How many may be inside.
+  /// The most requests inside.
   let capacity: Int
-  /// How many of one client's.
+  /// The most requests of one client inside.
   let share: Int
   private let subject: String
   private let retryAfter: Int
@@ -31,11 +31,11 @@ final class AdHocGate: Sendable {
   }
 
   /// - Parameters:
-  ///   - capacity: how many may be inside.
-  ///   - subject: what they have done there, for the client that is refused.
-  ///   - retryAfter: when that client may come again, in seconds.
+  ///   - capacity: the most requests inside.
+  ///   - subject: what is limited, for error messages.
+  ///   - retryAfter: when a rejected client may retry, in seconds.
   init(
-    capacity: Int, subject: String = "views that are asked for in a URL are drawn", retryAfter: Int = 1
+    capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1
   ) {
     self.capacity = capacity
     self.subject = subject
@@ -43,21 +43,22 @@ final class AdHocGate: Sendable {
     share = Self.share(of: capacity)
   }
 
-  /// A quarter of the places; of few places half.
+  /// A quarter of the places; if there are few, half.
   static func share(of capacity: Int) -> Int { max(capacity / 4, min(8, (capacity + 1) / 2)) }
 
-  /// How many are inside.
+  /// The number of requests inside.
   var count: Int { inside.withLock { $0.count } }
 
-  /// Goes in, for the client of the request that the task answers.
+  /// Enters for the client of the current request.
   ///
-  /// - Returns: what gives the place back when it is let go of.
-  /// - Throws: a `Problem`: 503 where it is full, 429 where the client has its share.
+  /// - Returns: a pass that gives the place back when it is released.
+  /// - Throws: a `Problem`: 503 if the gate is full, 429 if the client has its share.
   func enter() throws(Problem) -> AdHocPass {
     let client = RequestClient.current.flatMap { $0.isShared ? nil : $0 }
     try inside.withLock { inside throws(Problem) in
       guard inside.count < capacity else {
-        throw .busy(.serviceUnavailable, "\(capacity) \(subject) already", retryAfter: retryAfter)
+        throw .busy(
+          .serviceUnavailable, "too many \(subject): at most \(capacity) at a time", retryAfter: retryAfter)
       }
       inside.count += 1
       guard let client else { return }
@@ -65,7 +66,7 @@ final class AdHocGate: Sendable {
       guard held < share else {
         inside.count -= 1
         throw .busy(
-          .tooManyRequests, "\(held) \(subject) already for this client, which is its share",
+          .tooManyRequests, "too many \(subject) for this client: at most \(held) at a time",
           retryAfter: retryAfter)
       }
       inside.clients[client] = held + 1
@@ -82,7 +83,7 @@ final class AdHocGate: Sendable {
   }
 }
 
-/// A place behind a gate, for as long as it is held.
+/// A place inside a gate, occupied while this object is held.
 final class AdHocPass: Sendable {
   private let gate: AdHocGate
   private let client: RequestClient?

@@ -1,16 +1,16 @@
-// Who waits for a camera does not hold up the end of the service.
+// Ends waiting requests when the service shuts down.
 internal import HTTPTypes
 internal import ServiceLifecycle
 
-/// What `work` gives, unless the service ends before.
+/// The result of `work`, unless the service shuts down first.
 ///
-/// - Throws: what `work` throws; `Problem` 503 where the service ends.
+/// - Throws: the errors of `work`; `Problem` 503 if the service shuts down.
 func beforeShutdown<Value: Sendable>(_ work: @Sendable @escaping () async throws -> Value) async throws
   -> Value
 {
   do {
     return try await cancelWhenGracefulShutdown(work)
   } catch is CancellationError where Task.isShuttingDownGracefully {
-    throw Problem.busy(.serviceUnavailable, "the service ends", retryAfter: 5)
+    throw Problem.busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
   }
 }

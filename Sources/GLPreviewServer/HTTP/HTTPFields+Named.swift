@@ -1,8 +1,8 @@
-// Fields of requests and answers by names that no library knows.
+// Access to header fields by names that the library does not define.
 internal import HTTPTypes
 
 extension HTTPFields {
-  /// The first field of that name; nil where there is none. Set to nil it is taken away.
+  /// The first field of that name; nil if there is none. Setting nil removes it.
   subscript(named name: String) -> String? {
     get { HTTPField.Name(name).flatMap { self[$0] } }
     set {

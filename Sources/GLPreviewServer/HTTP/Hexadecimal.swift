@@ -1,8 +1,8 @@
-// Digests and keys as text.
+// Hexadecimal text of digests and keys.
 
-/// Bytes as digits.
+/// Formats bytes as digits.
 enum Hexadecimal {
-  /// Two lower-case digits a byte.
+  /// Two lower-case digits per byte.
   static func text(of bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

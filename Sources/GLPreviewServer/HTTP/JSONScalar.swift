@@ -1,6 +1,6 @@
-// What a member of a JSON object may be where words are expected.
+// A scalar value in a JSON object.
 
-/// A text, number, true, false or null.
+/// A string, number, boolean or null.
 enum JSONScalar: Decodable, CustomStringConvertible {
   case text(String)
   case number(Double)

@@ -1,4 +1,4 @@
-// What went wrong in the library, or in Hummingbird, as a problem.
+// Turns errors of the library and of Hummingbird into problems.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -6,7 +6,7 @@ internal import NIOCore
 internal import NIOHTTP1
 
 extension Problem {
-  /// What an error means to who asked; nil where it says nothing to him.
+  /// The problem that a client should see for an error; nil if the error must not be shown to clients.
   init?(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -19,9 +19,9 @@ extension Problem {
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
     case let error as HTTPError where error.status == .notFound:
       self.init(
-        .notFound, error.body ?? "there is nothing here; / has the dashboard, /api/cameras all addresses")
-    case is NIOTooManyBytesError: self.init(.contentTooLarge, "the body is larger than is allowed here")
-    // The client has gone, or never spoke HTTP: nobody reads the answer.
+        .notFound, error.body ?? "not found; the dashboard is at /, and /api/cameras lists all URLs")
+    case is NIOTooManyBytesError: self.init(.contentTooLarge, "the request body is too large")
+    // The client has disconnected or never spoke HTTP, so nobody reads the answer.
     case is HTTPParserError, is ChannelError, is IOError:
       self.init(.badRequest, "the connection broke: \(error)")
     case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)

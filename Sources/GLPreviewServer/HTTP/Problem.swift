@@ -1,16 +1,17 @@
-// What went wrong with a request, as RFC 9457 has it told.
+// Errors of requests, in the form of RFC 9457.
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail`, and what is at fault.
+/// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail` and the parameter at
+/// fault.
 struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
   let status: HTTPResponse.Status
-  /// What is wrong, and what would be right, in a sentence.
+  /// What is wrong and what would be right, in one sentence.
   let detail: String
-  /// The parameter that is at fault; nil where none is.
+  /// The parameter at fault; nil if there is none.
   var parameter: String?
-  /// Fields of the answer beside the usual ones, such as `Retry-After`.
+  /// Additional header fields of the answer, such as `Retry-After`.
   var headers: [String: String] = [:]
 
   init(
@@ -24,7 +25,7 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
 
   var description: String { "\(status.code): \(detail)" }
 
-  /// 400, of a parameter.
+  /// 400, for a parameter.
   static func badParameter(_ name: String, _ detail: String) -> Problem {
     Problem(.badRequest, detail, parameter: name)
   }
@@ -32,7 +33,7 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
   /// 404.
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
-  /// 503 or 429, with when to come again.
+  /// 503 or 429, with the time to retry.
   static func busy(_ status: HTTPResponse.Status, _ detail: String, retryAfter seconds: Int) -> Problem {
     Problem(status, detail, headers: ["Retry-After": "\(seconds)"])
   }

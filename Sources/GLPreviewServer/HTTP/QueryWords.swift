@@ -1,15 +1,15 @@
-// The words of a URL: each is asked for by name, and what nobody asked for is refused.
+// The query parameters of a URL. Each is taken by name, and those left over are rejected.
 internal import GLPreview
 internal import Hummingbird
 
-/// The query of a request.
+/// The query parameters of a request.
 struct QueryWords {
   private var words: [(key: String, value: String)]
 
-  /// What browsers and users add so that nothing is cached, and how players show who they are: no parameter of ours.
+  /// Parameters that clients add to bypass caches or to authenticate; ignored here.
   private static let ignored: Set<String> = ["_", "t", "ts", "cb", "cacheBust", "cachebust", "token"]
 
-  /// - Throws: `Problem` where a word is there twice.
+  /// - Throws: `Problem` if a parameter is given twice.
   init(_ request: Request) throws(Problem) {
     self.init(request.uri.queryParameters.map { (String($0.key), String($0.value)) })
     for (index, word) in words.enumerated()
@@ -24,34 +24,34 @@ struct QueryWords {
 
   private static let repeatable: Set<String> = ["view"]
 
-  /// Takes a word out; nil where it is not there.
+  /// Takes a parameter; nil if it is missing.
   mutating func take(_ keys: String...) -> String? {
     guard let index = words.firstIndex(where: { keys.contains($0.key) }) else { return nil }
     return words.remove(at: index).value
   }
 
-  /// Takes all words of a name out.
+  /// Takes all parameters of this name.
   mutating func takeAll(_ key: String) -> [String] {
     defer { words.removeAll { $0.key == key } }
     return words.filter { $0.key == key }.map(\.value)
   }
 
-  /// Takes a whole number out.
+  /// Takes an integer.
   mutating func takeInteger(_ keys: [String], in range: ClosedRange<Int>) throws(Problem) -> Int? {
     try take(keys) { key, text throws(WordError) in try Words.whole(key, text, in: range) }
   }
 
-  /// Takes a number out.
+  /// Takes a number.
   mutating func takeNumber(_ key: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
     try take([key]) { key, text throws(WordError) in try Words.number(key, text, in: range) }
   }
 
-  /// Takes yes or no out; the key alone is yes.
+  /// Takes a flag; without a value it is true.
   mutating func takeFlag(_ key: String) throws(Problem) -> Bool? {
     try take([key]) { key, text throws(WordError) in text.isEmpty ? true : try Words.flag(key, text) }
   }
 
-  /// Takes one of a few words out.
+  /// Takes one of a few words.
   mutating func takeWord<Word: RawRepresentable & CaseIterable>(_ key: String, as: Word.Type)
     throws(Problem) -> Word? where Word.RawValue == String
   {
@@ -66,19 +66,19 @@ struct QueryWords {
     do throws(WordError) { return try read(key, text) } catch { throw .badParameter(error.key, error.reason) }
   }
 
-  /// Takes all words of a view out, over those that `view` has; also how good its JPEGs are to be.
+  /// Takes all parameters of a view, applied over those of `served`, and the JPEG quality.
   ///
-  /// - Throws: `Problem` for a bad value, and for any word of a view that is locked.
+  /// - Throws: `Problem` for a bad value, and for any parameter of a locked view.
   mutating func takeView(over served: ServedView) throws(Problem) -> ServedView {
     var result = served
     let keys = Set(ViewConfiguration.keys + ["w", "h"])
     for (key, value) in words where keys.contains(key) {
       guard !served.isLocked else {
         throw Problem(
-          .forbidden, "view '\(served.view.name)' is locked: it is seen as it is, or not at all",
+          .forbidden, "view '\(served.view.name)' is locked: a URL can't change how it is shown",
           parameter: key)
       }
-      // A plus sign of a URL that nobody has escaped is a space.
+      // An unescaped plus sign in a URL is decoded as a space.
       let value = key == "crop" ? String(value.map { $0 == " " ? "+" : $0 }) : value
       do throws(WordError) { try result.view.set(key, to: value) } catch {
         throw .badParameter(error.key, error.reason)
@@ -89,13 +89,13 @@ struct QueryWords {
     return result
   }
 
-  /// Refuses what is left.
+  /// Rejects parameters that are left over.
   ///
-  /// - Parameter known: what there is, for who asked for something else.
-  /// - Throws: `Problem` 400 that names the first.
+  /// - Parameter known: the valid parameters, for the error message.
+  /// - Throws: `Problem` 400 that names the first one.
   func finish(known: [String]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(
-      key, "there is no parameter '\(key)' here (there are: \(known.joined(separator: ", ")))")
+      key, "unknown parameter '\(key)' (there are: \(known.joined(separator: ", ")))")
   }
 }

@@ -1,11 +1,11 @@
-// Values as JSON, keys in order, so that equal answers are equal bytes.
+// JSON answers with sorted keys, so that equal values give equal bytes.
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
 extension Response {
-  /// An answer of `application/json`, unless `headers` say otherwise.
+  /// Creates an `application/json` answer, unless `headers` contain another type.
   init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], json: some Encodable) throws {
     var fields = headers
     if fields[.contentType] == nil { fields[.contentType] = "application/json" }

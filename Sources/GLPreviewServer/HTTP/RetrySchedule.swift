@@ -1,21 +1,21 @@
-// When something that failed is tried again.
+// When to retry something that failed.
 internal import GLPreview
 
-/// Waits that double from one attempt to the next, each shortened by chance, so that many who failed together do not come
-/// back together.
+/// Delays that double with each attempt, each reduced randomly, so that clients that failed together do not return
+/// together.
 struct RetrySchedule: Sendable {
-  /// Before the second attempt.
+  /// The delay before the second attempt.
   var first = Duration.seconds(1)
-  /// Of any wait, whatever the server wishes.
+  /// The longest delay, whatever the server requests.
   var longest = Duration.seconds(60)
 
-  /// How long to wait after attempt `attempt`, from 1.
+  /// The delay after attempt `attempt`, counted from 1.
   ///
   /// - Parameters:
-  ///   - attempt: which one failed.
-  ///   - wish: the server's Retry-After; nil where it has none.
-  ///   - chance: 0..<1.
-  /// - Returns: at least half a `first`, at most `longest`.
+  ///   - attempt: the failed attempt.
+  ///   - wish: the server's Retry-After; nil if it has none.
+  ///   - chance: a random number in 0..<1.
+  /// - Returns: at least half of `first`, at most `longest`.
   func wait(
     after attempt: Int, wish: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {
@@ -23,14 +23,14 @@ struct RetrySchedule: Sendable {
     return max(own, min(wish ?? .zero, longest))
   }
 
-  /// What `Retry-After` says: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil where it says neither.
+  /// Parses `Retry-After`: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
   static func wish(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration? {
     if let seconds = Int(field) { return .seconds(max(0, min(seconds, 86400))) }
     guard let date = date(field) else { return nil }
     return max(.zero, min(date - now.sinceEpoch, .seconds(86400)))
   }
 
-  /// A date of HTTP (RFC 9110, 5.6.7), since 1970.
+  /// Parses an HTTP date (RFC 9110, 5.6.7) to the time since 1970.
   private static func date(_ text: String) -> Duration? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let words = text.split(separator: " ")
@@ -41,13 +41,13 @@ struct RetrySchedule: Sendable {
     guard time.count == 3, (1...31).contains(day), time.allSatisfy({ (0...60).contains($0) }) else {
       return nil
     }
-    // Years begin in March, so that a leap day is the last of one; 719468 days from 0000-03-01 to 1970.
+    // Years begin in March, so that a leap day is a year's last; 719468 days lie between 0000-03-01 and 1970-01-01.
     let (shifted, ofYear) = month >= 2 ? (year, month - 2) : (year - 1, month + 10)
     let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ofYear + 2) / 5 + day - 1
     return .seconds((days - 719468) * 86400 + time[0] * 3600 + time[1] * 60 + time[2])
   }
 
-  /// Whether an answer of that status may be another one next time.
+  /// Whether a retry may get another status.
   static func isWorthRetrying(_ status: UInt) -> Bool {
     status == 408 || status == 425 || status == 429 || (500...599).contains(status)
   }

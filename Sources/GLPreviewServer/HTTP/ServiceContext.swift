@@ -1,18 +1,18 @@
-// What is known of a request beside its bytes.
+// What is known of a request besides its content.
 internal import GLPreview
 internal import Hummingbird
 internal import NIOCore
 
-/// A request's surroundings: who asks, from where, and what he may do.
+/// The context of a request: the client, its address and its role.
 struct ServiceContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   /// The connection; streams write to it directly.
   let channel: any Channel
-  /// Where the request comes from: an address without a port, `unix` of a local socket.
+  /// The client's address without a port; `unix` for a local socket.
   let clientAddress: String
-  /// When the request began.
+  /// When the request started.
   let startedAt = CaptureClock.now
-  /// What the one who asks may do; set by `AccessMiddleware`, nil before it.
+  /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
 
   init(source: ApplicationRequestContextSource) {
@@ -21,9 +21,9 @@ struct ServiceContext: RequestContext {
     clientAddress = source.channel.remoteAddress?.ipAddress ?? "unix"
   }
 
-  /// What is left of the time that a request has; a millisecond at least, for what is there already.
+  /// The time that remains of a request's limit; at least a millisecond, for results that are already available.
   func rest(of limit: Duration) -> Duration { max(limit - (CaptureClock.now - startedAt), .milliseconds(1)) }
 
-  /// The most bytes of a body; set by `BodyMiddleware` to what the configuration says.
+  /// The largest body, in bytes; set by `BodyMiddleware` from the configuration.
   var maxUploadSize = ServiceLimits().requestBytes
 }

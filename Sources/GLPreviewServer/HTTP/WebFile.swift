@@ -1,20 +1,20 @@
-// The dashboard's files, as the binary has them.
+// The dashboard's files, embedded in the binary.
 internal import CWeb
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// A file of Resources/web. It needs nobody's rights: what it shows is asked for by the page, with them.
+/// A file of Resources/web. It is served without authentication, because the page itself contains no data.
 struct WebFile: Sendable {
-  /// Where it is asked for.
+  /// The path of its URL.
   let path: String
   let mediaType: String
-  /// All of it, shared by all who get it.
+  /// The file's bytes, shared by all answers.
   let content: ByteBuffer
-  /// Of its bytes, in quotation marks.
+  /// A hash of its bytes, in quotation marks.
   let entityTag: String
 
-  /// The dashboard: its page at `/`, and what that loads.
+  /// The dashboard's files: the page at `/`, and the files that it loads.
   static let all: [WebFile] = unsafe [
     WebFile("/", html, glp_index_html),
     WebFile("/dashboard.css", css, glp_dashboard_css),
@@ -41,12 +41,13 @@ struct WebFile: Sendable {
     entityTag = unsafe "\"\(String(WebFile.fingerprint(bytes), radix: 16))\""
   }
 
-  /// FNV-1a: tells a new version from an old one, and proves nothing.
+  /// FNV-1a. It distinguishes versions, but is not cryptographic.
   private static func fingerprint(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     unsafe bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 
-  /// 304 where the browser has it, else all of it. Browsers ask each time: a new binary is seen at once.
+  /// 304 if the browser has this version, otherwise the file. Browsers revalidate each time, so a new binary takes
+  /// effect at once.
   func response(to request: Request) -> Response {
     var fields = HTTPFields()
     fields[.eTag] = entityTag

@@ -1,8 +1,8 @@
-// Where numbers are counted: one cell for each name and labels, shared by all who count them.
+// The storage of metrics: one cell per name and labels, shared by all who update it.
 internal import CoreMetrics
 internal import Synchronization
 
-/// A number that goes up by whole steps: an atomic addition.
+/// A counter with integer steps, updated atomically.
 final class CounterCell: CounterHandler {
   private let count = Atomic<Int64>(0)
 
@@ -15,7 +15,7 @@ final class CounterCell: CounterHandler {
   func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A number that goes up by any step, or up and down.
+/// A counter with fractional steps, or a gauge.
 final class GaugeCell: FloatingPointCounterHandler, MeterHandler, RecorderHandler {
   private let bits = Atomic<UInt64>(0)
   private let onlyGrows: Bool
@@ -48,25 +48,25 @@ final class GaugeCell: FloatingPointCounterHandler, MeterHandler, RecorderHandle
   func reset() { set(0.0) }
 }
 
-/// How many values were how large.
+/// A histogram.
 final class HistogramCell: RecorderHandler, TimerHandler {
   private struct State {
-    /// Values up to each bound and above the one before; the last is of those above all.
+    /// The number of values up to each bound and above the previous one; the last counts those above all bounds.
     var counts: [Int]
     var sum = 0.0
   }
 
-  /// Of durations, in seconds: a stage of a picture takes one to ten milliseconds, a request up to ten seconds.
+  /// For durations in seconds: a stage of a picture takes one to ten milliseconds, a request up to ten seconds.
   static let seconds = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
   ]
-  /// Of anything else, such as bytes.
+  /// For anything else, such as bytes.
   static let values = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000].map(Double.init)
 
   private let bounds: [Double]
   private let state: Mutex<State>
 
-  /// - Parameter bounds: the largest value of each bucket, ascending.
+  /// - Parameter bounds: the largest value of each bucket, in ascending order.
   init(_ bounds: [Double]) {
     self.bounds = bounds
     state = Mutex(State(counts: [Int](repeating: 0, count: bounds.count + 1)))
@@ -85,7 +85,7 @@ final class HistogramCell: RecorderHandler, TimerHandler {
 
   func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 
-  /// The samples, with `labels` on each: buckets hold all that is no larger than their bound.
+  /// The samples with `labels`. Buckets are cumulative, as Prometheus requires.
   func samples(_ labels: [(name: String, value: String)]) -> [MetricFamily.Sample] {
     let (counts, sum) = state.withLock { ($0.counts, $0.sum) }
     var total = 0

@@ -1,18 +1,18 @@
-// Numbers as Prometheus reads them: its text format, version 0.0.4.
+// Metrics in Prometheus's text format, version 0.0.4.
 
-/// All numbers of one name.
+/// All samples of one metric name.
 struct MetricFamily: Sendable {
-  /// What becomes of it over time.
+  /// The type of a metric.
   enum Kind: String, Sendable, Hashable {
-    /// Only ever more.
+    /// Only increases.
     case counter
-    /// More and less.
+    /// Increases and decreases.
     case gauge
-    /// How many were how large; its samples have the suffixes `_bucket`, `_sum` and `_count`.
+    /// Counts values by size; its samples have the suffixes `_bucket`, `_sum` and `_count`.
     case histogram
   }
 
-  /// One number.
+  /// One value.
   struct Sample: Sendable {
     var suffix = ""
     var labels: [(name: String, value: String)] = []
@@ -25,10 +25,10 @@ struct MetricFamily: Sendable {
   var samples: [Sample]
 
   /// - Parameters:
-  ///   - name: lower snake case with the unit behind it, counters' with `_total`.
-  ///   - help: nil is what `ServiceMetrics` says of it.
-  ///   - kind: what becomes of it over time.
-  ///   - samples: with different labels.
+  ///   - name: lower snake case with the unit as suffix; counters end in `_total`.
+  ///   - help: nil uses the text of `ServiceMetrics`.
+  ///   - kind: the type of the metric.
+  ///   - samples: values with different labels.
   init(_ name: String, help: String? = nil, _ kind: Kind = .gauge, _ samples: [Sample]) {
     self.name = name
     self.help = help ?? ServiceMetrics.help[name] ?? name
@@ -36,12 +36,12 @@ struct MetricFamily: Sendable {
     self.samples = samples
   }
 
-  /// One number without labels.
+  /// A single value without labels.
   init(_ name: String, help: String? = nil, _ kind: Kind = .gauge, value: Double) {
     self.init(name, help: help, kind, [Sample(value: value)])
   }
 
-  /// The text of `families`, by name; those of one name are one, as the format wants it.
+  /// The text of `families`, sorted by name. Families of the same name are merged, as the format requires.
   static func text(of families: [MetricFamily]) -> String {
     var known: [String: MetricFamily] = [:]
     for family in families {
@@ -70,7 +70,7 @@ struct MetricFamily: Sendable {
     }
   }
 
-  /// A number as the format has it.
+  /// A number in the text format.
   static func text(of value: Double) -> String {
     guard value.isFinite else { return value.isNaN ? "NaN" : value > 0 ? "+Inf" : "-Inf" }
     if let whole = Int(exactly: value), whole.magnitude < 1 << 53 { return "\(whole)" }

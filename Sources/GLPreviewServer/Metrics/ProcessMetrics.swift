@@ -1,4 +1,4 @@
-// What the system says of this process, by the names that all of Prometheus's clients have for it.
+// Metrics of this process, with the names that all Prometheus clients use.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
@@ -11,7 +11,7 @@ enum ProcessMetrics {
   static func families() -> [MetricFamily] {
     var families = [MetricFamily("process_max_fds", value: Double(sysconf(CInt(_SC_OPEN_MAX))))]
     if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-      // One of them is the folder that was read.
+      // One of them is the directory being read.
       families.append(MetricFamily("process_open_fds", value: Double(max(files.count - 1, 0))))
     }
     guard let fields = statistics() else { return families }
@@ -24,10 +24,10 @@ enum ProcessMetrics {
     ]
   }
 
-  /// What the process has of the machine's memory, with the programs in it; nil where the system does not tell.
+  /// The resident memory of the process, including code; nil if the system does not provide it.
   static var residentBytes: Int? { statistics().map { Int($0[21] * pageSize) } }
 
-  /// proc_pid_stat(5), from its third field on: the second, the name, may have spaces.
+  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain spaces.
   private static func statistics() -> [Double]? {
     guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
@@ -39,7 +39,7 @@ enum ProcessMetrics {
 
   private static let pageSize = Double(sysconf(CInt(_SC_PAGESIZE)))
 
-  /// When the machine was started, since 1970; as it was when first asked, so that starts do not move with the clock.
+  /// The boot time since 1970, computed once, so that start times do not change with the clock.
   private static let boot: Double = {
     let words = String(
       decoding: FileManager.default.contents(atPath: "/proc/uptime") ?? Data(), as: UTF8.self

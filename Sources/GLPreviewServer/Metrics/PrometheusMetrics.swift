@@ -1,13 +1,13 @@
-// What libraries and we count by swift-metrics, kept for Prometheus to ask for.
+// The metrics that this program and its libraries report through swift-metrics, for Prometheus.
 internal import CoreMetrics
 internal import Synchronization
 
-/// A factory of metrics, and their text.
+/// A metrics factory and its text output.
 ///
-/// A value of its own: who wants it to be all the process's says `MetricsSystem.bootstrap`, which can be done once.
-/// Labels and dimensions are one; names become what Prometheus allows, counters end in `_total`, timers in `_seconds`.
+/// It is not installed globally; a program can do so with `MetricsSystem.bootstrap`, once. Dimensions become labels.
+/// Names are made valid for Prometheus; counters end in `_total`, timers in `_seconds`.
 final class PrometheusMetrics: MetricsFactory {
-  /// Numbers that live elsewhere, asked for when they are wanted.
+  /// Supplies metrics whose values are kept elsewhere, each time that the text is requested.
   typealias Collector = @Sendable () async -> [MetricFamily]
 
   private enum Cell {
@@ -15,7 +15,7 @@ final class PrometheusMetrics: MetricsFactory {
     case gauge(GaugeCell)
     case histogram(HistogramCell)
 
-    /// Which cell it is, whatever it counts.
+    /// The identity of the cell, whatever its type.
     var object: AnyObject {
       switch self {
       case .counter(let cell): cell
@@ -41,7 +41,7 @@ final class PrometheusMetrics: MetricsFactory {
   }
 
   private struct State {
-    /// By name and labels, as they are written.
+    /// By name and labels, as in the text.
     var series: [String: Series] = [:]
     var kinds: [String: MetricFamily.Kind] = [:]
     var refused = 0
@@ -51,14 +51,14 @@ final class PrometheusMetrics: MetricsFactory {
   private let capacity: Int
   private let state = Mutex(State())
 
-  /// - Parameter capacity: names with labels, at most. What is beyond is not kept but counted in
-  ///   `glpreview_metrics_refused_total`: labels that anybody can choose must not fill the memory.
+  /// - Parameter capacity: the most combinations of name and labels. Further ones are not stored but counted in
+  ///   `glpreview_metrics_refused_total`, so that labels chosen by clients can't exhaust memory.
   init(capacity: Int = 4096) { self.capacity = capacity }
 
-  /// Asks `collector` too, each time that the text is wanted.
+  /// Adds a collector, which is called each time that the text is requested.
   func addCollector(_ collector: @escaping Collector) { state.withLock { $0.collectors.append(collector) } }
 
-  /// All numbers as they are now.
+  /// The current values of all metrics.
   func text() async -> String {
     let (series, collectors, refused) = state.withLock { ($0.series, $0.collectors, $0.refused) }
     var families = series.sorted { $0.key < $1.key }.map { _, series in
@@ -117,12 +117,12 @@ final class PrometheusMetrics: MetricsFactory {
     return if case .histogram(let histogram)? = cell { histogram } else { HistogramCell(bounds) }
   }
 
-  /// The cell of that name and those labels; nil where there is no room, or the name is of another kind.
+  /// The cell of a name and labels; nil if the capacity is reached or the name has another type.
   private func cell(
     _ name: String, _ kind: MetricFamily.Kind, _ dimensions: [(String, String)], _ make: () -> Cell
   ) -> Cell? {
     let labels = dimensions.map { (name: Self.labelName($0.0), value: $0.1) }.sorted { $0.name < $1.name }
-    // No name or label has these in it, and values are told apart by their lengths.
+    // Names and labels can't contain these characters, and values are delimited by their lengths.
     let key = labels.reduce(name) { "\($0),\($1.name)=\($1.value.utf8.count):\($1.value)" }
     return state.withLock { state in
       if let known = state.series[key], known.kind == kind { return known.cell }
@@ -151,7 +151,7 @@ final class PrometheusMetrics: MetricsFactory {
 
   private static func labelName(_ name: String) -> String { allowed(name) { _ in false } }
 
-  /// `name` with what Prometheus does not allow as `_`.
+  /// `name` with each character that Prometheus does not allow replaced by `_`.
   private static func allowed(_ name: String, _ isAllowedToo: (Character) -> Bool) -> String {
     let letters = name.map { letter in
       letter.isASCII && (letter.isLetter || letter.isNumber) || isAllowedToo(letter) ? letter : "_"

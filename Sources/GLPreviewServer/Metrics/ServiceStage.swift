@@ -1,13 +1,13 @@
-// The parts of a picture's way whose time is measured.
+// The stages measured by `glpreview_stage_seconds`.
 
-/// A part of a picture's way whose time is measured.
+/// A stage between camera and client.
 enum ServiceStage: String, Sendable, CaseIterable {
-  /// From upload to readback, with the wait for the GPU.
+  /// From upload to readback, including the wait for the GPU.
   case render
-  /// Of a JPEG.
+  /// Encoding a JPEG.
   case encode
-  /// From capture until it is handed to the connections of a stream.
+  /// From capture until the picture is passed to a stream's connections.
   case deliver
-  /// A snapshot, from the request to the answer.
+  /// A snapshot, from request to answer.
   case snapshot
 }

@@ -1,10 +1,10 @@
-// Log events to lines, whole ones: what comes from outside can break neither a line nor an object.
+// Formats log events as single lines. Untrusted text can break neither a line nor a JSON object.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 internal import Logging
 
-/// Writes each event as a line.
+/// Writes each event as one line.
 struct LineLogHandler: LogHandler {
   var metadata: Logger.Metadata = [:]
   var metadataProvider: Logger.MetadataProvider?
@@ -18,8 +18,8 @@ struct LineLogHandler: LogHandler {
   /// RFC 3339, in UTC.
   private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt)
 
-  /// A handler that writes to standard error by the clock of the machine, unless told otherwise; all handlers of a service
-  /// share a `throttle`, and without one all is written.
+  /// A handler that by default writes to standard error and uses the system clock. All handlers of a service share a
+  /// `throttle`; without one, everything is written.
   init(
     label: String, format: LogFormat, throttle: LogThrottle? = nil,
     now: @escaping @Sendable () -> Date = { Date() },
@@ -38,7 +38,7 @@ struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    // Each step of each request is asked for: then all of them are wanted.
+    // Trace logs show each step of each request, so they are never throttled.
     guard event.level > .trace, let throttle else { return write(event, [:]) }
     let (isWritten, suppressed, rest) = throttle.admits(event.level, event.message.description)
     for message in rest {
@@ -53,7 +53,7 @@ struct LineLogHandler: LogHandler {
 
   private func write(_ event: LogEvent, _ more: Logger.Metadata) {
     let time = now().formatted(Self.timeStyle)
-    // Whatever is logged, by us or by a library: an address in it has no secrets.
+    // Addresses in messages may contain secrets, so all values are redacted.
     let known = fields(of: event, more).map { ($0.key, Redaction.message($0.value)) }
     let message = Redaction.message(event.message.description)
     switch format {
@@ -64,7 +64,7 @@ struct LineLogHandler: LogHandler {
 
   // MARK: What is known
 
-  /// What stands beside the message, flat, in the order of its keys: `camera.name` for a name within a camera.
+  /// The fields besides the message, flattened and sorted by key: `camera.name` for a name inside a camera.
   private func fields(of event: LogEvent, _ more: Logger.Metadata) -> [(key: String, value: String)] {
     var all = metadata
     if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
@@ -108,7 +108,7 @@ struct LineLogHandler: LogHandler {
     let own = [
       ("time", time), ("level", "\(event.level)"), ("message", message), ("label", label),
     ]
-    // An object has each key once.
+    // Each key of a JSON object must be unique.
     let reserved = Set(own.map(\.0))
     var seen = reserved
     var pairs = own
@@ -119,13 +119,13 @@ struct LineLogHandler: LogHandler {
     return "{" + pairs.map { "\($0.0.quotedAsJSON):\($0.1.quotedAsJSON)" }.joined(separator: ",") + "}\n"
   }
 
-  /// In one go, so that lines of several threads don't mix.
+  /// Writes a line in one call, so that lines of several threads do not mix.
   private static let writeToStandardError: @Sendable (String) -> Void = { line in
     var rest = Array(line.utf8)[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      // Nobody reads: the service goes on without a log.
+      // Nobody reads the log; the service continues without it.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
@@ -133,14 +133,14 @@ struct LineLogHandler: LogHandler {
 }
 
 extension String {
-  /// With a mark in place of what would break a line or paint a terminal.
+  /// With control characters replaced, which could break a line or control a terminal.
   fileprivate var withoutControls: String {
     String(
       String.UnicodeScalarView(
         unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
   }
 
-  /// As RFC 8259 has strings.
+  /// As a JSON string (RFC 8259).
   fileprivate var quotedAsJSON: String {
     var quoted = "\""
     for scalar in unicodeScalars {

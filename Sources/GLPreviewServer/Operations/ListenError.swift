@@ -1,28 +1,28 @@
-// An address that can't be had, in words for who chose it.
+// Explains why the service can't listen on its address.
 internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 
-/// Why a service does not listen.
+/// The service can't listen on its address.
 package struct ListenError: Error, CustomStringConvertible {
-  /// Where it should have.
+  /// The configured address.
   package let address: BindAddress
-  /// What is wrong with that.
+  /// What is wrong with it.
   package let reason: String
 
-  /// What a server's end comes to; nil where it has nothing to do with its address.
+  /// Explains an error of a server; nil if it is unrelated to the address.
   ///
   /// - Parameters:
-  ///   - error: what `PreviewServer.run()` threw.
-  ///   - address: where it should have listened.
+  ///   - error: the error of `PreviewServer.run()`.
+  ///   - address: the configured address.
   package init?(_ error: any Error, at address: BindAddress) {
     let reason: String
     switch error {
     case let error as IOError:
       guard let known = Self.reason(error.errnoCode, address) else { return nil }
       reason = known
-    case is UnixDomainSocketPathWrongType: reason = "there is a file that is no socket"
-    case is SocketAddressError.UnknownHost: reason = "nobody knows this host"
+    case is UnixDomainSocketPathWrongType: reason = "the file exists and is not a socket"
+    case is SocketAddressError.UnknownHost: reason = "unknown host"
     case let error as SocketAddressError: reason = "\(error)"
     default: return nil
     }
@@ -30,15 +30,19 @@ package struct ListenError: Error, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// Of calls that make a socket and give it its address.
+  /// The reason for an `errno` of `socket` or `bind`.
   private static func reason(_ number: Int32, _ address: BindAddress) -> String? {
     switch number {
-    case EADDRINUSE: "somebody else listens there"
+    case EADDRINUSE: "the address is in use"
     case EADDRNOTAVAIL: "no interface of this machine has this address"
     case EACCES, EPERM:
-      if case .host = address { "ports below 1024 are root's" } else { "this folder is not ours to write" }
-    case ENOENT, ENOTDIR: "its folder is not there"
-    case EAFNOSUPPORT: "this machine has no addresses of this kind"
+      if case .host = address {
+        "ports below 1024 are reserved for root"
+      } else {
+        "no permission to write to this folder"
+      }
+    case ENOENT, ENOTDIR: "its folder does not exist"
+    case EAFNOSUPPORT: "this machine does not support addresses of this kind"
     default: nil
     }
   }

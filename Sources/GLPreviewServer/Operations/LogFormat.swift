@@ -1,18 +1,18 @@
-// How the service's log is written: for people, or for programs that gather logs.
+// The format of the service's log: for people, or for log collectors.
 package import Logging
 
-/// A log's form. Both have one line for each event, on standard error.
+/// A log format. Both have one line per event, on standard error.
 package enum LogFormat: String, Sendable, Hashable, CaseIterable {
-  /// `2026-01-31T12:00:00.000Z info glpreview: camera is live camera=door`
+  /// `2026-01-31T12:00:00.000Z info glpreview: camera state changed camera=door state=live`
   case text
-  /// An object with `time`, `level`, `message` and `label`, and what is known beside, flat.
+  /// A flat JSON object with `time`, `level`, `message`, `label` and the event's fields.
   case json
 
-  /// A logger of this form.
+  /// Creates a logger with this format.
   ///
   /// - Parameters:
-  ///   - label: who speaks; `glpreview` unless told.
-  ///   - level: what is less is not written; `info` unless told.
+  ///   - label: the label of its lines; `glpreview` by default.
+  ///   - level: the least severe level that is logged; `info` by default.
   /// - Returns: a logger that writes to standard error.
   package func logger(label: String = "glpreview", level: LogLevel = .info) -> Logger {
     let throttle = LogThrottle()
@@ -24,23 +24,23 @@ package enum LogFormat: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// How much is written to a log, from all to nearly nothing. The words are swift-log's.
+/// A log level, from everything to almost nothing. The names are swift-log's.
 package enum LogLevel: String, Sendable, Hashable, CaseIterable {
   /// Each step of each request.
   case trace
-  /// What helps to find a fault.
+  /// Details for diagnosing faults.
   case debug
-  /// What happens: who comes and goes, cameras that are lost and found.
+  /// Normal events: logins, lost and recovered cameras.
   case info
-  /// What happens seldom.
+  /// Rare events.
   case notice
-  /// What works, but not as it should.
+  /// Problems that the service can handle.
   case warning
-  /// What does not work.
+  /// Failures.
   case error
-  /// What ends the service.
+  /// Failures that end the service.
   case critical
 
-  /// As swift-log has it.
+  /// The level of swift-log.
   var loggerLevel: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }
 }

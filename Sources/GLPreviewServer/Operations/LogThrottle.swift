@@ -1,9 +1,9 @@
-// A log that somebody else can fill is of no use: the same message is written so often and no more, and then counted.
+// Limits how often the same message is logged, so that clients can't flood the log. Suppressed lines are counted.
 internal import GLPreview
 internal import Logging
 internal import Synchronization
 
-/// Counts lines by level and message; what stands beside a message makes no other message of it.
+/// Counts lines by level and message; fields do not matter.
 final class LogThrottle: Sendable {
   private struct Message: Hashable {
     let level: Logger.Level
@@ -16,7 +16,7 @@ final class LogThrottle: Sendable {
     var suppressed = 0
   }
 
-  /// Lines that were not written, of a message that has come to rest.
+  /// The number of suppressed lines of a message that is no longer logged.
   struct Rest: Equatable {
     let level: Logger.Level
     let message: String
@@ -30,9 +30,9 @@ final class LogThrottle: Sendable {
   private let state = Mutex((buckets: [Message: Bucket](), nextSweep: Duration.zero))
 
   /// - Parameters:
-  ///   - burst: lines of one message that are written at once.
-  ///   - linesPerSecond: in the long run.
-  ///   - capacity: messages that are told apart.
+  ///   - burst: the lines of one message that are logged without limit.
+  ///   - linesPerSecond: the sustained rate after that.
+  ///   - capacity: the most messages that are distinguished.
   ///   - now: the clock.
   init(
     burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
@@ -44,7 +44,8 @@ final class LogThrottle: Sendable {
     self.now = now
   }
 
-  /// Whether a line is written, with how many were not before it; and what else was not, and may be told now.
+  /// Whether to log a line, the number of lines suppressed before it, and counts of other messages that can be
+  /// reported now.
   func admits(_ level: Logger.Level, _ text: String) -> (isWritten: Bool, suppressed: Int, rest: [Rest]) {
     let time = now()
     let message = Message(level: level, text: text)
@@ -65,7 +66,7 @@ final class LogThrottle: Sendable {
     }
   }
 
-  /// Forgets messages that have come to rest, once in a while.
+  /// Forgets messages that are no longer logged, periodically.
   private func sweep(_ state: inout (buckets: [Message: Bucket], nextSweep: Duration), at time: Duration)
     -> [Rest]
   {

@@ -1,23 +1,24 @@
-// Memory goes back to the system after a peak: glibc keeps what threads have freed, for as long as the process lives.
+// Returns memory to the system after a peak, because glibc keeps freed memory for the life of the process.
 internal import CMemory
 internal import ServiceLifecycle
 
 /// The heap of this process.
 package enum ProcessHeap {
-  /// Has all threads of this process share one heap: pictures' memory is used again instead of being mapped anew for each, and
-  /// can go back to the system as a whole. For a command's own process, not for a library's user; to be called before there is
-  /// another thread.
+  /// Makes all threads share one heap, so that pictures' memory is reused instead of mapped anew for each, and can be
+  /// returned to the system. Only for a command's own process, not for users of the library. Must be called before
+  /// there is another thread.
   package static func useOne() { glp_memory_use_one_arena() }
 }
 
-/// Gives idle memory back: a few seconds after it was freed, and at once where the process has more than its budget.
+/// Returns idle memory: a few seconds after it was freed, or at once if the process exceeds its budget.
 struct MemoryTrim: Service {
-  /// Bytes: a process that has more than this resident, code and all, gives idle memory back at once.
+  /// If the resident memory, including code, exceeds this many bytes, idle memory is returned at once.
   let budget: Int
-  /// So much may stay, for what comes next.
+  /// Idle memory that may be kept for reuse.
   static let kept = 32 << 20
   private static let interval = Duration.milliseconds(250)
-  /// Looks after which memory was idle for long: what is freed and taken again with each picture is not given away between.
+  /// The number of checks after which memory counts as idle. Memory that is freed and reused with each picture must
+  /// not be returned in between.
   private static let patience = 12
 
   func run() async throws {

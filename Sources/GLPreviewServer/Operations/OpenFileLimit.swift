@@ -1,30 +1,30 @@
-// How many connections the system lets us have. Who runs out of descriptors does not only accept no more: libdispatch, which
-// looks at its threads through /proc, then ends the process.
+// Raises the limit of open files to the number of connections. Running out of descriptors does more than block new
+// connections: libdispatch, which inspects its threads through /proc, then aborts the process.
 internal import Glibc
 
 /// The process's limit of open files, RLIMIT_NOFILE.
 struct OpenFileLimit: Sendable, Hashable {
-  /// What holds.
+  /// The current limit.
   let soft: UInt64
-  /// What it may be raised to.
+  /// The highest limit that can be set.
   let hard: UInt64
 
-  /// What is kept for everything that is no connection: cameras, drivers, files, the event loops' own.
+  /// Descriptors reserved for everything else: cameras, drivers, files, event loops.
   private static let reserve: UInt64 = 256
 
-  /// What has to hold for so many connections; no more than may be.
+  /// The limit needed for this many connections, at most the hard limit.
   func wanted(for connections: Int) -> UInt64 {
     min(hard, max(soft, UInt64(max(connections, 0)) + Self.reserve))
   }
 
-  /// How many connections there is room for under a limit of `count` files; of a small one, half.
+  /// The connections that fit under a limit of `count` files; at least half of a small limit.
   static func room(in count: UInt64) -> Int {
     Int(clamping: count > 2 * reserve ? count - reserve : count / 2)
   }
 
-  /// Raises the process's limit as far as `connections` need, and the system allows.
+  /// Raises the process's limit for `connections`, as far as the system allows.
   ///
-  /// - Returns: how many there may be, no more than `connections`.
+  /// - Returns: the number of possible connections, at most `connections`.
   static func makeRoom(for connections: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()

@@ -1,12 +1,12 @@
-// The arguments that `ps` shows to every user of the machine: secrets in them are written over as soon as they are read.
+// The arguments that `ps` shows to every user. Secrets in them are overwritten as soon as they have been read.
 internal import GLPreview
 
 /// The arguments of this process, as the kernel shows them in `/proc/PID/cmdline`.
 package enum ProcessArguments {
-  /// Options whose values are secrets as a whole.
+  /// Options whose whole values are secret.
   private static let secretOptions: Set<String> = ["--token", "--user", "--header"]
 
-  /// `arguments` as other users of the machine may read them.
+  /// `arguments` with secrets removed, as other users may see them.
   static func shown(_ arguments: [String]) -> [String] {
     zip([""] + arguments, arguments).map { previous, argument in
       if secretOptions.contains(previous) { return "***" }
@@ -18,10 +18,11 @@ package enum ProcessArguments {
     }
   }
 
-  /// Writes over the secrets in this process's arguments. `CommandLine.arguments` must have been read before; it keeps them.
+  /// Overwrites the secrets in this process's arguments. `CommandLine.arguments` must have been read before; it keeps
+  /// them.
   ///
-  /// Between the start of the process and this call they can be read: `--token`'s and `--user`'s place is the environment or
-  /// a file.
+  /// Secrets are visible between the start of the process and this call, so prefer the environment or a file to
+  /// `--token` and `--user`.
   package static func hideSecrets() {
     guard let place = unsafe place(), let bytes = try? contents(of: "/proc/self/cmdline"),
       bytes.count == place.count, unsafe bytes.elementsEqual(place)
@@ -29,7 +30,7 @@ package enum ProcessArguments {
     let arguments = bytes.split(separator: 0, omittingEmptySubsequences: false)
     let shown = shown(arguments.map { String(decoding: $0, as: UTF8.self) })
     for (argument, text) in zip(arguments, shown) where !argument.elementsEqual(text.utf8) {
-      // No longer than it was: what follows it is the next argument.
+      // Not longer than before: the next argument follows directly.
       let padded = Array(text.utf8.prefix(argument.count))
       for index in argument.indices {
         let offset = index - argument.startIndex
@@ -38,10 +39,10 @@ package enum ProcessArguments {
     }
   }
 
-  /// Where the kernel reads them from (proc(5): `arg_start` and `arg_end` of `/proc/PID/stat`).
+  /// The memory that the kernel reads them from (proc(5): `arg_start` and `arg_end` of `/proc/PID/stat`).
   @unsafe private static func place() -> UnsafeMutableBufferPointer<UInt8>? {
     guard let stat = try? String(decoding: contents(of: "/proc/self/stat"), as: UTF8.self),
-      // The name of the program may hold anything, but ends at the last parenthesis.
+      // The program's name may contain any character, but ends at the last parenthesis.
       let end = stat.lastIndex(of: ")")
     else { return nil }
     let fields = stat[stat.index(after: end)...].split(separator: " ")

@@ -1,20 +1,20 @@
-// Whether pictures can be drawn: the renderer is opened when the service starts, and tried again for as long as none works.
+// Opens the renderer when the service starts, and retries while it fails.
 package import GLPreview
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Looks after the renderer. It is opened beside the start of the server, which does not wait for it.
+/// Monitors the renderer. It is opened in the background, so that the server can start meanwhile.
 final class RendererWatch: Service {
-  /// How the renderer is.
+  /// The state of the renderer.
   enum State: Sendable {
     /// It is being opened for the first time.
     case opening
     case works(GPUDevice)
-    /// Every picture is refused, or is none that the configuration allows.
+    /// It can't be opened, or is not allowed by the configuration. All pictures are refused.
     case fails(String)
 
-    /// Why no picture can be drawn; nil where one can.
+    /// Why pictures can't be rendered; nil if they can.
     var failure: String? {
       switch self {
       case .opening: "the renderer is being opened"
@@ -23,7 +23,7 @@ final class RendererWatch: Service {
       }
     }
 
-    /// What went wrong; nil while it is being opened for the first time.
+    /// The problem; nil while the renderer is being opened for the first time.
     var problem: String? { if case .fails(let reason) = self { reason } else { nil } }
 
     var device: GPUDevice? { if case .works(let device) = self { device } else { nil } }
@@ -35,15 +35,15 @@ final class RendererWatch: Service {
   private let onChange: @Sendable (State) -> Void
   private let now = Mutex(State.opening)
 
-  /// A renderer that works is looked at so often: one whose context was lost may not have opened again.
+  /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
   private static let retries = RetrySchedule(first: .seconds(1), longest: .seconds(15))
 
   /// - Parameters:
-  ///   - requiresHardware: whether a software renderer counts as none.
-  ///   - logger: is told when the renderer begins or ceases to work.
-  ///   - device: opens the renderer, where it is not open.
-  ///   - onChange: is told the same.
+  ///   - requiresHardware: whether software renderers are rejected.
+  ///   - logger: logs when the renderer starts or stops working.
+  ///   - device: opens the renderer if necessary.
+  ///   - onChange: called when the renderer starts or stops working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     onChange: @escaping @Sendable (State) -> Void
@@ -54,7 +54,7 @@ final class RendererWatch: Service {
     self.onChange = onChange
   }
 
-  /// How it was a moment ago.
+  /// The last known state.
   var state: State { now.withLock { $0 } }
 
   func run() async throws {
@@ -99,22 +99,22 @@ final class RendererWatch: Service {
     case .fails(let reason):
       logger.error(
         """
-        nothing can be drawn: every picture is refused until a renderer works; it is tried again. \
-        `glpreview devices` says what there is
+        renderer failed: every picture is refused until a renderer can be opened, which is retried; \
+        `glpreview devices` lists the devices
         """, metadata: ["reason": "\(reason)"])
     }
     onChange(state)
   }
 }
 
-/// A software renderer where hardware is required.
+/// The error for a software renderer where hardware is required.
 package struct SoftwareRendererRefused: Error, CustomStringConvertible {
-  /// What would have been taken.
+  /// The device that was found.
   package let device: GPUDevice
 
-  /// What to do.
+  /// The problem and the remedy.
   package var description: String {
-    "hardware is required, and \(device.driver?.renderer ?? "what there is") is software; "
-      + "`glpreview devices` tells why"
+    "hardware is required, but \(device.driver?.renderer ?? "the only device") is software; "
+      + "`glpreview devices` shows why"
   }
 }

@@ -1,12 +1,12 @@
-// Descriptors 0 to 2 are standard input, output and errors, whoever starts the process: one that is closed would be given to
-// the next file or socket that is opened, and what is said to the user would be written into that.
+// Ensures that descriptors 0 to 2 are open. If the parent process has closed one, the next opened file or socket
+// would get its number, and messages for the user would be written into it.
 internal import Glibc
 
 /// The standard streams' descriptors.
 package enum StandardDescriptors {
-  /// Opens `/dev/null` in the place of those that are closed. To be called before anything is opened.
+  /// Opens `/dev/null` for each closed one. Must be called before anything else is opened.
   package static func fillGaps() {
-    // The lowest number that is free is given.
+    // `open` returns the lowest free number.
     while true {
       let descriptor = unsafe open("/dev/null", O_RDWR)
       guard descriptor >= 0, descriptor <= STDERR_FILENO else {

@@ -1,18 +1,19 @@
-// Tells systemd how the service is: sd_notify(3)'s protocol, datagrams to the socket that the environment names.
+// Reports the service's state to systemd by the protocol of sd_notify(3): datagrams to a socket named in the
+// environment.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 
-/// Who started the service and wants to know when it is ready. Where nobody does, nothing is sent.
+/// The supervisor that started the service. Without one, nothing is sent.
 package struct SystemdNotifier: Sendable, Hashable {
-  /// A path, or `@` and a name in the kernel's own name space; nil where nobody listens.
+  /// A path, or `@` and an abstract socket name; nil without a supervisor.
   private let address: String?
-  /// How often the watchdog is fed: twice in its time; nil where there is none.
+  /// How often to notify the watchdog: twice per timeout; nil if there is no watchdog.
   package let watchdogInterval: Duration?
 
-  /// What the environment says: `NOTIFY_SOCKET`, and `WATCHDOG_USEC` where `WATCHDOG_PID` is this process or nobody's.
+  /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set.
   ///
-  /// - Parameter environment: nil is the process's own.
+  /// - Parameter environment: nil for the process's own.
   package init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
@@ -22,32 +23,32 @@ package struct SystemdNotifier: Sendable, Hashable {
     watchdogInterval = isMine && time > 1 && self.address != nil ? .microseconds(time / 2) : nil
   }
 
-  /// It answers now; also after a reload.
+  /// The service is ready; also after a reload.
   @discardableResult package func ready() -> Bool { send("READY=1") }
 
-  /// It reads its configuration again; `ready()` says that it is done.
+  /// The service is reloading its configuration; `ready()` ends that.
   @discardableResult package func reloading() -> Bool {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now / .microseconds(1)))")
   }
 
-  /// It ends.
+  /// The service is stopping.
   @discardableResult package func stopping() -> Bool { send("STOPPING=1") }
 
-  /// What `systemctl status` shows of it, on one line.
+  /// The one-line status that `systemctl status` shows.
   @discardableResult package func status(_ text: String) -> Bool {
     send("STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " "))
   }
 
-  /// Feeds the watchdog.
+  /// Notifies the watchdog.
   @discardableResult package func alive() -> Bool { send("WATCHDOG=1") }
 
-  /// Whether somebody took it. A second is more than enough: a service that waits for its supervisor is none.
+  /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.
   private func send(_ message: String) -> Bool {
     guard let address, var name = SocketName(address) else { return false }
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    // A `timeval`, by its fields: in a build of the whole module NIO's and the system's are one name for two things.
+    // A `timeval`, built from its fields, because NIO and the system both declare the type.
     var patience: (seconds: Int, microseconds: Int) = (1, 0)
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout.size(ofValue: patience)))
@@ -61,14 +62,14 @@ package struct SystemdNotifier: Sendable, Hashable {
   }
 }
 
-/// A name as the kernel takes it.
+/// The address of a Unix socket.
 private struct SocketName {
   var address = sockaddr_un()
   let length: socklen_t
 
-  /// Nil where it is too long.
+  /// Nil if the name is too long.
   init?(_ text: String) {
-    // Names beyond the file system begin with a zero, and end where the length says.
+    // Abstract names begin with a zero byte and are delimited by their length.
     let isAbstract = text.first == "@"
     let bytes = (isAbstract ? [0] : []) + Array(isAbstract ? Array(text.utf8.dropFirst()) : Array(text.utf8))
     let room = MemoryLayout.size(ofValue: address.sun_path)

@@ -1,24 +1,25 @@
-// Feeds systemd's watchdog as long as the service is well: one that hangs is started anew. At the end says that it ends.
+// Notifies systemd's watchdog while the service is healthy, so that a hanging service is restarted; reports the stop
+// at the end.
 internal import ServiceLifecycle
 
-/// A part of the service that says now and then that all is well, until the service ends.
+/// A part of the service that reports its health until the service ends.
 package struct SystemdWatchdog: Service {
   private let notifier: SystemdNotifier
   private let isHealthy: @Sendable () async -> Bool
 
-  /// Feeds by `notifier`; where systemd asks for nothing, it only waits for the end.
+  /// Notifies through `notifier`; without a watchdog, only waits for the end.
   ///
   /// - Parameters:
-  ///   - notifier: to whom, and how often.
-  ///   - isHealthy: asked each time; where it is false, or does not come back, nothing is sent.
+  ///   - notifier: the receiver, and the interval.
+  ///   - isHealthy: called each time; if it returns false or hangs, nothing is sent.
   package init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
     self.notifier = notifier
     self.isHealthy = isHealthy
   }
 
-  /// Ends when the service does, and says so.
+  /// Runs until the service ends, then reports that it is stopping.
   ///
-  /// - Throws: `CancellationError` where the task is cancelled.
+  /// - Throws: `CancellationError` if the task is cancelled.
   package func run() async throws {
     try await withGracefulShutdownHandler {
       try await feed()

@@ -1,11 +1,11 @@
-// The URLs of ustreamer, mjpg-streamer and go2rtc, so that what was written for them works here.
+// The URLs of ustreamer, mjpg-streamer and go2rtc, for compatibility with their clients.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// What others' clients ask for. Where their URLs name no camera it is the first, and its first view.
+/// Routes for other programs' clients. URLs that name no camera use the first one and its first view.
 struct BorrowedRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
@@ -35,7 +35,7 @@ struct BorrowedRoutes: Sendable {
     }
   }
 
-  /// mjpg-streamer's `/?action=snapshot`, `/?action=stream`, and `_N` for its N-th camera from 0; nil for any other action.
+  /// mjpg-streamer's `/?action=snapshot` and `/?action=stream`, with `_N` for camera N from 0; nil for other actions.
   func action(_ request: Request, _ context: ServiceContext) async throws -> Response? {
     guard let action = request.uri.queryParameters["action"] else { return nil }
     let parts = action.split(separator: "_", maxSplits: 1)
@@ -43,7 +43,7 @@ struct BorrowedRoutes: Sendable {
     let cameras = registry.cameras
     guard let number, cameras.indices.contains(number) else {
       throw Problem.badParameter(
-        "action", "'\(action)' names none of the \(cameras.count) cameras, from 0 on")
+        "action", "'\(action)' names no camera: there are \(cameras.count), counted from 0")
     }
     let target = try registry.view(nil, of: cameras[number].configuration.name)
     let request = request.without("action")
@@ -91,7 +91,7 @@ struct BorrowedRoutes: Sendable {
           clientsStat: clients)))
   }
 
-  /// To a whole number; 0 of what is none: what cameras say of themselves may be anything.
+  /// A rounded rate; 0 for values that are not finite, since cameras may report anything.
   private static func whole(_ rate: Double) -> Int { Int(exactly: rate.rounded()) ?? 0 }
 }
 
@@ -166,7 +166,7 @@ private struct StreamerState: Encodable {
 }
 
 extension Request {
-  /// The same without a word of its query.
+  /// The request without one parameter.
   fileprivate func without(_ key: String) -> Request {
     let query = (uri.query ?? "").split(separator: "&").filter { $0 != key && !$0.hasPrefix("\(key)=") }
     var head = head

@@ -1,12 +1,12 @@
-// What `/api/cameras` answers: the JSON of cameras, views and the device.
+// The JSON answers of `/api/cameras`: cameras, views and the device.
 internal import GLPreview
 
-/// All that is served, and on what.
+/// Everything that is served, and the device.
 struct CamerasAnswer: Encodable {
   let cameras: [CameraAnswer]
-  /// Nil while nothing can be drawn.
+  /// Nil while no renderer works.
   let device: DeviceAnswer?
-  /// Why nothing can be drawn; nil where it can.
+  /// Why no renderer works; nil if one does.
   let deviceFailure: String?
   let version: String
   let role: String
@@ -17,7 +17,7 @@ struct CamerasAnswer: Encodable {
   }
 }
 
-/// What draws.
+/// The rendering device.
 struct DeviceAnswer: Encodable {
   let name: String
   let vendor: String?
@@ -33,7 +33,7 @@ struct CameraAnswer: Encodable {
   let reason: String?
   let source: String?
   let format: FormatAnswer?
-  /// Upright, in whose pixels crops are; nil before the first frame.
+  /// The upright size, in whose pixels crops are; nil before the first frame.
   let width: Int?
   let height: Int?
   let fps: Double
@@ -42,7 +42,7 @@ struct CameraAnswer: Encodable {
   let views: [ViewAnswer]
 }
 
-/// What a camera delivers.
+/// The camera's capture format.
 struct FormatAnswer: Encodable {
   let format: String
   let width: Int?
@@ -85,7 +85,7 @@ struct ViewAnswer: Encodable {
     case fpsLimit = "fps_limit"
   }
 
-  /// A view, how it is used, and who watches it; nil leaves that out.
+  /// A view, its use, and its clients; nil omits those.
   init(_ entry: ServedPreview, use: (clients: Int, framesPerSecond: Double), watchers: [WatcherAnswer]?) {
     let (served, view) = (entry.served, entry.served.view)
     name = view.name
@@ -109,14 +109,14 @@ struct ViewAnswer: Encodable {
   }
 }
 
-/// Where a view is to be had.
+/// The URLs of a view.
 struct ViewAddresses: Encodable {
   let stream: String
   let jpeg: String
   let png: String
 }
 
-/// Somebody who watches.
+/// A client that watches a view.
 struct WatcherAnswer: Encodable {
   let address: String
   let key: String?
@@ -124,7 +124,7 @@ struct WatcherAnswer: Encodable {
   let since: String
 }
 
-/// To a hundredth; 0 of what is no number: JSON has no others.
+/// Rounded to hundredths; 0 for values that are not finite, which JSON can't represent.
 func rounded(_ number: Double) -> Double {
   let hundredths = (number * 100).rounded()
   return hundredths.isFinite ? hundredths / 100 : 0

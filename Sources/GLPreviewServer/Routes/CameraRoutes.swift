@@ -1,4 +1,4 @@
-// `/api/cameras`: how everything is, and PATCH, which changes a view while it runs.
+// `/api/cameras`: the state of everything, and PATCH, which changes a view at run time.
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
@@ -6,7 +6,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// What is served, as JSON.
+/// The served cameras and views as JSON.
 struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
@@ -14,7 +14,7 @@ struct CameraRoutes: Sendable {
   let streams: StreamDesk
   let limits: ServiceLimits
   let version: String
-  /// Is told which view was changed.
+  /// Called with the view that was changed.
   let onChange: @Sendable (_ camera: String, _ view: String) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
@@ -25,7 +25,7 @@ struct CameraRoutes: Sendable {
     group.patch("api/cameras/:camera/views/:view") { request, context in try await patch(request, context) }
   }
 
-  // MARK: How it is
+  // MARK: State
 
   private func all(_ context: ServiceContext) throws -> Response {
     let (served, state) = (registry.served, renderer.state)
@@ -59,7 +59,7 @@ struct CameraRoutes: Sendable {
   private func answer(_ scene: ServedPreview, _ context: ServiceContext) -> CameraAnswer {
     let use = streams.use(of: scene.camera, scene.name)
     return CameraAnswer(
-      name: scene.camera, kind: "scene", state: CameraState.live.rawValue, since: WallTime.now.description,
+      name: scene.camera, kind: "scene", state: SourceState.live.rawValue, since: WallTime.now.description,
       reason: nil, source: nil, format: nil, width: nil, height: nil, fps: rounded(use.framesPerSecond),
       required: false,
       counters: nil,
@@ -97,7 +97,7 @@ struct CameraRoutes: Sendable {
       try limits.check(wanted.view, at: try await registry.lastMoment(of: entry.source))
     }
     return try registry.update(view, of: camera) { served throws(Problem) in
-      // The configuration may have changed while the frame was waited for.
+      // The configuration may have changed while waiting for the frame.
       try checkLock(served, view, of: camera)
       try change.apply(to: &served)
     }
@@ -105,12 +105,12 @@ struct CameraRoutes: Sendable {
 
   private func checkLock(_ served: ServedView, _ view: String, of camera: String) throws(Problem) {
     guard served.isLocked else { return }
-    throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: the configuration alone changes it")
+    throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: only the configuration can change it")
   }
 }
 
 extension DeviceAnswer {
-  /// What draws.
+  /// Describes the rendering device.
   init(_ device: GPUDevice) {
     self.init(
       name: device.driver?.renderer ?? device.kind.rawValue, vendor: device.driver?.vendor,

@@ -1,24 +1,36 @@
-// `POST /api/cameras/{camera}/snapshots`: all views of one frame, for whoever asks and for all who listen.
+// `POST /api/cameras/{camera}/snapshots`: a snapshot of several views of one frame, for the client and all
+// subscribers.
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Snapshots that everybody is told of.
+/// Snapshots that are also published as events.
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
   let snapshots: SnapshotDesk
-  /// Takes that are under way at a time; more are sent away.
+  /// Limits concurrent snapshots; further requests are rejected.
   let gate: AdHocGate
-  /// Is given each snapshot.
+  /// Called with the result of each request.
+  let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
+  /// Called with each snapshot.
   let publish: @Sendable (Snapshot) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.post("api/cameras/:camera/snapshots") { request, context in try await capture(request, context) }
+    group.post("api/cameras/:camera/snapshots") { request, context in
+      do {
+        let (response, snapshot) = try await capture(request, context)
+        counted(snapshot.sourceState == .live ? .taken : .placeholder)
+        return response
+      } catch {
+        counted(.failed)
+        throw error
+      }
+    }
   }
 
-  private func capture(_ request: Request, _ context: ServiceContext) async throws -> Response {
+  private func capture(_ request: Request, _ context: ServiceContext) async throws -> (Response, Snapshot) {
     let camera = try context.parameters.require("camera")
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let wish = try CaptureWish(
@@ -30,17 +42,18 @@ struct CaptureRoutes: Sendable {
       return (views, try await take(views, wish, of: camera, context))
     }
     var pictures: [CapturedPicture] = []
-    for (picture, entry) in zip(snapshot.pictures, views) {
-      pictures.append(try await CapturedPicture(picture, wish, quality: wish.quality ?? entry.served.quality))
+    for (picture, view) in zip(snapshot.pictures, views) {
+      pictures.append(try await CapturedPicture(picture, of: view, wish))
     }
-    // What can't be answered is not told to others either.
+    // Only publish snapshots that can also be answered.
     publish(snapshot)
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
-    return isMultipart
-      ? multipart(snapshot, pictures) : try Response(json: CaptureAnswer(snapshot, pictures))
+    let response =
+      isMultipart ? multipart(snapshot, pictures) : try Response(json: CaptureAnswer(snapshot, pictures))
+    return (response, snapshot)
   }
 
-  /// The views that are wanted: all that are on, unless some are named.
+  /// The requested views; by default all enabled ones.
   private func wanted(_ wish: CaptureWish, of camera: String) throws(Problem) -> [ServedPreview] {
     let served = registry.served
     let views = try served.views(of: camera)
@@ -51,7 +64,7 @@ struct CaptureRoutes: Sendable {
       let view = try served.view(name, of: camera)
       guard view.served.isEnabled else { throw .switchedOff(view) }
       guard !wanted.contains(where: { $0.name == name }) else {
-        throw .badParameter("views", "'\(name)' is there twice")
+        throw .badParameter("views", "'\(name)' is given twice")
       }
       wanted.append(view)
     }
@@ -66,31 +79,28 @@ struct CaptureRoutes: Sendable {
     request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains { $0.served.view.crop != nil }
     if views[0].isScene {
-      let frame = try await registry.session.drawScene(views[0].preview, within: request.timeout)
+      let picture = try await registry.session.drawScene(views[0].preview, within: request.timeout)
       return Snapshot(
-        camera: camera, sequence: frame.sequence, timestamp: frame.timestamp,
-        pictures: [SnapshotPicture(name: views[0].name, picture: frame.picture)])
+        camera: camera, sequence: picture.sequence, timestamp: picture.timestamp,
+        pictures: [picture.named(views[0].name)])
     }
     let moment = try await snapshots.moment(of: views[0], request)
-    let frames = try await registry.session.draw(views.map(\.preview), at: moment)
+    let pictures = try await registry.session.draw(views.map(\.preview), at: moment)
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
-      sourceState: moment.sourceState,
-      pictures: zip(views, frames).map {
-        SnapshotPicture(name: $0.name, picture: $1.picture, iccProfile: $1.iccProfile)
-      })
+      sourceState: moment.sourceState, pictures: zip(views, pictures).map { $1.named($0.name) })
   }
 
   // MARK: As parts
 
-  /// RFC 2046: one part a view, each with its name.
+  /// A multipart answer (RFC 2046) with one part per view.
   private func multipart(_ snapshot: Snapshot, _ pictures: [CapturedPicture]) -> Response {
     var body = ByteBuffer()
     for picture in pictures {
       body.writeString(
         "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.count)\r\n"
           + "Content-Disposition: attachment; filename=\"\(snapshot.camera)-\(picture.view).jpg\"\r\n"
-          + "X-View: \(picture.view)\r\nX-Timestamp: \(snapshot.time.unixText)\r\n"
+          + "X-View: \(picture.view)\r\nX-Timestamp: \(snapshot.time.secondsText)\r\n"
           + "X-Frame-Sequence: \(snapshot.sequence)\r\nX-Source-State: \(snapshot.sourceState.rawValue)\r\n\r\n"
       )
       body.writeBytes(picture.jpeg)
@@ -104,22 +114,22 @@ struct CaptureRoutes: Sendable {
   }
 }
 
-/// What a POST says of the snapshot that it wants; an empty body says nothing.
+/// The options in a POST; an empty body means the defaults.
 struct CaptureWish: Sendable {
-  /// By name; nil is all that are on.
+  /// View names; nil for all enabled views.
   var views: [String]?
-  /// Of JPEGs; nil is the view's own.
+  /// The JPEG quality; nil for the view's own.
   var quality: Int?
-  /// Of each JPEG.
+  /// The size limit of each JPEG, in bytes.
   var maximumBytes: Int?
-  /// What it is of a camera that gives nothing; nil is as the camera has it.
-  var offline: OfflinePolicy?
+  /// What to return if the camera delivers nothing; nil for the camera's own policy.
+  var offline: FallbackPolicy?
   private var request = SnapshotRequest()
 
-  /// The session's words for it; `offline` is the camera's.
-  func request(offline: OfflinePolicy) -> SnapshotRequest {
+  /// The session's request for it; `offline` is the camera's policy.
+  func request(offline: FallbackPolicy) -> SnapshotRequest {
     var request = request
-    request.fallback = (self.offline ?? offline).fallback
+    request.fallback = self.offline ?? offline
     return request
   }
 
@@ -138,9 +148,9 @@ struct CaptureWish: Sendable {
     "views", "quality", "max_bytes", "max_age", "timeout", "still", "settle", "offline",
   ]
 
-  /// What a body says; `timeout` holds where it says no other.
+  /// Parses a body; `timeout` is the default.
   ///
-  /// - Throws: `Problem` 400 that names what is wrong.
+  /// - Throws: `Problem` 400 that names the error.
   init(json: [UInt8], timeout: Duration) throws(Problem) {
     request.timeout = timeout
     guard !json.isEmpty else { return }
@@ -149,7 +159,7 @@ struct CaptureWish: Sendable {
       let keys = try JSONDecoder().decode([String: AnyValue].self, from: Data(json)).keys
       if let unknown = keys.sorted().first(where: { !Self.keys.contains($0) }) {
         throw Problem.badParameter(
-          unknown, "there is no '\(unknown)' here (there are: \(Self.keys.joined(separator: ", ")))")
+          unknown, "unknown key '\(unknown)' (there are: \(Self.keys.joined(separator: ", ")))")
       }
       body = try JSONDecoder().decode(Body.self, from: Data(json))
     } catch let problem as Problem {
@@ -157,7 +167,7 @@ struct CaptureWish: Sendable {
     } catch let error as DecodingError {
       throw Problem(.badRequest, "the body can't be read: \(error.place)")
     } catch {
-      throw Problem(.badRequest, "the body is no JSON object")
+      throw Problem(.badRequest, "the body is not a JSON object")
     }
     views = body.views
     quality = try Self.checked("quality", body.quality, 1...100)
@@ -165,7 +175,7 @@ struct CaptureWish: Sendable {
     let age = try Self.checked("max_age", body.max_age, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    offline = body.offline.flatMap(OfflinePolicy.init)
+    offline = body.offline.flatMap(FallbackPolicy.init)
     guard offline != nil || body.offline == nil else {
       throw .badParameter("offline", "'\(body.offline ?? "")' is none of placeholder, last, error")
     }
@@ -186,13 +196,13 @@ struct CaptureWish: Sendable {
   }
 }
 
-/// Whatever a member is.
+/// A JSON value of any type.
 private struct AnyValue: Decodable {
   init(from decoder: any Decoder) throws {}
 }
 
 extension DecodingError {
-  /// Where it went wrong, and how, in a few words.
+  /// The place of a decoding error, and its kind, in a few words.
   fileprivate var place: String {
     let context: Context? =
       switch self {
@@ -202,27 +212,22 @@ extension DecodingError {
       @unknown default: nil
       }
     let path = context?.codingPath.map(\.stringValue).joined(separator: ".") ?? ""
-    return path.isEmpty ? "it is no JSON object" : "'\(path)' is of another type"
+    return path.isEmpty ? "it is not a JSON object" : "'\(path)' has the wrong type"
   }
 }
 
-/// A picture as it is answered.
+/// An encoded picture of the answer.
 struct CapturedPicture: Sendable {
   let view: String
   let size: Size
   let jpeg: [UInt8]
 
-  /// - Throws: `Problem` 400 where it can't be made so small.
-  init(_ picture: SnapshotPicture, _ wish: CaptureWish, quality: Int) async throws {
-    view = picture.name
+  /// - Throws: `Problem` 400 if it does not fit the size limit.
+  init(_ picture: RenderedPicture, of entry: ServedPreview, _ wish: CaptureWish) async throws {
+    view = entry.name
+    let quality = wish.quality ?? entry.served.quality
     do {
-      let frame = PreviewFrame(picture)
-      let encoded =
-        if let limit = wish.maximumBytes {
-          try await frame.jpeg(quality: quality, maxBytes: limit)
-        } else {
-          try await frame.jpeg(quality: quality)
-        }
+      let encoded = try await picture.jpeg(quality: quality, maxBytes: wish.maximumBytes)
       (size, jpeg) = (encoded.size, encoded.bytes)
     } catch let error as EncodingError {
       throw Problem.badParameter("max_bytes", error.description)

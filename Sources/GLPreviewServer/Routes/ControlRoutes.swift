@@ -1,4 +1,4 @@
-// `/api/cameras/{camera}/controls`: what can be set of a camera, such as its exposure, and PATCH, which sets it.
+// `/api/cameras/{camera}/controls`: a camera's controls, such as exposure, and PATCH, which sets them.
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
@@ -24,12 +24,12 @@ struct ControlRoutes: Sendable {
       throw Problem.notFound("there is no camera '\(name)'")
     }
     guard V4L2Camera.isNamed(by: camera.source) else {
-      throw Problem(.conflict, "'\(name)' is no camera of this machine: it has no controls here")
+      throw Problem(.conflict, "'\(name)' is not a camera of this machine, so it has no controls")
     }
     return camera
   }
 
-  /// They stay as they are set until the camera is unplugged, or opened by a configuration that says otherwise.
+  /// Values stay until the camera is unplugged, or opened with a configuration that sets them.
   private func set(_ request: Request, _ context: ServiceContext) async throws -> Response {
     let camera = try camera(context)
     let body = try await request.body.collect(upTo: context.maxUploadSize)
@@ -37,15 +37,15 @@ struct ControlRoutes: Sendable {
     do {
       members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(body.readableBytesView))
     } catch {
-      throw Problem(.badRequest, "the body is no JSON object of controls' names and their values")
+      throw Problem(.badRequest, "the body must be a JSON object of control names and values")
     }
-    // What switches something to manual comes before what it allows to be set.
+    // Controls that enable manual mode must be set before those that depend on it.
     let settings = members.sorted { ($0.key.isSwitch ? 0 : 1, $0.key) < ($1.key.isSwitch ? 0 : 1, $1.key) }
       .map { CameraControlSetting(name: $0.key, value: "\($0.value)") }
     do {
       let controls = try await V4L2Camera.set(settings, of: camera.source)
       logger.info(
-        "controls of a camera were set",
+        "camera controls set",
         metadata: [
           "camera": "\(camera.name)",
           "controls": "\(settings.map { "\($0.name)=\($0.value)" }.joined(separator: ","))",
@@ -62,7 +62,7 @@ struct ControlRoutes: Sendable {
 }
 
 extension String {
-  /// Whether it names what others depend on: `auto_exposure`, `white_balance_automatic`.
+  /// Whether other controls depend on it: `auto_exposure`, `white_balance_automatic`.
   fileprivate var isSwitch: Bool { contains("auto") }
 }
 

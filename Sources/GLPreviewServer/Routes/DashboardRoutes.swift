@@ -1,10 +1,10 @@
-// `/` and the page's files; and at `/`, what mjpg-streamer's clients ask for there.
+// The dashboard's page and files; also mjpg-streamer's URLs at `/`.
 internal import HTTPTypes
 internal import Hummingbird
 
 /// The dashboard.
 struct DashboardRoutes: Sendable {
-  /// What `/?action=...` is answered with; nil where nothing is asked for.
+  /// Answers `/?action=...`; nil if there is no action.
   let action: @Sendable (Request, ServiceContext) async throws -> Response?
 
   func add(to group: RouterGroup<ServiceContext>) {

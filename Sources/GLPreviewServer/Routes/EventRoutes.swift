@@ -1,15 +1,15 @@
-// Events over HTTP, as browsers' EventSource reads them (HTML Standard, 9.2).
+// Server-sent events, as read by browsers' EventSource (HTML Standard, 9.2).
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
 /// `GET /api/events`.
 struct EventRoutes: Sendable {
-  /// After how long a client that was cut off comes again, in milliseconds.
+  /// The delay before a disconnected client reconnects, in milliseconds.
   private static let retry = 3000
 
   let log: EventLog
-  /// How long nothing is sent at most: proxies and phones cut off what is silent.
+  /// The longest time without data, because proxies and phones close silent connections.
   var keepAlive = Duration.seconds(15)
 
   func add(to router: some RouterMethods<ServiceContext>) {
@@ -24,10 +24,10 @@ struct EventRoutes: Sendable {
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"
-    // nginx holds back what it is given, unless it is told not to.
+    // Tells nginx not to buffer.
     fields[named: "X-Accel-Buffering"] = "no"
     let body = ResponseBody { [keepAlive] writer in
-      // Who has gone is noticed by the end of what he sends, not by the next write that fails.
+      // A disconnected client is detected by the end of its input, instead of by a failing write later.
       try await request.body.consumeWithInboundCloseHandler { _ in
         try await Self.tell(subscription, keepAlive, to: &writer)
       } onInboundClosed: {
@@ -41,12 +41,12 @@ struct EventRoutes: Sendable {
   private static func tell(
     _ subscription: EventSubscription, _ keepAlive: Duration, to writer: inout any ResponseBodyWriter
   ) async throws {
-    // At once, so that the client knows that it is heard.
+    // Sent at once, so that the client knows that it is connected.
     try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
     while true {
       switch await subscription.next(within: keepAlive) {
       case .event(let event): try await writer.write(event.text)
-      // Without an id: the client's last one stays what it was.
+      // Without an id, so that the client keeps its last one.
       case .lost(let count):
         try await writer.write(ByteBuffer(string: "event: lost\ndata: {\"events\":\(count)}\n\n"))
       case .nothing: try await writer.write(ByteBuffer(string: ": still here\n\n"))
@@ -59,7 +59,7 @@ struct EventRoutes: Sendable {
     guard let text = request.uri.queryParameters["types"], !text.isEmpty else { return nil }
     let types = Set(text.split(separator: ",").map(String.init))
     guard types.isSubset(of: ServerEvent.types) else {
-      throw .badParameter("types", "types are some of \(ServerEvent.types.joined(separator: ","))")
+      throw .badParameter("types", "types must be among \(ServerEvent.types.joined(separator: ","))")
     }
     return types
   }

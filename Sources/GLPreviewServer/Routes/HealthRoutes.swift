@@ -1,8 +1,8 @@
-// `/healthz`: the process answers. `/readyz`: pictures can be drawn, and every required camera gives some.
+// `/healthz`: the process responds. `/readyz`: a renderer works, and every required camera delivers pictures.
 internal import HTTPTypes
 internal import Hummingbird
 
-/// For who decides whether the service is to be restarted, or sent requests.
+/// Routes for supervisors and load balancers.
 struct HealthRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
@@ -27,7 +27,7 @@ struct HealthRoutes: Sendable {
 private struct Health: Encodable {
   let status: String
   let failing: [Failing]
-  /// Why nothing can be drawn.
+  /// Why no renderer works.
   let renderer: String?
 }
 

@@ -1,4 +1,4 @@
-// Numbers over HTTP, and the count of requests.
+// Metrics over HTTP, and the counting of requests.
 internal import CoreMetrics
 internal import HTTPTypes
 internal import Hummingbird
@@ -20,7 +20,7 @@ struct MetricsRoutes: Sendable {
   }
 }
 
-/// Counts requests by route, not by path: nobody can make up a label.
+/// Counts requests by route, not by path, so that clients can't invent labels.
 struct RequestCountMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 

@@ -1,4 +1,4 @@
-// `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot now, fresh as asked, with what was applied said.
+// `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot whose headers describe what was applied.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -10,13 +10,15 @@ struct SnapshotRoutes: Sendable {
   let snapshots: SnapshotDesk
   let streams: StreamRoutes
   let limits: ServiceLimits
+  /// Called with the result of each request.
+  let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("cameras/:camera/:file") { request, context in
       let camera = try context.parameters.require("camera")
       let file = try context.parameters.require("file")
       guard let dot = file.lastIndex(of: ".") else {
-        throw Problem.notFound("'\(file)' has no ending; there are .mjpeg, .jpg and .png")
+        throw Problem.notFound("'\(file)' has no extension; use .mjpeg, .jpg or .png")
       }
       let target = try registry.view(String(file[..<dot]), of: camera)
       switch file[dot...].lowercased() {
@@ -28,33 +30,47 @@ struct SnapshotRoutes: Sendable {
     }
   }
 
-  /// A snapshot of a view, as the request's URL wants it.
+  /// A snapshot of a view with the URL's parameters.
   func snapshot(
     _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
+    do {
+      let (response, state) = try await take(target, format, request, context)
+      counted(response.status == .notModified ? .cached : state == .live ? .taken : .placeholder)
+      return response
+    } catch {
+      counted(.failed)
+      throw error
+    }
+  }
+
+  private func take(
+    _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
+  ) async throws -> (Response, SourceState) {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served
-    // What is drawn of several cameras has no crop of its own.
+    // A scene shows several cameras and has no crop of its own.
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
       QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot)
     query.timeout = context.rest(of: query.timeout)
     if target.isScene {
       let (subject, answer) = try await snapshots.scene(target, query)
-      if isKnown(subject, request) { return notModified(subject) }
-      return response(subject, answer, query)
+      return (
+        isKnown(subject, request) ? notModified(subject) : response(subject, answer, query), subject.state
+      )
     }
     let moment = try await snapshots.moment(of: target, query.request)
     if query.served.view != target.served.view {
       try limits.check(query.served.view, at: moment)
-      // The configuration may have changed while the frame was waited for.
+      // The configuration may have changed while waiting for the frame.
       let now = try registry.view(target.name, of: target.camera)
       guard now.preview === target.preview, !now.served.isLocked else { throw Problem.reconfigured(target) }
     }
     let subject = snapshots.subject(moment, query, target)
-    if isKnown(subject, request) { return notModified(subject) }
+    if isKnown(subject, request) { return (notModified(subject), subject.state) }
     let answer = try await snapshots.picture(moment, query, of: target)
-    return response(subject, answer, query)
+    return (response(subject, answer, query), subject.state)
   }
 
   // MARK: Answers
@@ -100,7 +116,7 @@ struct SnapshotRoutes: Sendable {
       .cacheControl: "private, no-cache", .eTag: subject.entityTag,
       .age: "\(age.components.seconds)",
     ]
-    headers[named: "X-Timestamp"] = subject.time.unixText
+    headers[named: "X-Timestamp"] = subject.time.secondsText
     headers[named: "X-Frame-Age-Ms"] = "\(Int(age / .milliseconds(1)))"
     headers[named: "X-Frame-Sequence"] = "\(subject.sequence)"
     headers[named: "X-Source-State"] = subject.state.rawValue
@@ -109,7 +125,7 @@ struct SnapshotRoutes: Sendable {
 }
 
 extension SnapshotAnswer {
-  /// Its bytes, whose memory counts until they are sent.
+  /// The bytes of the answer, which count against the budget until they are sent.
   fileprivate var body: ResponseBody {
     ResponseBody(contentLength: bytes.readableBytes) { [self] writer in
       try await writer.write(bytes)

@@ -1,4 +1,4 @@
-// `/cameras/{camera}/{view}.mjpeg`, and `/api/stream`, which carries several views in one connection.
+// `/cameras/{camera}/{view}.mjpeg`, and `/api/stream`, which sends several views over one connection.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -10,7 +10,7 @@ struct StreamRoutes: Sendable {
   let streams: StreamDesk
   let limits: ServiceLimits
 
-  /// What a stream's URL may say.
+  /// The parameters of a stream's URL.
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -24,7 +24,7 @@ struct StreamRoutes: Sendable {
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
   {
     var words = try QueryWords(request)
-    // What is drawn of several cameras has no words of its own.
+    // A scene shows several cameras and has no parameters of its own.
     var base = target.served
     if target.isScene { base.isLocked = true }
     let (wanted, interval, key) = try takeStream(from: &words, over: base)
@@ -43,13 +43,13 @@ struct StreamRoutes: Sendable {
     return response([(ticket, interval)], context)
   }
 
-  /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts say what they are of; what other words say holds
-  /// for all of them but those that are locked, which come as they are.
+  /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
+  /// all views, except locked ones and scenes.
   private func several(_ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
     let names = words.takeAll("view")
     guard !names.isEmpty else {
-      throw Problem.badParameter("view", "name views: view=CAMERA/VIEW, once or more")
+      throw Problem.badParameter("view", "give at least one view=CAMERA/VIEW")
     }
     guard names.count <= Self.mostViews else {
       throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
@@ -61,7 +61,7 @@ struct StreamRoutes: Sendable {
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
       let target = try registry.view(parts[1], of: parts[0])
       guard target.served.isEnabled else { continue }
-      // A scene, or a locked view, comes in its own size, beside others that are asked for in another one.
+      // Scenes and locked views keep their own size, whatever the URL requests for the others.
       let isAsItIs = target.isScene || target.served.isLocked
       var base = target.served
       base.isLocked = false
@@ -74,14 +74,14 @@ struct StreamRoutes: Sendable {
       tickets.append((ticket, interval))
     }
     try rest.finish(known: Self.keys + ["view"])
-    // A connection that nothing is ever written to would never be found out to be dead.
+    // A connection that nothing is ever written to would never be detected as dead.
     guard !tickets.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
     return response(tickets, context)
   }
 
   private static let mostViews = 64
 
-  /// Where no more views may be drawn that are not served, the others come as they are served, rather than none.
+  /// If too many views are drawn for URLs already, the view is sent as it is served.
   private func joinOneOfSeveral(_ target: ServedPreview, as wanted: ServedView, every interval: Duration)
     throws
     -> StreamTicket
@@ -95,12 +95,12 @@ struct StreamRoutes: Sendable {
     }
   }
 
-  /// The view, the pace, and what the client calls itself.
+  /// The view, the pace, and the client's name for itself.
   private func takeStream(from words: inout QueryWords, over served: ServedView) throws(Problem) -> (
     ServedView, Duration, String?
   ) {
     let fps = try words.takeNumber("fps", in: 0.01...1000)
-    // ustreamer's: parts always come as these ask for it, or nothing is lost without.
+    // ustreamer's parameters: accepted, because parts already behave so, or because nothing is lost without them.
     let key = words.take("key")
     for name in ["extra_headers", "advance_headers", "dual_final_frames", "zero_data"] {
       _ = words.take(name)
@@ -109,13 +109,13 @@ struct StreamRoutes: Sendable {
     return (wanted, fps.map { .seconds(1 / $0) } ?? .zero, key)
   }
 
-  /// Refuses what can't be drawn, or is too large, before anything is begun.
+  /// Rejects views that can't be drawn or are too large, before the stream begins.
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
     try limits.check(wanted.view, at: try await registry.lastMoment(of: target.source))
   }
 
-  /// A head whose body is the connection's own from then on.
+  /// An answer whose body the stream connection then writes itself.
   private func response(_ tickets: [(ticket: StreamTicket, interval: Duration)], _ context: ServiceContext)
     -> Response
   {
@@ -126,7 +126,7 @@ struct StreamRoutes: Sendable {
       .expires: "Mon, 3 Jan 2000 12:34:56 GMT",
     ]
     headers[named: "Pragma"] = "no-cache"
-    // nginx collects what it passes on, unless it is told not to.
+    // Tells nginx not to buffer.
     headers[named: "X-Accel-Buffering"] = "no"
     let channel = context.channel
     return Response(
@@ -148,19 +148,19 @@ struct StreamRoutes: Sendable {
 }
 
 extension ServiceLimits {
-  /// Refuses a view that somebody asks for and that can't be drawn of the moment's source, or is too large.
+  /// Rejects a requested view that can't be drawn from the current source, or is too large.
   ///
   /// - Throws: `Problem` 400.
   func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
     try check(view, in: moment.size, of: moment.frameSize)
   }
 
-  /// The same of a source whose reference size is `reference` and whose frame has `frameSize`; nil is not known yet.
+  /// The same for a source with `reference` size and `frameSize`; nil if they are not known yet.
   func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
     if let crop = view.crop, let reference, !crop.isInside(reference) {
       throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
     }
-    // All of a frame is as large as that is, and a part of it is in pixels of the reference size.
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
     let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
     do throws(WordError) {
       _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)

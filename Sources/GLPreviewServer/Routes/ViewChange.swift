@@ -1,27 +1,27 @@
-// What a PATCH says of a view: the words of a view, and how fast, how good and whether at all.
+// The change of a view in a PATCH: view keys, frame rate, quality, and whether it is enabled.
 internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
 
-/// A change of a view, as a JSON object says it.
+/// A change of a view, parsed from a JSON object.
 struct ViewChange {
   private let members: [String: JSONScalar]
 
   private static let keys = ViewConfiguration.keys + ["fps", "enabled", "quality"]
 
-  /// - Throws: `Problem` 400 for what is no object of scalars, or empty.
+  /// - Throws: `Problem` 400 if it is not an object of scalars, or is empty.
   init(json: [UInt8]) throws(Problem) {
     do {
       members = try JSONDecoder().decode([String: JSONScalar].self, from: Data(json))
     } catch {
-      throw Problem(.badRequest, "the body is no JSON object of texts, numbers, true, false and null")
+      throw Problem(.badRequest, "the body must be a JSON object of strings, numbers, true, false and null")
     }
     guard !members.isEmpty else {
-      throw Problem(.badRequest, "the body changes nothing (there are: \(Self.keys.joined(separator: ", ")))")
+      throw Problem(.badRequest, "the body is empty (there are: \(Self.keys.joined(separator: ", ")))")
     }
   }
 
-  /// - Throws: `Problem` 400 that names what is wrong.
+  /// - Throws: `Problem` 400 that names the error.
   func apply(to served: inout ServedView) throws(Problem) {
     for (key, value) in members.sorted(by: { $0.key < $1.key }) { try apply(key, value, to: &served) }
   }
@@ -54,7 +54,7 @@ struct ViewChange {
         throw .badParameter(
           isUnknown ? key : error.key,
           isUnknown
-            ? "there is no '\(key)' to change (there are: \(Self.keys.joined(separator: ", ")))"
+            ? "unknown key '\(key)' (there are: \(Self.keys.joined(separator: ", ")))"
             : error.reason)
       }
     }

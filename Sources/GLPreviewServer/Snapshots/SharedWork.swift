@@ -1,17 +1,17 @@
-// Equal work at the same time is done once, and what was done last is kept for a while, as far as there is room.
+// Coalesces equal concurrent work, and caches the latest results as far as there is room.
 internal import NIOCore
 internal import Synchronization
 
-/// Values by key: made once for all who want one at the same time; of those that are made, the newest are kept.
+/// Values by key. Each is made once for all concurrent requests; the newest are cached.
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let capacity: Int
   private let cost: @Sendable (Value) -> Int
 
   private struct State {
-    /// What is being made. A task that is done holds more than its value.
+    /// The values being made. A finished task would hold more memory than its value.
     var tasks: [Key: Task<Value, any Error>] = [:]
-    /// What is made and kept, and in which order it came.
+    /// The cached values, and their order.
     var values: [Key: (value: Value, bytes: Int)] = [:]
     var order = CircularBuffer<Key>()
     var bytes = 0
@@ -22,25 +22,25 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case task(Task<Value, any Error>)
   }
 
-  /// What a value costs beside its bytes.
+  /// The cost of a value besides its bytes.
   private static var overhead: Int { 1024 }
 
   /// - Parameters:
-  ///   - capacity: how many bytes of values are kept.
-  ///   - cost: how many a value has.
+  ///   - capacity: the most bytes of cached values.
+  ///   - cost: the bytes of a value.
   init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
     self.capacity = capacity
     self.cost = cost
   }
 
-  /// The value of `key`, which `make` makes where it is neither there nor being made. What fails is not kept.
+  /// The value of `key`: cached, being made, or made now by `make`. Failures are not cached.
   ///
   /// - Parameters:
-  ///   - key: what makes values equal.
-  ///   - admission: asked before something is made; its pass is held until that is done.
-  ///   - make: makes it.
-  /// - Returns: the value that was made, now or before.
-  /// - Throws: what `admission` and `make` throw.
+  ///   - key: identifies equal values.
+  ///   - admission: called before a value is made; its pass is held until it is done.
+  ///   - make: makes the value.
+  /// - Returns: the value.
+  /// - Throws: the errors of `admission` and `make`.
   func value(
     _ key: Key, _ admission: () throws -> AdHocPass, _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -48,7 +48,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       if let known = state.values[key] { return .value(known.value) }
       if let task = state.tasks[key] { return .task(task) }
       let pass = try admission()
-      // Not the task of whoever asks first: he may go while others wait.
+      // Not the task of the first client: it may disconnect while others wait.
       let task = Task {
         defer { withExtendedLifetime(pass) {} }
         do {
@@ -82,6 +82,6 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// How many bytes are kept.
+  /// The bytes of cached values.
   var byteCount: Int { state.withLock { $0.bytes } }
 }

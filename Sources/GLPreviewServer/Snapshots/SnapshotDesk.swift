@@ -1,31 +1,31 @@
-// Where snapshots are taken: a moment of the source, then what is wanted of it, made once for all who want the same.
+// Takes snapshots: gets the source's current moment, then makes each requested picture once for all who want it.
 internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore
 
-/// A picture that is ready to be sent, and what is said with it.
+/// A picture that is ready to be sent, and its metadata.
 struct SnapshotAnswer: Sendable {
-  /// As it is sent.
+  /// The bytes as they are sent.
   let bytes: ByteBuffer
   let mediaType: String
   /// In pixels.
   let size: Size
-  /// The JPEG quality that was taken; nil of a PNG.
+  /// The JPEG quality; nil for a PNG.
   let quality: Int?
-  /// Its part of the service's memory, for as long as it is kept or waits to be read; nil where that is not counted.
+  /// Its share of the memory budget, held while it is cached or being sent; nil if memory is not counted.
   let lease: MemoryLease?
 }
 
-/// What a snapshot shows.
+/// The subject of a snapshot.
 struct SnapshotSubject: Sendable {
-  /// Of which source, or scene.
+  /// The source or scene.
   let camera: String
-  /// Frame number, time, and how the source is.
+  /// The frame's number and time, and the source's state.
   let sequence: Int
   let timestamp: Duration
   let time: WallTime
   let state: SourceState
-  /// Of the source, upright; nil of a scene, and where there never was a frame.
+  /// The upright size of the source; nil for a scene, and before the first frame.
   let sourceSize: Size?
   /// Differs between any two answers whose bytes may differ.
   let entityTag: String
@@ -35,24 +35,24 @@ struct SnapshotSubject: Sendable {
 final class SnapshotDesk: Sendable {
   private let session: PreviewSession
   private let pictures: SharedWork<PictureKey, SnapshotAnswer>
-  private let sceneShots: SharedWork<SceneKey, PreviewFrame>
-  /// What pictures count against.
+  private let sceneShots: SharedWork<SceneKey, RenderedPicture>
+  /// The budget of pictures.
   private let budget: MemoryBudget?
   private let measured: @Sendable (ServiceStage, Duration) -> Void
-  /// Lets in who has something drawn that is not drawn anyway.
+  /// Limits pictures that are drawn only for their request.
   private let gate: AdHocGate
-  /// Lets in who has one of the served views drawn or encoded.
-  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots are drawn")
-  /// Of this life of the service: frames are numbered from 0 in each.
+  /// Limits snapshots of served views being drawn or encoded.
+  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots being drawn")
+  /// Identifies this run of the service, because frame numbers restart at 0.
   private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
-  /// What makes a picture what it is.
+  /// Everything that determines a picture.
   private struct PictureKey: Hashable {
-    /// The name of the served view's preview: what comes after it under the same words has another one.
+    /// The name of the view's preview, which is unique: a later view of the same name has another one.
     let target: String
     let sequence: Int
     let timestamp: Duration
-    /// Of what stands in for the source; nil where nothing does.
+    /// The state that the fallback shows; nil without a fallback.
     let state: SourceState?
     let reason: String?
     let view: ViewConfiguration
@@ -67,16 +67,16 @@ final class SnapshotDesk: Sendable {
     /// The name of its preview.
     let scene: String
     let format: EncodedFormat
-    /// A scene is taken at most so often.
+    /// Limits how often a scene is drawn.
     let tick: Int64
   }
 
-  /// Who asks while a source is being opened waits for it so long at a time.
+  /// The polling interval while a source is being opened.
   private static let openingStep = Duration.milliseconds(20)
   private static let sceneInterval = Duration.milliseconds(33)
-  /// Of pictures that were made, and of scenes that were drawn, each.
+  /// The bytes of cached pictures, and of cached scenes.
   private static let keptBytes = 32 << 20
-  /// More are not drawn and encoded at a time: who asks for other pictures than those is told to come again.
+  /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
 
   init(
@@ -86,7 +86,7 @@ final class SnapshotDesk: Sendable {
     self.session = session
     self.gate = gate
     self.budget = budget
-    // What is kept must leave room for what is to be made.
+    // The cache must leave room for new pictures.
     let kept = min(Self.keptBytes, (budget?.capacity ?? .max) / 16)
     pictures = SharedWork(capacity: kept) { $0.bytes.storageCapacity }
     sceneShots = SharedWork(capacity: kept) { $0.picture.bytes.count }
@@ -95,10 +95,10 @@ final class SnapshotDesk: Sendable {
 
   // MARK: Moments
 
-  /// The moment that a query asks for.
+  /// The moment that a query requests.
   ///
-  /// - Throws: `Problem`: 503 where the source gives nothing and that is to be an error, or where the service ends, 504 where
-  ///   it took too long.
+  /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is an error, or if the service shuts
+  ///   down; 504 after the timeout.
   func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
     try await beforeShutdown { try await self.waitForMoment(of: target, wanted) }
   }
@@ -107,11 +107,11 @@ final class SnapshotDesk: Sendable {
   {
     let start = CaptureClock.now
     var request = wanted
-    // What is being opened is no error yet.
+    // A source that is still being opened is not an error yet.
     if request.fallback == .error { request.fallback = .placeholder }
     do {
       var moment = try await session.moment(of: target.source, request)
-      // What is being opened is worth waiting for: the first picture is to be one of the camera.
+      // Wait for a source that is being opened, so that the first snapshot shows the camera.
       while moment.sourceState == .opening {
         let rest = start + wanted.timeout - CaptureClock.now
         guard rest > Self.openingStep else { break }
@@ -134,20 +134,20 @@ final class SnapshotDesk: Sendable {
       : .busy(.serviceUnavailable, "camera '\(camera)' gives no picture: \(error.reason)", retryAfter: 1)
   }
 
-  /// What a moment shows in a view of `target`'s.
+  /// What a moment shows in a view of `target`.
   func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
     SnapshotSubject(
       camera: target.camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
       state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query, target)))
   }
 
-  /// Within a process equal keys have equal hashes; the epoch tells processes apart.
+  /// Equal keys have equal hashes within a process; the epoch distinguishes processes.
   private func entityTag(_ key: PictureKey) -> String {
     "\"\(epoch)-\(key.sequence)-\(String(UInt(bitPattern: key.hashValue), radix: 36))\""
   }
 
   private func key(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> PictureKey {
-    // Placeholders look the same for a second.
+    // Placeholders count as the same for a second.
     let timestamp =
       moment.isFallback ? .seconds(moment.timestamp.components.seconds) : moment.timestamp
     return PictureKey(
@@ -159,9 +159,9 @@ final class SnapshotDesk: Sendable {
 
   // MARK: Pictures
 
-  /// The picture of a moment, as `query` wants to see `target`.
+  /// The picture of a moment, as `query` requests it of `target`.
   ///
-  /// - Throws: `Problem`: 400 where the view can't be drawn, 503 where too much is being drawn.
+  /// - Throws: `Problem`: 400 if the view can't be drawn, 503 if too many pictures are being drawn.
   func picture(_ moment: SourceMoment, _ query: SnapshotQuery, of target: ServedPreview) async throws
     -> SnapshotAnswer
   {
@@ -173,7 +173,7 @@ final class SnapshotDesk: Sendable {
         [self] in
         let preview = isServed ? target.preview : nil
         let frame = try await drawn(query, preview, at: moment)
-        return try await encoded(frame, query, moment.isFallback ? nil : moment.time)
+        return try await encoded(frame, query)
       }
     } catch let error as WordError {
       throw Problem.badParameter(error.key, error.reason)
@@ -182,13 +182,13 @@ final class SnapshotDesk: Sendable {
     }
   }
 
-  /// What a query wants to see of a moment; taken over from `preview` where that has drawn it.
+  /// Draws the requested view of a moment, or reuses it if `preview` has already drawn it.
   private func drawn(_ query: SnapshotQuery, _ preview: Preview?, at moment: SourceMoment) async throws
-    -> PreviewFrame
+    -> RenderedPicture
   {
     let (view, format) = (query.served.view, query.format.pictures)
     if let preview, let frame = try await session.draw([preview], at: moment, as: format).first,
-      // It may be another one since the view was looked up.
+      // The view may have changed since it was looked up.
       preview.configuration.view == view.named(preview.name)
     {
       return frame
@@ -199,7 +199,7 @@ final class SnapshotDesk: Sendable {
     return frame
   }
 
-  /// A scene as it is, no older than a thirtieth of a second.
+  /// The current scene, at most a thirtieth of a second old.
   func scene(_ target: ServedPreview, _ query: SnapshotQuery) async throws -> (
     SnapshotSubject, SnapshotAnswer
   ) {
@@ -208,7 +208,7 @@ final class SnapshotDesk: Sendable {
     let (scene, preview) = (target.camera, target.preview.name)
     let tick = Int64(start / Self.sceneInterval)
     do {
-      // Who came first may have more time.
+      // The first client may have a longer timeout.
       let frame = try await withTimeout(query.timeout, scene) { [session, sceneShots, servedGate] in
         try await sceneShots.value(
           SceneKey(scene: preview, format: query.format, tick: tick), servedGate.enter
@@ -223,7 +223,7 @@ final class SnapshotDesk: Sendable {
         maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
       let time = WallTime(capturedAt: frame.timestamp)
       let answer = try await pictures.value(key, servedGate.enter) {
-        try await self.encoded(frame, query, time)
+        try await self.encoded(frame, query)
       }
       let subject = SnapshotSubject(
         camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, time: time, state: .live,
@@ -236,31 +236,26 @@ final class SnapshotDesk: Sendable {
     }
   }
 
-  /// The picture as a query wants it sent; `time` is when it was taken, for EXIF, nil of what was not taken at all.
-  private func encoded(_ frame: PreviewFrame, _ query: SnapshotQuery, _ time: WallTime?) async throws
-    -> SnapshotAnswer
-  {
-    // No picture is larger encoded than as samples; then it is known.
-    let lease = try budget?.reserve(frame.picture.bytes.count)
+  /// Encodes a picture as requested.
+  private func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
+    // An encoded picture is never larger than its samples, so reserve that until its size is known.
+    let lease = try budget?.reserve(picture.picture.bytes.count)
     var encoded: EncodedPicture
-    let room = query.maximumBytes.map { query.encoding.room(in: $0, query.format) }
     switch query.format {
-    case .png: encoded = try await frame.png()
+    case .png: encoded = try await picture.png()
     case .jpeg:
-      encoded = try await frame.jpeg(quality: query.served.quality)
-      if let room, encoded.bytes.count > room {
-        encoded = try await frame.jpeg(quality: query.served.quality, maxBytes: room)
+      let (quality, exif) = (query.served.quality, query.hasEXIF)
+      encoded = try await picture.jpeg(quality: quality, exif: exif)
+      if let room = query.maximumBytes.map({ query.encoding.room(in: $0, query.format) }),
+        encoded.bytes.count > room
+      {
+        encoded = try await picture.jpeg(quality: quality, maxBytes: room, exif: exif)
       }
     }
-    var bytes = encoded.bytes
-    if query.format == .jpeg, query.hasEXIF, let time {
-      let segment = EXIFSegment(taken: time)
-      // Under a budget the picture is worth more.
-      if bytes.count + segment.bytes.count <= room ?? .max { bytes = segment.inserted(into: bytes) }
-    }
-    // Its bytes, their text, and the buffer that is sent, whose size is a power of two.
+    let bytes = encoded.bytes
+    // The encoded bytes, their text, and the send buffer, whose size is a power of two.
     try lease?.resize(to: 4 * bytes.count)
-    // Text is a third more bytes, made one by one: beside the threads that answer.
+    // Encoding as text is slow, so it runs outside the threads that answer.
     let sent = await Task(executorPreference: DecodingQueue.shared) { [bytes] in
       Self.wrapped(bytes, query)
     }.value

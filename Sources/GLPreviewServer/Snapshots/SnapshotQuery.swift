@@ -1,16 +1,16 @@
-// What a snapshot's URL says: which frame, how it is seen, as what it is sent.
+// The parameters of a snapshot's URL: the frame, the view and the encoding.
 internal import GLPreview
 
-/// What goes around a snapshot's bytes.
+/// The encoding of a snapshot's bytes.
 enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
-  /// Nothing.
+  /// As they are.
   case binary
   /// Base64, as text.
   case base64
   /// `data:image/jpeg;base64,...`, as text.
   case dataurl
 
-  /// How many bytes of a picture come to no more than `count` bytes around it.
+  /// The most bytes of a picture whose encoding has at most `count` bytes.
   func room(in count: Int, _ format: EncodedFormat) -> Int {
     switch self {
     case .binary: count
@@ -19,45 +19,45 @@ enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
     }
   }
 
-  /// Of a data URL.
+  /// The prefix of a data URL.
   static func prefix(_ format: EncodedFormat) -> String { "data:\(format.mediaType);base64," }
 }
 
 extension EncodedFormat {
-  /// As `Content-Type` has it.
+  /// The value of `Content-Type`.
   var mediaType: String { self == .png ? "image/png" : "image/jpeg" }
 
-  /// What is drawn for it.
+  /// The sample format to draw for it.
   var pictures: PictureFormat { self == .png ? .rgba : .ycbcr(.yuv420) }
 }
 
-/// A snapshot as it is asked for.
+/// A requested snapshot.
 struct SnapshotQuery: Sendable, Hashable {
-  /// How it is seen, and how good it is.
+  /// The view and the JPEG quality.
   var served: ServedView
   var format = EncodedFormat.jpeg
   var encoding = SnapshotEncoding.binary
-  /// The most bytes of what is sent; nil is no limit.
+  /// The size limit of the answer, in bytes; nil for no limit.
   var maximumBytes: Int?
-  /// How old the frame may be; zero wants one that is captured after the request.
+  /// The largest age of the frame; zero requires a frame captured after the request.
   var maximumAge = Duration.seconds(1)
-  /// How long it may take.
+  /// How long the request may take.
   var timeout: Duration
-  var offline = OfflinePolicy.placeholder
-  /// Whether a JPEG tells when it was taken.
+  var offline = FallbackPolicy.placeholder
+  /// Whether a JPEG contains its capture time.
   var hasEXIF = true
-  /// Whether browsers are to keep it as a file.
+  /// Whether browsers should save it as a file.
   var isDownload = false
 
-  /// What a URL may say.
+  /// The parameters of a URL.
   static let keys =
     ViewConfiguration.keys + [
       "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download",
     ]
 
-  /// What a URL says; `timeout` holds where it says no other.
+  /// Parses a URL; `timeout` is the default.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: OfflinePolicy,
+    _ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: FallbackPolicy,
     timeout: Duration
   ) throws(Problem) {
     var words = words
@@ -70,7 +70,7 @@ struct SnapshotQuery: Sendable, Hashable {
     if let timeout = try words.takeInteger(["timeout"], in: 1...60_000) {
       self.timeout = .milliseconds(timeout)
     }
-    self.offline = try words.takeWord("offline", as: OfflinePolicy.self) ?? offline
+    self.offline = try words.takeWord("offline", as: FallbackPolicy.self) ?? offline
     hasEXIF = try words.takeFlag("exif") ?? true
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)
@@ -79,10 +79,10 @@ struct SnapshotQuery: Sendable, Hashable {
     }
   }
 
-  /// The session's words for the same.
+  /// The session's request.
   var request: SnapshotRequest {
     let mode: SnapshotMode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
-    var request = SnapshotRequest(mode, fallback: offline.fallback, timeout: timeout)
+    var request = SnapshotRequest(mode, fallback: offline, timeout: timeout)
     request.isCropped = served.view.crop != nil
     return request
   }

@@ -1,13 +1,13 @@
-// A stream's connections, by the event loop that each belongs to: a picture crosses to a loop once.
+// Groups a stream's connections by event loop, so that each picture is passed to a loop only once.
 internal import GLPreview
 internal import NIOCore
 
-/// The connections of one event loop that take a stream's parts.
+/// The connections of one event loop that receive a stream's parts.
 final class LoopWatchers: Sendable {
   private let loop: any EventLoop
   private let watchers: NIOLoopBoundBox<[StreamWatcher]>
 
-  /// To be called on the loop.
+  /// Must be called on the loop.
   init(_ loop: any EventLoop) {
     self.loop = loop
     watchers = NIOLoopBoundBox([], eventLoop: loop)
@@ -17,7 +17,7 @@ final class LoopWatchers: Sendable {
 
   func remove(_ watcher: StreamWatcher) { watchers.value.removeAll { $0 === watcher } }
 
-  /// Tells all of them that no more comes.
+  /// Tells all connections that the stream has ended.
   func end() {
     loop.execute {
       for watcher in self.watchers.value { watcher.end() }
@@ -25,7 +25,7 @@ final class LoopWatchers: Sendable {
     }
   }
 
-  /// Hands a part to all of them, in one go on their loop.
+  /// Passes a part to all connections, in one step on their loop.
   func offer(_ part: StreamPart, _ counters: StreamCounters) {
     loop.execute {
       let now = CaptureClock.now

@@ -1,6 +1,6 @@
-// How often something happens.
+// Measures rates for `/api` and the dashboard, in events per second.
 
-/// How often something happens, over the last seconds.
+/// Counts events over the last seconds.
 struct RateMeter: Sendable {
   private var times: [Duration] = []
   private static let window = Duration.seconds(3)
@@ -12,7 +12,7 @@ struct RateMeter: Sendable {
     }
   }
 
-  /// Of what was counted in the last three seconds; 0 where that was less than twice.
+  /// The rate over the last three seconds; 0 if there were fewer than two events.
   func perSecond(at now: Duration) -> Double {
     let recent = times.filter { $0 >= now - Self.window }
     guard let first = recent.first, let last = recent.last, last > first else { return 0 }

@@ -1,21 +1,21 @@
-// A client that asks and does not read: its answer waits in our memory, so it waits for a while only.
+// Closes connections whose client does not read its answer, because the answer occupies memory meanwhile.
 internal import GLPreview
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Resets a connection whose client takes nothing of its answer for long: of snapshots, events and all else that goes through
-/// the HTTP encoder. Streams go past it, and have `StreamConnection`.
+/// Resets a connection whose client reads nothing for too long. It covers everything that passes the HTTP encoder,
+/// such as snapshots and events; streams bypass it and use `StreamConnection`.
 final class StalledAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
   private let stalledAfter: Duration
   private let counters: StreamCounters
-  /// Looks again, while something waits.
+  /// Checks again while data is waiting.
   private var watch: Scheduled<Void>?
-  /// Bytes of answers since the last look.
+  /// Bytes of answers since the last check.
   private var written = 0
-  /// What waited then.
+  /// Bytes that were waiting then.
   private var waiting = 0
   private var progressed = Duration.zero
 
@@ -53,7 +53,7 @@ final class StalledAnswerHandler: ChannelOutboundHandler, RemovableChannelHandle
     let now = CaptureClock.now
     let left = Self.waitingBytes(context)
     guard left > 0 else { return }
-    // What came on top of the rest is no sign that any of the rest was taken.
+    // Newly added data is no sign that the client has read any.
     if left < waiting + written { progressed = now }
     (waiting, written) = (left, 0)
     guard now - progressed < stalledAfter else {
@@ -63,15 +63,15 @@ final class StalledAnswerHandler: ChannelOutboundHandler, RemovableChannelHandle
     lookLater(context)
   }
 
-  /// Bytes that the socket has not taken.
+  /// Bytes that the socket has not accepted.
   private static func waitingBytes(_ context: ChannelHandlerContext) -> Int {
     (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
   }
 }
 
 extension ChannelHandlerContext {
-  /// Ends a connection whose client takes nothing. A plain close would leave what it was sent last to the kernel, which offers
-  /// it for minutes to a client that does not read, and keeps the end from it meanwhile: this drops it.
+  /// Resets a connection whose client reads nothing. A plain close would leave the last data to the kernel, which
+  /// retries for minutes and meanwhile hides the end of the connection; a reset discards it.
   func reset() {
     if let socket = channel as? any SocketOptionProvider {
       _ = socket.unsafeSetSocketOption(level: .socket, name: .so_linger, value: Linger.none)
@@ -80,7 +80,7 @@ extension ChannelHandlerContext {
   }
 }
 
-/// As SO_LINGER takes it; NIO's and the system's `linger` are one name for two things.
+/// For SO_LINGER; NIO and the system both declare `linger`.
 private struct Linger {
   let isOn: CInt
   let seconds: CInt

@@ -1,13 +1,13 @@
-// A connection that becomes a stream: after the head its parts go past the HTTP encoder, as they are, to the socket.
+// Turns a connection into a stream: after the head, parts bypass the HTTP encoder and go directly to the socket.
 internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 
-/// Stands between Hummingbird and the connection's HTTP encoder. It does nothing but where an answer is a
-/// `multipart/x-mixed-replace` stream: that has no length and no chunks, and ends with the connection, as the clients of
-/// such streams expect; its parts are the hubs' own buffers, never copied for a connection.
+/// Stands between Hummingbird and the connection's HTTP encoder. It only acts on `multipart/x-mixed-replace` answers,
+/// which have neither length nor chunks and end with the connection, as their clients expect. Their parts are the
+/// hubs' own buffers and are never copied.
 final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -17,18 +17,18 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private let stalledAfter: Duration
   private let counters: StreamCounters
   private var context: ChannelHandlerContext?
-  /// Past the encoder.
+  /// The context behind the encoder.
   private var raw: ChannelHandlerContext?
   private var watchers: [StreamWatcher] = []
-  /// Which of `watchers` has the next turn.
+  /// The index of the next watcher to serve.
   private var turn = 0
   private var finished: EventLoopPromise<Void>?
   private var blockedSince: Duration?
   private var isEnding = false
-  /// The memory of a part that was written, and that the socket has not taken.
+  /// The memory lease of a written part that the socket has not accepted yet.
   private var unsent: MemoryLease?
 
-  /// What a socket may hold that is not on its way yet: beyond that a slow connection skips pictures instead of being late.
+  /// The most unsent bytes in a socket; beyond it, a slow connection skips pictures instead of falling behind.
   private static let unsentBytes = 128 << 10
   /// TCP_NOTSENT_LOWAT of <linux/tcp.h>.
   private static let notSentLowWaterMark = ChannelOptions.Types.SocketOption(
@@ -71,12 +71,12 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     raw?.writeAndFlush(NIOAny(IOData.byteBuffer(bytes)), promise: promise)
   }
 
-  /// Streams to it from now on; `finished` is fulfilled when it is gone. To be called on its event loop.
+  /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
   func begin(_ streams: [(ticket: StreamTicket, interval: Duration)], finished: EventLoopPromise<Void>) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
     let channel = context.channel
-    // Whatever is waiting makes it unwritable: then the slots keep the newest.
+    // Any waiting byte makes it unwritable; the slots then keep only the newest picture.
     _ = channel.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
     if channel.remoteAddress?.ipAddress != nil {
       _ = channel.setOption(Self.notSentLowWaterMark, value: Self.unsentBytes)
@@ -87,7 +87,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
   }
 
-  /// A stream is over; with the last one the connection is.
+  /// A stream has ended; with the last one, the connection is closed.
   func ended(_ watcher: StreamWatcher) {
     watchers.removeAll { $0 === watcher }
     guard watchers.isEmpty, let context else { return }
@@ -109,7 +109,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     if now - since > stalledAfter {
       counters.countCutOff()
       isEnding = true
-      // Not within the hub's walk over its connections.
+      // Deferred, because the hub is iterating over its connections.
       context.eventLoop.assumeIsolated().execute { context.reset() }
     }
     return false
@@ -117,7 +117,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   func write(_ part: StreamPart) {
     write(bytes: part.bytes)
-    // As long as the socket has not taken all of it, it is in memory for this connection.
+    // While the socket has not accepted everything, this connection keeps the part in memory.
     unsent = context?.channel.isWritable == false ? part.lease : nil
   }
 
@@ -125,7 +125,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     guard raw != nil else { return context.fireChannelWritabilityChanged() }
     guard context.channel.isWritable else { return }
     (blockedSince, unsent) = (nil, nil)
-    // What waits is sent in turn, so that a stream of large pictures does not keep the others back.
+    // Waiting parts are sent in turn, so that a stream of large pictures does not starve the others.
     for offset in watchers.indices {
       let index = (turn + offset) % watchers.count
       guard let part = watchers[index].takeSlot(at: CaptureClock.now) else { continue }
@@ -143,10 +143,10 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // The service shuts down: a stream has no end of its own.
+    // The service is shutting down, and a stream has no end of its own.
     if event is ChannelShouldQuiesceEvent, raw != nil { return context.close(promise: nil) }
     if case ChannelEvent.inputClosed = event, raw != nil {
-      // Some clients close their side early and go on reading; those that are gone are found out by writing.
+      // Some clients close their sending side and keep reading. Disconnected ones are detected by writing.
       return
     }
     context.fireUserInboundEventTriggered(event)
@@ -162,12 +162,12 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPResponse {
-  /// Whether it has no end but the connection's.
+  /// Whether it ends only with the connection.
   fileprivate var isStream: Bool {
     headerFields[.contentType]?.hasPrefix("multipart/x-mixed-replace") == true
   }
 
-  /// As RFC 9112 has it written.
+  /// The head in HTTP/1.1 syntax (RFC 9112).
   fileprivate var http1Bytes: ByteBuffer {
     var buffer = ByteBuffer()
     buffer.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")

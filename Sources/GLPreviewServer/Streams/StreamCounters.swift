@@ -1,34 +1,27 @@
-// What streams have done, for operators.
+// Counters of all streams, for operators.
 internal import GLPreview
 internal import Synchronization
 
 /// Counts for all streams of a service.
 final class StreamCounters: Sendable {
-  /// Parts that were handed to a connection.
+  /// Parts passed to a connection.
   let sent = Atomic(0)
-  /// Parts that gave way to a newer one before a connection took them.
+  /// Parts replaced by a newer one before a connection accepted them.
   let skipped = Atomic(0)
   /// Bytes of the parts that were sent.
   let bytes = Atomic(0)
-  /// Connections that were cut off since they took nothing.
+  /// Connections closed because the client did not read.
   let cutOff = Atomic(0)
-  /// JPEGs that were made.
-  let encodes = Atomic(0)
-  /// Is told how long a stage took.
+  /// Called with the duration of a stage.
   private let measured: @Sendable (ServiceStage, Duration) -> Void
 
   init(measuring measured: @escaping @Sendable (ServiceStage, Duration) -> Void = { _, _ in }) {
     self.measured = measured
   }
 
-  func encoded(in duration: Duration) {
-    encodes.wrappingAdd(1, ordering: .relaxed)
-    measured(.encode, duration)
-  }
-
   func countCutOff() { cutOff.wrappingAdd(1, ordering: .relaxed) }
 
-  /// From the frame's capture until it is handed to the connections.
+  /// Records the time from the frame's capture until it is passed to the connections.
   func delivered(after age: Duration) { measured(.deliver, age) }
 
   func count(sent sentNow: Int, skipped skippedNow: Int, bytes bytesNow: Int) {

@@ -1,4 +1,4 @@
-// Finds the hub of a stream, or makes it: equal streams are one.
+// Finds or creates the hub of a stream: equal streams share one.
 internal import GLPreview
 internal import HTTPTypes
 internal import Logging
@@ -12,22 +12,22 @@ final class StreamDesk: Sendable {
   private let logger: Logger
   private let hubs = Mutex<[Key: Entry]>([:])
 
-  /// What makes two streams the same.
+  /// The identity of a stream.
   private enum Key: Hashable {
-    /// A served view: it stays one when it is changed. A quality that is not its own is another stream.
+    /// A served view, which stays the same when it is changed. A different quality is another stream.
     case served(ObjectIdentifier, quality: Int?)
-    /// Anything else.
+    /// Any other view.
     case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int)
   }
 
-  /// Hubs live as long as somebody holds a ticket.
+  /// A hub lives while someone holds a ticket for it.
   private struct Entry {
     weak var hub: StreamHub?
-    /// The served view that it is of.
+    /// The served view that the stream is derived from.
     let target: Preview
-    /// Whether it is that view as it is served.
+    /// Whether it is the view as served.
     let isServed: Bool
-    /// Whether its quality is the view's own.
+    /// Whether it uses the view's own quality.
     let followsQuality: Bool
   }
 
@@ -38,14 +38,14 @@ final class StreamDesk: Sendable {
     self.logger = logger
   }
 
-  /// Somebody watches a view, as it is served or in another way.
+  /// Joins the stream of a view, as served or with changed parameters.
   ///
   /// - Parameters:
-  ///   - target: what is served.
-  ///   - wanted: what is wanted of it.
-  ///   - interval: from a picture to the next; zero is every one.
-  /// - Returns: the ticket, to be held for as long as he watches.
-  /// - Throws: `Problem`: 503 where too many watch what is not served, 409 where the view is switched off.
+  ///   - target: the served view.
+  ///   - wanted: the requested view.
+  ///   - interval: the minimum time between pictures; zero for every picture.
+  /// - Returns: the ticket, to be held while watching.
+  /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws -> StreamTicket {
     let isServed = wanted.view == target.served.view
     let followsQuality = isServed && wanted.quality == target.served.quality
@@ -54,7 +54,7 @@ final class StreamDesk: Sendable {
       ? .served(ObjectIdentifier(target.preview), quality: followsQuality ? nil : wanted.quality)
       : .adHoc(ObjectIdentifier(target.preview), wanted.view, quality: wanted.quality)
     return try hubs.withLock { hubs in
-      // Under the lock: what is switched off from here on is found by `followViews()`.
+      // Under the lock, so that `followViews()` finds streams of views that are switched off from here on.
       try check(target, isServed: isServed)
       if let ticket = hubs[key]?.hub?.join(every: interval) { return ticket }
       hubs = hubs.filter { $0.value.hub != nil }
@@ -71,7 +71,7 @@ final class StreamDesk: Sendable {
     }
   }
 
-  /// Whether a view may be streamed as it is now: it may have been changed since it was looked up.
+  /// Throws if a view may not be streamed any more; it may have changed since it was looked up.
   private func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
     let now = try registry.view(target.name, of: target.camera)
     guard now.preview === target.preview, isServed || !now.served.isLocked else {
@@ -80,8 +80,8 @@ final class StreamDesk: Sendable {
     guard now.served.isEnabled else { throw .switchedOff(target) }
   }
 
-  /// Takes over what has become of the served views: streams of those that are gone or switched off end, and those of a view
-  /// that is locked now but was asked for in another way.
+  /// Applies changes of the served views: ends streams of views that were removed or switched off, and changed
+  /// streams of views that are now locked.
   func followViews() {
     let entries = hubs.withLock { Array($0.values) }
     for entry in entries {
@@ -99,7 +99,7 @@ final class StreamDesk: Sendable {
   private func servedHub(
     _ target: ServedPreview, _ wanted: ServedView, followsQuality: Bool
   ) throws -> StreamHub {
-    // Drawn anyway, but encoded once more.
+    // It is drawn anyway, but must be encoded once more.
     let pass = try followsQuality ? nil : gate.enter()
     return StreamHub(
       camera: target.camera, view: target.name, target.preview, quality: wanted.quality, counting: counters,
@@ -116,10 +116,10 @@ final class StreamDesk: Sendable {
     ) { [session = registry.session] in session.remove(preview) }
   }
 
-  /// The streams that somebody watches.
+  /// The streams with clients.
   var all: [StreamHub] { hubs.withLock { $0.values.compactMap(\.hub) } }
 
-  /// How many watch a view, and how fast its pictures come, over all ways in which it is streamed.
+  /// The number of clients of a view and its frame rate, over all of its streams.
   func use(of camera: String, _ view: String) -> (clients: Int, framesPerSecond: Double) {
     let hubs = all.filter { $0.camera == camera && $0.view == view }
     return (hubs.reduce(0) { $0 + $1.clientCount }, hubs.map(\.framesPerSecond).max() ?? 0)

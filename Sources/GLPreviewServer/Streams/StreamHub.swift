@@ -1,33 +1,33 @@
-// One stream, however many watch it: each picture is drawn once, encoded once and handed to every connection.
+// One stream for any number of clients: each picture is drawn and encoded once and passed to every connection.
 internal import GLPreview
 internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// Reads a preview while somebody watches, and gives each JPEG to all who do.
+/// Reads a preview while there are clients, and passes each JPEG to all of them.
 final class StreamHub: Sendable {
   let camera: String
   let view: String
   let preview: Preview
-  /// Of its JPEGs; another one holds from the next picture on.
+  /// The JPEG quality; changes apply from the next picture on.
   let quality: Atomic<Int>
   private let counters: StreamCounters
   private let logger: Logger
-  /// Of one that not everybody may have.
+  /// The pass of a stream with limited admission.
   private let pass: AdHocPass?
-  /// What its pictures count against.
+  /// The budget of its pictures.
   private let budget: MemoryBudget?
   private let state = Watched(State())
-  /// Called when the last one has gone, of a hub that nobody joins again; nil of one that goes on.
+  /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
   private let onEnd: (@Sendable () -> Void)?
 
   private struct State {
     var newest: StreamPart?
-    /// When `newest` was handed out last.
+    /// When `newest` was last passed on.
     var publishedAt = Duration.zero
     var failure: (any Error)?
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
-    /// From a picture to the next, by who wants that.
+    /// The minimum time between pictures, by client.
     var intervals: [Int: Duration] = [:]
     var tickets: [Int: WeakTicket] = [:]
     var nextID = 0
@@ -38,14 +38,14 @@ final class StreamHub: Sendable {
     var isOver = false
   }
 
-  /// Nothing newer came for so long: the last picture is sent again, so that nobody on the way gives up.
+  /// If nothing newer arrives for this long, the last picture is sent again, so that nothing on the path times out.
   private static let repeatsAfter = Duration.seconds(1)
-  /// Who comes takes a picture that is no older, if another one is there soon.
+  /// The largest age of a new client's first picture, if a newer one is expected soon.
   private static let freshFor = Duration.seconds(1)
   private static let freshWithin = Duration.milliseconds(200)
-  /// What fails is tried again.
+  /// The delay before a failure is retried.
   private static let retriesAfter = Duration.seconds(1)
-  /// How soon somebody who wants more pictures has them.
+  /// How soon a client with a higher rate gets it.
   private static let paceStep = Duration.milliseconds(100)
 
   init(
@@ -71,12 +71,12 @@ final class StreamHub: Sendable {
     }
   }
 
-  // MARK: Who watches
+  // MARK: Clients
 
-  /// Somebody watches, for as long as he holds the ticket.
+  /// Adds a client for as long as it holds the ticket.
   ///
-  /// - Parameter interval: from a picture to the next; zero is every one.
-  /// - Returns: the ticket; nil where the hub has come to its end.
+  /// - Parameter interval: the minimum time between pictures; zero for every picture.
+  /// - Returns: the ticket; nil if the hub has ended.
   func join(every interval: Duration) -> StreamTicket? {
     let id = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
@@ -113,7 +113,7 @@ final class StreamHub: Sendable {
     if isEmpty { onEnd?() }
   }
 
-  /// What it shows is not to be seen any more: all who watch are sent away, and nobody joins again.
+  /// Ends the stream: all clients are disconnected, and nobody can join again.
   func end() {
     let (tasks, loops) = state.update { state in
       state.isOver = true
@@ -128,13 +128,13 @@ final class StreamHub: Sendable {
     for watchers in loops { watchers.end() }
   }
 
-  /// Those who watch.
+  /// The tickets of the current clients.
   var tickets: [StreamTicket] { state.withLock { $0.tickets.values.compactMap(\.ticket) } }
 
-  /// How many watch.
+  /// The number of clients.
   var clientCount: Int { state.withLock { $0.intervals.count } }
 
-  /// Pictures a second, of late; 0 while nobody watches.
+  /// The current frame rate in pictures per second; 0 without clients.
   var framesPerSecond: Double {
     state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
   }
@@ -142,9 +142,9 @@ final class StreamHub: Sendable {
   /// The newest picture; nil before the first.
   var newest: StreamPart? { state.withLock { $0.newest } }
 
-  /// The newest picture, waited for.
+  /// Waits for the newest picture.
   ///
-  /// - Throws: what drawing it throws; `StreamTimeout` after `limit`; `StreamEnded`.
+  /// - Throws: the errors of drawing it; `StreamTimeout` after `limit`; `StreamEnded`.
   func firstPart(within limit: Duration) async throws -> StreamPart {
     let start = CaptureClock.now
     let fresh = try await state.first(until: start + min(limit, Self.freshWithin)) { state in
@@ -152,21 +152,20 @@ final class StreamHub: Sendable {
       if let failure = state.failure { throw failure }
       return nil
     }
-    // An older one is better than none.
-    let part =
-      try await fresh == nil
-      ? state.first(until: start + limit) { state in
-        if let newest = state.newest { return newest }
-        if let failure = state.failure { throw failure }
-        return nil
-      } : fresh
-    guard let part else { throw StreamTimeout() }
-    return part
+    if let fresh { return fresh }
+    // An older picture is better than none.
+    let newest = try await state.first(until: start + limit) { state in
+      if let newest = state.newest { return newest }
+      if let failure = state.failure { throw failure }
+      return nil
+    }
+    guard let newest else { throw StreamTimeout() }
+    return newest
   }
 
-  /// A connection takes parts from now on; to be called on its event loop.
+  /// Adds a connection that receives parts. Must be called on its event loop.
   ///
-  /// - Returns: false where there will be none.
+  /// - Returns: false if the stream has ended.
   func add(_ watcher: StreamWatcher, on loop: any EventLoop) -> Bool {
     let added = state.withLock { state -> (LoopWatchers, StreamPart?)? in
       guard !state.isOver else { return nil }
@@ -176,14 +175,14 @@ final class StreamHub: Sendable {
     }
     guard let (watchers, newest) = added else { return false }
     watchers.add(watcher)
-    // The first comes at once.
+    // The first part is sent at once.
     if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
       counters.count(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
     }
     return true
   }
 
-  /// It takes none any more; to be called on its event loop.
+  /// Removes a connection. Must be called on its event loop.
   func remove(_ watcher: StreamWatcher, on loop: any EventLoop) {
     state.withLock { $0.loops[ObjectIdentifier(loop)] }?.remove(watcher)
   }
@@ -191,7 +190,7 @@ final class StreamHub: Sendable {
   // MARK: Pictures
 
   private func run() async {
-    var pace = StreamPace()
+    var pace = Pace()
     while !Task.isCancelled {
       do {
         var frames = preview.jpegs().makeAsyncIterator()
@@ -201,10 +200,9 @@ final class StreamHub: Sendable {
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
           let jpeg = try await frame.jpeg(quality: quality.load(ordering: .relaxed))
-          counters.encoded(in: CaptureClock.now - now)
           publish(try StreamPart(jpeg, frame, camera: camera, view: view, budget: budget))
         }
-        // What is at its end stays as it is, unless it is changed.
+        // A failure that lasts is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)
       } catch is CancellationError {
         return
@@ -215,10 +213,10 @@ final class StreamHub: Sendable {
     }
   }
 
-  /// From a picture to the next, as the fastest wants it.
+  /// The time between pictures for the client with the highest rate.
   private var interval: Duration { state.withLock { $0.intervals.values.min() ?? .zero } }
 
-  private func waitUntilDue(_ pace: StreamPace) async throws {
+  private func waitUntilDue(_ pace: Pace) async throws {
     while true {
       let wait = pace.wait(at: CaptureClock.now, every: interval)
       guard wait > .zero, !takeNewcomer() else { return }
@@ -226,7 +224,7 @@ final class StreamHub: Sendable {
     }
   }
 
-  /// Whether somebody came since the last picture: his first one is not to be as old as the others' pace makes it.
+  /// Whether a client has joined since the last picture. Its first picture must not be delayed by the others' pace.
   private func takeNewcomer() -> Bool {
     state.withLock { state in
       defer { state.hasNewcomer = false }
@@ -237,7 +235,7 @@ final class StreamHub: Sendable {
   private func publish(_ part: StreamPart) {
     let now = CaptureClock.now
     let loops = state.update { state -> [LoopWatchers] in
-      // One that was on its way when nobody was to see it any more.
+      // Discard a picture that was under way when the stream ended.
       guard !state.isOver else { return [] }
       state.newest = part
       state.failure = nil
@@ -269,14 +267,14 @@ final class StreamHub: Sendable {
     }
     if isNew {
       logger.warning(
-        "a stream has no pictures",
+        "stream has no pictures",
         metadata: ["camera": "\(camera)", "view": "\(view)", "reason": "\(error)"])
     }
   }
 }
 
-/// What was to be seen is not to be seen any more.
+/// The stream has ended.
 struct StreamEnded: Error {}
 
-/// No picture came in time.
+/// No picture arrived in time.
 struct StreamTimeout: Error {}

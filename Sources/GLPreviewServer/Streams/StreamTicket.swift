@@ -1,13 +1,13 @@
-// Who watches a stream, for as long as he does.
+// A client's membership in a stream.
 internal import GLPreview
 internal import Synchronization
 
-/// Somebody watches a stream, for as long as this is there.
+/// Keeps a client in a stream while this object exists.
 final class StreamTicket: Sendable {
   let hub: StreamHub
   let id: Int
   let since = CaptureClock.now
-  /// Parts that went to him in the last whole second.
+  /// Parts sent to the client in the last whole second.
   let framesPerSecond = Atomic(0)
   private let names = Mutex<(address: String, key: String?)>(("", nil))
 
@@ -18,14 +18,14 @@ final class StreamTicket: Sendable {
 
   deinit { hub.leave(id) }
 
-  /// Where he is, and what he calls himself.
+  /// Sets the client's address and its name for itself.
   func name(address: String, key: String?) { names.withLock { $0 = (address, key) } }
 
   var address: String { names.withLock { $0.address } }
   var key: String? { names.withLock { $0.key } }
 }
 
-/// A ticket that somebody else holds.
+/// A weak reference to a ticket.
 struct WeakTicket: Sendable {
   weak var ticket: StreamTicket?
 }

@@ -1,34 +1,34 @@
-// One connection that watches one stream: a slot of one part, and the pace that it wants.
+// One stream on one connection: a slot for one part, and the requested pace.
 internal import GLPreview
 internal import NIOCore
 internal import Synchronization
 
-/// A stream as one connection takes it. It belongs to the connection's event loop.
+/// A stream as one connection receives it. It belongs to the connection's event loop.
 ///
-/// A connection that watches several streams has several of these.
+/// A connection with several streams has several of these.
 final class StreamWatcher {
-  /// What became of a part.
+  /// What happened to a part.
   enum Outcome {
     /// It was written.
     case sent
-    /// It waits until the connection takes more.
+    /// It waits until the connection accepts more.
     case kept
-    /// It waits in place of one that was never sent.
+    /// It waits, in place of an older one that was never sent.
     case replaced
-    /// It comes too early for the pace that was asked for.
+    /// It came too early for the requested pace.
     case notDue
   }
 
   private let ticket: StreamTicket
   private let interval: Duration
-  /// A stream that ends knows its watchers a little longer than their connections last.
+  /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
   /// Nil before the first part, which is never too early.
   private var nextDue: Duration?
-  /// The second that is being counted, and how many parts went in it.
+  /// The current second, and the number of parts sent in it.
   private var second = Int64.min
   private var countInSecond = 0
-  /// What waits to be sent.
+  /// The part waiting to be sent.
   private(set) var slot: StreamPart?
 
   var hub: StreamHub { ticket.hub }
@@ -42,7 +42,7 @@ final class StreamWatcher {
   @discardableResult
   func offer(_ part: StreamPart, at now: Duration) -> Outcome {
     if interval > .zero {
-      // Frames come a little early and a little late; the pace is kept over many.
+      // Frames arrive slightly early or late; the pace is kept on average.
       let due = nextDue ?? now
       guard now >= due - interval / 8 else { return .notDue }
       nextDue = max(due + interval, now)
@@ -57,10 +57,10 @@ final class StreamWatcher {
     return slot == nil ? .kept : .replaced
   }
 
-  /// No more comes of this stream.
+  /// The stream has ended.
   func end() { connection?.ended(self) }
 
-  /// What waits, once; it is going to be written.
+  /// Takes the waiting part, which will be written.
   func takeSlot(at now: Duration) -> StreamPart? {
     guard let part = slot else { return nil }
     slot = nil

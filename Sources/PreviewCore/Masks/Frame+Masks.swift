@@ -1,13 +1,13 @@
-// Masks burned into a frame's samples: what was there is gone.
+// Burns masks into a frame's samples. What lay behind a mask is gone afterwards.
 
 extension Frame {
-  /// The same frame with what `plan` hides replaced, in its own memory where nobody else holds that, else in a copy.
+  /// Replaces the samples that `plan` hides: in place if this frame alone holds its memory, otherwise in a copy.
   ///
-  /// `plan` must be for its format.
+  /// `plan` must have been made for this frame's format.
   package consuming func masked(by plan: MaskPlan) -> Frame {
     precondition(plan.format == format, "a plan is for frames of its own format")
     guard !plan.steps.isEmpty else { return self }
-    // Without the frame nobody else holds its memory.
+    // Move the bytes out of the frame, so that this is their only holder and they are not copied.
     var storage = self.storage
     let rest = with(storage: FrameBytes([]))
     _ = consume self
@@ -34,13 +34,14 @@ extension Frame {
     return rest.with(storage: storage)
   }
 
-  /// The same frame with what `masks` hide replaced.
+  /// Replaces the samples that `masks` hide.
   ///
   /// - Parameters:
-  ///   - masks: what is hidden.
-  ///   - reference: the size of the upright source that they were said in, where they don't say it; nil is this frame's.
-  /// - Returns: the frame; itself where nothing is hidden.
-  /// - Throws: `WordError`, as `MaskPlan` does.
+  ///   - masks: the parts to hide.
+  ///   - reference: the upright source size that the masks are given in, unless `masks` has one; nil is this frame's
+  ///     size.
+  /// - Returns: the masked frame; the same frame if `masks` is empty.
+  /// - Throws: `WordError`, for the same reasons as `MaskPlan`.
   public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
@@ -53,11 +54,11 @@ extension PixelFormat {
   }
 }
 
-/// Where one component's samples stand in a frame's bytes.
+/// The positions of one component's samples in a frame's bytes.
 struct ComponentSamples {
   private let offset: Int
   private let bytesPerRow: Int
-  /// Bytes from a sample to the next.
+  /// Bytes from one sample to the next in a row.
   let step: Int
   private let isWide: Bool
 
@@ -73,7 +74,7 @@ struct ComponentSamples {
 
   func position(_ row: Int, _ column: Int) -> Int { offset + row * bytesPerRow + column * step }
 
-  /// The code at a position.
+  /// The sample's code at a byte position.
   @inline(__always)
   func code(at position: Int, _ bytes: Span<UInt8>) -> Int {
     guard isWide else { return Int(bytes[position]) }

@@ -1,17 +1,18 @@
-// Means over the cells of a mask: all that `pixelate` and `blur` know of what is behind them.
+// Mean values over the cells of a mask. `pixelate` and `blur` draw from these alone, never from the hidden samples.
 
-/// A grid over a mask's bounds, and the mean of what the mask hides in each of its cells.
+/// A grid over a mask's bounds, with the mean of the hidden samples in each cell.
 ///
-/// A cell that the mask takes less than half of has the mean of the whole mask: that of a few samples would tell them.
+/// A cell of which the mask covers less than half gets the mean of the whole mask, because its own would reveal a few
+/// samples.
 struct MaskCells {
   private let region: MaskRegion
-  /// Where cells begin and the last one ends, in samples.
+  /// Cell edges, in samples: the start of each cell and the end of the last.
   private let columns: [Int]
   private let rows: [Int]
-  /// Row by row.
+  /// Row by row. Empty before `add`.
   private var means: [Double] = []
 
-  /// So many cells, or as many as there are samples.
+  /// At most `columns` x `rows` cells, and never more than there are samples.
   init(_ region: MaskRegion, columns: Int, rows: Int) {
     func edges(_ start: Int, _ length: Int, _ count: Int) -> [Int] {
       let count = max(min(count, length), 1)
@@ -25,7 +26,7 @@ struct MaskCells {
   private var width: Int { columns.count - 1 }
   private var height: Int { rows.count - 1 }
 
-  /// Takes the means of a component's samples.
+  /// Computes the means of one component's samples.
   mutating func add(_ samples: ComponentSamples, _ bytes: Span<UInt8>) {
     var sums = [Int](repeating: 0, count: width * height)
     var counts = sums
@@ -47,7 +48,7 @@ struct MaskCells {
     }
   }
 
-  /// Each cell in its mean, halves up.
+  /// Fills each cell with its mean, rounded half up.
   func drawFlat(_ samples: ComponentSamples, _ bytes: inout MutableSpan<UInt8>) {
     for span in region.spans {
       forEachPiece(of: span) { piece, cell in
@@ -56,7 +57,7 @@ struct MaskCells {
     }
   }
 
-  /// Quadratic B-splines through the cells (M. Unser, "Splines: a perfect fit", 1999), those at the edge repeated.
+  /// Draws quadratic B-splines through the cells (M. Unser, "Splines: a perfect fit", 1999); edge cells are repeated.
   func drawSmooth(_ samples: ComponentSamples, _ bytes: inout MutableSpan<UInt8>) {
     let across = (region.bounds.x..<region.bounds.x + region.bounds.width).map {
       SplineTaps(at: $0, region.bounds.x, region.bounds.width, width)
@@ -85,7 +86,7 @@ struct MaskCells {
     for span in region.spans { forEachPiece(of: span) { body(span.row, $0, $1) } }
   }
 
-  /// The parts of a span that lie in one cell each.
+  /// Splits a span at the cell edges.
   private func forEachPiece(of span: MaskSpan, _ body: (_ piece: Range<Int>, _ cell: Int) -> Void) {
     let line = Self.cell(of: span.row, rows) * width
     var cell = Self.cell(of: span.start, columns)
@@ -100,20 +101,20 @@ struct MaskCells {
 
   private static func cell(of sample: Int, _ edges: [Int]) -> Int {
     let (first, count) = (edges[0], edges.count - 1)
-    // Edges are rounded down: the sample may lie in the next one.
+    // Edges are rounded down, so the sample may lie in the next cell.
     let cell = (sample - first) * count / (edges[count] - first)
     return cell + 1 < count && edges[cell + 1] <= sample ? cell + 1 : cell
   }
 }
 
-/// Which three cells a sample is made of, and what it takes of each.
+/// The three cells that a sample is interpolated from, and their weights.
 private struct SplineTaps {
   let before: Int
   let at: Int
   let after: Int
   let weights: SIMD3<Double>
 
-  /// Of sample `index` of `length` samples from `start` on, which `count` cells cover.
+  /// For sample `index` of the `length` samples from `start` on, which `count` cells cover.
   init(at index: Int, _ start: Int, _ length: Int, _ count: Int) {
     let position = (Double(index - start) + 0.5) * Double(count) / Double(length)
     at = min(Int(position), count - 1)

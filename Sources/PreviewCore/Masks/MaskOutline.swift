@@ -1,12 +1,12 @@
-// The pixels that a polygon touches, row by row.
+// Finds the pixels that a polygon touches, row by row.
 
-/// A closed line through points, in pixels of a plane.
+/// A closed polygon, in pixels of a plane.
 struct MaskOutline {
   private struct Edge {
     let from: SIMD2<Double>
     let to: SIMD2<Double>
 
-    /// Where it is at height `y`, which lies between its ends.
+    /// The edge's x at height `y`, which must lie between its ends.
     func x(at y: Double) -> Double {
       from.y == to.y ? from.x : from.x + (to.x - from.x) * ((y - from.y) / (to.y - from.y))
     }
@@ -20,10 +20,10 @@ struct MaskOutline {
     }
   }
 
-  /// The columns of a row whose pixels have any area of the polygon, joined where they meet.
+  /// The columns of a row whose pixels share any area with the polygon. Touching ranges are joined.
   ///
-  /// A pixel that the line goes through is found by the line; any other is inside wholly or not at all, which its middle
-  /// tells.
+  /// A pixel that an edge crosses is found through the edge. Any other pixel is wholly inside or outside; its centre
+  /// decides.
   func columns(ofRow row: Int, width: Int) -> [Range<Int>] {
     let (top, bottom) = (Double(row), Double(row + 1))
     var ranges: [Range<Int>] = []
@@ -37,7 +37,7 @@ struct MaskOutline {
       guard low < bottom, high > top else { continue }
       let one = low != high ? edge.x(at: min(max(edge.from.y, top), bottom)) : edge.from.x
       let other = low != high ? edge.x(at: min(max(edge.to.y, top), bottom)) : edge.to.x
-      // Along the border of two columns it is in neither.
+      // An edge that runs along the border of two columns lies in neither.
       if one != other || one != one.rounded() { add(min(one, other), max(one, other)) }
     }
     var winding = 0

@@ -1,52 +1,54 @@
-// Masks worked out for frames of one format: which samples of which planes, once for all frames that follow.
+// Masks resolved for one frame format: which samples of which planes they hide. Computed once, then used for every
+// frame.
 
-/// What is to be done to frames of a format.
+/// The masking steps for frames of one format.
 package struct MaskPlan: Sendable, Hashable {
-  /// The frames that it is for.
+  /// The format of the frames that this plan fits.
   package let format: FrameFormat
   let steps: [Step]
 
-  /// One mask.
+  /// The work for one mask.
   struct Step: Sendable, Hashable {
     let effect: PlannedEffect
-    /// In pixels of the planes.
+    /// In pixels of the frame.
     let region: MaskRegion
-    /// In samples of planes that are subsampled so.
+    /// In samples, for planes with each subsampling.
     let regions: [Subsampling: MaskRegion]
 
     func region(of subsampling: Subsampling) -> MaskRegion { regions[subsampling] ?? region }
   }
 
-  /// What a mask is filled with.
+  /// What a mask draws.
   enum PlannedEffect: Sendable, Hashable {
     case fill(RGBColor)
     case cells(columns: Int, rows: Int, CellDrawing)
   }
 
-  /// How means over cells are drawn.
+  /// How the cells' means are drawn.
   enum CellDrawing: Sendable, Hashable {
     case flat
     case smooth
   }
 
-  /// The least side of a cell, in pixels of the source, and how many there are at most along the shorter side of a mask.
+  /// The smallest side of a cell, in source pixels, and the most cells along the shorter side of a mask.
   private static let (smallestCell, mostCells) = (8.0, 8.0)
 
-  /// Works out where masks lie in frames of a format.
+  /// Resolves masks for frames of a format.
   ///
   /// - Parameters:
-  ///   - masks: what is hidden.
-  ///   - reference: the size of the upright source that they were said in; `masks.referenceSize` comes before it.
-  ///   - format: of the frames.
-  /// - Throws: `WordError` of key `mask`, where a mask lies outside the reference, or the frames' shape differs from it by
-  ///   more than a fiftieth, so that nobody can tell what is where. Where it differs by less, masks grow by the difference.
+  ///   - masks: the parts to hide.
+  ///   - reference: the upright source size that the masks are given in; `masks.referenceSize` takes precedence.
+  ///   - format: the format of the frames.
+  /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect ratio
+  ///   differs from it by more than 2 %, because positions are then unknown. For smaller differences the masks grow
+  ///   by the difference.
   package init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(WordError) {
     let reference = masks.referenceSize ?? reference
     try masks.check(in: reference)
     let seen = format.uprightSize
     guard masks.isEmpty || seen.hasShape(of: reference) else {
       throw WordError(
-        "mask", "the source is \(seen) now, and its masks are for \(reference): what they hide can't be told")
+        "mask", "the source is now \(seen), but its masks are for \(reference): their positions are unknown")
     }
     self.format = format
     let slack = Self.slack(reference, format)
@@ -60,19 +62,20 @@ package struct MaskPlan: Sendable, Hashable {
     }
   }
 
-  /// How far a thing may lie from where proportion puts it, in pixels of the planes along each axis: a source whose shape is
-  /// a little different may have stretched its picture, cut it or put edges on it. None where the shape is the same.
+  /// How far an object may lie from its proportional position, in frame pixels along each axis. A source with a
+  /// slightly different aspect ratio may have stretched, cropped or padded its picture. Zero if the ratio is the
+  /// same.
   private static func slack(_ reference: Size, _ format: FrameFormat) -> SIMD2<Int> {
     let stored = format.orientation.seen(reference)
     let (width, height) = (stored.width * 8, stored.height * 8)
     let eighths = format.eighths
-    // Of the two scales, times `width` and `height`.
+    // The difference of the two scales, times `width` and `height`.
     let difference = abs(
       format.referenceSize.width * eighths * height - format.referenceSize.height * eighths * width)
     return [(difference + 8 * height - 1) / (8 * height), (difference + 8 * width - 1) / (8 * width)]
   }
 
-  /// Pixels of the planes to one that masks are said in, along each axis as stored.
+  /// Frame pixels per mask pixel, along each stored axis.
   private static func scale(_ reference: Size, _ format: FrameFormat) -> SIMD2<Double> {
     let stored = format.orientation.seen(reference)
     return [
@@ -96,7 +99,7 @@ package struct MaskPlan: Sendable, Hashable {
 }
 
 extension PixelFormat {
-  /// All of them, alpha too.
+  /// All components, including alpha.
   var components: [Component] {
     switch model {
     case .rgb(let red, let green, let blue, let alpha): [red, green, blue] + (alpha.map { [$0] } ?? [])
@@ -105,7 +108,7 @@ extension PixelFormat {
     }
   }
 
-  /// The codes of `components` that a colour comes to.
+  /// The codes of `components` for a colour.
   func codes(of color: RGBColor, _ description: ColorDescription) -> [Int] {
     let rgb = color.codes
     switch model {
@@ -123,7 +126,7 @@ extension PixelFormat {
 }
 
 extension ColorDescription {
-  /// H.273, 8.3, equation 38, in codes from 0 to 255.
+  /// Luma by H.273, 8.3, equation 38, for codes from 0 to 255.
   fileprivate func normalizedLuma(_ rgb: SIMD3<Double>) -> Double {
     let (red, blue) = (matrix.redWeight, matrix.blueWeight)
     return red * rgb.x + (1 - red - blue) * rgb.y + blue * rgb.z
@@ -134,7 +137,7 @@ extension ColorDescription {
     return Int((range == .full ? luma : 16 + luma * 219 / 255).rounded())
   }
 
-  /// Of -127.5...127.5.
+  /// The code of a chroma value of -127.5...127.5.
   fileprivate func chroma(_ chroma: Double) -> Int {
     min(max(Int((128 + (range == .full ? chroma : chroma * 224 / 255)).rounded()), 0), 255)
   }

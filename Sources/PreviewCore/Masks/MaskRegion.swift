@@ -1,4 +1,4 @@
-// Which samples a mask takes: from a shape upright to rows of samples as they lie in a frame, always outwards.
+// Converts a mask's shape from upright source pixels to rows of stored samples, always rounding outwards.
 
 /// Columns `start..<end` of a row.
 struct MaskSpan: Sendable, Hashable {
@@ -7,11 +7,11 @@ struct MaskSpan: Sendable, Hashable {
   let end: Int
 }
 
-/// A set of samples: row by row, from left to right; no two spans touch or overlap.
+/// A set of samples in row order, left to right. No two spans touch or overlap.
 struct MaskRegion: Sendable, Hashable {
   let spans: [MaskSpan]
 
-  /// The smallest rectangle around it; empty where it is.
+  /// The smallest rectangle around the region; empty if the region is.
   let bounds: Rectangle
 
   private init(_ spans: [MaskSpan]) {
@@ -25,12 +25,12 @@ struct MaskRegion: Sendable, Hashable {
     bounds = Rectangle(x: left, y: first.row, width: right - left, height: last.row + 1 - first.row)
   }
 
-  /// The pixels of a frame's planes that have any area in common with a shape.
+  /// The frame pixels that share any area with a shape.
   ///
   /// - Parameters:
   ///   - shape: in pixels of the upright source at `reference`.
-  ///   - reference: the size that the shape was said in; both sides positive.
-  ///   - format: of the frame, which may be turned, of another size, and decoded smaller.
+  ///   - reference: the source size that the shape is given in; both sides positive.
+  ///   - format: the frame's format; it may be rotated, scaled, or decoded at a reduced size.
   init(_ shape: MaskShape, said reference: Size, in format: FrameFormat) {
     let stored = StoredMask(reference, format)
     switch shape {
@@ -44,7 +44,7 @@ struct MaskRegion: Sendable, Hashable {
         }
       }
       if spans.isEmpty, let around = Self.rectangle(around: points) {
-        // A line has no area, but was not drawn for nothing.
+        // A polygon without area, such as a line, hides its bounding rectangle.
         self.init(columns: stored.columns(of: around), rows: stored.rows(of: around))
       } else {
         self.init(spans)
@@ -58,7 +58,7 @@ struct MaskRegion: Sendable, Hashable {
         ? [] : rows.map { MaskSpan(row: $0, start: columns.lowerBound, end: columns.upperBound) })
   }
 
-  /// The samples of a plane that stand for any of these pixels.
+  /// The samples of a subsampled plane that stand for any of these pixels.
   func subsampled(_ subsampling: Subsampling) -> MaskRegion {
     guard subsampling != .none else { return self }
     var result: [MaskSpan] = []
@@ -77,7 +77,7 @@ struct MaskRegion: Sendable, Hashable {
     return MaskRegion(result)
   }
 
-  /// With all samples that lie within `distance` of one of these, and in a picture of `size`.
+  /// Adds all samples within `distance` of the region, limited to a picture of `size`.
   func grown(by distance: SIMD2<Int>, in size: Size) -> MaskRegion {
     guard distance != .zero, !spans.isEmpty else { return self }
     let rows = Dictionary(grouping: spans, by: \.row)
@@ -100,7 +100,7 @@ struct MaskRegion: Sendable, Hashable {
 }
 
 extension [Range<Int>] {
-  /// The same numbers in order, in as few ranges as can be.
+  /// The same numbers, sorted, in as few ranges as possible.
   var joinedWhereTheyMeet: [Range<Int>] {
     sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, range in
       if let last = joined.last, range.lowerBound <= last.upperBound {
@@ -112,18 +112,18 @@ extension [Range<Int>] {
   }
 }
 
-/// From positions upright, in the size that masks are said in, to positions in a frame's planes: exact fractions.
+/// Maps upright positions at the masks' reference size to positions in a frame's planes, as exact fractions.
 private struct StoredMask {
   private let orientation: Orientation
-  /// The masks' size as stored.
+  /// The masks' reference size, in stored orientation.
   private let reference: Size
-  /// Of the planes.
+  /// The frame's size in pixels.
   private let size: Size
-  /// Position times this over `denominator` is a position in the planes.
+  /// A position in the planes is `position * numerator / denominator`.
   private let numerator: Size
   private let denominator: Size
 
-  /// What is farther out is outside any picture.
+  /// Positions are clamped to this; anything farther is outside every picture.
   private static let farthest = 1 << 30
 
   init(_ reference: Size, _ format: FrameFormat) {
@@ -146,7 +146,7 @@ private struct StoredMask {
     return outwards(edges.low.y, edges.high.y, numerator.height, denominator.height, size.height)
   }
 
-  /// Where a point lies, in pixels of the planes.
+  /// A point's position in the planes, in pixels.
   func position(_ point: SIMD2<Int>) -> SIMD2<Double> {
     let stored = stored(point)
     return [
@@ -161,7 +161,7 @@ private struct StoredMask {
     return (pointwiseMin(one, other), pointwiseMax(one, other))
   }
 
-  /// In the masks' size, as stored.
+  /// A point at the masks' reference size, in stored orientation.
   private func stored(_ point: SIMD2<Int>) -> SIMD2<Int> {
     let point = point.clamped(
       lowerBound: SIMD2(repeating: -Self.farthest), upperBound: SIMD2(repeating: Self.farthest))

@@ -1,14 +1,15 @@
-// The grammar of a mask: `--mask`, configuration files and URLs all come here.
+// The text form of a mask, shared by `--mask`, configuration files and URLs.
 
 extension PrivacyMask: CustomStringConvertible {
-  /// The longest way of a polygon's point from the picture's corner, in pixels, and the most points.
+  /// The largest coordinate of a polygon's point, in pixels, and the most points.
   private static let (farthest, mostPoints) = (999_999, 1000)
   private static let way = -farthest...farthest
 
-  /// Reads `WxH+X+Y` or `X,Y,W,H`, or a polygon `X,Y X,Y X,Y...`; then, where it is not black, `:fill=#RRGGBB`,
-  /// `:pixelate=N` or `:blur=N`, N in pixels. Without `=` they take the least there is, and black.
+  /// Parses a rectangle `WxH+X+Y` or `X,Y,W,H`, or a polygon `X,Y X,Y X,Y...`, optionally followed by
+  /// `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`, N in pixels. The default is a black fill. Without `=`, fill is
+  /// black and N is 1.
   ///
-  /// - Throws: `WordError` of key `mask`.
+  /// - Throws: `WordError` with key `mask`.
   public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     self.init(
@@ -16,7 +17,7 @@ extension PrivacyMask: CustomStringConvertible {
       effect: parts.count == 2 ? try PrivacyMask.effect(parts[1]) : .fill(.black))
   }
 
-  /// As `init(parsing:)` reads it.
+  /// The text that `init(parsing:)` reads.
   public var description: String {
     let shape =
       switch shape {
@@ -46,7 +47,7 @@ extension PrivacyMask: CustomStringConvertible {
         let y = try? Words.whole("mask", numbers[1], in: way)
       else {
         throw WordError(
-          "mask", "'\(corner)' is no point X,Y of whole numbers from -\(farthest) to \(farthest)")
+          "mask", "'\(corner)' is not a point X,Y of whole numbers from -\(farthest) to \(farthest)")
       }
       points.append([x, y])
     }

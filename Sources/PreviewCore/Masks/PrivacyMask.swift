@@ -1,16 +1,16 @@
-// What of a source nobody is to see, and what is seen in its place.
+// The parts of a source's picture to hide, and what is drawn there instead.
 
-/// A part of a source's picture that is hidden.
+/// One hidden part of a source's picture.
 ///
-/// It is burned into each frame's samples before anything else sees the frame: no view, snapshot, scene or texture holds
-/// what is behind it. `docs/semantics.md` says which samples it takes, and what lossy cameras still tell of their edges.
+/// A mask is burned into each frame's samples before any other step: no view, snapshot, scene or texture holds what
+/// it hides. `docs/semantics.md` defines the samples it covers, and what lossy cameras still reveal around its edges.
 public struct PrivacyMask: Sendable, Hashable {
-  /// Which part.
+  /// The hidden part.
   public var shape: MaskShape
-  /// What is seen instead.
+  /// What is drawn in its place.
   public var effect: MaskEffect
 
-  /// A mask; black, unless told.
+  /// Creates a mask, filled black by default.
   public init(_ shape: MaskShape, effect: MaskEffect = .fill(.black)) {
     self.shape = shape
     self.effect = effect
@@ -19,23 +19,24 @@ public struct PrivacyMask: Sendable, Hashable {
 
 /// Where a mask lies, in pixels of the upright source at its reference size, from the top left corner.
 public enum MaskShape: Sendable, Hashable {
-  /// Whole pixels; what lies outside the picture counts for nothing.
+  /// Whole pixels. The part outside the picture is ignored.
   case rectangle(Rectangle)
-  /// All that a line through these points and back to the first goes round, once or more often; where it crosses itself,
-  /// the loops count too (the non-zero rule). Positions lie between pixels: (0, 0) is the first pixel's top left corner.
-  /// Three points or more, which may lie outside the picture. One without any area hides the rectangle around it.
+  /// The inside of a closed polygon by the non-zero rule: where the line crosses itself, the loops are inside too.
+  /// Coordinates lie between pixels: (0, 0) is the first pixel's top left corner. At least three points; they may lie
+  /// outside the picture. A polygon without area hides its bounding rectangle.
   case polygon([SIMD2<Int>])
 }
 
-/// What is seen in place of what is hidden.
+/// What is drawn in place of the hidden part.
 ///
-/// `fill` tells nothing. The others tell means over squares, and no more: a square is at least 8 pixels and an eighth
-/// of the shorter side of the mask, whatever is asked. Of what moves behind them many frames tell more than one.
+/// `fill` reveals nothing. The others reveal mean colours of square cells: a cell's side is at least 8 pixels and at
+/// least an eighth of the mask's shorter side, whatever is requested. Many frames of a moving subject reveal more
+/// than one frame does.
 public enum MaskEffect: Sendable, Hashable {
-  /// One colour.
+  /// A solid colour.
   case fill(RGBColor)
-  /// Squares of at least `cell` pixels, each of the mean of what it hides.
+  /// Square cells of at least `cell` pixels, each filled with its mean colour.
   case pixelate(cell: Int)
-  /// The same means over squares of at least `radius` pixels, drawn smoothly.
+  /// The means of cells of at least `radius` pixels, interpolated smoothly.
   case blur(radius: Int)
 }

@@ -1,32 +1,33 @@
-// All masks of a source, and the size that they are said in.
+// All masks of one source, and the size that they are given in.
 
-/// What is hidden of a source. Where masks overlap, the later ones are made of what the earlier ones left.
+/// The masks of a source, applied in order: where two overlap, the later works on the result of the earlier.
 public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
-  /// In order.
+  /// The masks, in order of application.
   public var masks: [PrivacyMask]
-  /// The size of the upright source in whose pixels the masks are; nil is the source's own reference size
-  /// (`SourceOptions.referenceSize`). A frame of another size, but of this shape, is masked in proportion, rounded outwards.
+  /// The size of the upright source in whose pixels the masks are given; nil is `SourceOptions.referenceSize`. On
+  /// frames of another size with the same aspect ratio, masks scale in proportion and are rounded outwards.
   public var referenceSize: Size?
 
-  /// `masks` in pixels of a source of `referenceSize`.
+  /// Creates masks given in pixels of a source of `referenceSize`.
   public init(_ masks: [PrivacyMask], referenceSize: Size? = nil) {
     self.masks = masks
     self.referenceSize = referenceSize
   }
 
-  /// Masks in pixels of the source's reference size.
+  /// Creates masks given in pixels of the source's reference size.
   public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
 
-  /// Nothing is hidden.
+  /// No masks.
   public static let none = PrivacyMasks([])
 
-  /// Whether nothing is hidden.
+  /// Whether there are no masks.
   public var isEmpty: Bool { masks.isEmpty }
 
-  /// Refuses masks that hide nothing of a source.
+  /// Checks that each mask hides something of a source.
   ///
-  /// - Parameter size: of the upright source; both sides positive.
-  /// - Throws: `WordError` of key `mask`, which names a mask that lies wholly outside, or has too few points.
+  /// - Parameter size: the upright source's size; both sides positive.
+  /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
+  ///   points.
   public func check(in size: Size) throws(WordError) {
     let format = FrameFormat(.grey, size, color: .jfif)
     for mask in masks {

@@ -1,46 +1,46 @@
-// Where a layer's points go: turned, scaled, moved.
+// The affine transform of a layer: rotation, scale, translation.
 internal import Glibc
 
-/// x' = a x + c y + tx, y' = b x + d y + ty; x to the right, y down, in pixels.
+/// The map x' = a x + c y + tx, y' = b x + d y + ty, in pixels; x points right, y down.
 public struct AffineTransform: Sendable, Hashable {
-  /// Of x to x'.
+  /// The factor of x in x'.
   public var a: Double
-  /// Of x to y'.
+  /// The factor of x in y'.
   public var b: Double
-  /// Of y to x'.
+  /// The factor of y in x'.
   public var c: Double
-  /// Of y to y'.
+  /// The factor of y in y'.
   public var d: Double
-  /// To the right.
+  /// The offset to the right, in pixels.
   public var tx: Double
-  /// Down.
+  /// The offset downwards, in pixels.
   public var ty: Double
 
-  /// The six numbers.
+  /// Creates a transform from its six coefficients.
   public init(a: Double, b: Double, c: Double, d: Double, tx: Double, ty: Double) {
     (self.a, self.b, self.c, self.d, self.tx, self.ty) = (a, b, c, d, tx, ty)
   }
 
-  /// Everything stays.
+  /// Maps each point to itself.
   public static let identity = AffineTransform(a: 1, b: 0, c: 0, d: 1, tx: 0, ty: 0)
 
-  /// Moved, in pixels.
+  /// Moves by `x` pixels to the right and `y` down.
   public static func translation(x: Double, y: Double) -> AffineTransform {
     AffineTransform(a: 1, b: 0, c: 0, d: 1, tx: x, ty: y)
   }
 
-  /// Larger, or below 1 smaller.
+  /// Scales about the origin; factors below 1 shrink.
   public static func scale(x: Double, y: Double) -> AffineTransform {
     AffineTransform(a: x, b: 0, c: 0, d: y, tx: 0, ty: 0)
   }
 
-  /// Turned clockwise.
+  /// Rotates clockwise about the origin.
   public static func rotation(degrees: Double) -> AffineTransform {
     let angle = degrees * .pi / 180
     return AffineTransform(a: cos(angle), b: sin(angle), c: -sin(angle), d: cos(angle), tx: 0, ty: 0)
   }
 
-  /// What `self` does, and then `next`.
+  /// Applies `self`, then `next`.
   public func followed(by next: AffineTransform) -> AffineTransform {
     AffineTransform(
       a: next.a * a + next.c * b, b: next.b * a + next.d * b,
@@ -48,10 +48,10 @@ public struct AffineTransform: Sendable, Hashable {
       tx: next.a * tx + next.c * ty + next.tx, ty: next.b * tx + next.d * ty + next.ty)
   }
 
-  /// How areas grow; negative where it mirrors, 0 where nothing is left.
+  /// The factor by which areas grow; negative for a mirroring transform, 0 if it is not invertible.
   public var determinant: Double { a * d - b * c }
 
-  /// What takes everything back; nil where that can't be.
+  /// The inverse transform; nil if there is none.
   public var inverse: AffineTransform? {
     guard determinant.isFinite, abs(determinant) > 1e-9, tx.isFinite, ty.isFinite else { return nil }
     return AffineTransform(
@@ -59,7 +59,7 @@ public struct AffineTransform: Sendable, Hashable {
       tx: (c * ty - d * tx) / determinant, ty: (b * tx - a * ty) / determinant)
   }
 
-  /// Where a point goes.
+  /// The image of a point.
   public func callAsFunction(_ point: SIMD2<Double>) -> SIMD2<Double> {
     [a * point.x + c * point.y + tx, b * point.x + d * point.y + ty]
   }

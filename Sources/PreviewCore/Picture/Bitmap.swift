@@ -1,14 +1,14 @@
-// A picture that the program made itself: text, an icon.
+// A picture made by the program, such as text or an icon.
 
-/// R', G', B' and alpha, not multiplied by it. Two are equal where they are the same object, so that a renderer can keep
-/// its texture without looking at every byte.
+/// R', G', B' and straight (not premultiplied) alpha. Bitmaps compare by identity, so that a renderer can find an
+/// uploaded texture without comparing bytes.
 public final class Bitmap: Sendable, Hashable {
   /// In pixels.
   public let size: Size
-  /// R, G, B, A, `width * 4` bytes a row, top row first.
+  /// R, G, B, A; `width * 4` bytes a row, top row first.
   public let bytes: [UInt8]
 
-  /// - Throws: `FrameError` where `bytes` are not `width * height * 4`, or a side is not positive.
+  /// - Throws: `FrameError` if there are not `width * height * 4` bytes, or a side is not positive.
   public init(size: Size, bytes: [UInt8]) throws(FrameError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
     else {
@@ -18,9 +18,9 @@ public final class Bitmap: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Whether they are the same object.
+  /// Whether both are the same object.
   public static func == (one: Bitmap, other: Bitmap) -> Bool { one === other }
 
-  /// By identity.
+  /// Hashes the object's identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

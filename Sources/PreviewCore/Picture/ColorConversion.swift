@@ -1,14 +1,14 @@
-// From one meaning of three numbers to another: the matrices and ranges of the standards as one affine map
-// of codes, computed once in double precision for both renderers.
+// Colour conversions: the matrices and ranges of the standards combined into one affine map of codes, computed once
+// in double precision for both renderers.
 
-/// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255, the matrix column by column.
+/// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255; the matrix is stored by columns.
 package struct ColorConversion: Sendable, Hashable {
-  /// What the three outputs take of the first input, of the second, and of the third.
+  /// The contributions of the first, second and third input to the three outputs.
   package let columns: [SIMD3<Double>]
-  /// What is added to each output.
+  /// Added to each output.
   package let offset: SIMD3<Double>
 
-  /// From the matrix's rows, as the standards print them.
+  /// Creates a conversion from the matrix's rows, the order in which standards print them.
   package init(
     rows first: SIMD3<Double>, _ second: SIMD3<Double>, _ third: SIMD3<Double>, offset: SIMD3<Double> = .zero
   ) {
@@ -21,10 +21,10 @@ package struct ColorConversion: Sendable, Hashable {
     self.offset = offset
   }
 
-  /// Changes nothing.
+  /// Leaves all codes unchanged.
   package static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
 
-  /// R'G'B' codes from Y'CbCr codes (H.273 8.3, equations 41 to 46 inverted).
+  /// From Y'CbCr codes to R'G'B' codes (H.273 8.3, equations 41 to 46 inverted).
   package init(rgbFrom color: ColorDescription) {
     let (red, blue) = (color.matrix.redWeight, color.matrix.blueWeight)
     let green = 1 - red - blue
@@ -35,7 +35,7 @@ package struct ColorConversion: Sendable, Hashable {
     ).after(.normalizing(color.range))
   }
 
-  /// JFIF's Y'CbCr codes from R'G'B' codes (T.871, 7).
+  /// From R'G'B' codes to JFIF's Y'CbCr codes (T.871, 7).
   package static let jfifFromRGB: ColorConversion = {
     let (red, blue) = (ColorMatrix.bt601.redWeight, ColorMatrix.bt601.blueWeight)
     let green = 1 - red - blue
@@ -46,7 +46,7 @@ package struct ColorConversion: Sendable, Hashable {
       offset: [0, 128, 128])
   }()
 
-  /// JFIF's Y'CbCr codes from another Y'CbCr, without a detour where the matrix is JFIF's already.
+  /// From another Y'CbCr to JFIF's. If the matrix is JFIF's already, there is no detour through R'G'B'.
   package init(jfifFrom color: ColorDescription) {
     guard color.matrix != .bt601 else {
       self = ColorConversion(columns: ColorConversion.identity.columns, offset: [0, 128, 128])
@@ -54,12 +54,12 @@ package struct ColorConversion: Sendable, Hashable {
       return
     }
     let exact = ColorConversion.jfifFromRGB.after(ColorConversion(rgbFrom: color))
-    // Chroma owes nothing to luma; what is left of it there is the rounding of doubles.
+    // Chroma does not depend on luma: what remains there is rounding of doubles.
     let columns = exact.columns.map { $0.replacing(with: 0, where: ($0 * $0) .< 1e-24) }
     self.init(columns: columns, offset: exact.offset)
   }
 
-  /// Luma 0...255 and chroma -127.5...127.5 from codes.
+  /// From codes to luma 0...255 and chroma -127.5...127.5.
   private static func normalizing(_ range: QuantizationRange) -> ColorConversion {
     let (black, luma, chroma) =
       switch range {
@@ -71,20 +71,20 @@ package struct ColorConversion: Sendable, Hashable {
       offset: [-black * luma, -128 * chroma, -128 * chroma])
   }
 
-  /// What comes of `first` and then this one.
+  /// Applies `first`, then `self`.
   func after(_ first: ColorConversion) -> ColorConversion {
     ColorConversion(columns: first.columns.map { self($0) - offset }, offset: self(first.offset))
   }
 
-  /// Three codes as three others, neither clamped nor rounded.
+  /// Converts three codes, without clamping or rounding.
   package func callAsFunction(_ input: SIMD3<Double>) -> SIMD3<Double> {
     let linear: SIMD3<Double> = columns[0] * input.x + columns[1] * input.y + columns[2] * input.z
     return linear + offset
   }
 
-  /// Whether any of `rows` needs more of its input than the first number.
+  /// Whether any output in `rows` depends on the second or third input.
   func needsChroma(rows: Range<Int>) -> Bool { rows.contains { columns[1][$0] != 0 || columns[2][$0] != 0 } }
 
-  /// Whether any of `rows` needs the first number of its input.
+  /// Whether any output in `rows` depends on the first input.
   func needsLuma(rows: Range<Int>) -> Bool { rows.contains { columns[0][$0] != 0 } }
 }

@@ -1,5 +1,5 @@
-// What the numbers of a Y'CbCr frame mean: matrix, range, where the chroma samples sit, and what is taken
-// for granted where a source is silent.
+// The meaning of a Y'CbCr frame's codes: matrix, range and chroma siting, and the defaults for sources that do not
+// say.
 
 /// Matrix coefficients between R'G'B' and Y'CbCr (ITU-T H.273, 8.3).
 public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
@@ -22,7 +22,7 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The weight of B' in Y' (same clauses).
+  /// The weight of B' in Y' (from the same clauses).
   public var blueWeight: Double {
     switch self {
     case .bt601: 0.114
@@ -33,7 +33,7 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// Which codes stand for black and white (H.273, 8.3: `VideoFullRangeFlag`).
+/// The codes that stand for black and white (H.273, 8.3: `VideoFullRangeFlag`).
 public enum QuantizationRange: String, Sendable, Hashable, CaseIterable {
   /// 8-bit luma 16...235, chroma 16...240 around 128.
   case limited
@@ -41,24 +41,24 @@ public enum QuantizationRange: String, Sendable, Hashable, CaseIterable {
   case full
 }
 
-/// Where chroma samples lie horizontally among the luma samples that they are shared by. Vertically they are centred.
+/// The horizontal position of chroma samples among the luma samples that share them. Vertically they are centred.
 public enum ChromaSiting: String, Sendable, Hashable, CaseIterable {
-  /// Half-way between: JPEG, Y4M's 420jpeg.
+  /// Half-way between the luma samples: JPEG, Y4M's 420jpeg.
   case centred
-  /// On the first: MPEG-2, H.264, camera formats.
+  /// On the first luma sample: MPEG-2, H.264, camera formats.
   case left
 }
 
-/// What a frame's samples mean.
+/// The meaning of a frame's samples.
 public struct ColorDescription: Sendable, Hashable {
-  /// The Y'CbCr matrix; without meaning for R'G'B' formats.
+  /// The Y'CbCr matrix; ignored for R'G'B' formats.
   public let matrix: ColorMatrix
-  /// The Y'CbCr range; without meaning for R'G'B' formats, which are full range.
+  /// The Y'CbCr range; ignored for R'G'B' formats, which are full range.
   public let range: QuantizationRange
-  /// Where subsampled chroma sits.
+  /// The position of subsampled chroma.
   public let siting: ChromaSiting
 
-  /// All three are known.
+  /// Creates a description from known values.
   public init(matrix: ColorMatrix, range: QuantizationRange, siting: ChromaSiting) {
     self.matrix = matrix
     self.range = range
@@ -68,14 +68,14 @@ public struct ColorDescription: Sendable, Hashable {
   /// JFIF (ITU-T T.871, 6 and 7): BT.601, full range, centred.
   public static let jfif = ColorDescription(matrix: .bt601, range: .full, siting: .centred)
 
-  /// What is taken where a source of `size` leaves something open: limited range, and libplacebo's rule for
-  /// the matrix (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, else BT.601.
+  /// Fills in what a source of `size` leaves open: limited range, and libplacebo's rule for the matrix
+  /// (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, otherwise BT.601.
   ///
   /// - Parameters:
-  ///   - size: of the frame as stored, in pixels.
-  ///   - matrix: what the source, or the user, says of it.
-  ///   - range: what the source, or the user, says of it.
-  ///   - siting: where the format puts its chroma.
+  ///   - size: the frame's stored size, in pixels.
+  ///   - matrix: the matrix given by the source or the user; nil to guess.
+  ///   - range: the range given by the source or the user; nil to guess.
+  ///   - siting: the chroma siting of the format.
   public init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
     self.init(
@@ -83,20 +83,20 @@ public struct ColorDescription: Sendable, Hashable {
   }
 }
 
-/// What the user knows better than the source: wins over all that a source says or that is guessed.
+/// Values set by the user. They take precedence over what the source says and over guesses.
 public struct ColorOverride: Sendable, Hashable {
-  /// The matrix to take, or nil to believe the source.
+  /// The matrix to use; nil to keep the source's.
   public let matrix: ColorMatrix?
-  /// The range to take, or nil to believe the source.
+  /// The range to use; nil to keep the source's.
   public let range: QuantizationRange?
 
-  /// Overrides nothing unless told.
+  /// Creates an override; by default it overrides nothing.
   public init(matrix: ColorMatrix? = nil, range: QuantizationRange? = nil) {
     self.matrix = matrix
     self.range = range
   }
 
-  /// `color` with what is overridden.
+  /// `color` with the overridden values replaced.
   public func applied(to color: ColorDescription) -> ColorDescription {
     ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
   }
@@ -104,14 +104,14 @@ public struct ColorOverride: Sendable, Hashable {
 
 /// An 8-bit R'G'B' colour.
 public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
-  /// 0...255.
+  /// Red, 0...255.
   public let red: UInt8
-  /// 0...255.
+  /// Green, 0...255.
   public let green: UInt8
-  /// 0...255.
+  /// Blue, 0...255.
   public let blue: UInt8
 
-  /// A colour by its three codes.
+  /// Creates a colour from its three codes.
   public init(red: UInt8, green: UInt8, blue: UInt8) {
     self.red = red
     self.green = green
@@ -121,7 +121,7 @@ public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
   /// (0, 0, 0).
   public static let black = RGBColor(red: 0, green: 0, blue: 0)
 
-  /// From `#RRGGBB` or `RRGGBB`, nil for anything else.
+  /// Parses `#RRGGBB` or `RRGGBB`; nil for any other text.
   public init?(_ text: some StringProtocol) {
     let digits = text.first == "#" ? text.dropFirst() : text[...]
     guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let code = UInt32(digits, radix: 16) else {
@@ -130,7 +130,7 @@ public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
     self.init(red: UInt8(code >> 16), green: UInt8(code >> 8 & 0xff), blue: UInt8(code & 0xff))
   }
 
-  /// Its three codes.
+  /// Red, green and blue, 0...255 each.
   public var codes: SIMD3<Double> { [Double(red), Double(green), Double(blue)] }
 
   /// `#RRGGBB`.

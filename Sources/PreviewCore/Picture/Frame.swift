@@ -1,37 +1,37 @@
-// A camera's picture in memory, on its way to the GPU.
+// A camera's picture in memory, before it is uploaded to the GPU.
 
-/// Where one plane stands in a frame's bytes.
+/// The position of one plane in a frame's bytes.
 public struct FramePlane: Sendable, Hashable {
-  /// Of its first sample.
+  /// The byte offset of its first sample.
   public let offset: Int
-  /// From a row to the next; at least the row itself.
+  /// Bytes from one row to the next; at least the bytes of a row.
   public let bytesPerRow: Int
 
-  /// A plane from `offset` on.
+  /// Creates a plane at byte `offset`.
   public init(offset: Int, bytesPerRow: Int) {
     self.offset = offset
     self.bytesPerRow = bytesPerRow
   }
 }
 
-/// All about a frame but its samples: what a plan is made for.
+/// Everything about a frame except its samples. Plans are made for a format.
 public struct FrameFormat: Sendable, Hashable {
   /// How the samples lie in memory.
   public let pixelFormat: PixelFormat
-  /// As stored, in pixels: of the planes.
+  /// The stored size of the planes, in pixels.
   public let size: Size
-  /// The size of which views speak, as it lies in store; crops are in its pixels. Other than `size` only where a
-  /// picture was decoded smaller than it is.
+  /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
+  /// picture was decoded at a reduced size.
   public let referenceSize: Size
-  /// Columns and rows of the planes to eight of the reference, 1...8: position x of the reference is `x * eighths / 8`
-  /// of the planes, exactly. `size` is that of `referenceSize`, rounded up.
+  /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
+  /// `size` is `referenceSize` at this scale, rounded up.
   package let eighths: Int
-  /// What the samples mean.
+  /// The meaning of the samples.
   public let color: ColorDescription
-  /// How the picture as it should be seen lies in the stored one.
+  /// How the upright picture lies in the stored one.
   public let orientation: Orientation
 
-  /// A format; both sides of `referenceSize` must be positive. At 8 eighths the planes are as large as it is.
+  /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
   public init(
     _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
     orientation: Orientation = .upright, eighths: Int = 8
@@ -46,10 +46,10 @@ public struct FrameFormat: Sendable, Hashable {
     self.orientation = orientation
   }
 
-  /// The reference size as seen, after the orientation is applied.
+  /// The reference size as seen, with the orientation applied.
   public var uprightSize: Size { orientation.seen(referenceSize) }
 
-  /// The same with what the user knows better.
+  /// The same format with the user's overrides applied.
   public func overriding(_ override: ColorOverride) -> FrameFormat {
     FrameFormat(
       pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
@@ -59,22 +59,22 @@ public struct FrameFormat: Sendable, Hashable {
 
 /// One picture of a source.
 public struct Frame: Sendable {
-  /// What it is.
+  /// The layout, size and meaning of the samples.
   public let format: FrameFormat
-  /// All planes' samples, top row first.
+  /// The samples of all planes, top row first.
   package let storage: FrameBytes
-  /// Where each plane of `format.pixelFormat.planes` stands in `storage`.
+  /// The position of each plane of `format.pixelFormat.planes` in `storage`.
   public let planes: [FramePlane]
-  /// Counts the source's frames from 0; a gap is frames that were dropped.
+  /// The number of the frame in its source, from 0. A gap means dropped frames.
   public let sequence: Int
-  /// When it was captured, in the source's own time: seconds from its start for files.
+  /// The capture time in the source's own clock; for files, the time from the start.
   public let timestamp: Duration
-  /// An ICC profile that came with it, carried on to what is encoded from it.
+  /// The ICC profile that came with the picture; it is copied into encodings of it.
   public let iccProfile: [UInt8]?
 
-  /// A frame over `bytes`.
+  /// Creates a frame over `bytes`.
   ///
-  /// - Throws: `FrameError` where a plane's rows are shorter than its samples or reach beyond `bytes`.
+  /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
     _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0,
     timestamp: Duration = .zero,
@@ -85,7 +85,7 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// The same over memory that may be lent.
+  /// Creates a frame over memory that may be lent.
   package init(
     _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
     timestamp: Duration = .zero, iccProfile: [UInt8]? = nil
@@ -114,12 +114,12 @@ public struct Frame: Sendable {
     self.iccProfile = iccProfile
   }
 
-  /// The samples as an array: a copy where they are in memory of the GPU's.
+  /// The samples as an array. If they lie in GPU memory, this is a copy.
   public var bytes: [UInt8] { storage.array }
 
-  /// A frame whose planes follow one another with no padding, as raw files hold them.
+  /// Creates a frame whose planes follow one another without padding, as in raw files.
   ///
-  /// - Throws: `FrameError` where `bytes` is shorter than the frame.
+  /// - Throws: `FrameError` if `bytes` is shorter than the frame.
   public init(
     tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
@@ -129,7 +129,7 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// The same over memory that may be lent.
+  /// Creates an unpadded frame over memory that may be lent.
   package init(
     tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
@@ -147,14 +147,14 @@ public struct Frame: Sendable {
       iccProfile: iccProfile)
   }
 
-  /// Before anything is computed of a size that a file made up.
+  /// Rejects sizes made up by a file, before anything is computed from them.
   private static func check(_ format: FrameFormat) throws(FrameError) {
     guard format.pixelFormat.tightByteCount(of: format.size) != nil else {
       throw FrameError("no memory holds a \(format.size) \(format.pixelFormat) frame")
     }
   }
 
-  /// The same picture, counted and timed anew, or with another meaning of its samples.
+  /// The same picture with another number, timestamp or colour meaning.
   public func with(sequence: Int? = nil, timestamp: Duration? = nil, color: ColorOverride = ColorOverride())
     -> Frame
   {
@@ -163,7 +163,7 @@ public struct Frame: Sendable {
       timestamp: timestamp ?? self.timestamp)
   }
 
-  /// The same over other memory, laid out as this one's.
+  /// The same frame over other memory with the same layout.
   func with(storage: FrameBytes) -> Frame {
     Frame(self, storage: storage, format: format, sequence: sequence, timestamp: timestamp)
   }
@@ -180,9 +180,10 @@ public struct Frame: Sendable {
   }
 }
 
-/// Which picture a frame shows: equal where frames show the same samples in the same way, whatever they are counted by.
+/// Identifies the picture that a frame shows: equal for frames with the same samples, format and layout, whatever
+/// their number and time.
 ///
-/// As long as it is held, no other frame has it; two frames of equal bytes that were made apart have two.
+/// It is unique while it is held. Two frames made separately differ, even if their bytes are equal.
 package struct FrameIdentity: Sendable, Hashable {
   private let token: FrameBytes.Token
   private let format: FrameFormat
@@ -192,23 +193,21 @@ package struct FrameIdentity: Sendable, Hashable {
     (token, format, planes) = (frame.storage.token, frame.format, frame.planes)
   }
 
-  /// Whether they are of one frame.
   package static func == (one: FrameIdentity, other: FrameIdentity) -> Bool {
     one.token === other.token && one.format == other.format && one.planes == other.planes
   }
 
-  /// By the frame's memory.
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
 }
 
 extension Frame {
-  /// What is kept of a frame is known by this.
+  /// The key for anything cached per frame.
   package var identity: FrameIdentity { FrameIdentity(self) }
 }
 
-/// A frame's description and its memory contradict each other.
+/// The error for a frame whose description does not match its memory.
 public struct FrameError: Error, Hashable, CustomStringConvertible {
-  /// What does not fit.
+  /// What does not match.
   public let description: String
 
   init(_ description: String) { self.description = description }

@@ -1,24 +1,24 @@
-// A frame's samples in memory: an array of its own, or memory that is lent and goes back.
+// A frame's samples in memory: an array, or lent memory that returns to its owner.
 
-/// Memory that is lent to a frame, and can be lent again when nobody holds it any more.
+/// Memory lent to a frame. It can be lent again once no frame holds it.
 package protocol LentMemory: AnyObject, Sendable {
-  /// Its size.
+  /// The number of bytes.
   var byteCount: Int { get }
 
-  /// All of it as an array: a copy, unless it is one.
+  /// All bytes as an array; a copy unless the memory is an array.
   var array: [UInt8] { get }
 
-  /// Shows `body` all of it.
+  /// Calls `body` with all bytes.
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
 
-  /// Lets `body` change it: only for who alone holds it.
+  /// Lets `body` change the bytes. The caller must be the only holder.
   func withMutableSpan<Result, Failure: Error>(
     _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result
 }
 
-/// Bytes that do not change while anybody else holds them.
+/// Bytes with copy-on-write: they do not change while another copy exists.
 package struct FrameBytes: Sendable {
   private enum Storage {
     case array([UInt8])
@@ -26,19 +26,16 @@ package struct FrameBytes: Sendable {
   }
 
   private var storage: Storage
-  /// The same in all copies, and in nothing else; another one after each change.
+  /// Identifies these bytes: shared by all copies, replaced after each change.
   private(set) var token = Token()
 
-  /// Something that is there once.
   final class Token: Sendable {}
 
-  /// Bytes of its own.
   package init(_ array: [UInt8]) { storage = .array(array) }
 
-  /// Lent ones; `memory` must not be written any more.
+  /// Wraps lent memory, which must not be written any more.
   package init(_ memory: some LentMemory) { storage = .lent(memory) }
 
-  /// How many there are.
   package var count: Int {
     switch storage {
     case .array(let array): array.count
@@ -46,12 +43,12 @@ package struct FrameBytes: Sendable {
     }
   }
 
-  /// The lender's memory; nil where the bytes are an array.
+  /// The lent memory; nil if the bytes are an array.
   package var memory: (any LentMemory)? {
     if case .lent(let memory) = storage { memory } else { nil }
   }
 
-  /// Shows `body` all of them.
+  /// Calls `body` with all bytes.
   package func withSpan<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -61,13 +58,13 @@ package struct FrameBytes: Sendable {
     }
   }
 
-  /// Lets `body` change all of them: in place where nobody else holds them, else in a copy of its own.
+  /// Lets `body` change the bytes: in place if this is the only holder, otherwise in a copy.
   package mutating func withMutableSpan<Result, Failure: Error>(
     _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     token = Token()
     let taken = storage
-    // Taken out, so that there is one holder less.
+    // Release this reference, so that the bytes can have a single holder.
     storage = .array([])
     var array: [UInt8]
     switch consume taken {
@@ -84,7 +81,7 @@ package struct FrameBytes: Sendable {
     return try body(&span)
   }
 
-  /// All of them as an array: a copy where they are lent and not an array there.
+  /// All bytes as an array; a copy unless they are held as an array.
   package var array: [UInt8] {
     switch storage {
     case .array(let array): array

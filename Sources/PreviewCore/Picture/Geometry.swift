@@ -1,32 +1,32 @@
-// Sizes, rectangles and the eight ways in which a picture can lie: the geometry of the picture's way.
+// Sizes, rectangles, and the eight orientations of a picture.
 
 /// A size in pixels.
 public struct Size: Sendable, Hashable, CustomStringConvertible {
-  /// Columns.
+  /// The number of columns.
   public let width: Int
-  /// Rows.
+  /// The number of rows.
   public let height: Int
 
-  /// The longest side that can be asked for.
+  /// The largest side that a request may have.
   public static let maximumSide = 65535
 
-  /// `width` columns by `height` rows.
+  /// Creates a size of `width` columns by `height` rows.
   public init(width: Int, height: Int) {
     self.width = width
     self.height = height
   }
 
-  /// The same size turned by a quarter.
+  /// Width and height exchanged.
   public var transposed: Size { Size(width: height, height: width) }
 
-  /// Each side times `eighths` / 8, rounded up: what a decoder makes of a picture at so many eighths.
+  /// Each side times `eighths` / 8, rounded up: the size of a JPEG decoded at this scale.
   package func scaled(toEighths eighths: Int) -> Size {
-    // A size that a file made up must not overflow.
+    // Written so that a size made up by a file cannot overflow.
     func scaled(_ side: Int) -> Int { side / 8 * eighths + (side % 8 * eighths + 7) / 8 }
     return Size(width: scaled(width), height: scaled(height))
   }
 
-  /// How many pixels, or `Int.max` where the product does not fit.
+  /// The number of pixels; `Int.max` if the product overflows.
   public var pixelCount: Int {
     let (product, overflow) = width.multipliedReportingOverflow(by: height)
     return overflow ? .max : product
@@ -35,7 +35,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// `WxH`.
   public var description: String { "\(width)x\(height)" }
 
-  /// Why a picture of this size is refused; nil where it has no more than `maximumPixels`.
+  /// Why a picture of this size is refused; nil if it has at most `maximumPixels`.
   package func refusal(maximumPixels: Int) -> String? {
     guard pixelCount > maximumPixels else { return nil }
     let megapixels = Double(maximumPixels) / 1_000_000
@@ -45,41 +45,41 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Size {
-  /// Whether pictures of both sizes can show the same: their shapes differ by no more than a fiftieth, as those of 1920x1080
-  /// and 1920x1088 do.
+  /// Whether the aspect ratios differ by at most 2 %, so that both sizes can show the same picture, like 1920x1080
+  /// and 1920x1088.
   package func hasShape(of other: Size) -> Bool {
     let (one, two) = (width * other.height, height * other.width)
     return abs(one - two) <= two / 50
   }
 }
 
-/// A rectangle of whole pixels; the origin is the top left corner of what it lies in.
+/// A rectangle in whole pixels, measured from the top left corner of the enclosing picture.
 public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
-  /// Columns to its left.
+  /// Columns to the left of the rectangle.
   public let x: Int
-  /// Rows above it.
+  /// Rows above the rectangle.
   public let y: Int
-  /// Its size.
+  /// Width and height, in pixels.
   public let size: Size
 
-  /// `width` x `height` pixels from (`x`, `y`) on.
+  /// Creates a rectangle of `width` x `height` pixels at (`x`, `y`).
   public init(x: Int, y: Int, width: Int, height: Int) {
     self.x = x
     self.y = y
     self.size = Size(width: width, height: height)
   }
 
-  /// All of a picture.
+  /// Creates a rectangle that covers a whole picture.
   public init(all size: Size) {
     self.init(x: 0, y: 0, width: size.width, height: size.height)
   }
 
-  /// Columns.
+  /// The number of columns.
   public var width: Int { size.width }
-  /// Rows.
+  /// The number of rows.
   public var height: Int { size.height }
 
-  /// Whether no part of it lies outside a picture of `size`, and it is not empty.
+  /// Whether it is not empty and lies wholly inside a picture of `size`.
   public func isInside(_ size: Size) -> Bool {
     x >= 0 && y >= 0 && width > 0 && height > 0 && width <= size.width && height <= size.height
       && x <= size.width - width && y <= size.height - height
@@ -88,7 +88,7 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   /// Whether it has no pixels.
   public var isEmpty: Bool { width <= 0 || height <= 0 }
 
-  /// What lies in both; of no size where nothing does.
+  /// The common part; of zero size if there is none.
   public func intersection(_ other: Rectangle) -> Rectangle {
     let (left, top) = (max(x, other.x), max(y, other.y))
     let right = max(left, min(x + width, other.x + other.width))
@@ -96,23 +96,23 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
     return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
   }
 
-  /// `WxH+X+Y`, X11's geometry.
+  /// `WxH+X+Y`, as in X11 geometry.
   public var description: String { "\(size)+\(x)+\(y)" }
 }
 
-/// How a picture as it is seen lies in the picture as it is stored: one of the eight symmetries of a rectangle.
+/// How a picture as seen lies in the stored picture: one of the eight symmetries of a rectangle.
 ///
-/// With `swapsAxes` a seen row is a stored column. The flips are along the *stored* axes: with `flipsX` the
-/// stored column 0 is seen last.
+/// With `swapsAxes`, a seen row is a stored column. Flips are along the *stored* axes: with `flipsX`, the stored
+/// column 0 is seen last.
 public struct Orientation: Sendable, Hashable {
-  /// Rows as seen are columns as stored.
+  /// Whether seen rows are stored columns.
   public let swapsAxes: Bool
-  /// The stored columns are seen in reverse.
+  /// Whether the stored columns are seen in reverse.
   public let flipsX: Bool
-  /// The stored rows are seen in reverse.
+  /// Whether the stored rows are seen in reverse.
   public let flipsY: Bool
 
-  /// As stored, unless said otherwise.
+  /// Creates an orientation; the default is upright.
   public init(swapsAxes: Bool = false, flipsX: Bool = false, flipsY: Bool = false) {
     self.swapsAxes = swapsAxes
     self.flipsX = flipsX
@@ -122,10 +122,10 @@ public struct Orientation: Sendable, Hashable {
   /// Seen as stored.
   public static let upright = Orientation()
 
-  /// All eight, in the order of EXIF's numbers.
+  /// All eight, in the order of their EXIF numbers.
   public static let allCases: [Orientation] = (1...8).compactMap { Orientation(exif: $0) }
 
-  /// EXIF's tag 0x0112 (CIPA DC-008, 4.6.5.1.3), 1...8; nil for any other number.
+  /// Creates an orientation from EXIF tag 0x0112 (CIPA DC-008, 4.6.5.1.3), 1...8; nil for other numbers.
   public init?(exif: Int) {
     switch exif {
     case 1: self.init()
@@ -140,7 +140,7 @@ public struct Orientation: Sendable, Hashable {
     }
   }
 
-  /// A turn clockwise: what was the left edge comes to the top after 90 degrees.
+  /// A clockwise rotation: after 90 degrees the left edge is at the top.
   public init(_ rotation: Rotation) {
     switch rotation {
     case .none: self.init()
@@ -157,7 +157,7 @@ public struct Orientation: Sendable, Hashable {
       flipsY: mirroring == .vertical || mirroring == .both)
   }
 
-  /// The number that EXIF gives to it.
+  /// The EXIF number, 1...8.
   public var exif: Int {
     switch (swapsAxes, flipsX, flipsY) {
     case (false, false, false): 1
@@ -171,7 +171,7 @@ public struct Orientation: Sendable, Hashable {
     }
   }
 
-  /// What is seen when the picture that this one shows is itself seen through `next`.
+  /// The orientation of a picture seen through `self` and then through `next`.
   package func followed(by next: Orientation) -> Orientation {
     // `next` flips along the axes of our seen picture; where we swap, those are the other stored axes.
     Orientation(
@@ -180,10 +180,10 @@ public struct Orientation: Sendable, Hashable {
       flipsY: flipsY != (swapsAxes ? next.flipsX : next.flipsY))
   }
 
-  /// The size as seen of a picture stored with `size`.
+  /// The size as seen of a picture of stored `size`.
   package func seen(_ size: Size) -> Size { swapsAxes ? size.transposed : size }
 
-  /// Where a rectangle of the seen picture lies in the stored one, whose size is `stored`.
+  /// The position of a seen rectangle in the stored picture of size `stored`.
   package func stored(_ seen: Rectangle, in stored: Size) -> Rectangle {
     let (x, y, width, height) =
       swapsAxes ? (seen.y, seen.x, seen.height, seen.width) : (seen.x, seen.y, seen.width, seen.height)
@@ -193,31 +193,31 @@ public struct Orientation: Sendable, Hashable {
   }
 }
 
-/// A turn by quarters, clockwise.
+/// A clockwise rotation in quarter turns.
 public enum Rotation: Int, Sendable, Hashable, CaseIterable {
-  /// As it is.
+  /// Not rotated.
   case none = 0
-  /// The left edge comes to the top.
+  /// A quarter turn: the left edge moves to the top.
   case clockwise90 = 90
-  /// Upside down.
+  /// A half turn: upside down.
   case half = 180
-  /// The right edge comes to the top.
+  /// Three quarter turns: the right edge moves to the top.
   case clockwise270 = 270
 }
 
 /// A reflection.
 public enum Mirroring: String, Sendable, Hashable, CaseIterable {
-  /// As it is.
+  /// Not mirrored.
   case none
-  /// Left and right change places.
+  /// Left and right are exchanged.
   case horizontal
-  /// Top and bottom change places.
+  /// Top and bottom are exchanged.
   case vertical
-  /// Both: the same as half a turn.
+  /// Both are exchanged, like a half turn.
   case both
 }
 
-/// Of two whole numbers, at least one of which is not 0; positive.
+/// The positive greatest common divisor of two integers that are not both 0.
 func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
   var (divisor, rest) = (abs(a), abs(b))
   while rest != 0 { (divisor, rest) = (rest, divisor % rest) }

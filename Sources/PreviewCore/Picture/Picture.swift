@@ -1,13 +1,13 @@
-// A rendered picture in memory: what a renderer hands back, and what an encoder takes.
+// A rendered picture in memory: the result of a renderer and the input of an encoder.
 
-/// How a picture's samples lie.
+/// The sample layout of a picture.
 public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
   /// One plane of R, G, B, A bytes; A is 255.
   case rgba
-  /// Three planes of bytes Y', Cb, Cr: JFIF's (BT.601, full range, chroma centred).
+  /// Three byte planes Y', Cb, Cr as in JFIF (BT.601, full range, chroma centred).
   case ycbcr(ChromaSubsampling)
 
-  /// Every one there is.
+  /// All formats.
   public static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
 
   /// `rgba`, `ycbcr420`, ...
@@ -21,14 +21,14 @@ public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
 
 /// The chroma subsampling of an encoded picture.
 public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
-  /// 4:2:0: a chroma sample for 2x2 pixels.
+  /// 4:2:0: one chroma sample per 2x2 pixels.
   case yuv420 = "420"
-  /// 4:2:2: a chroma sample for 2x1 pixels.
+  /// 4:2:2: one chroma sample per 2x1 pixels.
   case yuv422 = "422"
-  /// 4:4:4: a chroma sample for every pixel.
+  /// 4:4:4: one chroma sample per pixel.
   case yuv444 = "444"
 
-  /// Pixels to a chroma sample.
+  /// Pixels per chroma sample.
   package var subsampling: Subsampling {
     switch self {
     case .yuv420: Subsampling(x: 2, y: 2)
@@ -40,14 +40,14 @@ public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
 
 /// One plane of a picture.
 public struct PicturePlane: Sendable, Hashable {
-  /// Columns (of pixels for `rgba`, else of samples) and rows.
+  /// Columns (pixels for `rgba`, otherwise samples) and rows.
   public let size: Size
-  /// Of its first sample in the picture's bytes.
+  /// The byte offset of its first sample in the picture.
   public let offset: Int
-  /// From a row to the next.
+  /// Bytes from one row to the next.
   public let bytesPerRow: Int
 
-  /// A plane of `size` from `offset` on.
+  /// Creates a plane of `size` at byte `offset`.
   public init(size: Size, offset: Int, bytesPerRow: Int) {
     self.size = size
     self.offset = offset
@@ -55,17 +55,17 @@ public struct PicturePlane: Sendable, Hashable {
   }
 }
 
-/// Rows of samples, top row first.
+/// A rendered picture, top row first.
 public struct Picture: Sendable, Equatable {
   /// In pixels.
   public let size: Size
-  /// How `bytes` are to be read.
+  /// The layout of `bytes`.
   public let format: PictureFormat
-  /// One for `rgba`, else three: Y', Cb, Cr.
+  /// One plane for `rgba`; Y', Cb and Cr otherwise.
   public let planes: [PicturePlane]
   /// The samples of all planes.
   public let bytes: [UInt8]
-  /// What lives as long as the picture does; no part of its value.
+  /// An object kept alive with the picture; not part of its value.
   private var companion = Companion()
 
   private struct Companion: Sendable, Equatable {
@@ -74,14 +74,14 @@ public struct Picture: Sendable, Equatable {
     static func == (one: Companion, other: Companion) -> Bool { true }
   }
 
-  /// The same, holding `object` for as long as it is there: memory that is counted.
+  /// The same picture, keeping `object` alive, such as the record of its accounted memory.
   package func holding(_ object: any AnyObject & Sendable) -> Picture {
     var picture = self
     picture.companion.object = object
     return picture
   }
 
-  /// Takes `bytes` as they are; every plane must lie within them.
+  /// Creates a picture over `bytes`. Every plane must lie within them.
   public init(size: Size, format: PictureFormat, planes: [PicturePlane], bytes: [UInt8]) {
     precondition(
       planes.allSatisfy {
@@ -95,7 +95,7 @@ public struct Picture: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// A picture with no padding: `width * 4` bytes a row for `rgba`, `width` for a plane of Y'CbCr.
+  /// Creates a picture without padding: `width * 4` bytes a row for `rgba`, `width` for each Y'CbCr plane.
   public init(tight size: Size, format: PictureFormat, bytes: [UInt8]) {
     var offset = 0
     let planes = format.planeSizes(of: size).map { plane in
@@ -117,6 +117,6 @@ extension PictureFormat {
     }
   }
 
-  /// Bytes from a column of a plane to the next.
+  /// Bytes from one column of a plane to the next.
   package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
 }

@@ -1,7 +1,7 @@
-// What the bytes of a frame are: which planes it has, what a texel of each holds, and where in them the
-// samples of each component stand. Everything else asks here; nobody else knows a format by name.
+// Frame formats: their planes, what a texel of each plane holds, and where the components' samples are. This is the
+// only file that treats formats by name.
 
-/// The layout of a frame's samples in memory.
+/// The memory layout of a frame's samples.
 public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
   /// 4:2:0, a Y' plane and one of Cb, Cr pairs.
   case nv12
@@ -27,7 +27,7 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
   case yuv440p
   /// 4:1:1 (chroma quartered horizontally), planes Y', Cb, Cr.
   case yuv411p
-  /// Y' alone.
+  /// Y' only.
   case grey
   /// R, G, B.
   case rgb24
@@ -37,15 +37,15 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
   case rgba
   /// B, G, R, A (not premultiplied).
   case bgra
-  /// R, G, B, and a byte that means nothing.
+  /// R, G, B and an unused byte.
   case rgbx
-  /// B, G, R, and a byte that means nothing.
+  /// B, G, R and an unused byte.
   case bgrx
   /// R, G, B, A (not premultiplied) of 16 bits each, in the machine's byte order.
   case rgba64
 }
 
-/// What one texel of a plane holds.
+/// The channels of one texel of a plane.
 package enum TexelLayout: Sendable, Hashable, CaseIterable {
   /// One 8-bit channel.
   case one8
@@ -58,7 +58,7 @@ package enum TexelLayout: Sendable, Hashable, CaseIterable {
   /// Four 16-bit channels.
   case four16
 
-  /// Bytes a texel.
+  /// Bytes per texel.
   package var byteCount: Int {
     switch self {
     case .one8: 1
@@ -69,27 +69,26 @@ package enum TexelLayout: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Bytes a channel.
+  /// Bytes per channel.
   package var bytesPerChannel: Int { self == .four16 ? 2 : 1 }
 }
 
-/// How many luma samples share a chroma sample along each axis.
+/// The number of luma samples that share a chroma sample, along each axis.
 package struct Subsampling: Sendable, Hashable {
   /// Along a row: 1, 2 or 4.
   package let x: Int
   /// Along a column: 1 or 2.
   package let y: Int
 
-  /// `x` by `y` luma samples to a chroma sample.
   package init(x: Int, y: Int) {
     self.x = x
     self.y = y
   }
 
-  /// Not subsampled.
+  /// No subsampling.
   package static let none = Subsampling(x: 1, y: 1)
 
-  /// The size of a plane for a picture of `size`: halves round up, so that odd edges have their samples.
+  /// The plane size for a picture of `size`. Sides round up, so that odd edges have samples.
   package func planeSize(of size: Size) -> Size {
     Size(width: (size.width - 1) / x + 1, height: (size.height - 1) / y + 1)
   }
@@ -97,11 +96,11 @@ package struct Subsampling: Sendable, Hashable {
 
 /// One plane of a format.
 package struct PlaneDescription: Sendable, Hashable {
-  /// What a texel holds.
+  /// The channels of a texel.
   package let texel: TexelLayout
-  /// How the plane's columns and rows relate to the picture's.
+  /// The plane's resolution relative to the picture's.
   package let subsampling: Subsampling
-  /// Texels to a subsampled column: 2 where Y' Cb Y' Cr stand in a row, else 1.
+  /// Texels per subsampled column: 2 for packed Y' Cb Y' Cr, otherwise 1.
   package let texelsPerColumn: Int
 
   /// Columns and rows of texels for a picture of `size`.
@@ -110,22 +109,22 @@ package struct PlaneDescription: Sendable, Hashable {
     return Size(width: samples.width * texelsPerColumn, height: samples.height)
   }
 
-  /// Bytes of a row without padding.
+  /// Bytes per row without padding.
   package func tightBytesPerRow(of size: Size) -> Int { texels(of: size).width * texel.byteCount }
 }
 
-/// Where the samples of one component stand: sample k of a row is channel `channel` of texel
-/// `k * texelStep + texelOffset`.
+/// The position of one component's samples: sample k of a row is channel `channel` of texel `k * texelStep +
+/// texelOffset`.
 package struct Component: Sendable, Hashable {
-  /// Index of the plane.
+  /// The index of the plane.
   package let plane: Int
-  /// Channel of the texel, 0...3.
+  /// The channel of the texel, 0...3.
   package let channel: Int
-  /// Texels from a sample to the next.
+  /// Texels from one sample to the next.
   package let texelStep: Int
   /// The texel of sample 0.
   package let texelOffset: Int
-  /// How many picture pixels a sample stands for.
+  /// Picture pixels per sample.
   package let subsampling: Subsampling
 
   init(plane: Int, channel: Int, step: Int = 1, offset: Int = 0, _ subsampling: Subsampling = .none) {
@@ -137,18 +136,18 @@ package struct Component: Sendable, Hashable {
   }
 }
 
-/// What the components of a format are.
+/// The components of a format.
 package enum ColorModel: Sendable, Hashable {
-  /// Red, green and blue, and coverage where there is any, of one plane.
+  /// Red, green, blue and optional alpha, all in one plane.
   case rgb(red: Component, green: Component, blue: Component, alpha: Component?)
-  /// Y' alone: chroma is neutral.
+  /// Y' only; chroma is neutral.
   case luma(Component)
   /// Y', Cb and Cr.
   case ycbcr(luma: Component, cb: Component, cr: Component)
 }
 
 extension PixelFormat {
-  /// The planes, in the order in which they stand in memory.
+  /// The planes, in memory order.
   package var planes: [PlaneDescription] {
     func plane(_ texel: TexelLayout, x: Int = 1, y: Int = 1, texelsPerColumn: Int = 1) -> PlaneDescription {
       PlaneDescription(
@@ -170,7 +169,7 @@ extension PixelFormat {
     }
   }
 
-  /// The components and where they stand.
+  /// The components and their positions.
   package var model: ColorModel {
     let quarter = Subsampling(x: 2, y: 2)
     let half = Subsampling(x: 2, y: 1)
@@ -184,7 +183,7 @@ extension PixelFormat {
         luma: Component(plane: 0, channel: 0), cb: Component(plane: 1, channel: cb, chroma),
         cr: Component(plane: 1, channel: cr, chroma))
     }
-    // In one row: luma is one channel of every texel, chroma the other channel of every other texel.
+    // Packed in one row: luma is one channel of every texel, chroma the other channel of every other texel.
     func packed(luma: Int, cb: Int, cr: Int) -> ColorModel {
       .ycbcr(
         luma: Component(plane: 0, channel: luma),
@@ -217,17 +216,17 @@ extension PixelFormat {
     }
   }
 
-  /// Whether the samples are R'G'B', for which matrix and range have no meaning.
+  /// Whether the samples are R'G'B', which have no matrix or range.
   public var isRGB: Bool {
     if case .rgb = model { true } else { false }
   }
 
-  /// The largest code of a channel, 255 or 65535.
+  /// The largest code of a channel: 255 or 65535.
   public var maximumCode: Int { self == .rgba64 ? 65535 : 255 }
 
-  /// Bytes of a whole frame of `size` without any padding, or nil where that is more than an `Int` holds.
+  /// Bytes of an unpadded frame of `size`; nil if that overflows an `Int`.
   public func tightByteCount(of size: Size) -> Int? {
-    // A row of the widest texels, rounded up to a pair.
+    // 16 bytes: a row of the widest texels, rounded up to a pair.
     guard size.width < Int.max / 16 else { return nil }
     var total = 0
     for plane in planes {

@@ -1,30 +1,30 @@
-// Where the boxes of neighbouring outputs lie along one axis.
+// The positions of box filters for neighbouring outputs along one axis.
 
-/// The boxes along one axis: of four outputs together along rows, of one output along columns.
+/// Box positions along one axis, in groups: four outputs per group along rows, one along columns.
 package struct BoxAxis: Sendable, Equatable {
-  /// The same boxes over and over, a whole number of texels further each time.
+  /// A regular part in which all groups have the same boxes, each a whole number of texels after the previous.
   package struct Period: Sendable, Hashable {
-    /// The first texel of group 0, were it regular too.
+    /// The first texel of group 0, extrapolated from the regular part.
     package let first: Int
-    /// From a group to the next, in texels.
+    /// Texels from one group to the next.
     package let step: Int
-    /// Where the first box begins, in samples from the group's first texel.
+    /// The start of the first box, in samples from the group's first texel.
     package let start: Double
   }
 
-  /// For each group its first texel.
+  /// The first texel of each group.
   package let firsts: [Int]
-  /// For each group where its leftmost box begins, in samples from its first texel.
+  /// The start of each group's leftmost box, in samples from the group's first texel.
   package let starts: [Double]
-  /// Texels that a group stands on, at most.
+  /// The most texels that a group reads.
   package let texelCount: Int
-  /// From an output to the next, and the width of a box, in samples.
+  /// Samples from one output to the next, which is also a box's width.
   package let ratio: Double
-  /// Outputs are made of pairs of neighbours, by their nearness to the middle of the box.
+  /// Whether outputs interpolate two neighbours, weighted by their distance from the box's centre.
   package let isBilinear: Bool
-  /// The groups whose boxes lie within the crop; the others reach over its edge.
+  /// The groups whose boxes lie inside the crop; the others reach over its edge.
   package let interior: Range<Int>
-  /// How the interior's groups repeat, if they do, by numbers that are whole sixteenths: such as 3 and 0.25.
+  /// How the interior's groups repeat; nil unless all numbers are whole sixteenths, such as 3 and 0.25.
   package let period: Period?
 
   /// Evaluates a map.
@@ -38,15 +38,15 @@ package struct BoxAxis: Sendable, Equatable {
     let (lowest, highest) = (bounds.lowerBound * map.denominator, (bounds.upperBound + 1) * map.denominator)
     var groups: [Group] = []
     for first in stride(from: 0, to: map.output.sampleCount, by: outputsPerGroup) {
-      // The leftmost box is that of the last output where the map runs backwards; outputs beyond the last are not
-      // looked at, but for where a backward group begins.
+      // If the map runs backwards, the leftmost box belongs to the last output. Outputs beyond the last are ignored,
+      // except to find the start of a backward group.
       let last = min(first + outputsPerGroup, map.output.sampleCount) - 1
       let leftmost = map.source.isReversed ? first + outputsPerGroup - 1 : first
       let rightmost = map.source.isReversed ? first : last
       let start = map.position(of: leftmost) - map.ratio / 2
       let firstSeen = map.source.isReversed ? last : first
       let end = map.position(of: rightmost) + map.ratio / 2
-      // Pairs: the neighbours of each centre. Boxes: whatever they cover.
+      // For bilinear, the neighbours of each centre; for boxes, everything that they cover.
       let half = map.denominator / 2
       let from = map.kernel == .bilinear ? map.position(of: leftmost) - half : start
       let upTo = map.kernel == .bilinear ? map.position(of: rightmost) + half : end
@@ -75,7 +75,7 @@ package struct BoxAxis: Sendable, Equatable {
 
   private struct Group {
     let texel: Int
-    /// Times the map's denominator.
+    /// Multiplied by the map's denominator.
     let start: Int
     let texelCount: Int
     let isInside: Bool

@@ -1,44 +1,44 @@
-// The fast way to shrink by areas, and to grow: fetch four bytes at once, add up rows, spread the sums over four
-// neighbouring outputs. Which passes can be drawn so, and from where to where, as values; the weights are those of the maps.
+// The fast path for area reduction and enlargement: fetch four bytes at once, add up rows, and distribute the sums
+// over four neighbouring outputs. A recipe says which passes can use it and what they read; the weights come from the
+// sampling maps.
 
-/// One signal of a box recipe: how its samples stand in texels of four bytes.
+/// One signal of a recipe: the positions of its samples in four-byte texels.
 package struct PackedSignal: Sendable, Hashable {
-  /// What is read.
+  /// The signal to read.
   package let signal: Signal
-  /// Samples of a component in four bytes: 4, 2 or 1.
+  /// Samples of a component per four bytes: 4, 2 or 1.
   package let samplesPerTexel: Int
-  /// For each component of the signal its plane, and the byte of a texel that holds its first sample.
+  /// For each component, its plane and the byte of a texel that holds its first sample.
   package let components: [PackedComponent]
-  /// For the columns of what is drawn; along the stored rows.
+  /// For the columns of the drawn picture; runs along the stored rows.
   package let columns: SamplingMap
-  /// For the rows of what is drawn; along the stored columns.
+  /// For the rows of the drawn picture; runs along the stored columns.
   package let rows: SamplingMap
 }
 
-/// A component in texels of four bytes.
+/// The position of one component in four-byte texels.
 package struct PackedComponent: Sendable, Hashable {
-  /// Index of the plane.
   package let plane: Int
   /// 0...3.
   package let firstByte: Int
 }
 
-/// How a pass is drawn four outputs at a time.
+/// How to draw a pass four outputs at a time.
 package struct BoxRecipe: Sendable, Hashable {
-  /// What is read: luma, chroma, or both.
+  /// The signals to read: luma, chroma or both.
   package let signals: [PackedSignal]
-  /// Columns and rows of what is drawn from the frame.
+  /// Columns and rows drawn from the frame.
   package let size: Size
-  /// How the pass's output lies in what is drawn: anything but upright is a copy of it.
+  /// The orientation of the pass's output in the drawn picture. Unless upright, the output is a copy of it.
   package let turn: Orientation
 
-  /// Four outputs that stand on more texels of a row than this can't be drawn at once.
+  /// The most texels of a row that four outputs may read.
   static let maximumTexelsAcross = 16
-  /// Planes that shrink by more than this are summed up tap by tap, or in two passes: it is the most whose second step
-  /// stands on few enough texels.
+  /// The largest reduction in two steps: beyond it, the second step would read too many texels. Larger reductions are
+  /// summed tap by tap, or in two passes.
   static let maximumRatio = 48.0
 
-  /// The recipe for a pass over `format`'s planes; nil where the pass has to be drawn tap by tap.
+  /// The recipe for a pass over `format`'s planes; nil if the pass must be drawn tap by tap.
   init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size, output: PassOutput) {
     var signals: [PackedSignal] = []
     for input in inputs {
@@ -51,7 +51,7 @@ package struct BoxRecipe: Sendable, Hashable {
     else { return nil }
     self.signals = signals
     self.size = first.swapsAxes ? size.transposed : size
-    // What is turned is drawn upright first, as another view may want it too; flips alone cost nothing.
+    // A rotated output is drawn upright first, because another view may share that picture. Flips cost nothing.
     self.turn =
       first.swapsAxes
       ? Orientation(
@@ -61,12 +61,13 @@ package struct BoxRecipe: Sendable, Hashable {
 }
 
 extension PackedSignal {
-  /// A picture's plane of four samples a texel, or two, shrunk by whole factors: the second step of a large shrink.
+  /// The second step of a large reduction: an intermediate plane of four or two samples per texel, reduced by whole
+  /// factors.
   ///
-  /// Each box of the second step is made of whole boxes of the first. What the first step rounds off is at most half a
-  /// code, and so is its mean; with a conversion after that, which makes no difference of codes twice as large, the
-  /// result is within one code of a shrink in one step. (A conversion before that might clamp, and what it clamps
-  /// would be missing from the mean.)
+  /// Each box of the second step consists of whole boxes of the first. Rounding in the first step costs at most half
+  /// a code, and so does the mean. Converting colours afterwards less than doubles differences, so the result is within
+  /// one code of a one-step reduction. (A conversion before the mean might clamp, and the clamped part would be
+  /// missing from it.)
   package static func picture(_ signal: Signal, size: Size, by factors: (x: Int, y: Int), flips: Orientation)
     -> PackedSignal
   {
@@ -82,7 +83,7 @@ extension PackedSignal {
       columns: map(size.width, factors.x, flips.flipsX), rows: map(size.height, factors.y, flips.flipsY))
   }
 
-  /// The same for `x` by `y` times as many outputs, all forwards; nil where their boxes would not be parts of these.
+  /// The forward recipe for `x` by `y` times as many outputs; nil if their boxes would not be parts of these.
   package func refined(x: Int, y: Int) -> PackedSignal? {
     guard isRefinable, let columns = columns.refined(by: x), let rows = rows.refined(by: y) else {
       return nil
@@ -91,21 +92,21 @@ extension PackedSignal {
       signal: signal, samplesPerTexel: samplesPerTexel, components: components, columns: columns, rows: rows)
   }
 
-  /// Whether four outputs stand on few enough texels.
+  /// Whether four outputs read few enough texels.
   fileprivate var isNarrow: Bool {
     columns.samplesPerOutput * 4 + 2 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel)
   }
 
-  /// Whether it can be shrunk in two steps.
+  /// Whether it can be reduced in two steps.
   fileprivate var isRefinable: Bool {
     columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box && rows.kernel == .box
       && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
   }
 
-  /// What a shader reads of an input; nothing where it can't.
+  /// The signals that a shader can read of an input; empty if it cannot read it.
   ///
-  /// Three numbers of a pixel are three numbers, whatever they are called: opaque R, G and B go the way of Y', Cb and Cr,
-  /// and the pass's conversion makes of them what it makes of those.
+  /// Opaque R, G and B take the path of Y', Cb and Cr: only the pass's conversion knows the meaning of the three
+  /// numbers.
   fileprivate static func signals(of input: SignalInput, _ format: PixelFormat) -> [PackedSignal] {
     let parts: [(Signal, [Component])]
     switch (input.signal, format.model) {
@@ -142,18 +143,18 @@ extension PackedSignal {
 }
 
 extension SamplingMap {
-  /// Boxes, or pairs of neighbours, along the whole target: no bars.
+  /// Whether it uses boxes or pairs of neighbours over the whole target, without bars.
   fileprivate var isPackable: Bool {
     (kernel == .box || kernel == .bilinear) && output.start == 0 && output.length == output.target
   }
 
-  /// Whether no output sample is partly beyond the target.
+  /// Whether no output sample lies partly beyond the target.
   fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }
 
-  /// Whether the forward map makes the same samples.
+  /// Whether the forward map gives the same samples.
   fileprivate var isForwardInReverse: Bool { !source.isReversed || isWholeEverywhere }
 
-  /// The same span in `factor` times as many samples, forwards; nil where they would grow.
+  /// The forward map of the same span with `factor` times as many samples; nil if that would enlarge.
   fileprivate func refined(by factor: Int) -> SamplingMap? {
     let map = SamplingMap(
       output: PlacedSpan(
@@ -162,7 +163,7 @@ extension SamplingMap {
     return map.kernel == .box ? map : nil
   }
 
-  /// The same samples in the order in which they are stored.
+  /// The same samples in stored order.
   fileprivate var forward: SamplingMap {
     SamplingMap(
       output: output,
@@ -172,6 +173,6 @@ extension SamplingMap {
       window: window, filter: kernel == .bilinear ? .bilinear : .area)
   }
 
-  /// Samples of the source's plane to an output sample.
+  /// Source samples per output sample.
   package var samplesPerOutput: Double { Double(ratio) / Double(denominator) }
 }

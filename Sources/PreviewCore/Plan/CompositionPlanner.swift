@@ -1,16 +1,17 @@
-// From layers to what is to be drawn of each. Pure: no pixel is touched here.
+// Plans compositions: from layers to the passes that draw each of them. Works on values only and reads no pixels.
 
 extension RenderPlanner {
-  /// A plan for several frames in one picture.
+  /// Plans a picture of several frames.
   ///
   /// - Parameters:
-  ///   - formats: of the frames that the composition's views are of, by their `input`; nil where there is none.
-  ///   - composition: what is to be seen.
-  ///   - name: of the picture.
-  ///   - format: how the picture's samples are wanted.
-  /// - Returns: the plan; layers that can't be seen are left out, and frames that no other layer reads are none of its
+  ///   - formats: the frame formats, indexed by `input`; nil if there is no such frame.
+  ///   - composition: the layers to draw.
+  ///   - name: the picture's name.
+  ///   - format: the sample format of the picture.
+  /// - Returns: the plan. Invisible layers are omitted, and frames that no remaining layer reads are not among its
   ///   sources.
-  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is too large.
+  /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is too
+  ///   large.
   package func plan(
     _ formats: [FrameFormat?], _ composition: Composition, name: String = "scene", as format: PictureFormat
   ) throws(WordError) -> ScenePlan {
@@ -42,7 +43,7 @@ private struct LayerPlanner {
     (self.planner, self.formats, self.target) = (planner, formats, target)
   }
 
-  /// What a layer comes to: nothing where it can't be seen, two layers where something lies around a view.
+  /// The planned layers of one layer: none if it is invisible, two if a view has something around it.
   func planned(_ layer: Layer) throws(WordError) -> [PlannedLayer] {
     try layer.check()
     guard let site = LayerSite(layer), layer.opacity > 0, !bounds(of: site, site.whole).isEmpty else {
@@ -68,7 +69,7 @@ private struct LayerPlanner {
   ) throws(WordError) -> [PlannedLayer] {
     let format = try format(input)
     let placement = try planner.placement(of: view.sized(site.size), for: format)
-    // `inside` shrinks its target; both it and what `fit` places are in the middle of the layer.
+    // `inside` shrinks its target. Both its picture and that of `fit` are centred in the layer.
     let inner = placement.placed.size
     let corner = (x: (site.size.width - inner.width) / 2, y: (site.size.height - inner.height) / 2)
     let content = PlannedContent.view(
@@ -109,7 +110,7 @@ private struct LayerPlanner {
     return format
   }
 
-  /// A layer that takes the part `placed` of its site, and is cut to its shape there, or in `cut`.
+  /// Plans the part `placed` of a site, clipped to the layer's shape there, or in `cut`.
   private func planned(
     _ layer: Layer, _ content: PlannedContent, _ site: LayerSite, placed: Rectangle? = nil,
     cut: Rectangle? = nil
@@ -132,17 +133,17 @@ private struct LayerPlanner {
   }
 }
 
-/// Where a layer is drawn, and how large: what it is made of is made at that size, so that it needn't shrink or grow.
+/// The position and size at which a layer is drawn. Its content is made at this size, so that it need not be scaled.
 private struct LayerSite {
   /// In the layer's own pixels.
   let size: Size
-  /// The layer's own pixels to a pixel of its frame.
+  /// The layer's own pixels per pixel of its frame.
   let scale: Double
   /// From the layer's own pixels to the composition.
   private let forward: AffineTransform
   private let backward: AffineTransform
 
-  /// Nil where nothing is left of it.
+  /// Nil if the layer is scaled to nothing.
   init?(_ layer: Layer) {
     let (frame, transform) = (layer.frame, layer.transform)
     guard transform.inverse != nil else { return nil }
@@ -150,7 +151,7 @@ private struct LayerSite {
     let isMade = if case .bitmap = layer.content { true } else { false }
     scale = isMade || abs(growth - 1) < 1e-9 ? 1 : growth
     let factor = scale
-    // A side beyond any limit is refused later.
+    // Sides beyond any limit are refused later.
     func side(_ length: Int) -> Int { max(1, Int(min((Double(length) * factor).rounded(), 1e9))) }
     size = factor == 1 ? frame.size : Size(width: side(frame.width), height: side(frame.height))
     let half = SIMD2(Double(frame.width), Double(frame.height)) / 2
@@ -167,18 +168,18 @@ private struct LayerSite {
 
   var whole: Rectangle { Rectangle(all: size) }
 
-  /// From the composition to a part of the layer.
+  /// The map from the composition to a part of the layer.
   func placement(of part: Rectangle) -> LayerPlacement {
     if let (x, y) = shift { return .aligned(x: x + part.x, y: y + part.y) }
     return .transformed(backward.followed(by: .translation(x: -Double(part.x), y: -Double(part.y))))
   }
 
-  /// The pixels of the composition, or beside it, that a part of the layer may touch.
+  /// The pixels, inside or outside the composition, that a part of the layer may touch.
   func bounds(of part: Rectangle) -> Rectangle {
     if let (x, y) = shift {
       return Rectangle(x: x + part.x, y: y + part.y, width: part.width, height: part.height)
     }
-    // Edges are half a pixel wide on either side.
+    // Edges extend half a pixel to either side.
     let (left, top) = (Double(part.x) - 0.5, Double(part.y) - 0.5)
     let (right, bottom) = (left + Double(part.width) + 1, top + Double(part.height) + 1)
     let corners = [[left, top], [right, top], [left, bottom], [right, bottom]].map { forward(SIMD2($0)) }
@@ -190,7 +191,7 @@ private struct LayerSite {
       height: whole(rows.max()?.rounded(.up)) - firstY)
   }
 
-  /// How far it is moved, where it is moved by whole pixels and nothing else.
+  /// The offset, if the transform only moves by whole pixels.
   private var shift: (x: Int, y: Int)? {
     let linear = [forward.a - 1, forward.b, forward.c, forward.d - 1]
     let (x, y) = (forward.tx.rounded(), forward.ty.rounded())
@@ -202,7 +203,7 @@ private struct LayerSite {
 }
 
 extension PlannedContent {
-  /// The frame that is read.
+  /// The frame that the content reads.
   fileprivate var input: Int? {
     switch self {
     case .view(let input, _), .blurred(let input, _): input
@@ -212,7 +213,7 @@ extension PlannedContent {
 }
 
 extension LayerShape {
-  /// The rectangle of `whole` that it fills but for its corners, and their radius.
+  /// The rounded rectangle inside `whole` that the shape is, and its corner radius.
   fileprivate func cut(_ whole: Rectangle, scale: Double) -> (Rectangle, radius: Double) {
     let shorter = min(whole.width, whole.height)
     switch self {
@@ -227,14 +228,14 @@ extension LayerShape {
 }
 
 extension ViewConfiguration {
-  /// In place of its own size.
+  /// The view at another size.
   fileprivate func sized(_ size: Size) -> ViewConfiguration {
     var view = self
     (view.width, view.height) = (size.width, size.height)
     return view
   }
 
-  /// What is drawn of it alone: the same for layers that are called otherwise.
+  /// The view without its name and surround, so that layers that draw the same compare equal.
   fileprivate var tile: ViewConfiguration {
     var view = self
     (view.name, view.surround) = ("tile", .background)
@@ -243,12 +244,12 @@ extension ViewConfiguration {
 }
 
 extension Blur {
-  /// Of what lies around a fitted picture: a sixteenth of the shorter side, so that it looks alike at every size.
+  /// The blur around a fitted picture: cells of a sixteenth of the shorter side, to look alike at every size.
   static func surround(of size: Size) -> Blur { Blur(cell: min(size.width, size.height) / 16) }
 }
 
 extension Layer {
-  /// - Throws: `WordError` for numbers that no picture comes of.
+  /// - Throws: `WordError` for values that can't be drawn.
   fileprivate func check() throws(WordError) {
     let farthest = 1 << 24
     guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= Size.maximumSide,

@@ -1,14 +1,14 @@
-// How large a JPEG is decoded: in full, or at as few eighths of its size as its views allow. Pure: the picture's
-// format and the views decide, nothing else.
+// The scale at which a JPEG is decoded: full size, or the smallest number of eighths that its views allow. It depends
+// only on the picture's format and the views.
 
-/// How much of a JPEG's detail is decoded.
+/// How much detail of a JPEG is decoded.
 package enum Decoding: Sendable, Hashable {
   /// All of it.
   case exact
-  /// As little as these views need to look nearly the same; with no view, all of it.
+  /// The least that these views need to look almost the same; everything if there are no views.
   ///
-  /// A picture is decoded at 1/8, 1/4 or 1/2 of its size where every plane of every view is still shrunk by so much
-  /// after that (`docs/semantics.md` has the figures that this was chosen by):
+  /// A picture is decoded at 1/8, 1/4 or 1/2 of its size if every plane of every view is afterwards still reduced by
+  /// at least this factor (`docs/semantics.md` gives the measurements behind it):
   ///
   /// | decoded at | `area` and `auto` | `lanczos` |
   /// |---|---|---|
@@ -16,19 +16,18 @@ package enum Decoding: Sendable, Hashable {
   /// | 1/4 | 5/2 | 3/2 |
   /// | 1/8 | 3 | 7/4 |
   ///
-  /// or, for `area` and `auto`, where each output sample is made of whole decoded samples. All else needs the whole
-  /// picture: `nearest` and `bilinear`, which do not look at most of its samples, and linear light, which mixes samples
-  /// otherwise than a decoder does.
+  /// It also is if, for `area` and `auto`, each output sample consists of whole decoded samples. Full size is needed
+  /// by `nearest` and `bilinear`, which skip most samples, and by linear light, which averages unlike a decoder.
   case fast(for: [ViewRequest])
 
-  /// The scales that are worth it, smallest first. libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7
-  /// take it as long as 4 or 8, or longer.
+  /// The useful scales, smallest first. libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7 take at
+  /// least as long as 4 or 8.
   static let scales = [1, 2, 4]
 
-  /// At how many eighths of its size a picture is to be decoded: 1, 2, 4 or 8.
+  /// The scale at which to decode a picture: 1, 2, 4 or 8 eighths.
   ///
-  /// - Parameter full: the picture decoded in full.
-  /// - Returns: the smallest that all views allow; 8 where one of them can't be drawn.
+  /// - Parameter full: the format at full size.
+  /// - Returns: the smallest scale that all views allow; 8 if any view can't be drawn.
   package func eighths(of full: FrameFormat) -> Int {
     guard case .fast(let requests) = self, !requests.isEmpty else { return 8 }
     return Decoding.scales.first { eighths in
@@ -40,9 +39,9 @@ package enum Decoding: Sendable, Hashable {
 }
 
 extension FrameFormat {
-  /// What a JPEG of this format becomes at so many eighths of its size.
+  /// The format of a JPEG decoded at this scale.
   ///
-  /// Where chroma is halved along both axes a decoder can give it back what luma loses: then all planes are of one size
+  /// If chroma is halved along both axes, a decoder can scale chroma less than luma, so that all planes have one size
   /// (libjpeg: `jpeg_calc_output_dimensions`).
   public func decoded(toEighths eighths: Int) -> FrameFormat {
     FrameFormat(
@@ -52,9 +51,9 @@ extension FrameFormat {
 }
 
 extension PlannedView {
-  /// Whether a view of a picture at so many eighths is close to that of the whole one.
+  /// Whether a view of the reduced picture is close to that of the full one.
   fileprivate func isNearlyTheSame(at eighths: Int) -> Bool {
-    // What is put together of views reads the frame through those alone.
+    // A composition reads the frame only through its views.
     if let composition { return composition.views(of: 0).allSatisfy { $0.isNearlyTheSame(at: eighths) } }
     return light == .encoded
       && passes.flatMap(\.inputs).flatMap { [$0.horizontal, $0.vertical] }
@@ -71,8 +70,8 @@ extension SamplingMap {
     }
   }
 
-  /// Whether each box begins and ends between two samples of the source: at 1/2, 1/4 and 1/8 those are themselves the
-  /// means of whole pixels, so that nothing is lost but a rounding.
+  /// Whether each box starts and ends between two source samples. At 1/2, 1/4 and 1/8 those are means of whole
+  /// pixels, so that only rounding is lost.
   private var isMadeOfWholeSamples: Bool {
     ratio % denominator == 0 && (position(of: 0) - ratio / 2) % denominator == 0
   }

@@ -1,4 +1,4 @@
-// The one curve among the filters: sinc windowed by sinc (C. Lanczos; Duchon 1979).
+// The Lanczos kernel: sinc windowed by sinc (C. Lanczos; Duchon 1979).
 internal import Glibc
 
 /// sinc(x) sinc(x / 3) for |x| < 3, else 0.

@@ -1,14 +1,13 @@
-// A composition as it is to be drawn: every view planned, every place in whole pixels.
+// A planned composition: each view has its passes, each layer its position in whole pixels.
 internal import Glibc
 
-/// What is drawn on one another.
+/// The layers of a planned picture.
 package struct PlannedComposition: Sendable, Hashable {
   /// In pixels.
   package let size: Size
-  /// Bottom first; those that can't be seen are left out.
+  /// Lowest first, without invisible layers.
   package let layers: [PlannedLayer]
 
-  /// A composition.
   package init(size: Size, layers: [PlannedLayer]) {
     self.size = size
     self.layers = layers
@@ -16,7 +15,7 @@ package struct PlannedComposition: Sendable, Hashable {
 }
 
 extension PlannedComposition {
-  /// All that is drawn of frame `input`, each once, in the order of the layers.
+  /// All views of frame `input`, without duplicates, in layer order.
   package func views(of input: Int) -> [PlannedView] {
     var seen: Set<PlannedView> = []
     return layers.compactMap { layer in
@@ -28,38 +27,39 @@ extension PlannedComposition {
   }
 }
 
-/// One layer.
+/// A layer ready to draw.
 package struct PlannedLayer: Sendable, Hashable {
-  /// What is seen.
+  /// The content to draw.
   package let content: PlannedContent
-  /// The pixels of the composition that it may touch, all inside it.
+  /// The pixels of the composition that the layer may touch; all inside it.
   package let bounds: Rectangle
-  /// The layer's own size, in its own pixels.
+  /// The layer's size in its own pixels.
   package let size: Size
-  /// From positions in the composition to positions in the layer; both from the top left corner, pixel k is k...k+1.
+  /// From composition to layer positions. Both are measured from the top left corner; pixel k spans k...k+1.
   package let placement: LayerPlacement
-  /// Of the corners, in the layer's pixels.
+  /// The radius of the corners, in the layer's pixels.
   package let cornerRadius: Double
-  /// The part of the layer that is cut to the shape, in its own pixels: all of it, or the square around a circle.
+  /// The part of the layer that is clipped to the shape, in its own pixels: everything, or the square around a
+  /// circle.
   package let shape: Rectangle
-  /// Along the inside of the shape's edge.
+  /// Drawn along the inside of the shape's edge.
   package let border: Border?
   /// 0...1.
   package let opacity: Double
-  /// Of the content.
+  /// The change of the content's colours.
   package let adjustment: ColorAdjustment
 }
 
-/// Where a layer's pixels lie.
+/// The position of a layer's pixels.
 package enum LayerPlacement: Sendable, Hashable {
   /// Pixel on pixel: the layer's first pixel is at (`x`, `y`), which may be negative.
   case aligned(x: Int, y: Int)
-  /// By this transform from the composition to the layer, bilinear between the layer's pixels.
+  /// Through this transform from composition to layer, interpolated bilinearly.
   case transformed(AffineTransform)
 }
 
 extension LayerPlacement {
-  /// Where a point of the composition is in the layer; both in pixels, from the top left corner.
+  /// The layer position of a composition point; both in pixels from the top left corner.
   package func position(of point: SIMD2<Double>) -> SIMD2<Double> {
     switch self {
     case .aligned(let x, let y): point - SIMD2(Double(x), Double(y))
@@ -68,14 +68,15 @@ extension LayerPlacement {
   }
 }
 
-/// A gradient's line over a layer of a given size: how far along it a point is.
+/// A gradient's line over a layer of a given size. It gives the fraction along the line at each point.
 package struct GradientRamp: Sendable, Hashable {
-  /// At the layer's top left corner.
+  /// The fraction at the layer's top left corner.
   package let first: Double
-  /// What a pixel to the right, and one down, add.
+  /// The change per pixel to the right and per pixel down.
   package let step: SIMD2<Double>
 
-  /// As CSS has it: the line goes through the centre, and its ends are where the corners' perpendiculars meet it.
+  /// As in CSS: the line passes through the centre, and its ends are where the perpendiculars from the corners meet
+  /// it.
   package init(_ gradient: LinearGradient, over size: Size) {
     let turn = gradient.angle.remainder(dividingBy: 360) * .pi / 180
     let direction = SIMD2(sin(turn), -cos(turn))
@@ -84,39 +85,39 @@ package struct GradientRamp: Sendable, Hashable {
     first = 0.5 - (step.x * width + step.y * height) / 2
   }
 
-  /// 0 at the line's start, 1 at its end, and beyond them in the same measure.
+  /// The fraction along the line: 0 at its start, 1 at its end, continuing linearly beyond both.
   package func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
 }
 
-/// What a layer shows.
+/// The content of a planned layer.
 package enum PlannedContent: Sendable, Hashable {
-  /// One colour.
+  /// A solid colour.
   case color(RGBColor)
   /// A gradient over the layer.
   case gradient(LinearGradient)
-  /// An `rgba` picture of frame `input`, of the layer's size.
+  /// An `rgba` picture of frame `input` at the layer's size.
   case view(input: Int, PlannedView)
-  /// An `rgba` picture of frame `input`, to be drawn larger, smoothly.
+  /// A reduced `rgba` picture of frame `input`, to be enlarged smoothly.
   case blurred(input: Int, PlannedView)
   /// A bitmap of the layer's size.
   case bitmap(Bitmap)
 }
 
-/// What is to be drawn of several frames at once.
+/// A plan for one picture of several frames.
 package struct ScenePlan: Sendable, Hashable {
-  /// Of the frames that it is for, in order; nil for those that nothing reads.
+  /// The frame formats, in order; nil for frames that nothing reads.
   package let sources: [FrameFormat?]
-  /// The picture: its `composition` is what is drawn, its passes make the picture's planes of that.
+  /// The picture: `composition` is drawn first, and the passes convert it to the picture's planes.
   package let view: PlannedView
 }
 
 extension FrameFormat {
-  /// What a picture put together of layers is to the passes that make planes of it.
+  /// The format of a drawn composition, as the passes that convert it see it.
   public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }
 
 extension ScenePlan: CustomStringConvertible {
-  /// A line for each frame that is read, a line a layer and for the passes that it needs, then a line a pass.
+  /// One line per frame that is read, per layer with its passes, and per pass of the picture.
   package var description: String {
     let frames = sources.enumerated().compactMap { index, source in source.map { "frame \(index) \($0)" } }
     return (frames + view.lines).joined(separator: "\n")
@@ -124,7 +125,7 @@ extension ScenePlan: CustomStringConvertible {
 }
 
 extension PlannedLayer {
-  /// What it shows, where, and how it is changed; then the passes of what it shows.
+  /// One line with content, position and changes, then the lines of the content's passes.
   func lines(_ name: String) -> [String] {
     let (what, passes): (String, [String]) =
       switch content {
@@ -149,13 +150,13 @@ extension PlannedLayer {
 }
 
 extension LayerPlacement: CustomStringConvertible {
-  /// `at (X, Y)`, or `by` the six numbers, rounded to thousandths.
+  /// `at (X, Y)`, or `by` and the six coefficients, rounded to thousandths.
   package var description: String {
     switch self {
     case .aligned(let x, let y): return "at (\(x), \(y))"
     case .transformed(let transform):
       let numbers = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
-      // Adding 0 makes -0 of rounding 0.
+      // Adding 0 turns a rounded -0 into 0.
       return "by \(numbers.map { ($0 * 1000).rounded() / 1000 + 0 })"
     }
   }

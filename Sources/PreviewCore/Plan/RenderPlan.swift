@@ -1,9 +1,9 @@
-// What is to be drawn, as a value: which signals of a frame are sampled where, how they become colours, and
-// into which plane of which picture. Prints itself, one line a pass.
+// A render plan as a value: which signals of a frame are sampled where, how they are converted, and which plane of
+// which picture they go to. Its description has one line per pass.
 
-/// A group of components that are sampled together.
+/// Components that are sampled together.
 package enum Signal: String, Sendable, Hashable {
-  /// Red, green and blue; over the background where the frame is transparent.
+  /// Red, green and blue; a transparent frame is blended over the background.
   case rgb
   /// Y'.
   case luma
@@ -11,7 +11,6 @@ package enum Signal: String, Sendable, Hashable {
   case chroma
 }
 
-/// An axis of the target.
 package enum Axis: String, Sendable, Hashable {
   /// Along a row.
   case horizontal
@@ -19,83 +18,82 @@ package enum Axis: String, Sendable, Hashable {
   case vertical
 }
 
-/// A signal and where each sample of an output plane finds it.
+/// A signal, and the source positions of each output sample.
 package struct SignalInput: Sendable, Hashable {
-  /// What is sampled.
+  /// The signal to sample.
   package let signal: Signal
   /// For the output's columns.
   package let horizontal: SamplingMap
   /// For the output's rows.
   package let vertical: SamplingMap
-  /// The output's columns are rows of the stored frame.
+  /// Whether the output's columns are rows of the stored frame.
   package let swapsAxes: Bool
-  /// The axis along which it is summed up by a pass of its own beforehand, if it is.
+  /// The axis that a separate pass reduces beforehand; nil if there is none.
   package let reduction: Axis?
 
-  /// The map along `axis`.
   package func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
 }
 
-/// Which numbers of the conversion a pass writes.
+/// The components of the conversion's result that a pass writes.
 package enum PassOutput: Sendable, Hashable {
   /// All three, as R, G, B, A bytes.
   case rgba
-  /// Row 0, 1 or 2 as bytes, four columns to a texel.
+  /// Component 0, 1 or 2 as bytes, four columns per texel.
   case component(Int)
 }
 
-/// One plane of one picture.
+/// A pass that draws one plane of one picture.
 package struct PlanePass: Sendable, Hashable {
-  /// What is written.
+  /// The components to write.
   package let output: PassOutput
   /// Columns and rows of output samples.
   package let size: Size
-  /// What is read: `rgb`, or `luma`, or `chroma`, or the last two.
+  /// `rgb`, `luma`, `chroma`, or `luma` and `chroma`.
   package let inputs: [SignalInput]
-  /// Positions of the maps to an output sample; their converted colours are averaged. More than 1 only where R'G'B'
-  /// becomes subsampled chroma.
+  /// Map positions per output sample; their converted colours are averaged. More than 1 only where R'G'B' becomes
+  /// subsampled chroma.
   package let positionsPerSample: Subsampling
-  /// Columns and rows of the maps: positions beyond are those of the edge.
+  /// Columns and rows of the maps. Positions beyond them use the edge's.
   package let positions: Size
-  /// From the signals' codes, 0...255, to the output's; a signal that is not read counts as 128.
+  /// From the signals' codes, 0...255, to the output's. Signals that are not read count as 128.
   package let conversion: ColorConversion
-  /// How it is drawn four outputs at a time; nil where it is drawn tap by tap.
+  /// How to draw four outputs at a time; nil if the pass is drawn tap by tap.
   package let box: BoxRecipe?
-  /// Where the picture does not reach, in the output's codes.
+  /// The colour outside the picture, in the output's codes.
   package let background: SIMD3<Double>
 }
 
-/// One picture of the frame.
+/// The plan of one picture.
 package struct PlannedView: Sendable, Hashable {
   /// The view's name.
   package let name: String
   /// In pixels.
   package let size: Size
-  /// How the picture's samples lie.
+  /// The sample layout of the picture.
   package let format: PictureFormat
-  /// In which light its samples are mixed.
+  /// The light in which samples are interpolated.
   package let light: FilteringLight
-  /// What is behind a transparent frame.
+  /// The colour behind a transparent frame.
   package let background: RGBColor
-  /// What it may read, in pixels of the stored picture at its reference size.
+  /// The part that may be read, in pixels of the stored picture at its reference size.
   package let crop: Rectangle
-  /// One for `rgba`, else Y', Cb, Cr.
+  /// One pass for `rgba`; otherwise those of Y', Cb and Cr.
   package let passes: [PlanePass]
-  /// What the passes read in place of the frame: this drawn, as R'G'B'A bytes of the view's size. Nil for plain views,
-  /// which read the frame itself.
+  /// A composition that the passes read in place of the frame, drawn as R'G'B'A bytes of the view's size. Nil for
+  /// plain views, which read the frame itself.
   package let composition: PlannedComposition?
 }
 
-/// What is to be drawn of frames of one format.
+/// The passes that draw all views of frames of one format.
 public struct RenderPlan: Sendable, Hashable {
-  /// The frames that it is for.
+  /// The format of the frames that the plan is for.
   public let source: FrameFormat
-  /// The pictures, in the order in which they were asked for.
+  /// The pictures, in the order of the requests.
   package let views: [PlannedView]
 }
 
 extension RenderPlan: CustomStringConvertible {
-  /// A line for the frame, then a line a pass.
+  /// One line for the frame, then one per pass.
   public var description: String {
     (["frame \(source)"] + views.flatMap(\.lines)).joined(separator: "\n")
   }
@@ -114,7 +112,7 @@ extension FrameFormat: CustomStringConvertible {
 }
 
 extension PlannedView {
-  /// A line a layer, where it is put together of those, then a line a pass.
+  /// One line per layer of the composition, if there is one, then one per pass.
   var lines: [String] {
     let layers = composition?.layers.enumerated().flatMap { $1.lines("\(name) layer \($0)") } ?? []
     return layers

@@ -1,13 +1,13 @@
-// From what somebody wants to see to what is to be drawn. Pure: no pixel is touched here.
+// Plans views: from view configurations to render passes. Works on values only and reads no pixels.
 
-/// A view and how its picture's samples are wanted.
+/// A view and the sample format of its picture.
 public struct ViewRequest: Sendable, Hashable {
-  /// What is wanted.
+  /// The view to draw.
   public let view: ViewConfiguration
-  /// In which form.
+  /// The sample format of the picture.
   public let format: PictureFormat
 
-  /// `view` in `format`.
+  /// Creates a request for `view` in `format`.
   public init(_ view: ViewConfiguration, as format: PictureFormat) {
     self.view = view
     self.format = format
@@ -16,20 +16,20 @@ public struct ViewRequest: Sendable, Hashable {
 
 /// Makes plans within a device's limits.
 public struct RenderPlanner: Sendable {
-  /// The limits.
+  /// The device's limits and preferences.
   public let tuning: RenderTuning
-  /// The most pixels that a picture may have.
+  /// The most pixels that a picture may have. Default: 100 million.
   public let maximumPixels: Int
 
-  /// A planner for a device, or for the reference renderer.
+  /// Creates a planner for a device, or by default for the reference renderer.
   public init(tuning: RenderTuning = .unlimited, maximumPixels: Int = 100_000_000) {
     self.tuning = tuning
     self.maximumPixels = maximumPixels
   }
 
-  /// A plan for frames of `format`.
+  /// Plans frames of `format`.
   ///
-  /// - Throws: `WordError` where a crop is not inside the frame, or a picture is beyond the limits.
+  /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
   public func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
@@ -49,15 +49,15 @@ public struct RenderPlanner: Sendable {
     ).view
   }
 
-  /// Whether planes of Y'CbCr are made of the picture's pixels, which are drawn first: R'G'B' would be summed up anew for
-  /// each plane. A pixel is off by half a code at most, and so is what becomes of it.
+  /// Whether Y'CbCr planes are made from a drawn R'G'B' picture, instead of reducing R'G'B' again for each plane.
+  /// Each pixel, and so each result, is off by at most half a code.
   private func isDrawnAsPixels(_ format: FrameFormat, _ output: PictureFormat) -> Bool {
     tuning.boxes != .none && format.pixelFormat.isRGB && output != .rgba
   }
 
-  /// How a view lies in its target.
+  /// The position of a view's picture in its target.
   ///
-  /// - Throws: `WordError` where its crop is not inside the frame, or its size beyond the limits.
+  /// - Throws: `WordError` if the crop is not inside the frame, or the size exceeds the limits.
   func placement(of view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> Placement {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
@@ -71,16 +71,17 @@ public struct RenderPlanner: Sendable {
     return placement
   }
 
-  /// The size of a view's pictures of frames of an upright `size`; a crop that is not inside them counts as all of them.
+  /// The size of a view's pictures for frames of an upright `size`. A crop that is not inside the frame counts as the
+  /// whole frame.
   ///
-  /// - Throws: `WordError` where the size is beyond the limits.
+  /// - Throws: `WordError` if the size exceeds the limits.
   public func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
     return try placement(of: view, for: FrameFormat(composed: size)).target
   }
 
-  /// A view of frames of `format`, put into its target as `placement` says.
+  /// Plans a view of frames of `format` at the given placement.
   func planned(
     _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat
   ) throws(WordError) -> PlannedView {
@@ -95,7 +96,7 @@ public struct RenderPlanner: Sendable {
       background: view.background, crop: layout.crop, passes: layout.passes(for: picture), composition: nil)
   }
 
-  /// The picture of a composition: what is drawn of it is copied, or converted.
+  /// Plans a composition's picture: the drawn composition is copied or converted.
   func composed(
     _ composition: PlannedComposition, named name: String, as picture: PictureFormat
   ) -> PlannedView {
@@ -124,7 +125,7 @@ public struct RenderPlanner: Sendable {
     throw WordError(key, "\(side) is not from 1 to \(Size.maximumSide) (view '\(view.name)')")
   }
 
-  /// Why no picture can have this size; nil where it can.
+  /// Why a picture of this size is refused; nil if it is allowed.
   func refusal(of size: Size) -> String? {
     guard max(size.width, size.height) <= tuning.maximumTargetSide else {
       return "\(size) is beyond this device's limit of \(tuning.maximumTargetSide) a side"
@@ -133,7 +134,7 @@ public struct RenderPlanner: Sendable {
   }
 }
 
-/// Where a view's crop lies in the stored frame and in the target.
+/// The position of a view's crop in the stored frame and in the target.
 private struct ViewLayout {
   let format: FrameFormat
   let crop: Rectangle
@@ -142,7 +143,7 @@ private struct ViewLayout {
   let view: ViewConfiguration
   let tuning: RenderTuning
 
-  /// R'G'B' is what is filtered: the frame has no planes of luma and chroma, or light needs all three.
+  /// Whether R'G'B' is filtered: the frame has no luma and chroma planes, or linear light needs all three components.
   private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
 
   func passes(for picture: PictureFormat) -> [PlanePass] {
@@ -159,7 +160,7 @@ private struct ViewLayout {
   private func pass(_ output: PassOutput, _ subsampling: Subsampling) -> PlanePass {
     let conversion = conversion(to: output)
     let size = subsampling.planeSize(of: placement.target)
-    // R'G'B' is converted a pixel at a time and then averaged; planes of Y'CbCr are filtered on their own grids.
+    // R'G'B' is converted per pixel and then averaged; Y'CbCr planes are filtered on their own grids.
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
     let inputs = signals(for: output, conversion).map { input($0, grid) }
@@ -173,10 +174,10 @@ private struct ViewLayout {
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
   }
 
-  /// Whether pixels of R'G'B' are summed up as they are stored.
+  /// Whether R'G'B' pixels are reduced as stored.
   private func isPlainRGB(_ output: PassOutput) -> Bool { output == .rgba && view.light == .encoded }
 
-  /// Whether textures of four bytes a texel hold every plane: larger ones are drawn tap by tap, from bands.
+  /// Whether every plane fits a texture of four-byte texels. Larger planes are drawn tap by tap, in bands.
   private var planesFitPacked: Bool {
     format.pixelFormat.planes.allSatisfy { plane in
       let texels = Size(
@@ -205,7 +206,7 @@ private struct ViewLayout {
     var signals: [Signal] = []
     if conversion.needsLuma(rows: rows) { signals.append(.luma) }
     if conversion.needsChroma(rows: rows), case .ycbcr = format.pixelFormat.model { signals.append(.chroma) }
-    // A grey frame has no chroma to read, but the pass still wants to know where the picture lies.
+    // A grey frame has no chroma to read, but the pass still needs the picture's position.
     return signals.isEmpty ? [.luma] : signals
   }
 
@@ -234,7 +235,7 @@ private struct ViewLayout {
       reduction: reduction(horizontal, vertical))
   }
 
-  /// Which axis is cheaper to sum up first, where one pass over both would take too many taps.
+  /// The axis that is cheaper to reduce first, if one pass over both would take too many taps.
   private func reduction(_ horizontal: SamplingMap, _ vertical: SamplingMap) -> Axis? {
     let (direct, overflow) = horizontal.tapBound.multipliedReportingOverflow(by: vertical.tapBound)
     guard overflow || direct > tuning.maximumDirectTaps, horizontal.tapBound > 1, vertical.tapBound > 1 else {
@@ -242,12 +243,12 @@ private struct ViewLayout {
     }
     let columnsFirst = cost(ofFirst: horizontal, keeping: vertical)
     let rowsFirst = cost(ofFirst: vertical, keeping: horizontal)
-    // Slow is better than impossible.
+    // A slow pass is better than none.
     guard min(columnsFirst, rowsFirst) < .max else { return nil }
     return columnsFirst <= rowsFirst ? .horizontal : .vertical
   }
 
-  /// The taps of an intermediate that sums up along `first`; endless where it is too large for the device.
+  /// The taps of an intermediate reduced along `first`; `Int.max` if it is too large for the device.
   private func cost(ofFirst first: SamplingMap, keeping other: SamplingMap) -> Int {
     let (outputs, samples) = (first.output.sampleCount, other.source.samples.count)
     return max(outputs, samples) <= tuning.maximumTargetSide ? outputs * samples * first.tapBound : .max

@@ -1,20 +1,19 @@
-// What a device is good at, as a value: chosen where devices are known, read by the planner.
+// A device's limits and preferences as a value: chosen per device, read by the planner.
 
 /// A renderer's limits and preferences.
 public struct RenderTuning: Sendable, Hashable {
   /// The longest side of a target, in pixels.
   public let maximumTargetSide: Int
-  /// Taps of one sample of one signal (columns times rows) up to which both axes are summed up in one pass;
-  /// beyond, one axis is summed up first, into an intermediate of 32-bit floats.
+  /// The most taps of one sample of one signal (columns times rows) that one pass reduces along both axes. Beyond it,
+  /// one axis is reduced first, into an intermediate of 32-bit floats.
   public let maximumDirectTaps: Int
-  /// How areas are summed up where that can be done several outputs at a time.
+  /// How areas are reduced where several outputs can be computed at a time.
   package let boxes: BoxPacking
-  /// How samples come to the device and pictures from it.
+  /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
-  /// Whether the device has a clock of its own that tells what passes cost.
+  /// Whether the device has timer queries that measure passes.
   public let timesPasses: Bool
 
-  /// Limits as given.
   package init(
     maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels,
     transfer: FrameTransfer = .direct, timesPasses: Bool = false
@@ -26,7 +25,7 @@ public struct RenderTuning: Sendable, Hashable {
     self.timesPasses = timesPasses
   }
 
-  /// How many frames are worth drawing at the same time; at least 1.
+  /// The number of frames worth drawing concurrently; at least 1.
   public var framesInFlight: Int {
     switch transfer {
     case .direct: 1
@@ -34,27 +33,27 @@ public struct RenderTuning: Sendable, Hashable {
     }
   }
 
-  /// No limits: the reference renderer's.
+  /// No limits, for the reference renderer.
   public static let unlimited = RenderTuning(
     maximumTargetSide: .max, maximumDirectTaps: .max, boxes: .none)
 }
 
-/// How many outputs a shader sums up at once.
+/// The number of outputs that a shader computes at once.
 package enum BoxPacking: Sendable, Hashable {
-  /// One: tap by tap.
+  /// One, tap by tap.
   case none
-  /// Four, from textures with four bytes a texel.
+  /// Four, from textures of four-byte texels.
   case texels
-  /// Sixteen, or eight pixels, from buffers of whole words where boxes repeat evenly; else four. For renderers that are software.
+  /// Sixteen, or eight pixels, from word buffers where boxes repeat evenly; otherwise four. For software renderers.
   case words
 }
 
-/// The way of a frame's samples to a device, and of its pictures back.
+/// How samples reach a device and pictures return.
 package enum FrameTransfer: Sendable, Hashable {
-  /// Straight between memory and textures, and finished before the next frame begins: for renderers that are software,
-  /// to which a buffer in between is one more copy.
+  /// Directly between memory and textures, one frame at a time. For software renderers, where a buffer in between
+  /// would only add a copy.
   case direct
-  /// Through buffers that the device empties and fills while the CPU does something else. So many frames, at least one,
-  /// are on their way at the same time.
+  /// Through buffers that the device reads and writes while the CPU does other work. `framesInFlight`, at least 1, is
+  /// the number of frames under way at the same time.
   case buffered(framesInFlight: Int)
 }

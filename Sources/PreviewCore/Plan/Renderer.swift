@@ -1,39 +1,40 @@
-// The face that the GPU's renderer and the CPU's reference share.
+// The interface shared by the GPU renderer and the CPU reference renderer.
 
-/// Carries out plans.
+/// Executes plans.
 package protocol Renderer: Sendable {
-  /// What can go wrong; `Never` for the reference.
+  /// The error type; `Never` for the reference renderer.
   associatedtype Failure: Error
 
   /// Draws all views of `plan` from one frame.
   ///
   /// - Parameters:
-  ///   - frame: of the format that the plan was made for.
-  ///   - plan: what to draw.
-  /// - Returns: a picture for each view, in the plan's order.
-  /// - Throws: `Failure`, where the frame can't be drawn.
+  ///   - frame: a frame of the plan's format.
+  ///   - plan: the views to draw.
+  /// - Returns: one picture per view, in the plan's order.
+  /// - Throws: `Failure` if the frame can't be drawn.
   func render(_ frame: Frame, _ plan: RenderPlan) async throws(Failure) -> [Picture]
 
   /// Draws one picture of several frames.
   ///
   /// - Parameters:
-  ///   - frames: one for each of the plan's sources, of that format; what is nil there is not read.
-  ///   - plan: what to draw.
+  ///   - frames: one frame of each of the plan's source formats; those whose source is nil are not read.
+  ///   - plan: the picture to draw.
   /// - Returns: the picture.
-  /// - Throws: `Failure`, where the frames can't be drawn.
+  /// - Throws: `Failure` if the frames can't be drawn.
   func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(Failure) -> Picture
 
-  /// Draws like `render(_:_:)`, and tells what the passes of all views together took by the device's own clock.
+  /// Like `render(_:_:)`, and also measures the passes of all views with the device's timer queries.
   ///
-  /// - Returns: the pictures; no time where the renderer has no such clock, as by default, or where it was interrupted.
-  /// - Throws: `Failure`, where the frame can't be drawn.
+  /// - Returns: the pictures, and the time: nil if the renderer has no timer (the default) or the measurement was
+  ///   interrupted.
+  /// - Throws: `Failure` if the frame can't be drawn.
   func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?)
 }
 
 extension Renderer {
-  /// The pictures without a time.
+  /// Draws without measuring.
   package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(Failure) -> (pictures: [Picture], gpuTime: Duration?) {

@@ -1,11 +1,9 @@
-// Where, along one axis, the samples of an output plane lie in a plane of the source. Exact: whole numbers
-// over a common denominator, so that no driver, compiler or order of operations can move a tap.
+// Maps output samples to source positions along one axis. Exact: integers over a common denominator, so that no
+// driver, compiler or order of operations can move a tap.
 
-/// The kernel that a `Filter` comes to along one axis.
+/// The kernel that a `Filter` uses along one axis.
 package enum Kernel: String, Sendable, Hashable {
-  /// One sample.
   case nearest
-  /// Two samples.
   case bilinear
   /// The mean over a box as wide as an output sample.
   case box
@@ -15,20 +13,19 @@ package enum Kernel: String, Sendable, Hashable {
 
 /// The part of a plane that a view may read along one axis of the stored picture.
 package struct CropSpan: Sendable, Hashable {
-  /// First pixel of the stored picture, at its reference size.
+  /// The first pixel of the stored picture, at its reference size.
   package let start: Int
   /// Pixels of the stored picture, at its reference size.
   package let length: Int
-  /// Whether the view sees them from the far end to the near one.
+  /// Whether the view shows the pixels in reverse.
   package let isReversed: Bool
-  /// Decoded pixels to a sample of the plane.
+  /// Decoded pixels per sample of the plane.
   package let subsampling: Int
-  /// Where the plane's samples sit among the pixels.
+  /// The position of the plane's samples among the pixels.
   package let siting: ChromaSiting
-  /// Decoded pixels to eight pixels of the reference.
+  /// Decoded pixels per eight reference pixels.
   package let eighths: Int
 
-  /// A span of `length` pixels from `start` on.
   package init(
     start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred,
     eighths: Int = 8
@@ -41,20 +38,20 @@ package struct CropSpan: Sendable, Hashable {
     self.eighths = eighths
   }
 
-  /// The samples that belong to the span: those that touch it.
+  /// The samples that touch the span.
   package var samples: ClosedRange<Int> {
     let (scale, pixels) = (scale, scale.reference * subsampling)
     return start * scale.decoded / pixels...((start + length) * scale.decoded + pixels - 1) / pixels - 1
   }
 
-  /// Decoded pixels to pixels of the reference, in lowest terms: 1 to 1 where a picture was decoded in full.
+  /// Decoded pixels per reference pixels, reduced; 1 to 1 if the picture was decoded at full size.
   var scale: (decoded: Int, reference: Int) {
     let common = 1 << min(eighths.trailingZeroBitCount, 3)
     return (eighths / common, 8 / common)
   }
 }
 
-/// The part of an output plane that the picture takes along one axis.
+/// The part of an output plane that the picture covers along one axis.
 package struct PlacedSpan: Sendable, Hashable {
   /// Pixels of the whole target.
   package let target: Int
@@ -62,10 +59,9 @@ package struct PlacedSpan: Sendable, Hashable {
   package let start: Int
   /// Pixels of the picture.
   package let length: Int
-  /// Pixels to an output sample: 2 for the chroma of 4:2:0.
+  /// Pixels per output sample: 2 for the chroma of 4:2:0.
   package let step: Int
 
-  /// Of `target` pixels, `length` from `start` on are the picture's.
   package init(target: Int, start: Int, length: Int, step: Int = 1) {
     self.target = target
     self.start = start
@@ -77,18 +73,18 @@ package struct PlacedSpan: Sendable, Hashable {
   package var sampleCount: Int { (target + step - 1) / step }
 }
 
-/// From an output sample to a position in the source's plane, along one axis.
+/// The map from output samples to positions in a source plane, along one axis.
 package struct SamplingMap: Sendable, Hashable {
-  /// Which samples it makes.
+  /// The output samples.
   package let output: PlacedSpan
-  /// Which samples it reads.
+  /// The source samples that may be read.
   package let source: CropSpan
-  /// Which part of the crop, as seen, fills the placed pixels.
+  /// The part of the crop, as seen, that fills the placed pixels.
   package let window: SourceWindow
   /// How samples are weighted.
   package let kernel: Kernel
 
-  /// Resolves `filter` for this axis and this plane.
+  /// Selects the kernel of `filter` for this axis and plane.
   package init(output: PlacedSpan, source: CropSpan, window: SourceWindow, filter: Filter) {
     self.output = output
     self.source = source
@@ -106,12 +102,12 @@ package struct SamplingMap: Sendable, Hashable {
       }
   }
 
-  /// The denominator of `position` and of `ratio`; divisible by 4.
+  /// The denominator of `position` and `ratio`; divisible by 4.
   var denominator: Int {
     4 * output.length * window.denominator * source.subsampling * source.scale.reference
   }
 
-  /// Samples of the source's plane to an output sample, times `denominator`.
+  /// Source samples per output sample, times `denominator`.
   var ratio: Int { 4 * output.step * window.length * source.scale.decoded }
 
   /// The centre of output sample `index` in the source's plane (sample k covers k...k+1), times `denominator`.
@@ -130,8 +126,8 @@ package struct SamplingMap: Sendable, Hashable {
       + (source.siting == .left ? (source.subsampling - 1) * pixel * reference : 0)
   }
 
-  /// How much of output sample `index` the picture takes, 0...1; the rest is background. What lies beyond
-  /// the target counts for nothing.
+  /// The fraction of output sample `index` that the picture covers, 0...1; the rest is background. The part beyond
+  /// the target is ignored.
   func coverage(of index: Int) -> Double {
     let first = index * output.step
     let last = min(first + output.step, output.target)
@@ -139,9 +135,9 @@ package struct SamplingMap: Sendable, Hashable {
     return Double(max(0, covered)) / Double(last - first)
   }
 
-  /// Whether every output sample is one source sample, unchanged.
+  /// Whether every output sample equals one source sample.
   package var isCopy: Bool {
-    // Before a picture that has a bar on its left positions are negative, and so are their remainders.
+    // If a bar precedes the picture, positions there are negative, and so are their remainders.
     ratio == denominator && (kernel == .nearest || kernel == .box)
       && abs(position(of: 0) % denominator) == denominator / 2
   }

@@ -1,23 +1,23 @@
-// The taps of a sampling map: for every output sample, which source samples it is made of and their weights.
-// Computed once, in double precision, for both renderers: they differ in arithmetic, not in what they add up.
+// The taps of a sampling map: the source samples and weights of each output sample. Computed once, in double
+// precision, for both renderers, so that they differ only in arithmetic.
 
-/// For each output sample along an axis, a fixed number of (index, weight) pairs.
+/// A fixed number of (index, weight) pairs per output sample along an axis.
 ///
-/// Weights of a sample add up to 1; indices lie inside the crop: a tap beyond its edge has become one of the
-/// edge sample. Unused pairs repeat the last index with weight 0.
+/// A sample's weights add up to 1. Indices lie inside the crop: taps beyond its edge are moved to the edge sample.
+/// Unused pairs repeat the last index with weight 0.
 package struct TapTable: Sendable, Equatable {
-  /// Output samples.
+  /// The number of output samples.
   package let sampleCount: Int
-  /// Pairs to a sample.
+  /// Pairs per sample.
   package let tapCount: Int
-  /// `sampleCount * tapCount` indices of samples of the source's plane.
+  /// `sampleCount * tapCount` sample indices in the source plane.
   package let indices: [Int]
   /// `sampleCount * tapCount` weights.
   package let weights: [Double]
-  /// How much of each output sample the picture takes, 0...1.
+  /// The fraction of each output sample that the picture covers, 0...1.
   package let coverage: [Double]
 
-  /// Evaluates a map.
+  /// Computes the taps of a map.
   package init(_ map: SamplingMap) {
     let samples = (0..<map.output.sampleCount).map { index in
       map.coverage(of: index) > 0
@@ -26,7 +26,7 @@ package struct TapTable: Sendable, Equatable {
     self.init(samples, coverage: TapTable.coverage(of: map))
   }
 
-  /// How much of each output sample the picture takes, 0...1.
+  /// The fraction of each output sample that the picture covers, 0...1.
   package static func coverage(of map: SamplingMap) -> [Double] {
     (0..<map.output.sampleCount).map(map.coverage(of:))
   }
@@ -57,7 +57,7 @@ private struct Tap {
 }
 
 extension SamplingMap {
-  /// How many taps an output sample takes at most, without making a table.
+  /// The most taps of an output sample, computed without a table.
   package var tapBound: Int {
     let perSample =
       switch kernel {
@@ -69,7 +69,7 @@ extension SamplingMap {
     return isCopy ? 1 : min(perSample, source.samples.count)
   }
 
-  /// The taps of one output sample, in the order of their indices, merged at the crop's edges.
+  /// The taps of one output sample in index order, merged at the crop's edges.
   fileprivate func taps(of index: Int) -> [Tap] {
     let position = position(of: index)
     switch kernel {
@@ -80,7 +80,7 @@ extension SamplingMap {
     }
   }
 
-  /// The sample whose span holds `position`, as seen: on a boundary it is the one that is seen later.
+  /// The sample that contains `position`, as seen; on a boundary, the one seen later.
   private func nearest(to position: Int) -> Int {
     source.isReversed
       ? -floorDivide(-position, by: denominator) - 1 : floorDivide(position, by: denominator)
@@ -93,7 +93,7 @@ extension SamplingMap {
     return [Tap(index: index, weight: 1 - fraction), Tap(index: index + 1, weight: fraction)]
   }
 
-  /// Each sample by the part of it that lies within half a ratio of `position`.
+  /// Weights each sample by its part within half a ratio of `position`.
   private func box(around position: Int) -> [Tap] {
     let start = position - ratio / 2
     let end = position + ratio / 2
@@ -118,7 +118,7 @@ extension SamplingMap {
     return taps.filter { abs($0.weight) > 1e-12 }.map { Tap(index: $0.index, weight: $0.weight / sum) }
   }
 
-  /// Nothing from outside the crop: taps beyond its edges fall on the edge samples.
+  /// Moves taps beyond the crop to its edge samples.
   private func clamped(_ taps: [Tap]) -> [Tap] {
     let bounds = source.samples
     return taps.reduce(into: []) { merged, tap in

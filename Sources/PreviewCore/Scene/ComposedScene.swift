@@ -1,36 +1,34 @@
-// What a scene comes to: layers, and the frames that they want.
+// A scene turned into layers, and the frames that they show.
 
-/// A picture that stays: an avatar, say. Two are equal where they are the same object, so that its texture is kept.
+/// A still picture, such as an avatar. Compared by identity, so that its texture is kept.
 public final class StillImage: Sendable, Hashable {
-  /// Its samples.
+  /// The picture.
   public let frame: Frame
 
-  /// A frame that stays.
+  /// Creates an image that shows `frame`.
   public init(_ frame: Frame) { self.frame = frame }
 
-  /// Whether they are the same object.
+  /// Whether both are the same object.
   public static func == (one: StillImage, other: StillImage) -> Bool { one === other }
 
-  /// By identity.
+  /// Hashes the object's identity.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Which frame a layer shows. Whoever draws looks it up.
+/// The frame that a layer shows; the renderer's caller looks it up.
 package enum FrameReference: Sendable, Hashable {
-  /// The newest of a source that was there `delay` ago; the oldest that is kept where none was.
+  /// The newest frame of a source that existed `delay` ago; if none did, the oldest kept.
   case source(String, delay: Duration = .zero)
-  /// One that stays.
+  /// A still picture.
   case image(StillImage)
 }
 
-/// Layers, and the frames that they show.
 package struct ComposedScene: Sendable, Hashable {
-  /// The `input` of its layers' contents counts from 0 in `inputs`.
+  /// The layers; the `input` of their contents is an index into `inputs`.
   package let composition: Composition
-  /// Each once, in the order in which they are first seen.
+  /// The frames, without duplicates, in order of first use.
   package let inputs: [FrameReference]
 
-  /// Layers, and the frames that they show.
   package init(composition: Composition, inputs: [FrameReference]) {
     self.composition = composition
     self.inputs = inputs
@@ -38,7 +36,7 @@ package struct ComposedScene: Sendable, Hashable {
 }
 
 extension ComposedScene {
-  /// The same with other views: `change` is given each, and the number of the input that it is a view of.
+  /// The same scene with changed views; `change` receives each view and its input's index.
   package func mapViews<Failure: Error>(
     _ change: (ViewConfiguration, Int) throws(Failure) -> ViewConfiguration
   ) throws(Failure) -> ComposedScene {
@@ -56,27 +54,26 @@ extension ComposedScene {
   }
 }
 
-/// What is known of a source when a scene is composed.
+/// The state of a source when a scene is composed.
 package struct SourceAppearance: Sendable, Hashable {
-  /// Whether there is a frame of it, however old.
+  /// Whether there is any frame of it, however old.
   package var hasFrame: Bool
-  /// Why it gives nothing; nil while it is live. A live source with no frame yet is being opened.
-  package var fallback: FallbackState?
-  /// Its pictures for that, unless the tile has some.
+  /// Why it delivers no frames; nil while it is live. A live source without a frame is being opened.
+  package var outage: Outage?
+  /// The fallback pictures for this state, unless the tile has its own.
   package var pictures: Fallback
-  /// When its newest frame was captured, in seconds since 1970; nil where that is not known.
+  /// The capture time of its newest frame, in seconds since 1970; nil if unknown.
   package var capturedAt: Double?
 
-  /// A source.
   package init(
-    hasFrame: Bool, fallback: FallbackState? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
+    hasFrame: Bool, outage: Outage? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
   ) {
     self.hasFrame = hasFrame
-    self.fallback = fallback
+    self.outage = outage
     self.pictures = pictures
     self.capturedAt = capturedAt
   }
 
-  /// A source that gives frames.
+  /// A source that delivers frames.
   package static let live = SourceAppearance(hasFrame: true)
 }

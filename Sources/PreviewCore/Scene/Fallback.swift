@@ -1,59 +1,30 @@
-// What is seen of a source that gives nothing: which picture for which reason.
+// What is shown in place of a source that gives no pictures, by its state.
 
-/// Why a source gives nothing.
-public enum FallbackReason: String, Sendable, Hashable, CaseIterable {
-  /// Somebody switched it off.
-  case off
-  /// It is being opened, or opened again.
-  case opening
-  /// It is open, but no frame came for a while.
-  case stalled
-  /// It is gone, or can't be opened.
-  case lost
-}
-
-/// What is known of a source that gives nothing.
-public struct FallbackState: Sendable, Hashable {
-  /// Why, for the program.
-  public var reason: FallbackReason
-  /// Why, for people, such as `no such device`; empty where there is no more to say than the reason.
-  public var text: String
-  /// Since when, in seconds since 1970.
-  public var since: Double
-
-  /// A state since `since`.
-  public init(_ reason: FallbackReason, text: String = "", since: Double) {
-    self.reason = reason
-    self.text = text
-    self.since = since
-  }
-}
-
-/// A picture in place of a source's.
+/// A picture shown in place of a source's.
 public enum FallbackPicture: Sendable, Hashable {
-  /// Of who is not seen: in a circle, over its own blurred copy.
+  /// An avatar in a circle, over a blurred copy of itself.
   case avatar(StillImage)
-  /// Two colours, and what is missing.
+  /// A gradient, with an optional icon for what is missing.
   case gradient(LinearGradient = .dusk, icon: Icon? = nil)
-  /// What was seen last, dimmed, with the reason. While there is none: a gradient with a camera where the source is being
-  /// opened, else `noSignal`.
+  /// The last frame, dimmed, with the reason. If there is none: a gradient with a camera icon while the source is
+  /// being opened, otherwise `noSignal`.
   case lastFrameDimmed
-  /// Dim bars with NO SIGNAL, the reason, and since when.
+  /// Dim bars with NO SIGNAL, the reason and the time since.
   case noSignal
 }
 
-/// Which picture is shown for which reason.
+/// The picture to show in each state.
 public struct Fallback: Sendable, Hashable {
-  /// Of a source that was switched off: a gradient with a struck-out camera, unless told.
+  /// While switched off. Default: a gradient with a struck-out camera.
   public var off: FallbackPicture
-  /// Of one that is being opened: the last frame, unless told.
+  /// While being opened. Default: the last frame.
   public var opening: FallbackPicture
-  /// Of one with no frame for a while: the last frame, unless told.
+  /// While stalled. Default: the last frame.
   public var stalled: FallbackPicture
-  /// Of one that is gone: `noSignal`, unless told.
+  /// While lost. Default: `noSignal`.
   public var lost: FallbackPicture
 
-  /// The usual pictures, unless said otherwise.
+  /// Creates a set of pictures.
   public init(
     off: FallbackPicture = .gradient(icon: .cameraOff), opening: FallbackPicture = .lastFrameDimmed,
     stalled: FallbackPicture = .lastFrameDimmed, lost: FallbackPicture = .noSignal
@@ -64,35 +35,37 @@ public struct Fallback: Sendable, Hashable {
     self.lost = lost
   }
 
-  /// One picture, whatever the reason.
+  /// Shows one picture in every state.
   public init(always picture: FallbackPicture) {
     self.init(off: picture, opening: picture, stalled: picture, lost: picture)
   }
 
-  /// The usual pictures of somebody: the avatar when off or lost, the last frame while it may come back soon.
+  /// Shows the avatar while off or lost, and the last frame while opening or stalled.
   public init(avatar: StillImage) {
     self.init(off: .avatar(avatar), lost: .avatar(avatar))
   }
 
-  /// The usual pictures.
+  /// The default pictures.
   public static let standard = Fallback()
 
-  /// What is shown, with what replaces a last frame that is not there.
-  public func picture(for reason: FallbackReason, hasFrame: Bool) -> FallbackPicture {
+  /// The picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a camera while the source
+  /// is being opened, otherwise `noSignal`. A live source of which no frame can be shown counts as stalled.
+  public func picture(for state: SourceState, hasFrame: Bool) -> FallbackPicture {
+    let isOpening = state == .opening || state == .idle
     let picture =
-      switch reason {
+      switch state {
       case .off: off
-      case .opening: opening
-      case .stalled: stalled
+      case .idle, .opening: opening
+      case .live, .stalled: stalled
       case .lost: lost
       }
     guard picture == .lastFrameDimmed, !hasFrame else { return picture }
-    return reason == .opening ? .gradient(icon: .camera) : .noSignal
+    return isOpening ? .gradient(icon: .camera) : .noSignal
   }
 }
 
 extension LinearGradient {
-  /// From slate to night, down to the right.
+  /// Slate to dark blue, towards the bottom right.
   public static let dusk = LinearGradient(
     from: RGBColor(red: 0x3b, green: 0x48, blue: 0x5c), to: RGBColor(red: 0x14, green: 0x18, blue: 0x22),
     angle: 135)

@@ -1,10 +1,10 @@
-// Fallback pictures as layers.
+// Draws fallback pictures as layers.
 
-/// A picture in place of a source's, and all that it depends on.
+/// A fallback picture and everything that it depends on.
 struct FallbackDrawing {
   let picture: FallbackPicture
-  let state: FallbackState
-  /// The source's last frame, and how it was seen.
+  let outage: Outage
+  /// The source's last frame, and the view that showed it.
   let lastFrame: FrameReference
   let view: ViewConfiguration
   let area: LayerArea
@@ -45,7 +45,7 @@ struct FallbackDrawing {
     stack.fill(area, with: .view(input: stack.input(.image(NoSignalPattern.image)), bars))
     let rows = [
       bitmap("NO SIGNAL", size: shorterSide / 9, weight: .bold),
-      bitmap(state.words, size: shorterSide / 18), bitmap(since, size: shorterSide / 18),
+      bitmap(outage.words, size: shorterSide / 18), bitmap(since, size: shorterSide / 18),
     ].compactMap { $0 }
     let places = area.frame.column(rows.map(\.size), spacing: spacing)
     guard let first = places.first, let last = places.last else {
@@ -60,7 +60,7 @@ struct FallbackDrawing {
     for (row, place) in zip(rows, places) { stack.put(row, at: place) }
   }
 
-  /// Below one another, in the middle.
+  /// Stacks the bitmaps vertically around the centre.
   private func draw(_ bitmaps: [Bitmap?], into stack: inout LayerStack) {
     let bitmaps = bitmaps.compactMap { $0 }
     for (bitmap, place) in zip(bitmaps, area.frame.column(bitmaps.map(\.size), spacing: spacing)) {
@@ -70,23 +70,23 @@ struct FallbackDrawing {
 
   // MARK: words
 
-  /// What happened, in a line. A source that was switched off is not excused unless somebody says why.
+  /// One line about what happened. For a source that was switched off, only if a text is given.
   private var caption: Bitmap? {
-    switch state.reason {
-    case .off where state.text.isEmpty: nil
-    case .off, .opening: bitmap(state.words, size: shorterSide / 14)
-    case .stalled, .lost: bitmap("\(state.words), \(since)", size: shorterSide / 14)
+    switch outage.state {
+    case .off where outage.reason.isEmpty: nil
+    case .off, .idle, .opening: bitmap(outage.words, size: shorterSide / 14)
+    case .live, .stalled, .lost: bitmap("\(outage.words), \(since)", size: shorterSide / 14)
     }
   }
 
-  /// The day only where it is another one.
+  /// The time, with the day unless it is today.
   private var since: String {
-    let moment = time.at(state.since)
+    let moment = time.at(outage.since)
     let isToday = TimeFormat.day.text(of: moment) == TimeFormat.day.text(of: time)
     return "since " + (isToday ? TimeFormat.clock : .standard).text(of: moment)
   }
 
-  /// Nil where the area is too small to read anything.
+  /// Nil if the area is too small for legible text.
   private func bitmap(_ words: String, size: Int, weight: FontWeight = .regular) -> Bitmap? {
     let room = Size(width: area.frame.width - 4 * spacing, height: area.frame.height - 2 * spacing)
     guard shorterSide >= 48, room.width > 0, room.height > 0 else { return nil }
@@ -95,38 +95,38 @@ struct FallbackDrawing {
   }
 }
 
-extension FallbackState {
-  /// Why, for people.
+extension Outage {
+  /// The reason, for people.
   fileprivate var words: String {
-    guard text.isEmpty else { return text }
-    return switch reason {
+    guard reason.isEmpty else { return reason }
+    return switch state {
     case .off: "Off"
-    case .opening: "Opening"
-    case .stalled: "Stalled"
+    case .idle, .opening: "Opening"
+    case .live, .stalled: "Stalled"
     case .lost: "Lost"
     }
   }
 }
 
 extension Fallback {
-  /// The picture in place of a view of a source that gives nothing, in the view's own size.
+  /// The fallback picture for a view of a source that delivers no frames, at the view's size.
   ///
   /// - Parameters:
-  ///   - size: of the picture, in pixels.
-  ///   - state: why there is nothing.
-  ///   - source: by which its last frame is referred to.
+  ///   - size: the picture's size, in pixels.
+  ///   - outage: the state of the source, and why.
+  ///   - source: the name that refers to its last frame.
   ///   - hasFrame: whether there is a last frame.
-  ///   - view: how it was seen.
-  ///   - time: what time it is.
-  ///   - text: who draws words; nil leaves them out.
-  /// - Returns: layers, and the frames that they want.
+  ///   - view: the view of the source.
+  ///   - time: the current time.
+  ///   - text: draws text; nil omits it.
+  /// - Returns: the layers, and the frames that they show.
   package func composed(
-    size: Size, state: FallbackState, of source: String, hasFrame: Bool, view: ViewConfiguration,
+    size: Size, outage: Outage, of source: String, hasFrame: Bool, view: ViewConfiguration,
     at time: WallClockTime, text: (any TextRenderer)?
   ) -> ComposedScene {
     var stack = LayerStack()
     FallbackDrawing(
-      picture: picture(for: state.reason, hasFrame: hasFrame), state: state, lastFrame: .source(source),
+      picture: picture(for: outage.state, hasFrame: hasFrame), outage: outage, lastFrame: .source(source),
       view: view,
       area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil),
       time: time, text: text

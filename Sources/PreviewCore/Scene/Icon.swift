@@ -1,39 +1,38 @@
-// Small pictures that say what is missing, drawn from distances: sharp at any size, on any machine.
+// Icons for missing pictures, drawn from distance functions: sharp at any size, identical on any machine.
 import Synchronization
 
-/// What a fallback shows of why there is no picture.
+/// An icon that says what is missing.
 public enum Icon: String, Sendable, Hashable, CaseIterable {
   /// A microphone.
   case microphone
-  /// One that is struck out.
+  /// A struck-out microphone.
   case microphoneOff
   /// A video camera.
   case camera
-  /// One that is struck out.
+  /// A struck-out video camera.
   case cameraOff
   /// Head and shoulders.
   case person
   /// A triangle with an exclamation mark.
   case warning
 
-  /// How long its sides may be, in pixels.
+  /// The allowed sides, in pixels.
   public static let sides = 1...1024
 
-  /// The icon in a square of `side` pixels, which counts as the nearest of `sides`. Where it is asked for again, the
-  /// bitmap is mostly the identical one.
+  /// The icon in a square of `side` pixels, clamped to `sides`. Repeated calls usually return the identical bitmap.
   public func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
     let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
     return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))
   }
 }
 
-/// All that an icon's bitmap depends on.
+/// Everything that an icon's bitmap depends on.
 private struct IconDrawing: Hashable {
   let icon: Icon
   let side: Int
   let color: RGBColor
 
-  /// Each pixel is covered as far as its centre is from the edge.
+  /// The coverage of a pixel follows its centre's distance from the edge.
   var bytes: [UInt8] {
     let shape = icon.shape
     let scale = 24 / Double(side)
@@ -50,10 +49,10 @@ private struct IconDrawing: Hashable {
   }
 }
 
-/// The bitmaps that were asked for last, so that they are the same objects.
+/// Recently used bitmaps, so that the same icon is the same object.
 private final class IconCache: Sendable {
   static let shared = IconCache()
-  /// Of pixels that are kept, but for the last icon's.
+  /// Bytes of pixels kept, besides the last icon's.
   private static let limit = 4 << 20
 
   private let bitmaps = Mutex<[(drawing: IconDrawing, bitmap: Bitmap)]>([])

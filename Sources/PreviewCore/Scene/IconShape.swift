@@ -1,23 +1,23 @@
-// Shapes by their signed distance: how far a point is from the edge, negative inside (Quilez, "2D distance functions").
+// Shapes as signed distance functions: the distance to the edge, negative inside (Quilez, "2D distance functions").
 
 /// A shape in a square of 24 x 24 units, y down.
 indirect enum IconShape {
-  /// All within `radius` of a line from one point to another; a disc where they are the same.
+  /// All points within `radius` of a line segment; a disc if both ends are the same.
   case capsule(SIMD2<Double>, SIMD2<Double>, radius: Double)
-  /// A rectangle by two of its corners, its own corners rounded.
+  /// A rectangle between two corners, with rounded corners.
   case box(SIMD2<Double>, SIMD2<Double>, radius: Double)
-  /// All within `radius` of a polygon.
+  /// All points within `radius` of a polygon.
   case polygon([SIMD2<Double>], radius: Double)
-  /// The lower half of a ring's line, `radius` to its middle.
+  /// The lower half of a ring; `radius` is to the middle of its line.
   case cradle(center: SIMD2<Double>, radius: Double, width: Double)
   /// A line along a shape's edge.
   case outline(IconShape, width: Double)
-  /// What is in any of them.
+  /// The points in any of the shapes.
   case union([IconShape])
-  /// What is in the first, but not in the second.
+  /// The points in the first shape but not in the second.
   case difference(IconShape, IconShape)
 
-  /// Negative inside.
+  /// The distance to the edge; negative inside.
   func distance(_ point: SIMD2<Double>) -> Double {
     switch self {
     case .capsule(let start, let end, let radius):
@@ -33,7 +33,7 @@ indirect enum IconShape {
     case .cradle(let center, let radius, let width):
       let offset = point - center
       let ring = abs(IconShape.length(offset) - radius)
-      // Above the middle its ends are the nearest.
+      // Above the centre, the ends are nearest.
       let ends = IconShape.length([abs(offset.x) - radius, offset.y])
       return (offset.y >= 0 ? ring : ends) - width / 2
     case .outline(let shape, let width):
@@ -54,7 +54,7 @@ indirect enum IconShape {
     return length(point - start - line * along)
   }
 
-  /// To the nearest side; inside where a ray to the right crosses an odd number of sides.
+  /// The distance to the nearest side; inside if a ray to the right crosses an odd number of sides.
   private static func toPolygon(_ point: SIMD2<Double>, _ corners: [SIMD2<Double>]) -> Double {
     var distance = Double.infinity
     var isInside = false
@@ -70,7 +70,7 @@ indirect enum IconShape {
 }
 
 extension Icon {
-  /// What it looks like.
+  /// The icon's shape.
   var shape: IconShape {
     switch self {
     case .microphone:
@@ -101,7 +101,7 @@ extension Icon {
     }
   }
 
-  /// A line from corner to corner, with a little air around it.
+  /// A diagonal line across the icon, with a gap on its side.
   private static func struckOut(_ icon: Icon) -> IconShape {
     .union([
       .difference(icon.shape, .capsule([4, 3.4], [20.6, 20], radius: 2)),

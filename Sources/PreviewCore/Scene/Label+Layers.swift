@@ -1,7 +1,7 @@
-// A label as layers: what it stands on, and its text.
+// Draws a label as layers: its background and its text.
 
 extension Label {
-  /// What it says.
+  /// The text at a given time.
   func text(at time: WallClockTime) -> String {
     switch content {
     case .text(let text): text
@@ -9,7 +9,7 @@ extension Label {
     }
   }
 
-  /// On top of what is in `area`; nothing where there is no room, or nothing to see.
+  /// Draws the label over the content of `area`; nothing if there is no room or no text.
   func draw(
     in area: Rectangle, at time: WallClockTime, opacity: Double, with renderer: (any TextRenderer)?,
     into stack: inout LayerStack

@@ -1,31 +1,31 @@
-// A line of text in a tile or a scene: a name, a time.
+// A line of text in a tile or a scene, such as a name or a time.
 
-/// A line of text, with what it stands on. Lines longer than they may be end in an ellipsis.
+/// Text with an optional background. Lines beyond the maximum width end in an ellipsis.
 public struct Label: Sendable, Hashable {
-  /// What it says.
+  /// What the label shows.
   public enum Content: Sendable, Hashable {
-    /// Always the same; newlines begin new lines.
+    /// A fixed text; newlines begin new lines.
     case text(String)
-    /// When the tile's frame was captured, or where that is not known, and for a scene's labels, the time of the scene.
+    /// The capture time of the tile's frame. If it is unknown, and in a scene's labels, the scene's time.
     case time(TimeFormat = .standard)
   }
 
-  /// What it says.
+  /// What the label shows.
   public var content: Content
-  /// In which letters.
+  /// The font.
   public var font: Font
-  /// Of the letters.
+  /// The text colour.
   public var color: RGBColor
-  /// What it stands on; nothing, unless told.
+  /// Drawn behind the text; nil draws nothing.
   public var background: LabelBackground?
-  /// Where in its tile, or scene.
+  /// The position in the tile or scene.
   public var position: Anchor
-  /// Pixels to the edges of the tile that it stands at; with its background, if it has one.
+  /// The distance to the nearest edges of the tile, in pixels, measured from the background if there is one.
   public var margin: Int
-  /// Of the text, in pixels; nil, or more than there is, is all the room between the margins.
+  /// The text's maximum width, in pixels; nil or a larger value is all the room between the margins.
   public var maximumWidth: Int?
 
-  /// White, at the bottom left, unless said otherwise.
+  /// Creates a label. The defaults are white text at the bottom left.
   public init(
     _ content: Content, font: Font = Font(), color: RGBColor = .white, background: LabelBackground? = nil,
     position: Anchor = .bottomLeft, margin: Int = 8, maximumWidth: Int? = nil
@@ -39,24 +39,24 @@ public struct Label: Sendable, Hashable {
     self.maximumWidth = maximumWidth
   }
 
-  /// A text on a dark pill, as calls name who is seen.
+  /// Creates a name label: white text on a dark pill, as in video calls.
   public init(name: String, size: Int = 16) {
     self.init(.text(name), font: Font(size: size), background: LabelBackground())
   }
 }
 
-/// What a label stands on.
+/// The background of a label.
 public struct LabelBackground: Sendable, Hashable {
   /// Its colour.
   public var color: RGBColor
-  /// 0...1.
+  /// 0 (invisible) to 1 (opaque).
   public var opacity: Double
-  /// Pixels around the text; half as many above and below it, rounded up.
+  /// Pixels to the left and right of the text; half as many, rounded up, above and below.
   public var padding: Int
-  /// In pixels; at most half its height is drawn.
+  /// In pixels; drawn as at most half the height.
   public var cornerRadius: Double
 
-  /// A pill of half-transparent black, unless said otherwise.
+  /// Creates a background. The default is a pill of half-transparent black.
   public init(
     color: RGBColor = .black, opacity: Double = 0.5, padding: Int = 8, cornerRadius: Double = 1000
   ) {
@@ -67,29 +67,30 @@ public struct LabelBackground: Sendable, Hashable {
   }
 }
 
-/// Nine places in a rectangle.
+/// One of nine positions in a rectangle.
 public enum Anchor: String, Sendable, Hashable, CaseIterable {
-  /// Above and to the left.
+  /// Top left corner.
   case topLeft
-  /// Above, in the middle.
+  /// Centre of the top edge.
   case top
-  /// Above and to the right.
+  /// Top right corner.
   case topRight
-  /// To the left, half way down.
+  /// Centre of the left edge.
   case left
-  /// In the middle of all.
+  /// Centre.
   case center
-  /// To the right, half way down.
+  /// Centre of the right edge.
   case right
-  /// Below and to the left.
+  /// Bottom left corner.
   case bottomLeft
-  /// Below, in the middle.
+  /// Centre of the bottom edge.
   case bottom
-  /// Below and to the right.
+  /// Bottom right corner.
   case bottomRight
 
-  /// Where something of `size` stands in `area`, `margin` pixels from the edges that it stands at; odd rests of what is
-  /// centred are on the right and below. May reach beyond an area that is too small.
+  /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
+  /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
+  /// it.
   public func place(_ size: Size, in area: Rectangle, margin: Int = 0) -> Rectangle {
     let x =
       switch self {

@@ -1,19 +1,19 @@
-// Layers on their way to a composition, and the frames that they want.
+// Collects the layers of a composition, and the frames that they show.
 
-/// Where a source is drawn: all layers of it have this shape, one has the border.
+/// The area of a source: all of its layers have this shape, and one has the border.
 struct LayerArea {
   let frame: Rectangle
   let shape: LayerShape
   let border: Border?
 }
 
-/// Layers, bottom first, and the frames that they show, each once.
+/// Layers, lowest first, and the frames that they show, without duplicates.
 struct LayerStack {
   var layers: [Layer] = []
   private(set) var inputs: [FrameReference] = []
   private var indices: [FrameReference: Int] = [:]
 
-  /// The number by which layers call a frame.
+  /// The input index of a frame; added if it is new.
   mutating func input(_ reference: FrameReference) -> Int {
     if let index = indices[reference] { return index }
     indices[reference] = inputs.count
@@ -21,38 +21,38 @@ struct LayerStack {
     return inputs.count - 1
   }
 
-  /// All over an area.
+  /// Adds a layer that fills an area.
   mutating func fill(_ area: LayerArea, with content: LayerContent, adjustment: ColorAdjustment = .none) {
     layers.append(
       Layer(content, in: area.frame, shape: area.shape, border: area.border, adjustment: adjustment))
   }
 
-  /// A bitmap, pixel on pixel.
+  /// Adds a bitmap at its own size.
   mutating func put(_ bitmap: Bitmap, at place: Rectangle, opacity: Double = 1) {
     layers.append(Layer(.bitmap(bitmap), in: place, opacity: opacity))
   }
 
-  /// A view of a frame.
+  /// Adds a view of a frame.
   mutating func show(
     _ view: ViewConfiguration, of reference: FrameReference, in area: LayerArea,
     adjustment: ColorAdjustment = .none
   ) {
     let input = input(reference)
-    // Names and sizes say nothing here; without them, equal views are equal.
+    // The name and size have no effect here. Clearing them makes equal views compare equal.
     var view = view
     (view.name, view.width, view.height) = ("main", nil, nil)
     fill(area, with: .view(input: input, view), adjustment: adjustment)
   }
 
-  /// What it came to.
+  /// The resulting scene.
   func composed(_ size: Size) -> ComposedScene {
     ComposedScene(composition: Composition(size: size, layers: layers), inputs: inputs)
   }
 }
 
 extension Rectangle {
-  /// Where things of these sizes stand below one another, each centred, and all of them in the middle of this
-  /// rectangle. Those at the end that are too much are left out.
+  /// Positions for items of these sizes in a centred vertical stack inside this rectangle. Items that do not fit are
+  /// dropped from the end.
   func column(_ sizes: [Size], spacing: Int) -> [Rectangle] {
     var sizes = sizes[...]
     func height(_ sizes: ArraySlice<Size>) -> Int {

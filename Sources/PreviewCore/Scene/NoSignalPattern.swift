@@ -1,8 +1,8 @@
-// What is behind NO SIGNAL: bars of our own, dim, so that words can be read on them.
+// The pattern behind NO SIGNAL: colour bars, dim enough for text on them.
 
-/// A few pixels, to be stretched with sharp edges over whatever size is wanted.
+/// A few pixels, to be scaled to any size with sharp edges.
 enum NoSignalPattern {
-  /// Of every bar a column, from light to dark.
+  /// The columns' colours, light to dark.
   private static let bars: [RGBColor] = [
     RGBColor(red: 0x70, green: 0x70, blue: 0x70), RGBColor(red: 0x70, green: 0x70, blue: 0x18),
     RGBColor(red: 0x18, green: 0x70, blue: 0x70), RGBColor(red: 0x18, green: 0x70, blue: 0x18),
@@ -10,7 +10,7 @@ enum NoSignalPattern {
     RGBColor(red: 0x18, green: 0x18, blue: 0x70),
   ]
 
-  /// 7 x 6 pixels: four rows of bars, one of them the other way round, one of greys.
+  /// 7 x 6 pixels: four rows of bars, one of them in reverse order, and one of greys.
   static let image: StillImage = {
     let greys = (0..<UInt8(bars.count)).map { RGBColor(red: 16 * $0, green: 16 * $0, blue: 16 * $0) }
     let rows = Array(repeating: bars, count: 4) + [bars.reversed(), greys]

@@ -1,10 +1,10 @@
-// What becomes of a layer from instance to instance.
+// The changes of a layer from instance to instance.
 
 extension Replicator {
-  /// How much older the frame of instance `index` is.
+  /// The age of instance `index`'s frame relative to instance 0's.
   func delay(of index: Int) -> Duration { delay * index }
 
-  /// By what the layers of instance `index` are mixed, where those of the first are by `opacity`.
+  /// The opacity of instance `index`, if instance 0 has `opacity`.
   func opacity(of index: Int, from opacity: Double) -> Double {
     min(max(opacity + opacityOffset * Double(index), 0), 1)
   }
@@ -14,7 +14,7 @@ extension Replicator {
     (0..<index).reduce(.identity) { whole, _ in whole.followed(by: transform) }
   }
 
-  /// What becomes of codes in instance `index`.
+  /// The colour adjustment of instance `index`.
   func adjustment(of index: Int) -> ColorAdjustment {
     (0..<index).reduce(.none) { whole, _ in
       whole.followed(by: ColorAdjustment(scale: colorScale, offset: colorOffset))
@@ -23,14 +23,14 @@ extension Replicator {
 }
 
 extension ColorAdjustment {
-  /// What `self` does and then `next`, as far as codes stay within 0...255 in between.
+  /// Applies `self`, then `next`; exact as long as codes stay within 0...255 in between.
   package func followed(by next: ColorAdjustment) -> ColorAdjustment {
     ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
   }
 }
 
 extension Layer {
-  /// The same with a further transform, about `center` in place of the layer's own.
+  /// The same layer with a further transform about `center`, instead of about the layer's own.
   func transformed(by further: AffineTransform, about center: SIMD2<Double>) -> Layer {
     guard further != .identity else { return self }
     let own = frame.center - center
@@ -43,6 +43,5 @@ extension Layer {
 }
 
 extension Rectangle {
-  /// Its middle.
   var center: SIMD2<Double> { [Double(x) + Double(width) / 2, Double(y) + Double(height) / 2] }
 }

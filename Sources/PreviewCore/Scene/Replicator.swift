@@ -1,22 +1,22 @@
-// One tile drawn many times, each a step further: what Core Animation's CAReplicatorLayer does.
+// Draws one tile many times with a step in between, like Core Animation's CAReplicatorLayer.
 
-/// Draws a tile several times. Instance 0 is the tile as it is; each further one lies above the one before it, and is
-/// changed once more.
+/// Draws several instances of a tile. Instance 0 is the unchanged tile. Each further instance is drawn above the
+/// previous and changed once more.
 public struct Replicator: Sendable, Hashable {
-  /// 1...64.
+  /// The number of instances, 1...64.
   public var instanceCount: Int
-  /// From an instance to the next, about the tile's centre; instance n is transformed n times.
+  /// Applied about the tile's centre from one instance to the next; n times for instance n.
   public var transform: AffineTransform
-  /// Added to the codes of R', G' and B' from an instance to the next.
+  /// Added to the codes of R', G' and B' from one instance to the next.
   public var colorOffset: SIMD3<Double>
-  /// What codes are multiplied by from an instance to the next, before `colorOffset` is added; 0...16.
+  /// Multiplies codes from one instance to the next, before `colorOffset` is added; 0...16.
   public var colorScale: SIMD3<Double>
-  /// Added to the opacity from an instance to the next, -1...1.
+  /// Added to the opacity from one instance to the next; -1...1.
   public var opacityOffset: Double
-  /// How much older each instance's frame is than the one's before; all of them together at most `longestDelay`.
+  /// The added age of each instance's frame; in total at most `longestDelay`.
   public var delay: Duration
 
-  /// Copies that are all alike, unless said otherwise.
+  /// Creates a replicator. By default all instances are alike.
   public init(
     instanceCount: Int, transform: AffineTransform = .identity, colorOffset: SIMD3<Double> = [0, 0, 0],
     colorScale: SIMD3<Double> = [1, 1, 1], opacityOffset: Double = 0, delay: Duration = .zero
@@ -29,8 +29,8 @@ public struct Replicator: Sendable, Hashable {
     self.delay = delay
   }
 
-  /// How many instances there may be.
+  /// The allowed numbers of instances.
   public static let instances = 1...64
-  /// How old the oldest instance's frame may be at most.
+  /// The largest age of the oldest instance's frame.
   public static let longestDelay = Duration.seconds(10)
 }

@@ -1,7 +1,7 @@
-// What a scene must not say, in one place.
+// Checks of a scene's values.
 
 extension Scene {
-  /// All but what the layout finds by itself.
+  /// Checks everything that the layout does not check itself.
   func check() throws(WordError) {
     try WordError.check(cornerRadius, in: 0...WordError.length, "radius")
     try speakingBorder.check("speaking border")
@@ -77,10 +77,10 @@ extension Replicator {
 }
 
 extension WordError {
-  /// The longest thing in a scene, in pixels.
+  /// The longest length in a scene, in pixels.
   fileprivate static let length = Double(Size.maximumSide)
 
-  /// Refuses what is outside, and what is no number.
+  /// Throws if a number is out of range or not a number.
   fileprivate static func check(_ number: Double, in range: ClosedRange<Double>, _ key: String)
     throws(WordError)
   {

@@ -1,14 +1,14 @@
-// From a scene to layers: background, tiles from the lowest up, labels.
+// Turns a scene into layers: the background, the tiles from lowest to highest, then the labels.
 
 extension Scene {
-  /// What the scene comes to now.
+  /// The scene's layers at a given time.
   ///
   /// - Parameters:
-  ///   - sources: what is known of each of the tiles' sources, by name.
-  ///   - time: what time it is, for labels and fallbacks.
-  ///   - text: who draws words; nil leaves them out.
-  /// - Returns: layers, and the frames that they want.
-  /// - Throws: `WordError` for a scene that makes no sense, and for sources that are not there.
+  ///   - sources: the state of each tile's source, by name.
+  ///   - time: the current time, for labels and fallbacks.
+  ///   - text: draws text; nil omits it.
+  /// - Returns: the layers, and the frames that they show.
+  /// - Throws: `WordError` if the scene is invalid or a source does not exist.
   package func composed(
     _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?
   ) throws(WordError) -> ComposedScene {
@@ -38,7 +38,7 @@ extension Scene {
   {
     let area = LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil)
     switch background {
-    // Where nothing is, it is black.
+    // Black is what an empty area shows anyway.
     case .color(.black): break
     case .color(let color): stack.fill(area, with: .color(color))
     case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
@@ -46,21 +46,21 @@ extension Scene {
       guard let appearance = sources[source] else {
         throw WordError("background", "there is no source '\(source)'")
       }
-      // Who switches a camera off wants to be seen no more.
-      guard appearance.hasFrame, appearance.fallback?.reason != .off else { return }
+      // A camera that is switched off must not be visible, not even blurred.
+      guard appearance.hasFrame, appearance.outage?.state != .off else { return }
       stack.fill(area, with: .blurred(input: stack.input(.source(source)), ViewConfiguration(), blur))
     }
   }
 }
 
 extension SceneLayout {
-  /// Of a tile that says none; nil where the layout doesn't mind.
+  /// The radius for tiles without their own; nil if the layout has none.
   fileprivate func cornerRadius(of index: Int) -> Double? {
     if case .inset(let inset) = self, index > 0 { inset.cornerRadius } else { nil }
   }
 }
 
-/// A tile, and all that it depends on.
+/// A tile and everything that it depends on.
 private struct TileDrawing {
   let tile: Tile
   let area: LayerArea
@@ -89,19 +89,19 @@ private struct TileDrawing {
   }
 
   private func drawPicture(of reference: FrameReference, into stack: inout LayerStack) {
-    guard let state else {
+    guard let outage else {
       return stack.show(tile.view, of: reference, in: area)
     }
     let fallback = tile.fallback ?? appearance.pictures
     FallbackDrawing(
-      picture: fallback.picture(for: state.reason, hasFrame: appearance.hasFrame), state: state,
+      picture: fallback.picture(for: outage.state, hasFrame: appearance.hasFrame), outage: outage,
       lastFrame: reference, view: tile.view, area: area, time: time, text: text
     ).draw(into: &stack)
   }
 
-  /// Nil while the source gives frames.
-  private var state: FallbackState? {
-    appearance.fallback
-      ?? (appearance.hasFrame ? nil : FallbackState(.opening, since: time.secondsSince1970))
+  /// Nil while the source delivers frames.
+  private var outage: Outage? {
+    appearance.outage
+      ?? (appearance.hasFrame ? nil : Outage(.opening, since: time.secondsSince1970))
   }
 }

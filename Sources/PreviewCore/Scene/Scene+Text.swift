@@ -1,20 +1,21 @@
-// A scene in a line, as a view's words are: `grid:size=1280x720,gap=8,radius=12,background=#101418`.
+// The text form of a scene, similar to a view's: `grid:size=1280x720,gap=8,radius=12,background=#101418`.
 
 extension Scene {
-  /// The keys that are known, with what each is of.
+  /// The accepted keys, of all layouts.
   public static let keys = [
     "size", "gap", "radius", "aspect", "background", "main", "edge", "share", "corner", "margin",
   ]
 
-  /// Reads `LAYOUT` or `LAYOUT:KEY=VALUE,KEY=VALUE...`; tiles and labels are for the caller to add.
+  /// Parses `LAYOUT` or `LAYOUT:KEY=VALUE,KEY=VALUE...`. The caller adds tiles and labels.
   ///
-  /// A layout is `grid`, `spotlight`, `inset` or `free`. All have `size=WxH` (1280x720), `gap=PIXELS` (0), `radius=PIXELS`
-  /// (0; of the insets, 12), `aspect=W:H` (16:9), and `background=#RRGGBB`, `#RRGGBB-#RRGGBB` (a gradient, downwards) or
-  /// `blur:SOURCE`. A spotlight has `main=NUMBER` of the tile, from 0 (0), `edge=top|right|bottom|left` (bottom) and
-  /// `share=PART` (0.2); an inset `corner=topLeft|topRight|bottomLeft|bottomRight` (bottomRight), `share=PART` (0.25) and
-  /// `margin=PIXELS` (16).
+  /// A layout is `grid`, `spotlight`, `inset` or `free`. All accept `size=WxH` (default 1280x720), `gap=PIXELS` (0),
+  /// `radius=PIXELS` (0; insets 12), `aspect=W:H` (16:9), and `background=#RRGGBB`, `#RRGGBB-#RRGGBB` (a gradient
+  /// downwards) or `blur:SOURCE`. A spotlight also accepts `main=NUMBER` (a tile's index; 0),
+  /// `edge=top|right|bottom|left` (bottom) and `share=PART` (0.2). An inset accepts
+  /// `corner=topLeft|topRight|bottomLeft|bottomRight` (bottomRight), `share=PART` (0.25) and `margin=PIXELS` (16).
   ///
-  /// - Throws: `WordError` for an unknown layout, an unknown, repeated or foreign key, or a bad value.
+  /// - Throws: `WordError` for an unknown layout, a key that is unknown, repeated or of another layout, or a bad
+  ///   value.
   public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let layouts: [Substring: SceneLayout] = [
@@ -47,7 +48,7 @@ extension Scene {
     }
   }
 
-  /// A key that not every layout has.
+  /// Sets a key that only some layouts have.
   private mutating func setLayout(_ key: String, to value: String) throws(WordError) {
     switch (layout, key) {
     case (.spotlight(_, let strip), "main"):

@@ -1,31 +1,31 @@
-// Several sources in one picture, as somebody asks for it: a call's grid, a speaker with a strip, a picture in a picture.
+// Several sources in one picture, such as a call's grid, a speaker with a strip, or a picture in a picture.
 
-/// What a picture of several sources looks like.
+/// The layout and appearance of a picture of several sources.
 ///
 ///     var scene = Scene(size: Size(width: 1280, height: 720), tiles: ["ann", "bo"].map { Tile($0) })
 ///     scene.gap = 8
 ///     scene.tiles[0].isSpeaking = true
 public struct Scene: Sendable, Hashable {
-  /// Of the picture, in pixels.
+  /// The picture's size, in pixels.
   public var size: Size
-  /// Where its tiles lie.
+  /// How the tiles are arranged.
   public var layout: SceneLayout
-  /// 1 to 49, in the layout's order; those of one `zIndex` lie on one another in this order, the last on top.
+  /// 1 to 49 tiles, in layout order. Of tiles with the same `zIndex`, later ones are drawn above earlier ones.
   public var tiles: [Tile]
-  /// Below all tiles.
+  /// Drawn below all tiles.
   public var background: SceneBackground
-  /// Pixels between tiles, and between them and the picture's edge.
+  /// Pixels between tiles, and between tiles and the picture's edges.
   public var gap: Int
-  /// The shape that grids make their tiles as large as they can for, and strips and insets give theirs; 16:9.
+  /// The aspect ratio for which grids maximise their tiles, and which tiles in strips and insets have. Default 16:9.
   public var tileAspect: Size
-  /// Of tiles that say none, in pixels; 0 is none.
+  /// The corner radius of tiles without their own, in pixels; 0 is square corners.
   public var cornerRadius: Double
-  /// Around tiles that are speaking, in place of their own.
+  /// The border of speaking tiles, in place of their own.
   public var speakingBorder: Border
-  /// Of the whole picture, above all tiles.
+  /// Labels of the whole picture, above all tiles.
   public var labels: [Label]
 
-  /// A grid over black with no gaps, unless said otherwise.
+  /// Creates a scene. The default is a grid on black without gaps.
   public init(
     size: Size, layout: SceneLayout = .grid, tiles: [Tile] = [], background: SceneBackground = .color(.black),
     gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9), cornerRadius: Double = 0,
@@ -42,21 +42,21 @@ public struct Scene: Sendable, Hashable {
     self.labels = labels
   }
 
-  /// The most tiles that a scene has.
+  /// The most tiles that a scene can have.
   public static let maximumTiles = 49
 }
 
 /// What lies below all tiles.
 public enum SceneBackground: Sendable, Hashable {
-  /// One colour.
+  /// A solid colour.
   case color(RGBColor)
-  /// Two colours and all between them.
+  /// A gradient between two colours.
   case gradient(LinearGradient)
-  /// A source that fills the picture, out of focus; black while it has no frame, or is off.
+  /// A blurred source that fills the picture; black while it is off or has no frame.
   case blur(source: String, Blur = Blur())
 }
 
 extension Border {
-  /// Four pixels of green: somebody speaks.
+  /// A green line of four pixels that marks a speaker.
   public static let speaking = Border(width: 4, color: RGBColor(red: 0x2e, green: 0xcc, blue: 0x71))
 }

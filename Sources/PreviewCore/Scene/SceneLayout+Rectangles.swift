@@ -1,15 +1,17 @@
-// The arithmetic of layouts: from a number of tiles and a size to whole pixels.
+// Computes layouts: from the number of tiles and the size to rectangles in whole pixels.
 
 extension SceneLayout {
-  /// Where tiles lie in a picture.
+  /// The tiles' rectangles in a picture.
   ///
   /// - Parameters:
-  ///   - tiles: 1 to 49. Only how many there are matters, but to `free`, which has their rectangles.
-  ///   - size: of the picture.
-  ///   - gap: pixels between tiles, and in grids and strips to the edges.
-  ///   - tileAspect: the shape that grids choose their columns for, and tiles in strips and insets have.
-  /// - Returns: a rectangle a tile, in their order, in whole pixels of the picture; halves round up.
-  /// - Throws: `WordError` for no or too many tiles, sizes without pixels or beyond 65535, and where they don't fit.
+  ///   - tiles: 1 to 49 tiles. Only `free` reads them, for their rectangles; the other layouts use their number.
+  ///   - size: the picture's size.
+  ///   - gap: pixels between tiles, and in grids and strips also to the edges.
+  ///   - tileAspect: the aspect ratio for which grids choose their columns, and which tiles in strips and insets
+  ///     have.
+  /// - Returns: one rectangle per tile, in order, in whole pixels, rounded half up.
+  /// - Throws: `WordError` if there are no or too many tiles, a size is empty or beyond 65535, or the tiles do not
+  ///   fit.
   public func rectangles(
     for tiles: [Tile], in size: Size, gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9)
   ) throws(WordError) -> [Rectangle] {
@@ -54,11 +56,11 @@ extension SceneLayout {
 }
 
 extension Tile {
-  /// What errors call it; tiles count from 1.
+  /// The tile's name in errors; tiles count from 1.
   func key(at index: Int) -> String { "tile \(index + 1) (\(source))" }
 }
 
-/// What tiles are laid out in.
+/// The picture area and the gap that a layout works with.
 private struct Room {
   let size: Size
   let gap: Int
@@ -77,7 +79,7 @@ private struct Room {
     let y = edges(of: size.height - gap, parts: rows)
     return (0..<count).map { index in
       let (row, column) = (index / columns, index % columns)
-      // How far a row that is not full moves to the right.
+      // Centres an incomplete row.
       let shift = (x[columns] - x[min(columns, count - row * columns)]) / 2
       return Rectangle(
         x: shift + gap + x[column], y: gap + y[row],
@@ -85,14 +87,14 @@ private struct Room {
     }
   }
 
-  /// As many as make the largest tiles of the wanted shape; of those, with the fewest rows, and then columns. Nil where
-  /// a tile would have no pixel.
+  /// The number of columns that gives the largest tiles of the wanted shape; among equals, fewest rows, then fewest
+  /// columns. Nil if a tile would have no pixel.
   private func columns(for count: Int) -> Int? {
     var best: (columns: Int, rows: Int, width: Fraction)?
     for columns in 1...count {
       let rows = (count - 1) / columns + 1
       guard (size.width - gap) / columns > gap, (size.height - gap) / rows > gap else { continue }
-      // Of the largest tile of the shape in a cell, times the shape's height.
+      // The width of the largest tile of the shape in a cell, times the shape's height.
       let width = min(
         Fraction((size.width - gap - columns * gap) * aspect.height, over: columns),
         Fraction((size.height - gap - rows * gap) * aspect.width, over: rows))
@@ -102,7 +104,7 @@ private struct Room {
     return best?.columns
   }
 
-  /// Where parts of a length begin, and the last one ends.
+  /// The start of each of `parts` equal parts of a length, and the end of the last.
   private func edges(of length: Int, parts: Int) -> [Int] {
     (0...parts).map { (2 * $0 * length + parts) / (2 * parts) }
   }
@@ -119,7 +121,7 @@ private struct Room {
     let isAcross = strip.edge == .top || strip.edge == .bottom
     let thickness =
       count == 1 ? 0 : max(1, rounded(strip.share * Double(isAcross ? size.height : size.width)))
-    // What the strip takes, with the gap between it and the main tile.
+    // The strip's thickness plus the gap to the main tile.
     let taken = count == 1 ? 0 : thickness + gap
     let large = Rectangle(
       x: gap + (strip.edge == .left ? taken : 0), y: gap + (strip.edge == .top ? taken : 0),
@@ -144,7 +146,7 @@ private struct Room {
     return tiles
   }
 
-  /// Where tiles in a row begin, and how long they are: of their shape and in the middle, or narrower.
+  /// The start and length of each tile in a strip: of the wanted aspect ratio and centred, or narrower to fit.
   private func spans(_ count: Int, _ side: Int, _ thickness: Int, _ isAcross: Bool) throws(WordError)
     -> [(position: Int, length: Int)]
   {
@@ -186,10 +188,10 @@ private struct Room {
   }
 }
 
-/// Halves up; of what is positive and small.
+/// Rounds a small positive length half up.
 private func rounded(_ length: Double) -> Int { Int((length + 0.5).rounded(.down)) }
 
-/// A quotient, compared exactly. Numerators stay below 2^33, denominators below 50.
+/// A fraction that compares exactly. Numerators stay below 2^33, denominators below 50.
 private struct Fraction: Comparable {
   let numerator: Int
   let denominator: Int

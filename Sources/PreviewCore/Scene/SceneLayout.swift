@@ -1,44 +1,45 @@
-// Where tiles lie: a grid, one large with a strip, one in another's corner, or anywhere.
+// Layouts of a scene's tiles: a grid, one large tile with a strip, pictures in a picture, or free placement.
 
-/// How a scene's tiles are laid out.
+/// How a scene's tiles are arranged.
 public enum SceneLayout: Sendable, Hashable {
-  /// Rows of tiles of one size, as calls show them: as many columns as make tiles of the scene's `tileAspect` largest.
-  /// The last row is centred. Tiles fill the picture evenly; their sides differ by a pixel where it does not divide.
+  /// Rows of tiles of one size, as in video calls. The number of columns is the one that makes tiles of the scene's
+  /// `tileAspect` largest. The last row is centred. Sides differ by a pixel where the picture does not divide evenly.
   case grid
-  /// Tile `main` large, the others in a strip at an edge.
+  /// Tile `main` is large; the others form a strip at an edge.
   case spotlight(main: Int = 0, strip: Strip = Strip())
-  /// The first tile all over the picture, the others above one another in one of its corners.
+  /// The first tile fills the picture; the others are stacked in one of its corners.
   case inset(Inset = Inset())
-  /// Each in its own `rectangle`.
+  /// Each tile has its own `rectangle`.
   case free
 }
 
-/// Tiles in a row at an edge of the picture.
+/// A row of tiles at an edge of the picture.
 public struct Strip: Sendable, Hashable {
-  /// Where.
+  /// The edge that the strip lies at.
   public var edge: Edge
-  /// How thick, of the picture's width at the left and right, else of its height; above 0, below 1.
+  /// The strip's thickness as a fraction of the picture's width (left, right) or height (top, bottom); above 0, below
+  /// 1.
   public var share: Double
 
-  /// At the bottom, a fifth of the picture, unless said otherwise.
+  /// Creates a strip. The default is a fifth of the picture, at the bottom.
   public init(edge: Edge = .bottom, share: Double = 0.2) {
     self.edge = edge
     self.share = share
   }
 }
 
-/// Pictures in a picture.
+/// Small pictures inside a large one.
 public struct Inset: Sendable, Hashable {
-  /// Where.
+  /// The corner that they are stacked in.
   public var corner: Corner
-  /// How wide, of the picture's width; above 0, at most 1.
+  /// Their width as a fraction of the picture's width; above 0, at most 1.
   public var share: Double
-  /// Pixels to the picture's edges; between one and the next it is the scene's gap.
+  /// Pixels to the picture's edges. The distance between insets is the scene's gap.
   public var margin: Int
-  /// Of tiles that say none, in pixels.
+  /// The corner radius of tiles without their own, in pixels.
   public var cornerRadius: Double
 
-  /// At the bottom right, a quarter of the picture, rounded, unless said otherwise.
+  /// Creates insets. The default is a quarter of the picture's width, at the bottom right.
   public init(
     corner: Corner = .bottomRight, share: Double = 0.25, margin: Int = 16, cornerRadius: Double = 12
   ) {
@@ -51,24 +52,24 @@ public struct Inset: Sendable, Hashable {
 
 /// A side of the picture.
 public enum Edge: String, Sendable, Hashable, CaseIterable {
-  /// Above.
+  /// The top edge.
   case top
-  /// To the right.
+  /// The right edge.
   case right
-  /// Below.
+  /// The bottom edge.
   case bottom
-  /// To the left.
+  /// The left edge.
   case left
 }
 
-/// Where two sides meet.
+/// A corner of the picture.
 public enum Corner: String, Sendable, Hashable, CaseIterable {
-  /// Above and to the left.
+  /// Top left.
   case topLeft
-  /// Above and to the right.
+  /// Top right.
   case topRight
-  /// Below and to the left.
+  /// Bottom left.
   case bottomLeft
-  /// Below and to the right.
+  /// Bottom right.
   case bottomRight
 }

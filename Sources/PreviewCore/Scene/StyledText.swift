@@ -1,26 +1,26 @@
-// Text on its way to a bitmap: what is to be drawn, and who can.
+// Text with its font and colour, and the protocol of text renderers.
 
-/// Letters: of which family, how large, how heavy.
+/// A font: family, size and weight.
 public struct Font: Sendable, Hashable {
-  /// As fontconfig knows it, or one of `sans`, `serif` and `monospace`. What it has no letters for comes from others.
+  /// A family name known to fontconfig, or `sans`, `serif` or `monospace`. Missing glyphs come from other fonts.
   public var family: String
-  /// Of the em, in pixels, 4...512.
+  /// The em size in pixels, 4...512.
   public var size: Int
-  /// How heavy.
+  /// The weight.
   public var weight: FontWeight
 
-  /// Sans, of 16 pixels, regular, unless said otherwise.
+  /// Creates a font. The default is sans, 16 pixels, regular.
   public init(family: String = "sans", size: Int = 16, weight: FontWeight = .regular) {
     self.family = family
     self.size = size
     self.weight = weight
   }
 
-  /// What sizes there are.
+  /// The allowed sizes, in pixels.
   public static let sizes = 4...512
 }
 
-/// How heavy letters are, by OpenType's numbers.
+/// A font weight, by OpenType's numbers.
 public enum FontWeight: Int, Sendable, Hashable, CaseIterable {
   /// 300.
   case light = 300
@@ -34,18 +34,18 @@ public enum FontWeight: Int, Sendable, Hashable, CaseIterable {
   case bold = 700
 }
 
-/// All that a picture of a text depends on.
+/// Everything that a text's bitmap depends on.
 public struct StyledText: Sendable, Hashable {
-  /// Of any script; newlines begin new lines.
+  /// Text in any script; newlines begin new lines.
   public let text: String
-  /// In which letters.
+  /// The font.
   public let font: Font
-  /// Of the letters; those that have colours of their own keep them.
+  /// The text colour. Coloured glyphs, such as emoji, keep their own.
   public let color: RGBColor
-  /// What it may take at most, in pixels: a longer line ends in an ellipsis, what is below is cut off.
+  /// The maximum size in pixels: longer lines end in an ellipsis, lines below it are cut off.
   public let maximumSize: Size
 
-  /// A text.
+  /// Creates a styled text.
   public init(_ text: String, font: Font, color: RGBColor, maximumSize: Size) {
     self.text = text
     self.font = font
@@ -54,9 +54,9 @@ public struct StyledText: Sendable, Hashable {
   }
 }
 
-/// Who draws text. Any thread may ask.
+/// Draws text. Can be called from any thread.
 public protocol TextRenderer: Sendable {
-  /// The text's picture, as wide as its longest line and as high as its lines; nil where there is nothing to see, or it
-  /// can't be drawn. Equal texts have the identical bitmap, as long as it is kept, so that its texture is not made anew.
+  /// The text's bitmap, as wide as its longest line and as high as its lines; nil if there is nothing to draw or
+  /// drawing fails. Equal texts return the identical bitmap while it is cached, so that its texture is reused.
   func bitmap(for text: StyledText) -> Bitmap?
 }

@@ -1,16 +1,17 @@
-// A tile in a line, as a view's words are: `ann:crop=640x640+320+0,mode=fit,background=blur`.
+// The text form of a tile, similar to a view's: `ann:crop=640x640+320+0,mode=fit,background=blur`.
 
 extension Tile {
-  /// The keys that are known: a view's, but for its size, which the layout says, and a tile's own.
+  /// The accepted keys: a view's, except for its size, which the layout sets, and a tile's own.
   public static let keys =
     ViewConfiguration.keys.filter { !["size", "width", "height"].contains($0) } + ownKeys
 
   private static let ownKeys = ["at", "z", "radius", "opacity"]
 
-  /// Reads `SOURCE` or `SOURCE:KEY=VALUE,KEY=VALUE...`.
+  /// Parses `SOURCE` or `SOURCE:KEY=VALUE,KEY=VALUE...`.
   ///
-  /// The view's words are those of `ViewConfiguration`, `background=blur` among them; `at=WxH+X+Y` is its place in the
-  /// layout `free`, `z=NUMBER` its `zIndex` (0), `radius=PIXELS` its corners', and `opacity=PART` from 0 to 1 (1).
+  /// The view's keys are those of `ViewConfiguration`, including `background=blur`. The tile's are `at=WxH+X+Y`, its
+  /// rectangle in the layout `free`; `z=NUMBER`, its `zIndex` (0); `radius=PIXELS`; and `opacity=PART` from 0 to 1
+  /// (1).
   ///
   /// - Throws: `WordError` for a tile without a source, an unknown or repeated key, or a bad value.
   public init(parsing text: String) throws(WordError) {

@@ -1,31 +1,31 @@
-// One source in a scene: which, what of it, and how it is dressed.
+// One source in a scene: its view, position and decoration.
 
 /// One source in a scene.
 public struct Tile: Sendable, Hashable {
-  /// By its name.
+  /// The source's name.
   public var source: String
-  /// What of it is seen. Its name and size are not looked at: the layout says how large a tile is.
+  /// The view of the source. Its name and size are ignored; the layout sets the tile's size.
   public var view: ViewConfiguration
-  /// Where, in pixels of the scene, and only in the layout `free`; may reach beyond the picture.
+  /// The position in pixels of the scene, used only by the layout `free`; it may extend beyond the picture.
   public var rectangle: Rectangle?
-  /// Tiles of a higher one lie above those of a lower one.
+  /// Tiles with a higher value are drawn above those with a lower one.
   public var zIndex: Int
-  /// In pixels; nil is the layout's, or else the scene's.
+  /// In pixels; nil uses the layout's, or else the scene's.
   public var cornerRadius: Double?
-  /// Along the inside of its edge.
+  /// Drawn along the inside of the tile's edge.
   public var border: Border?
-  /// Shows the scene's `speakingBorder` in place of `border`.
+  /// Whether the tile has the scene's `speakingBorder` instead of `border`.
   public var isSpeaking: Bool
-  /// 0...1; each of a tile's layers is mixed with what lies below it by this.
+  /// 0 (invisible) to 1 (opaque), applied to each of the tile's layers.
   public var opacity: Double
-  /// Above its picture, or its fallback.
+  /// Drawn above the picture or its fallback.
   public var label: Label?
-  /// Draws the tile, but for its label, several times.
+  /// Draws the tile, without its label, several times.
   public var replicator: Replicator?
-  /// What is shown where the source gives nothing; nil is what the source has.
+  /// Shown while the source delivers no frames; nil uses the source's own.
   public var fallback: Fallback?
 
-  /// All of `source`, filling its tile, unless said otherwise.
+  /// Creates a tile. By default all of `source` fills it.
   public init(
     _ source: String, view: ViewConfiguration = ViewConfiguration(), rectangle: Rectangle? = nil,
     zIndex: Int = 0, cornerRadius: Double? = nil, border: Border? = nil,

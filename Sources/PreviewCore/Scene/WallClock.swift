@@ -1,38 +1,38 @@
-// What time it is for people: seconds since 1970 to a text, without a clock or a calendar of anybody else's.
+// Formats wall-clock times for people, without the system's locale or calendar.
 
-/// A moment, and where on Earth it is told.
+/// A moment and its time zone.
 package struct WallClockTime: Sendable, Hashable {
-  /// Since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+  /// Seconds since 1970-01-01 00:00:00 UTC, not counting leap seconds.
   package var secondsSince1970: Double
-  /// Local time less UTC, in seconds; 7200 is two hours east.
+  /// Local time minus UTC, in seconds; 7200 is two hours east.
   package var secondsFromUTC: Int
 
-  /// A moment, told in UTC unless said otherwise.
+  /// Creates a moment; the default zone is UTC.
   package init(secondsSince1970: Double, secondsFromUTC: Int = 0) {
     self.secondsSince1970 = secondsSince1970
     self.secondsFromUTC = secondsFromUTC
   }
 
-  /// Another moment in the same place.
+  /// Another moment in the same time zone.
   func at(_ secondsSince1970: Double) -> WallClockTime {
     WallClockTime(secondsSince1970: secondsSince1970, secondsFromUTC: secondsFromUTC)
   }
 }
 
-/// How a time is written: `2026-11-21 17:05:09`, unless said otherwise.
+/// A format for times, such as `2026-11-21 17:05:09`.
 public struct TimeFormat: Sendable, Hashable {
-  /// Whose clock.
+  /// A time zone.
   public enum Zone: Sendable, Hashable {
-    /// Greenwich's.
+    /// Coordinated universal time.
     case utc
-    /// The place's.
+    /// The system's time zone.
     case local
   }
 
   /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%z` for
   /// `+0200`, and `%%`.
   public let pattern: String
-  /// Whose clock it shows.
+  /// The time zone to show.
   public let zone: Zone
 
   /// `2026-11-21 17:05:09`, local.
@@ -62,7 +62,7 @@ public struct TimeFormat: Sendable, Hashable {
     self.zone = zone
   }
 
-  /// The time as text; years before 0 and after 9999 are those.
+  /// Formats a time. Years are clamped to 0...9999.
   package func text(of time: WallClockTime) -> String {
     let offset = zone == .local ? time.secondsFromUTC : 0
     let fields = CivilTime(time.secondsSince1970, offset: offset)

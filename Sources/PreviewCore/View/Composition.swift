@@ -1,11 +1,11 @@
-// A picture put together from several: what scenes, fallbacks, replicators and blurred backgrounds come to. Plain
-// values; a planner makes passes of them, two renderers carry those out.
+// A picture made of layers: the common form of scenes, fallbacks, replicators and blurred backgrounds. Plain values;
+// the planner turns them into passes, which both renderers execute.
 
-/// Layers on one another in a picture of a given size, the lowest first. Where none reaches, it is black.
+/// A stack of layers in a picture of a given size, lowest first. Pixels that no layer covers are black.
 package struct Composition: Sendable, Hashable {
   /// In pixels.
   package var size: Size
-  /// Bottom first.
+  /// Lowest first.
   package var layers: [Layer]
 
   /// A picture of `size`.
@@ -15,25 +15,25 @@ package struct Composition: Sendable, Hashable {
   }
 }
 
-/// One thing in a composition, and where it is seen.
+/// One element of a composition and its position.
 ///
-/// A layer is drawn in its own pixels (those of `frame.size`), cut to its shape, given its border, its colours adjusted,
-/// put where `frame` and `transform` say, and mixed with what lies below by its opacity. What is mixed is rounded to
-/// whole codes, layer by layer, halves up.
+/// A layer is drawn in its own pixels (those of `frame.size`), clipped to its shape, bordered, colour-adjusted,
+/// placed by `frame` and `transform`, and blended over the layers below by its opacity. Each blend is rounded to
+/// whole codes, halves up.
 package struct Layer: Sendable, Hashable {
   /// What is seen.
   package var content: LayerContent
-  /// Where, in pixels of the composition; may reach beyond it.
+  /// Its rectangle in pixels of the composition; it may extend beyond it.
   package var frame: Rectangle
-  /// What of it is seen; all, unless told.
+  /// The visible part. Default: all.
   package var shape: LayerShape
-  /// Along the inside of the shape's edge.
+  /// Drawn along the inside of the shape's edge.
   package var border: Border?
-  /// 0 (not seen) to 1, the default.
+  /// 0 (invisible) to 1 (opaque, the default).
   package var opacity: Double
-  /// What becomes of the content's colours; the border keeps its own.
+  /// Applied to the content's colours, not to the border's.
   package var adjustment: ColorAdjustment
-  /// About the centre of `frame`.
+  /// Applied about the centre of `frame`.
   package var transform: AffineTransform
 
   /// `content` in `frame`.
@@ -53,55 +53,56 @@ package struct Layer: Sendable, Hashable {
 
 /// What a layer shows.
 package enum LayerContent: Sendable, Hashable {
-  /// One colour.
+  /// A solid colour.
   case color(RGBColor)
-  /// Two colours and all between them.
+  /// A gradient between two colours.
   case gradient(LinearGradient)
-  /// A view of frame `input`, with the layer's size in place of the view's own. What `fit` and `inside` leave free is the
-  /// view's `surround`, cut and bordered with it; where that is `.clear`, the layer is what they place alone.
+  /// A view of frame `input`, at the layer's size instead of the view's own. The bars that `fit` and `inside` leave
+  /// are filled with the view's `surround`, and clipped and bordered with it. If that is `.clear`, the layer is only
+  /// the placed picture.
   case view(input: Int, ViewConfiguration)
-  /// The same view, which then fills the layer, out of focus.
+  /// The same view, filling the layer, blurred.
   case blurred(input: Int, ViewConfiguration, Blur)
-  /// A picture of the program's own, such as text or an icon; must be of the layer's size.
+  /// A picture made by the program, such as text or an icon. It must have the layer's size.
   case bitmap(Bitmap)
 }
 
-/// What of a layer is seen.
+/// The visible part of a layer.
 package enum LayerShape: Sendable, Hashable {
-  /// All, with corners rounded to circles of this radius in pixels, at most half the shorter side; 0 is none.
+  /// Everything, with corners rounded by this radius in pixels; at most half the shorter side. 0 is square corners.
   case rounded(Double)
-  /// The largest circle in its middle.
+  /// The largest circle around the centre.
   case circle
 
-  /// All of it.
+  /// Everything, with square corners.
   package static let rectangle = LayerShape.rounded(0)
 }
 
-/// A line along the inside of a layer's edge.
+/// A line along the inside of an edge.
 public struct Border: Sendable, Hashable {
   /// In pixels; above 0.
   public var width: Double
-  /// Its colour.
+  /// The line's colour.
   public var color: RGBColor
 
-  /// A line of `width` pixels.
+  /// Creates a border of `width` pixels.
   public init(width: Double, color: RGBColor) {
     self.width = width
     self.color = color
   }
 }
 
-/// A gradient along a line, as CSS's `linear-gradient` has it (CSS Images 3, 3.1.1): the line goes through the centre,
-/// and is as long as makes the corners the ends' colours. Codes are mixed as they are.
+/// A linear gradient as in CSS `linear-gradient` (CSS Images 3, 3.1.1): its line passes through the centre and is
+/// long enough that the corners get the end colours. Encoded codes are interpolated.
 public struct LinearGradient: Sendable, Hashable {
-  /// Where the line begins.
+  /// The colour at the line's start.
   public var start: RGBColor
-  /// Where it ends.
+  /// The colour at the line's end.
   public var end: RGBColor
-  /// Degrees clockwise from upwards: 90 goes to the right, 180, the default, down.
+  /// Degrees clockwise: 0 points up, 90 right, 180 (the default) down.
   public var angle: Double
 
-  /// From `start` to `end`.
+  /// Creates a gradient from `start` to `end`.
   public init(from start: RGBColor, to end: RGBColor, angle: Double = 180) {
     self.start = start
     self.end = end
@@ -109,27 +110,27 @@ public struct LinearGradient: Sendable, Hashable {
   }
 }
 
-/// How far out of focus.
+/// The strength of a blur.
 ///
-/// A blurred view is rendered with one sample (a mean over its area) for `cell` x `cell` pixels, counts rounded up, at
-/// least 1, and drawn larger with quadratic B-splines (Unser 1999, "Splines: a perfect fit", order 2), the edge's
-/// samples repeated.
+/// A blurred view is rendered at one sample (the mean) per `cell` x `cell` pixels, counts rounded up, at least 1. It
+/// is then enlarged with quadratic B-splines (Unser 1999, "Splines: a perfect fit", order 2), repeating the edge
+/// samples.
 public struct Blur: Sendable, Hashable {
-  /// Pixels, 2...256.
+  /// The side of a cell in pixels, 2...256.
   public var cell: Int
 
-  /// `cell` outside 2...256 counts as the nearest of them.
+  /// Creates a blur. `cell` is clamped to 2...256.
   public init(cell: Int = 24) { self.cell = min(max(cell, 2), 256) }
 }
 
-/// What becomes of each code: `code * scale + offset`, within 0...255.
+/// A linear change of each code: `code * scale + offset`, clamped to 0...255.
 package struct ColorAdjustment: Sendable, Hashable {
-  /// Of R', G', B'; 1 each leaves them.
+  /// Factors of R', G', B'.
   package var scale: SIMD3<Double>
-  /// In codes.
+  /// In codes, for R', G', B'.
   package var offset: SIMD3<Double>
 
-  /// All as it is, unless told.
+  /// The defaults change nothing.
   package init(scale: SIMD3<Double> = [1, 1, 1], offset: SIMD3<Double> = [0, 0, 0]) {
     self.scale = scale
     self.offset = offset
@@ -138,7 +139,7 @@ package struct ColorAdjustment: Sendable, Hashable {
   /// Nothing changes.
   package static let none = ColorAdjustment()
 
-  /// Darker, towards black: 0.4 leaves four tenths.
+  /// Scales all colours towards black: 0.4 keeps 40 %.
   package static func dimmed(to factor: Double) -> ColorAdjustment {
     ColorAdjustment(scale: SIMD3(repeating: factor))
   }

@@ -1,27 +1,27 @@
-// How a picture of one shape is put into a target of another: which part of it is seen, and where it is placed.
+// How a picture of one shape fills a target of another: the visible part and its position.
 
-/// What to do where the (rotated) crop and the target differ in shape.
+/// How to resolve different aspect ratios of the (rotated) crop and the target.
 public enum ContentMode: String, Sendable, Hashable, CaseIterable {
-  /// Scaled until the target is covered, centre cropped (UIKit's scaleAspectFill, CSS's cover).
+  /// Scales to cover the target and crops around the centre (UIKit's scaleAspectFill, CSS's cover).
   case fill
-  /// The whole picture inside the target, the rest is background (scaleAspectFit, contain).
+  /// Scales to fit inside the target; the background fills the rest (scaleAspectFit, contain).
   case fit
-  /// Stretched to the target (scaleToFill, fill).
+  /// Stretches to the target (scaleToFill, fill).
   case stretch
-  /// Fits, but never enlarges, and the target shrinks to the picture: no bars.
+  /// Fits without ever enlarging, and shrinks the target to the picture: no bars.
   case inside
 }
 
-/// A length along one axis of the crop as seen, in fractions of a pixel, exactly: both numbers are over `denominator`.
+/// A range along one axis of the crop as seen. Both numbers are exact fractions over `denominator`.
 package struct SourceWindow: Sendable, Hashable {
-  /// From the crop's edge, times `denominator`.
+  /// Distance from the crop's edge, times `denominator`.
   package let start: Int
-  /// Times `denominator`.
+  /// Length, times `denominator`.
   package let length: Int
   /// At least 1.
   package let denominator: Int
 
-  /// `start / denominator` and `length / denominator`, in lowest terms: equal windows are equal values.
+  /// `start / denominator` and `length / denominator`, reduced: equal windows compare equal.
   package init(start: Int, length: Int, denominator: Int) {
     let divisor = greatestCommonDivisor(greatestCommonDivisor(denominator, length), start)
     self.start = start / divisor
@@ -30,28 +30,28 @@ package struct SourceWindow: Sendable, Hashable {
   }
 }
 
-/// The result of a content mode: the size of the target, the rectangle of it that the picture takes, and the
-/// window of the crop (as seen, after rotation) that is stretched over that rectangle.
+/// The result of a content mode: the target size, the rectangle of it that the picture covers, and the window of the
+/// crop (as seen, after rotation) that is scaled into that rectangle.
 package struct Placement: Sendable, Hashable {
   /// In pixels.
   package let target: Size
-  /// Whole pixels inside the target.
+  /// In whole pixels, inside the target.
   package let placed: Rectangle
-  /// Which columns of the crop are seen.
+  /// The visible columns of the crop.
   package let windowX: SourceWindow
-  /// Which rows of the crop are seen.
+  /// The visible rows of the crop.
   package let windowY: SourceWindow
 
-  /// Puts a crop into a target.
+  /// Places a crop in a target.
   ///
-  /// A size with both sides open is the crop's own; one side given keeps the aspect ratio; halves round up
-  /// and no side is below 1.
+  /// If only one side is given, the other follows from the aspect ratio, rounded half up, at least 1. If neither is
+  /// given, the target has the crop's size.
   ///
   /// - Parameters:
   ///   - crop: the size of the crop as seen, after rotation.
-  ///   - width: of the target, nil where it follows from the rest.
-  ///   - height: of the target, nil where it follows from the rest.
-  ///   - mode: what to do where the shapes differ.
+  ///   - width: the target's width; nil to derive it.
+  ///   - height: the target's height; nil to derive it.
+  ///   - mode: how to resolve different aspect ratios.
   package init(of crop: Size, width: Int?, height: Int?, mode: ContentMode) {
     let wholeX = SourceWindow(start: 0, length: crop.width, denominator: 1)
     let wholeY = SourceWindow(start: 0, length: crop.height, denominator: 1)
@@ -80,7 +80,7 @@ package struct Placement: Sendable, Hashable {
         width: size.width, height: size.height)
       self.init(target: target, placed: placed, windowX: wholeX, windowY: wholeY)
     case .fill:
-      // The side that needs the larger factor decides; of the other one the middle is seen.
+      // The side that needs the larger factor decides; the other side is cropped around its middle.
       let isBoundByWidth = target.width * crop.height >= target.height * crop.width
       let windowX =
         isBoundByWidth
@@ -96,13 +96,13 @@ package struct Placement: Sendable, Hashable {
     }
   }
 
-  /// Whether anything of the target is left free.
+  /// Whether the picture leaves part of the target free.
   var hasBars: Bool { placed != Rectangle(all: target) }
 
-  /// What is placed, alone.
+  /// The placed picture without the bars.
   var withoutBars: Placement { sampled(placed.size) }
 
-  /// The same part of the crop, stretched over a target of another size.
+  /// The same part of the crop, scaled to a target of another size.
   func sampled(_ size: Size) -> Placement {
     Placement(target: size, placed: Rectangle(all: size), windowX: windowX, windowY: windowY)
   }
@@ -114,7 +114,7 @@ package struct Placement: Sendable, Hashable {
     self.windowY = windowY
   }
 
-  /// The largest size of `crop`'s shape in `target`, to the nearest whole pixel.
+  /// The largest size with `crop`'s aspect ratio inside `target`, rounded to whole pixels.
   private static func fitted(_ crop: Size, into target: Size) -> Size {
     target.width * crop.height <= target.height * crop.width
       ? Size(
@@ -125,7 +125,8 @@ package struct Placement: Sendable, Hashable {
         height: target.height)
   }
 
-  /// The middle of `length` that fills `span` target pixels where `other` source pixels fill `otherSpan`.
+  /// The middle part of `length` that fills `span` target pixels, at the scale where `other` source pixels fill
+  /// `otherSpan`.
   private static func middle(of length: Int, spanning span: Int, atScaleOf otherSpan: Int, over other: Int)
     -> SourceWindow
   {
@@ -134,7 +135,7 @@ package struct Placement: Sendable, Hashable {
   }
 }
 
-/// `length * numerator / denominator` to the nearest, halves up, at least 1.
+/// `length * numerator / denominator`, rounded half up, at least 1.
 private func scaled(_ length: Int, by numerator: Int, over denominator: Int) -> Int {
   max(1, (2 * length * numerator + denominator) / (2 * denominator))
 }

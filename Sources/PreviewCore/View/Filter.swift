@@ -1,15 +1,16 @@
-// How samples between the pixels are made, and how big a picture shrinks into a small one.
+// Resampling filters: how samples between pixels are interpolated, and how pictures are reduced.
 
-/// A resampling filter, applied to each axis and each plane by itself.
+/// A resampling filter, applied separately to each axis and plane.
 public enum Filter: String, Sendable, Hashable, CaseIterable {
-  /// `area` along an axis that shrinks or stays, `bilinear` along one that grows.
+  /// `area` along an axis that shrinks or keeps its size, `bilinear` along one that grows.
   case auto
-  /// The sample whose span holds the centre.
+  /// The sample whose span contains the centre.
   case nearest
-  /// The two samples around the centre along each axis; no antialiasing.
+  /// Interpolates the two nearest samples along each axis, without antialiasing.
   case bilinear
-  /// The mean of what a target pixel covers, edges by their fraction; bilinear along an axis that grows.
+  /// The mean of the area that a target pixel covers, with partly covered edge samples weighted; bilinear along an
+  /// axis that grows.
   case area
-  /// Lanczos with three lobes, widened where it shrinks.
+  /// Lanczos with three lobes, widened along an axis that shrinks.
   case lanczos
 }

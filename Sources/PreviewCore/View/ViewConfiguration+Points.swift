@@ -1,14 +1,14 @@
-// From a point of a view's picture to the point of the source that is seen there, and back: for a tap that is to set a
-// camera's focus, or a frame around what somebody found in the source.
+// Maps points between a view's picture and the source: to focus a camera where the user taps, or to draw a box around
+// an object detected in the source.
 
 extension ViewConfiguration {
-  /// Where in the upright source lies what a view's picture shows at a point.
+  /// The point of the upright source that a view shows at a point of its picture.
   ///
   /// - Parameters:
-  ///   - point: in pixels of the picture; its top left corner is (0, 0), its first pixel's centre (0.5, 0.5).
-  ///   - size: of the upright source, in whose pixels the crop is said.
-  /// - Returns: in pixels of the source; nil where the point is in a bar beside a fitted picture, or outside the picture.
-  /// - Throws: `WordError` where the crop is not inside the source.
+  ///   - point: in pixels of the picture; its top left corner is (0, 0), the centre of its first pixel (0.5, 0.5).
+  ///   - size: the upright source's size, in whose pixels the crop is given.
+  /// - Returns: the point in source pixels; nil if `point` lies outside the picture or in a bar beside it.
+  /// - Throws: `WordError` if the crop is not inside the source.
   public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     let corner = SIMD2(Double(placed.x), Double(placed.y))
@@ -17,15 +17,16 @@ extension ViewConfiguration {
     return map(point)
   }
 
-  /// Where in a view's picture a point of the upright source is seen; nil where it is not. The inverse of `sourcePoint`.
+  /// The point of a view's picture that shows a point of the upright source; nil if it is not visible. The inverse of
+  /// `sourcePoint`.
   ///
-  /// - Throws: `WordError` where the crop is not inside the source.
+  /// - Throws: `WordError` if the crop is not inside the source.
   public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
     guard let seen = map.inverse?(point) else { return nil }
     let corner = SIMD2(Double(placed.x), Double(placed.y))
     let end = corner + SIMD2(Double(placed.width), Double(placed.height))
-    // What lies beyond the crop is not seen where the picture ends: both are the same edge.
+    // Tolerates rounding at the edge, which belongs to both sides.
     let slack = 1e-6
     guard seen.x >= corner.x - slack, seen.y >= corner.y - slack, seen.x <= end.x + slack,
       seen.y <= end.y + slack
@@ -33,7 +34,7 @@ extension ViewConfiguration {
     return seen
   }
 
-  /// From the picture to the source, and which pixels of the picture show it.
+  /// The map from the picture to the source, and the pixels of the picture that show it.
   private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
     let crop = crop ?? Rectangle(all: size)
     guard crop.isInside(size) else {
@@ -49,7 +50,7 @@ extension ViewConfiguration {
     }
     let across = axis(placement.windowX, placed.x, placed.width)
     let down = axis(placement.windowY, placed.y, placed.height)
-    // To the crop as seen, then to the crop as it lies in the source.
+    // First to the crop as seen, then to the crop as it lies in the source.
     let seen = AffineTransform(
       a: across.scale, b: 0, c: 0, d: down.scale, tx: across.offset, ty: down.offset)
     let stored =

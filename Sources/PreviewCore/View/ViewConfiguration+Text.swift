@@ -1,15 +1,15 @@
-// The one grammar of a view's words: `--view`, single options, configuration files and URLs all come here.
+// The text form of a view, shared by `--view`, single options, configuration files and URLs.
 
 extension ViewConfiguration {
-  /// The keys that `set` knows, in the order of the picture's way.
+  /// The keys that `set` accepts, in the order in which they are applied.
   public static let keys = [
     "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear",
   ]
 
-  /// What keys stand for that say the same in other words.
+  /// The keys that each alias sets.
   package static let longForms = ["w": ["width"], "h": ["height"], "size": ["width", "height"]]
 
-  /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE...`.
+  /// Parses `NAME` or `NAME:KEY=VALUE,KEY=VALUE...`.
   ///
   /// - Throws: `WordError` for a bad name, an unknown or repeated key, or a bad value.
   public init(parsing text: String) throws(WordError) {
@@ -26,7 +26,7 @@ extension ViewConfiguration {
     }
   }
 
-  /// A view's name goes into file names and URLs.
+  /// Checks a view's name, which becomes part of file names and URLs.
   public static func check(name: String) throws(WordError) {
     let isWord = name.utf8.allSatisfy {
       switch $0 {
@@ -45,7 +45,7 @@ extension ViewConfiguration {
 
   /// Sets one key from its text.
   ///
-  /// - Throws: `WordError` where the key is unknown or the value out of bounds.
+  /// - Throws: `WordError` if the key is unknown or the value out of bounds.
   public mutating func set(_ key: String, to value: String) throws(WordError) {
     switch key {
     case "crop": crop = try Words.rectangle(key, value)
@@ -71,7 +71,7 @@ extension ViewConfiguration {
     }
   }
 
-  /// The error of a key that no view has.
+  /// The error for an unknown key.
   package static func unknown(_ key: String) -> WordError {
     WordError("view", "unknown key '\(key)' (there are \(keys.joined(separator: ", ")))")
   }

@@ -1,51 +1,51 @@
-// What somebody wants to see of a source: the values behind `--view`, a configuration file and a snapshot URL.
+// What a view shows of a source, and how: the values behind `--view`, configuration files and snapshot URLs.
 
-/// In which light samples are mixed.
+/// Whether samples are interpolated as encoded or in linear light.
 public enum FilteringLight: Sendable, Hashable {
-  /// As they are encoded, as nearly all software does.
+  /// As encoded, like nearly all software.
   case encoded
-  /// In linear light (IEC 61966-2-1), as lenses do: fine bright detail keeps its brightness.
+  /// In linear light (IEC 61966-2-1), like a lens: fine bright detail keeps its brightness.
   case linear
 }
 
-/// What lies around a picture that `fit` leaves room beside.
+/// What fills the bars beside a fitted picture.
 public enum Surround: Sendable, Hashable {
   /// The view's background.
   case background
-  /// Nothing, in a composition: what lies below is seen. A picture of its own has its background there.
+  /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
   case clear
-  /// The picture itself, which fills the target, out of focus.
+  /// The picture itself, blurred, filling the target.
   case blur
 }
 
 /// One view of a source.
 ///
-/// The order is: the source upright, then cropped, rotated, mirrored, scaled and placed.
+/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place.
 public struct ViewConfiguration: Sendable, Hashable {
-  /// By which outputs and URLs name it.
+  /// The name that outputs and URLs use.
   public var name: String
-  /// In pixels of the upright source; nil is all of it.
+  /// In pixels of the upright source; nil is the whole source.
   public var crop: Rectangle?
   /// Clockwise, after cropping.
   public var rotation: Rotation
-  /// After rotation.
+  /// Applied after rotation.
   public var mirroring: Mirroring
-  /// Of the target, in pixels; nil follows from the height, or from the crop.
+  /// Of the target, in pixels; nil derives it from the height or the crop.
   public var width: Int?
-  /// Of the target, in pixels; nil follows from the width, or from the crop.
+  /// Of the target, in pixels; nil derives it from the width or the crop.
   public var height: Int?
-  /// What to do where crop and target differ in shape.
+  /// How to resolve different aspect ratios of crop and target.
   public var contentMode: ContentMode
-  /// What fills the rest of a fitted target, and lies behind a source with transparency.
+  /// Fills the bars of a fitted target, and lies behind a transparent source.
   public var background: RGBColor
-  /// What fills the rest of a fitted target instead, if it is not that.
+  /// What fills the bars of a fitted target. Default: the background.
   public var surround: Surround
-  /// How samples are made.
+  /// The resampling filter.
   public var filter: Filter
-  /// In which light.
+  /// The light in which samples are interpolated.
   public var light: FilteringLight
 
-  /// All of the source as it is, unless said otherwise.
+  /// Creates a view. The defaults show the whole source at its own size.
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
@@ -66,9 +66,9 @@ public struct ViewConfiguration: Sendable, Hashable {
 }
 
 extension ViewConfiguration {
-  /// The same view of a source that changed its size from `reference`, in whose pixels the crop was said. Its edges are
-  /// rounded inwards to whole pixels: it shows no pixel that the crop does not hold wholly, unless it would show none. Sizes
-  /// are in pixels upright, both sides positive.
+  /// The same view for a source whose upright size changed from `reference` to `size`. The crop was given at
+  /// `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the old crop,
+  /// but always at least one. Sizes have positive sides.
   public func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
     guard let crop, size != reference else { return self }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {

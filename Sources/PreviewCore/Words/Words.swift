@@ -1,14 +1,14 @@
-// The one grammar of what people type: numbers, flags, sizes, rectangles, names, lists of KEY=VALUE.
+// The grammar of typed values: numbers, flags, sizes, rectangles, enumerated words and lists of KEY=VALUE.
 
-/// Reads words; `key` is what a `WordError` names.
+/// Parsers of typed values. `key` is the key that a thrown `WordError` names.
 package enum Words {
-  /// A whole number in decimal digits, at most nine of them; with a minus sign only where `bounds` has negative numbers.
+  /// A decimal integer. A minus sign is accepted only if `bounds` contains negative numbers.
   package static func whole(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Int>)
     throws(WordError) -> Int
   {
     let isNegative = bounds.lowerBound < 0 && text.hasPrefix("-")
     let digits = isNegative ? text.dropFirst() : text[...]
-    guard (1...9).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
       let number = Int(text), bounds.contains(number)
     else {
       throw WordError(
@@ -17,7 +17,7 @@ package enum Words {
     return number
   }
 
-  /// A number, such as `0.5`.
+  /// A decimal number, such as `0.5`.
   package static func number(_ key: String, _ text: some StringProtocol, in bounds: ClosedRange<Double>)
     throws(WordError) -> Double
   {
@@ -37,7 +37,7 @@ package enum Words {
     }
   }
 
-  /// One of the words of `Word`.
+  /// One of the raw values of `Word`.
   package static func word<Word: RawRepresentable & CaseIterable>(
     _ key: String, _ text: some StringProtocol, as: Word.Type = Word.self
   ) throws(WordError) -> Word where Word.RawValue == String {
@@ -47,7 +47,7 @@ package enum Words {
     return word
   }
 
-  /// `WxH`, or with another separator; both sides within 1...`Size.maximumSide`.
+  /// `WxH`, or with another separator. Both sides are 1...`Size.maximumSide`.
   package static func size(_ key: String, _ text: some StringProtocol, separator: Character = "x")
     throws(WordError) -> Size
   {
@@ -58,12 +58,12 @@ package enum Words {
     return Size(width: width, height: height)
   }
 
-  /// A width or a height, in pixels.
+  /// A width or height in pixels, 1...`Size.maximumSide`.
   package static func side(_ key: String, _ text: some StringProtocol) throws(WordError) -> Int {
     try whole(key, text, in: 1...Size.maximumSide)
   }
 
-  /// `WxH+X+Y` or `X,Y,W,H`, in pixels; not empty.
+  /// `WxH+X+Y` or `X,Y,W,H`, in pixels. An empty rectangle is an error.
   package static func rectangle(_ key: String, _ text: some StringProtocol) throws(WordError) -> Rectangle {
     let isList = text.contains(",")
     let fields = text.split(omittingEmptySubsequences: false) { isList ? $0 == "," : $0 == "x" || $0 == "+" }
@@ -80,14 +80,14 @@ package enum Words {
     return rectangle
   }
 
-  /// `KEY=VALUE,KEY=VALUE...`. A part without `=` belongs to the value before it, so that `crop=X,Y,W,H` works.
+  /// Parses `KEY=VALUE,KEY=VALUE...`. A part without `=` continues the value before it, so that `crop=X,Y,W,H` works.
   ///
   /// - Parameters:
   ///   - text: the list.
-  ///   - subject: what has the keys, such as `view 'main'`.
-  ///   - twins: keys that say the same as others, and those others: none of them may be there twice.
+  ///   - subject: the owner of the keys, for messages, such as `view 'main'`.
+  ///   - twins: for each alias, the keys that it sets. Setting one key twice is an error.
   /// - Returns: the pairs, in order.
-  /// - Throws: `WordError` where a part has no `=`, or a key is given twice.
+  /// - Throws: `WordError` if the first part has no `=`, or a key is given twice.
   package static func pairs(
     _ text: some StringProtocol, of subject: String, twins: [String: [String]] = [:]
   ) throws(WordError) -> [(key: String, value: String)] {
@@ -108,7 +108,7 @@ package enum Words {
     return pairs
   }
 
-  /// `1` instead of `1.0`.
+  /// `1` instead of `1.0`, for messages.
   private static func short(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
   }

@@ -1,5 +1,6 @@
-// `glpreview bench`: what each stage of a frame's way costs on this machine, and how near that is to what can be had.
+// `glpreview bench`: measures the cost of each stage of a frame on this machine, and its ratio to a lower limit.
 import ArgumentParser
+import Bench
 import GLPreview
 import GLPreviewServer
 
@@ -8,35 +9,37 @@ struct BenchCommand: AsyncParsableCommand {
     commandName: "bench",
     abstract: "Measure what a frame costs on this machine, stage by stage.",
     discussion: """
-      Frames are generated here, with a photograph's detail, and are the same on every machine:
+      Frames are generated, have the detail of a photograph, and are the same on every machine:
       \(BenchWork.allCases.map { "  \($0.rawValue)  \($0.title)" }.joined(separator: "\n"))
 
-      First each stage by itself, the GPU finished before the next begins: medians of wall and CPU time (of all \
-      threads) a frame, the bytes it moves, and how near it comes to its limit, which is measured beside it: memcpy of the \
-      same bytes, or libjpeg-turbo alone with the same settings and memory that is kept. A GPU with a clock also says \
-      what the passes take by it. Then all stages overlapping, as `render` runs them.
+      First each stage is measured alone; the GPU finishes before the next begins. The table shows medians per frame of \
+      wall time and CPU time (all threads), the bytes moved, and the ratio to a limit measured alongside: memcpy of the \
+      same bytes, or plain libjpeg-turbo with the same settings and reused memory. A GPU with a clock also reports the \
+      time of the passes. Then all stages run overlapped, as in `render`.
 
-      Exit status 64 where a work is unknown, 69 where no device works.
+      Exit status: 64 unknown work, 69 no device works.
       """)
 
-  @Option(help: ArgumentHelp("Of W1, W2, W3, with commas.", valueName: "WORKS"))
+  @Option(help: ArgumentHelp("The works to run, separated by commas.", valueName: "WORKS"))
   var work = "W1,W2,W3"
 
   @Option(
-    help: ArgumentHelp("Frames of each of the two measurements (default: by --seconds).", valueName: "N"))
+    help: ArgumentHelp(
+      "Frames per measurement; there are two (default: as --seconds allows).", valueName: "N"))
   var frames: Int?
 
-  @Option(help: ArgumentHelp("Of each of the two measurements, about.", valueName: "N"))
+  @Option(
+    help: ArgumentHelp("Approximate duration of each of the two measurements, in seconds.", valueName: "N"))
   var seconds = 2.0
 
   @OptionGroup var deviceOptions: DeviceOptions
 
-  @Flag(help: "One JSON object: machine, device, versions, and each work with its stages.")
+  @Flag(help: "Print one JSON object: machine, device, versions, and each work with its stages.")
   var json = false
 
   @Option(
     help: ArgumentHelp(
-      "Measure nothing; write the frames there (W1.mjpeg, W1-0.jpg, ..., W2.nv12, W3.nv12), for other programs.",
+      "Instead of measuring, write the frames to FOLDER (W1.mjpeg, W1-0.jpg, ..., W2.nv12, W3.nv12) for other programs.",
       valueName: "FOLDER"))
   var writeFrames: String?
 
@@ -86,7 +89,7 @@ struct BenchCommand: AsyncParsableCommand {
 }
 
 extension BenchReport {
-  /// Nothing is measured yet.
+  /// A report without measurements.
   fileprivate init(on device: GPUDevice) {
     self.init(
       machine: Machine(), device: Device(device),

@@ -1,18 +1,18 @@
-// The frames that `glpreview bench` works on: generated, the same on every machine.
+// The generated input frames of `glpreview bench`, the same on every machine.
 import Conformance
 import FoundationEssentials
 import GLPreview
 
-/// Makes frames.
+/// Generates frames.
 struct BenchInput {
   private let scene = CameraScene()
-  /// How many frames differ; then they repeat.
+  /// The number of different frames; then they repeat.
   let frameCount: Int
 
-  /// At most `CameraScene.frameCount` frames are worth making.
+  /// Makes at most `CameraScene.frameCount` frames, which are all that exist.
   init(atMost count: Int = .max) { frameCount = min(count, CameraScene.frameCount) }
 
-  /// What is in each frame's file: a JPEG, or the samples of a raw frame.
+  /// The content of each frame's file: a JPEG, or the samples of a raw frame.
   func frames(for work: BenchWork) throws -> [[UInt8]] {
     try (0..<frameCount).map { index in
       let frame = try scene.frame(index, work.format)
@@ -22,7 +22,7 @@ struct BenchInput {
     }
   }
 
-  /// Writes all frames of `work` into one file, as cameras are recorded: JPEGs or raw frames one after another.
+  /// Writes all frames of `work` into one file, like a camera recording: JPEGs or raw frames one after another.
   func write(_ frames: [[UInt8]], of work: BenchWork, into folder: String) throws -> String {
     let path = "\(folder)/\(work.rawValue).\(work.isEncoded ? "mjpeg" : "nv12")"
     var bytes: [UInt8] = []
@@ -32,12 +32,12 @@ struct BenchInput {
     return path
   }
 
-  /// For `--write-frames`: the files that `render` and its peers take, JPEGs also one by one.
+  /// Writes the files of `--write-frames`, which `render` and similar programs read; JPEGs also one by one.
   func writeAll(_ works: [BenchWork], into folder: String) throws -> [String] {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {
-      throw UsageError("--write-frames \(folder): no such folder can be made")
+      throw UsageError("--write-frames \(folder): can't create this folder")
     }
     var paths: [String] = []
     for work in works {
@@ -54,16 +54,16 @@ struct BenchInput {
   }
 }
 
-/// A folder for as long as the work in it takes.
+/// A temporary folder that exists while work is done in it.
 enum TemporaryFolder {
-  /// Makes a folder, works in it, and removes it with all that is in it.
+  /// Creates a folder, runs `work` in it, and deletes it with its content.
   static func with(_ work: (String) async throws -> Void) async throws {
     let name = "glpreview-bench-\(UUID().uuidString)"
     let path = FileManager.default.temporaryDirectory.appending(path: name).path
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw SourceError(.unreadable, path: path, reason: "no folder for the frames can be made here")
+      throw SourceError(.unreadable, path: path, reason: "can't create a temporary folder here")
     }
     defer { try? FileManager.default.removeItem(atPath: path) }
     try await work(path)

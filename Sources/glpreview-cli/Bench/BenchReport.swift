@@ -1,21 +1,21 @@
-// What `glpreview bench` found: as a table for a person, as JSON for a script.
+// The results of `glpreview bench`: a table for people, JSON for scripts.
 import FoundationEssentials
 import GLPreview
 
-/// One job's figures. Times are of one frame, in milliseconds.
+/// The measurements of one work. Times are per frame, in milliseconds.
 struct BenchResult: Codable {
   struct Stage: Codable {
     let stage: String
     /// Medians over the frames.
     let wallMilliseconds: Double
     let cpuMilliseconds: Double
-    /// Of passes, by the GPU's own clock; absent without one, and of software.
+    /// GPU time; only for passes, and absent in software or without a GPU clock.
     let gpuMilliseconds: Double?
-    /// Moved for a frame.
+    /// Bytes moved per frame.
     let bytes: Int
     let gigabytesPerSecond: Double
     let megapixelsPerSecond: Double
-    /// Absent where nothing is known that could not be faster.
+    /// Absent if there is nothing to compare with.
     let limit: Limit?
   }
 
@@ -23,7 +23,7 @@ struct BenchResult: Codable {
     let of: String
     let wallMilliseconds: Double
     let cpuMilliseconds: Double
-    /// Its time by the stage's: 1 is as fast as can be.
+    /// The limit's time divided by the stage's: 1 is as fast as possible.
     let share: Double
   }
 
@@ -36,10 +36,10 @@ struct BenchResult: Codable {
 
   let work: String
   let title: String
-  /// The frames that the stages were measured with.
+  /// The number of frames measured per stage.
   let frames: Int
   let stages: [Stage]
-  /// The stages' sums.
+  /// The sums over the stages.
   let sumWallMilliseconds: Double
   let sumCPUMilliseconds: Double
   let whole: Whole
@@ -79,7 +79,7 @@ extension BenchResult.Stage {
   }
 }
 
-/// All that is said in one go by `--json`.
+/// The output of `--json`.
 struct BenchReport: Codable {
   let machine: Machine
   let device: Device
@@ -92,7 +92,7 @@ struct BenchReport: Codable {
     let system: String
     let kernel: String
 
-    /// This one, as the kernel and the distribution name it; "unknown" where they do not.
+    /// This machine, as the kernel and distribution describe it; "unknown" where they do not.
     init() {
       cpu = Self.value(of: "model name", in: "/proc/cpuinfo", separator: ":") ?? "unknown"
       cores = ProcessInfo.processInfo.activeProcessorCount
@@ -122,7 +122,7 @@ struct BenchReport: Codable {
     let index: Int
     let renderer: String
     let driver: String?
-    /// As OpenGL says it, the driver's own version in it.
+    /// OpenGL's version string, which includes the driver's version.
     let version: String?
     let software: Bool
 
@@ -137,7 +137,7 @@ struct BenchReport: Codable {
 }
 
 extension BenchReport {
-  /// Above the tables.
+  /// The lines above the tables.
   var heading: String {
     let versions = versions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     let software = device.software ? ", software" : ""
@@ -150,12 +150,12 @@ extension BenchReport {
 }
 
 extension BenchResult: CustomStringConvertible {
-  /// A line for the job, a row a stage, the sum, and all together.
+  /// A title, a row per stage, the sum, and the overlapped run.
   var description: String {
     var rows = [["", "wall ms", "CPU ms", "MB", "rate", "limit ms", "of limit", ""]]
     for stage in stages {
       let isCodec = stage.limit?.of == BenchLimit.libjpeg.rawValue
-      // Frames that are made in memory of the GPU's are not copied.
+      // Frames made in GPU memory are not copied.
       let isInPlace = stage.bytes == 0
       let rate =
         isCodec ? "\(stage.megapixelsPerSecond.text(0)) Mpx/s" : "\(stage.gigabytesPerSecond.text(1)) GB/s"
@@ -180,7 +180,7 @@ extension BenchResult: CustomStringConvertible {
 }
 
 extension [[String]] {
-  /// Cells of the columns `right` end where their column ends.
+  /// Right-aligns the columns `right`.
   fileprivate func aligned(right: Range<Int>) -> [[String]] {
     let widths = (first ?? []).indices.map { column in map { $0[column].count }.max() ?? 0 }
     return map { row in
@@ -192,7 +192,7 @@ extension [[String]] {
 }
 
 extension Double {
-  /// With so many digits behind the point.
+  /// The number with this many decimals.
   fileprivate func text(_ digits: Int) -> String {
     var power = 1
     for _ in 0..<digits { power *= 10 }

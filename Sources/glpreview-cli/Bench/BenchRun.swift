@@ -1,8 +1,9 @@
-// The measuring of `glpreview bench`: one stage after another, and then as `render` runs them.
+// The measurements of `glpreview bench`: one stage after another, then all overlapped as in `render`.
+import Bench
 import FoundationEssentials
 import GLPreview
 
-/// How long to measure: so many frames, or so many seconds.
+/// The length of a measurement: a number of frames or of seconds.
 enum BenchLength {
   case frames(Int)
   case seconds(Double)
@@ -15,7 +16,7 @@ enum BenchLength {
     }
   }
 
-  /// How many frames of `milliseconds` each.
+  /// The number of frames of `milliseconds` each.
   func frames(of milliseconds: Double) -> Int {
     switch self {
     case .frames(let frames): frames
@@ -24,18 +25,18 @@ enum BenchLength {
   }
 }
 
-/// One job on one device.
+/// The measurement of one work on one device.
 struct BenchRun {
   let work: BenchWork
   let frames: [[UInt8]]
-  /// All of `frames` in one.
+  /// A file with all of `frames`.
   let file: String
   let renderer: GLRenderer
   let length: BenchLength
-  /// What frames are made in.
+  /// The memory that frames are made in.
   private let memory = FramePool()
 
-  /// Frames that are drawn before any is counted: programs are compiled, textures made.
+  /// Frames drawn before measuring, so that programs are compiled and textures created.
   private static let warmUp = 2
 
   /// Measures the stages, then all of them together.
@@ -143,7 +144,7 @@ struct BenchRun {
 
   // MARK: All together
 
-  /// The same file through `render`'s own stages, which overlap.
+  /// Runs the same file through `render`'s own overlapping stages.
   private func whole(frames count: Int) async throws -> (frames: Int, time: WorkTime) {
     _ = try await render(frames: min(count, 4))
     return (count, try await render(frames: count))

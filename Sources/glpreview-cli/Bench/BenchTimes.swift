@@ -1,10 +1,10 @@
-// How often and how long: what is kept of each stage of `glpreview bench`, frame by frame.
+// The times of each stage of `glpreview bench`, frame by frame.
 import GLPreview
 
-/// Wall and processor time of one piece of work.
+/// Wall and CPU time of a piece of work.
 struct WorkTime {
   let wall: Duration
-  /// Of all the process's threads.
+  /// Of all threads of the process.
   let cpu: Duration
 
   init(wall: Duration, cpu: Duration) {
@@ -14,7 +14,7 @@ struct WorkTime {
 
   init(_ stage: RenderMeasurement.Stage) { self.init(wall: stage.wall, cpu: stage.cpu) }
 
-  /// Does `work` and takes its time.
+  /// Runs `work` and measures it.
   static func of<Value>(_ work: () async throws -> Value) async throws -> (value: Value, time: WorkTime) {
     let start = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
     let value = try await work()
@@ -22,26 +22,26 @@ struct WorkTime {
   }
 }
 
-/// The stages of a frame's way, in order.
+/// The stages of a frame, in order.
 enum BenchStage: String, CaseIterable {
   case read, decode, upload, passes, readback, encode
 }
 
-/// What a stage is held against.
+/// What a stage is compared with.
 enum BenchLimit: String {
   case memcpy
   case libjpeg = "libjpeg-turbo alone"
 }
 
-/// One stage of one job, all frames of it.
+/// One stage of one work, for all frames.
 struct StageTimes {
   private(set) var times: [WorkTime] = []
-  /// Of the same bytes by what the stage is held against, right after each frame.
+  /// The times of the comparison for the same bytes, measured right after each frame.
   private(set) var limits: [WorkTime] = []
   private(set) var limit: BenchLimit?
-  /// By the GPU's own clock, of the frames for which it is known.
+  /// GPU times of the frames for which they are known.
   private(set) var gpuTimes: [Duration] = []
-  /// Of a frame: bytes and pixels.
+  /// Bytes and pixels per frame.
   private(set) var byteCount = 0
   private(set) var pixelCount = 0
 
@@ -60,7 +60,7 @@ struct StageTimes {
 }
 
 extension [WorkTime] {
-  /// In milliseconds; of an even number the lower one of the two in the middle. Zero where there is nothing.
+  /// The medians in milliseconds; of an even count, the lower of the two middle values. Zero if there are none.
   var median: (wall: Double, cpu: Double) { (median(\.wall), median(\.cpu)) }
 
   private func median(_ time: KeyPath<WorkTime, Duration>) -> Double {
@@ -69,7 +69,7 @@ extension [WorkTime] {
 }
 
 extension [Duration] {
-  /// Of an even number the lower one of the two in the middle; nil where there is nothing.
+  /// Of an even count, the lower of the two middle values; nil if there are none.
   var median: Duration? { isEmpty ? nil : sorted()[(count - 1) / 2] }
 }
 
@@ -77,11 +77,11 @@ extension Duration {
   var milliseconds: Double { self / .milliseconds(1) }
 }
 
-/// A copy of bytes into memory that is there already: `memcpy`, by the shortest way that Swift has.
+/// Copies bytes into existing memory: `memcpy`, by the shortest way in Swift.
 struct CopyLimit {
   private var memory: [UInt8] = []
 
-  /// Copies the first `count` of `bytes`.
+  /// Copies the first `count` bytes.
   mutating func copy(_ bytes: [UInt8], first count: Int) async throws -> WorkTime {
     let source = bytes.prefix(count)
     if memory.capacity < source.count { memory = [UInt8](repeating: 0, count: source.count) }

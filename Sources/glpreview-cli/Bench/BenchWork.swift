@@ -1,17 +1,17 @@
-// What `glpreview bench` works on: three jobs that stand for what people do with camera frames.
+// The works of `glpreview bench`: three typical uses of camera frames.
 import Conformance
 import GLPreview
 
-/// One job, the same for every frame.
+/// One work, the same for every frame.
 enum BenchWork: String, CaseIterable {
-  /// A thumbnail of each picture of an MJPEG stream.
+  /// A thumbnail of each frame of an MJPEG stream.
   case w1 = "W1"
   /// Four views of each raw frame.
   case w2 = "W2"
-  /// A small picture of each large raw frame, for somebody who goes on with its pixels.
+  /// A small picture of each large raw frame, for a program that processes pixels.
   case w3 = "W3"
 
-  /// The words of `--work`.
+  /// Parses `--work`.
   static func works(_ text: String) throws -> [BenchWork] {
     try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
       guard let work = BenchWork(rawValue: word.uppercased()) else {
@@ -22,7 +22,7 @@ enum BenchWork: String, CaseIterable {
     }
   }
 
-  /// In one line.
+  /// One line about the work.
   var title: String {
     switch self {
     case .w1: "1920x1080 JPEG (q90, 4:2:0) -> 640x360 -> JPEG (q80, 4:2:0)"
@@ -32,7 +32,7 @@ enum BenchWork: String, CaseIterable {
     }
   }
 
-  /// The frames as a renderer gets them.
+  /// The format of the frames that the renderer gets.
   var format: FrameFormat {
     switch self {
     case .w1: FrameFormat(.i420, Size(width: 1920, height: 1080), color: .jfif)
@@ -43,10 +43,10 @@ enum BenchWork: String, CaseIterable {
 
   private static let camera = ColorDescription(matrix: .bt601, range: .limited, siting: .left)
 
-  /// Whether the frames come as JPEGs.
+  /// Whether the frames are JPEGs.
   var isEncoded: Bool { self == .w1 }
 
-  /// The quality of those JPEGs.
+  /// The JPEG quality of the frames.
   static let sourceQuality = 90
 
   var views: [ViewConfiguration] {
@@ -63,7 +63,7 @@ enum BenchWork: String, CaseIterable {
     ]
   }
 
-  /// Nil where pictures are not encoded.
+  /// Nil if pictures are not encoded.
   var encoder: PictureEncoder? { self == .w3 ? nil : PictureEncoder(.jpeg, quality: 80) }
 
   /// How `render` reads the file of frames.

@@ -1,11 +1,11 @@
-// The cameras for a person: what each gives, formats that come in the same sizes on one line, and what can be set.
+// The camera list for people: the formats of each camera, grouped if their sizes are the same, and the controls.
 import GLPreview
 
 /// Cameras, one below the other.
 struct CameraList: CustomStringConvertible {
   let description: String
 
-  /// With `controls` also what can be set.
+  /// With `controls`, includes the cameras' controls.
   init(_ cameras: [CameraDescription], controls: Bool) {
     let blocks = cameras.map { camera in
       ([Self.heading(camera)] + Self.formats(camera) + (controls ? Self.controls(camera) : []))
@@ -62,7 +62,7 @@ struct CameraList: CustomStringConvertible {
   }
 }
 
-/// One camera, as `--json` tells it.
+/// One camera in `--json`.
 struct CameraReport: Codable {
   struct Format: Codable {
     let format: String
@@ -72,7 +72,7 @@ struct CameraReport: Codable {
     let sizes: [Sizes]
   }
 
-  /// A size, or with steps all from the least to the greatest.
+  /// A size; with steps, the range from the smallest to the largest.
   struct Sizes: Codable {
     let minimumWidth: Int
     let minimumHeight: Int
@@ -83,7 +83,7 @@ struct CameraReport: Codable {
     let rates: [Rates]
   }
 
-  /// Pictures a second: one number, or all between two.
+  /// Frames per second: one number, or a range.
   struct Rates: Codable {
     let minimum: Double
     let maximum: Double

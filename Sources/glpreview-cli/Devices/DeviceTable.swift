@@ -1,4 +1,4 @@
-// The devices as columns for a person; a `*` marks the one that would be picked.
+// The device table for people; a `*` marks the default device.
 import GLPreview
 
 /// A table of devices.
@@ -26,7 +26,7 @@ struct DeviceTable: CustomStringConvertible {
   }
 }
 
-/// Columns as wide as their longest cell.
+/// A table whose columns are as wide as their longest cell.
 struct TextTable: CustomStringConvertible {
   let description: String
 

@@ -1,22 +1,22 @@
-// `glpreview devices`: what there is to draw on, what would be picked, and which cameras there are.
+// `glpreview devices`: lists the rendering devices, the default one, and the cameras.
 import ArgumentParser
 import GLPreview
 
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "List the devices that can draw, which one would be picked, and the cameras.",
+    abstract: "List the rendering devices, the one used by default, and the cameras.",
     discussion: """
-      Each device is tried: it draws a pixel and reads it back. Exit status 69 where none works.
-      Cameras are listed with the formats that are read, their sizes and rates in frames a second.
+      Each device is tested: it draws a pixel and reads it back. The exit status is 69 if none works.
+      Cameras are listed with the formats that glpreview can read, their sizes, and their rates in frames per second.
       """)
 
   @OptionGroup var deviceOptions: DeviceOptions
 
-  @Flag(help: "List also what can be set of each camera, by which names and to what.")
+  @Flag(help: "Also list each camera's controls, with their values and ranges.")
   var controls = false
 
-  @Flag(help: "One JSON object for all devices and cameras, with what can be set of these.")
+  @Flag(help: "Print one JSON object with all devices, cameras and their controls.")
   var json = false
 
   func run() async throws {
@@ -48,12 +48,12 @@ struct DevicesCommand: AsyncParsableCommand {
 
 private struct DevicesReport: Codable {
   let devices: [DeviceReport]
-  /// The number of the device that would be picked.
+  /// The number of the default device.
   let picked: Int?
   let cameras: [CameraReport]
 }
 
-/// One device, as `--json` tells it.
+/// One device in `--json`.
 private struct DeviceReport: Codable {
   let index: Int
   let kind: String

@@ -1,8 +1,8 @@
-// Who draws, and on what.
+// The options for the renderer and its GPU.
 import ArgumentParser
 import GLPreview
 
-/// Who draws.
+/// The GPU, or the reference renderer on the CPU.
 enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
   case gpu
   case reference
@@ -11,6 +11,7 @@ enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
 struct DeviceOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "auto, software, a number of `glpreview devices`, or /dev/dri/renderD128.", valueName: "DEVICE"))
+      "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128.",
+      valueName: "DEVICE"))
   var gpu = GPUChoice.automatic
 }

@@ -1,4 +1,4 @@
-// How pictures are encoded.
+// The options for encoding pictures.
 import ArgumentParser
 import GLPreview
 
@@ -6,17 +6,17 @@ struct EncodingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("JPEG quality, 1...100.", valueName: "N"))
   var quality = 80
 
-  @Option(help: ArgumentHelp("JPEG chroma: 420, 422 or 444.", valueName: "CHROMA"))
+  @Option(help: ArgumentHelp("JPEG chroma subsampling: 420, 422 or 444.", valueName: "CHROMA"))
   var subsampling = ChromaSubsampling.yuv420
 
   @Option(
     help: ArgumentHelp(
-      "The most bytes of a picture: the best JPEG quality that fits is taken.", valueName: "N"))
+      "Size limit of a picture, in bytes; the highest JPEG quality that fits is used.", valueName: "N"))
   var maxBytes: Int?
 
   @Option(
     help: ArgumentHelp(
-      "jpeg or png, or y4m, yuv, rgba (uncompressed, all frames one after another), where the output's name does not tell.",
+      "The format if the output's name does not give it: jpeg, png, or y4m, yuv, rgba (uncompressed frames in sequence).",
       valueName: "FORMAT"))
   var format: OutputFormat?
 

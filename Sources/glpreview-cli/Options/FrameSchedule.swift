@@ -1,24 +1,24 @@
-// Which frames of a source are rendered.
+// Selects the frames of a source to render.
 import ArgumentParser
 import GLPreview
 
-/// The words `--frames`, `--every`, `--loop`, `--warmup`, `--interval` and `--duration`.
+/// The values of `--frames`, `--every`, `--loop`, `--warmup`, `--interval` and `--duration`.
 struct FrameSchedule: Equatable {
-  /// The most frames to render; nil is all.
+  /// The most frames to render; nil for all.
   var limit: Int?
-  /// Render one frame in this many.
+  /// Render every Nth frame.
   var every = 1
-  /// How often a file is played.
+  /// How many times a file is played.
   var loops = 1
-  /// What is passed over before the first frame.
+  /// What to skip before the first frame.
   var warmup = Warmup.none
-  /// From the time of a frame to that of the next one, at least; nil is every frame.
+  /// The minimum time between rendered frames; nil for every frame.
   var interval: Duration?
-  /// Frames of this long are rendered; nil is all.
+  /// How long to render; nil for no limit.
   var duration: Duration?
 }
 
-/// What a camera needs until its exposure is right: `10` frames, or `0.5s`.
+/// The time that a camera needs to adjust its exposure: `10` frames, or `0.5s`.
 enum Warmup: Equatable, ExpressibleByArgument {
   case frames(Int)
   case time(Duration)
@@ -37,7 +37,7 @@ enum Warmup: Equatable, ExpressibleByArgument {
 }
 
 extension Duration {
-  /// Seconds as they are typed: 0.5, 60; at most a hundred years.
+  /// Parses seconds such as 0.5 or 60; at most a hundred years.
   init?(_ seconds: some StringProtocol) {
     guard let seconds = Double(seconds), seconds >= 0, seconds <= 3e9 else { return nil }
     self = .seconds(seconds)

@@ -1,8 +1,8 @@
-// What is read, and what nobody may see of it.
+// The options for reading a source: raw formats, colours, decoding, masks, limits.
 import ArgumentParser
 import GLPreview
 
-/// How much of a JPEG is decoded.
+/// How much detail of a JPEG is decoded.
 enum DecodeChoice: String, ExpressibleByArgument, CaseIterable {
   case exact
   case fast
@@ -11,45 +11,46 @@ enum DecodeChoice: String, ExpressibleByArgument, CaseIterable {
 struct InputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Raw frames: \(PixelFormat.allCases.map(\.rawValue).joined(separator: " ")).",
+      "The input is raw frames of this format: \(PixelFormat.allCases.map(\.rawValue).joined(separator: " ")).",
       valueName: "FORMAT"))
   var inputFormat: String?
 
-  @Option(help: ArgumentHelp("Of raw frames.", valueName: "WxH"))
+  @Option(help: ArgumentHelp("The size of raw frames.", valueName: "WxH"))
   var inputSize: String?
 
   @Option(
     help: ArgumentHelp(
-      "bt601, bt709, bt2020 or smpte240m (default: what the source says, else bt709 from 1280 columns or above 576 lines, bt601 below).",
+      "The Y'CbCr matrix: bt601, bt709, bt2020 or smpte240m (default: the source's; if unknown, bt709 from 1280 columns or above 576 lines, otherwise bt601).",
       valueName: "MATRIX"))
   var matrix: String?
 
   @Option(
     help: ArgumentHelp(
-      "limited or full (default: what the source says, else limited; full for raw grey).", valueName: "RANGE")
+      "The quantization range: limited or full (default: the source's; if unknown, limited, or full for raw grey).",
+      valueName: "RANGE")
   )
   var range: String?
 
   @Option(
     help: ArgumentHelp(
-      "JPEGs: exact decodes them whole; fast at 1/2, 1/4 or 1/8 of their size where all views are shrunk by 3 and more (less where whole pixels meet), by area or lanczos: nearly the same pictures in less time.",
+      "How JPEGs are decoded: exact at full size; fast at 1/2, 1/4 or 1/8 if all views shrink the picture by 3 or more (less if pixels align), with area or lanczos. Fast takes less time and looks almost the same.",
       valueName: "exact|fast"))
   var decode = DecodeChoice.exact
 
   @Option(
     help: ArgumentHelp(
-      "Hide a part of the source, in pixels of the upright source, whatever is rendered: a rectangle, or a polygon 'X,Y X,Y X,Y...', then :fill=#RRGGBB (default: black), :pixelate=N or :blur=N. In a scene NAME=WxH+X+Y... Repeatable.",
+      "Hide a part of the source in everything that is rendered: a rectangle, or a polygon 'X,Y X,Y X,Y...', in pixels of the upright source, optionally followed by :fill=#RRGGBB (default: black), :pixelate=N or :blur=N. In a scene: NAME=WxH+X+Y... Repeatable.",
       valueName: "WxH+X+Y[:EFFECT]"))
   var mask: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "The size of the upright source in whose pixels masks and crops are (default: a camera's size=, else its largest; of other sources the first frame's). In a scene NAME=WxH, repeatable.",
+      "The size of the upright source that masks and crops refer to (default: a camera's size=, or its largest size; for other sources, that of the first frame). In a scene: NAME=WxH, repeatable.",
       valueName: "WxH"))
   var reference: [String] = []
 
   @Option(
-    help: ArgumentHelp("Refuse sources and pictures of more pixels, in millions.", valueName: "N"))
+    help: ArgumentHelp("Reject sources and pictures with more than N million pixels.", valueName: "N"))
   var maxMegapixels = 100.0
 
   func maximumPixels() throws -> Int {
@@ -61,7 +62,7 @@ struct InputOptions: ParsableArguments {
 
   func sourceOptions(for source: String) throws -> SourceOptions {
     guard inputSize == nil || inputFormat != nil || source.hasPrefix("pattern:") else {
-      throw UsageError("--input-size is of raw frames and goes with --input-format")
+      throw UsageError("--input-size requires --input-format")
     }
     return SourceOptions(
       inputFormat: try inputFormat.map { try word("input-format", $0) },
@@ -71,12 +72,12 @@ struct InputOptions: ParsableArguments {
         matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
   }
 
-  /// Of a source that is the only one.
+  /// The masks of a single source.
   func masks() throws -> PrivacyMasks { PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) }) }
 
-  /// Of a source that is the only one.
+  /// The reference size of a single source.
   func referenceSize() throws -> Size? {
-    guard reference.count < 2 else { throw UsageError("--reference is there twice; a source has one") }
+    guard reference.count < 2 else { throw UsageError("--reference is given twice") }
     return try reference.first.map { try size($0, "--reference") }
   }
 

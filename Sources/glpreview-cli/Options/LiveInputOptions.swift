@@ -1,68 +1,72 @@
-// What can be said of sources that are live: cameras, servers, commands, pipes.
+// The options for live sources: cameras, servers, commands, pipes.
 import ArgumentParser
 import GLPreview
 
 struct LiveInputOptions: ParsableArguments {
   @Flag(
     help: """
-      Render every frame that comes; what is too slow then slows the writer of a pipe, or makes a camera drop. Without, a \
-      live source gives its newest frame, but --frames N gives N that follow one another.
+      Render every frame. If rendering is too slow, a pipe's writer has to wait and a camera drops frames. Without this \
+      option, a live source delivers its newest frame; with --frames N, N consecutive frames.
       """)
   var lossless = false
 
   @Option(
-    help: ArgumentHelp("Pass over so many frames, or seconds, before the first: 10, 0.5s.", valueName: "N|Ns")
+    help: ArgumentHelp(
+      "Skip this many frames (10) or seconds (0.5s) before the first picture.", valueName: "N|Ns")
   )
   var warmup = Warmup.none
 
   @Option(
-    help: ArgumentHelp("From a frame to the next, in seconds (default: every frame).", valueName: "SECONDS"))
+    help: ArgumentHelp(
+      "Minimum time between rendered frames, in seconds (default: every frame).", valueName: "SECONDS"))
   var interval: Double?
 
-  @Option(help: ArgumentHelp("Stop after so many seconds.", valueName: "SECONDS"))
+  @Option(help: ArgumentHelp("Stop after this many seconds.", valueName: "SECONDS"))
   var duration: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Try for so long to get a lost source back; 0 ends at once, with status 69.", valueName: "SECONDS"))
+      "How long to try to reconnect to a lost source, in seconds; 0 ends at once with exit status 69.",
+      valueName: "SECONDS"))
   var reconnect = 0.0
 
   @Option(
     help: ArgumentHelp(
-      "Give a connection up that takes longer to make, or gives no picture for so long; pipes are waited for.",
+      "Give up if connecting takes longer than this, or if no picture arrives for this long, in seconds. Does not apply to pipes.",
       valueName: "SECONDS"
     ))
   var timeout = 10.0
 
   @Option(
     help: ArgumentHelp(
-      "Set a camera's control when it opens; `glpreview devices` lists them. Repeatable.",
+      "Set a camera control on opening; `glpreview devices --controls` lists them. Repeatable.",
       valueName: "NAME=VALUE"))
   var control: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "A field of HTTP requests: 'Authorization: Bearer ...'. Repeatable.", valueName: "FIELD"))
+      "Add a header field to HTTP requests, such as 'Authorization: Bearer ...'. Repeatable.",
+      valueName: "FIELD"))
   var header: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Which redirections of HTTP and RTSP servers are followed: same-host, any, none.", valueName: "POLICY"))
+      "Which redirects of HTTP and RTSP servers to follow: same-host, any or none.", valueName: "POLICY"))
   var redirects = RedirectPolicy.sameHost
 
   func validate() throws {
     for (name, value) in [("interval", interval), ("duration", duration), ("reconnect", reconnect)] {
       guard let value else { continue }
       guard value >= 0, value <= 3e9 else {
-        throw ValidationError("--\(name) \(value) is no number of seconds")
+        throw ValidationError("--\(name) \(value) is not a number of seconds")
       }
     }
     guard timeout > 0, timeout <= 3e9 else {
-      throw ValidationError("--timeout \(timeout) is not more than 0")
+      throw ValidationError("--timeout \(timeout) is not above 0")
     }
   }
 
-  /// What a source is told; `schedule` says which of its frames are wanted.
+  /// Copies the options to the source's; `schedule` selects its frames.
   func apply(to options: inout SourceOptions, _ schedule: FrameSchedule) throws {
     options.live = LiveOptions(
       delivery: delivery(schedule), stallsAfter: min(.seconds(2), .seconds(timeout)),
@@ -79,7 +83,7 @@ struct LiveInputOptions: ParsableArguments {
     }
   }
 
-  /// Where some frames in a row are wanted, they wait for us.
+  /// Consecutive frames are queued until they are rendered.
   private func delivery(_ schedule: FrameSchedule) -> LiveOptions.Delivery {
     let isRow = schedule.limit ?? 1 > 1 && schedule.interval == nil && schedule.every == 1
     return lossless || isRow ? .every(maximumBytes: 256 << 20) : .newest
@@ -89,7 +93,7 @@ struct LiveInputOptions: ParsableArguments {
     String, String
   ) {
     guard let index = text.firstIndex(of: separator), index > text.startIndex else {
-      // A header's value is a secret, and may stand where its name should.
+      // A header's value is secret, and might have been typed in place of its name.
       throw UsageError(separator == ":" ? "\(option) is not \(form)" : "\(option) \(text) is not \(form)")
     }
     let value = text[text.index(after: index)...]

@@ -1,4 +1,4 @@
-// The library's words as words of the command line.
+// Parses the library's values as command line arguments.
 public import ArgumentParser
 public import GLPreview
 package import GLPreviewServer
@@ -8,7 +8,7 @@ extension LogFormat: ExpressibleByArgument {}
 extension LogLevel: ExpressibleByArgument {}
 extension RedirectPolicy: ExpressibleByArgument {}
 
-/// What `--format` says, or the end of an output's name.
+/// The value of `--format`, or the extension of an output's name.
 enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
   case picture(EncodedFormat)
   case video(VideoFormat)
@@ -23,7 +23,7 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// As it is typed.
+  /// The text on the command line.
   var description: String {
     switch self {
     case .picture(let format): format.rawValue
@@ -33,7 +33,7 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension OutputFormat: ExpressibleByArgument {
-  /// Reads the words of `--format`.
+  /// Parses `--format`.
   init?(argument: String) {
     if let format = EncodedFormat(rawValue: argument) {
       self = .picture(format)
@@ -44,13 +44,13 @@ extension OutputFormat: ExpressibleByArgument {
     }
   }
 
-  /// For `--help`.
+  /// The values listed in `--help`.
   static var allValueStrings: [String] {
     EncodedFormat.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
   }
 }
 
 extension GPUChoice: ExpressibleByArgument {
-  /// Reads the words of `--gpu`.
+  /// Parses `--gpu`.
   public init?(argument: String) { self.init(argument) }
 }

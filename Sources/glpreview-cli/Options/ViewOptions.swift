@@ -1,4 +1,4 @@
-// The views of a command line: `--view` as often as wanted, or the same keys as options for one view.
+// The options for views: `--view` any number of times, or its keys as options for a single view.
 import ArgumentParser
 import GLPreview
 
@@ -6,57 +6,60 @@ struct ViewOptions: ParsableArguments {
   @Option(
     name: .customLong("view"),
     help: ArgumentHelp(
-      "A view; may be given many times. Keys are those of the options below.",
+      "A view, with the options below as keys. Repeatable.",
       valueName: "NAME:KEY=VALUE,..."))
   var named: [String] = []
 
-  @Option(help: ArgumentHelp("Pixels of the upright source (default: all of it).", valueName: "WxH+X+Y"))
+  @Option(
+    help: ArgumentHelp(
+      "The part of the upright source to show, in pixels (default: all of it).", valueName: "WxH+X+Y"))
   var crop: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Degrees clockwise: 0, 90, 180 or 270 (default: 0).", valueName: "degrees"))
+    help: ArgumentHelp("Rotate clockwise, in degrees: 0, 90, 180 or 270 (default: 0).", valueName: "degrees"))
   var rotate: String?
 
-  @Option(help: ArgumentHelp("none, horizontal, vertical or both (default: none).", valueName: "axis"))
+  @Option(
+    help: ArgumentHelp("Mirror: none, horizontal, vertical or both (default: none).", valueName: "axis"))
   var mirror: String?
 
   @Option(
     help: ArgumentHelp(
-      "Of the picture: WxH, Wx or xH; one side keeps the aspect ratio (default: the crop's, rotated).",
+      "The picture's size: WxH, Wx or xH; with one side, the other keeps the aspect ratio (default: that of the rotated crop).",
       valueName: "WxH"))
   var size: String?
 
-  @Option(help: ArgumentHelp("Of the picture; the same as --size Wx.", valueName: "pixels"))
+  @Option(help: ArgumentHelp("The picture's width; the same as --size Wx.", valueName: "pixels"))
   var width: String?
 
-  @Option(help: ArgumentHelp("Of the picture; the same as --size xH.", valueName: "pixels"))
+  @Option(help: ArgumentHelp("The picture's height; the same as --size xH.", valueName: "pixels"))
   var height: String?
 
   @Option(
     help: ArgumentHelp(
-      "fill covers the size and crops, fit shows all with bars, stretch distorts, inside fits and never enlarges (default: fill).",
+      "If the aspect ratios differ: fill crops to cover the size, fit adds bars, stretch distorts, inside fits without bars and never enlarges (default: fill).",
       valueName: "mode"))
   var mode: String?
 
   @Option(
     help: ArgumentHelp(
-      "Of bars, and behind transparency; blur has the picture itself, out of focus, for bars (default: #000000).",
+      "The colour of bars and behind transparency; blur fills the bars with the blurred picture (default: #000000).",
       valueName: "#RRGGBB|blur"))
   var background: String?
 
   @Option(
     help: ArgumentHelp(
-      "auto, nearest, bilinear, area or lanczos; auto is area where it shrinks, bilinear where it grows (default: auto).",
+      "The resampling filter: auto, nearest, bilinear, area or lanczos; auto is area for shrinking and bilinear for enlarging (default: auto).",
       valueName: "filter"))
   var filter: String?
 
   @Option(
     help: ArgumentHelp(
-      "Mix samples in linear light; alone or with true or false (default: false).", valueName: "true|false"))
+      "Resample in linear light; the value may be omitted (default: false).", valueName: "true|false"))
   var linear: String?
 
-  /// What the single options say.
+  /// The keys given as options, with their values.
   private var single: [(key: String, value: String)] {
     [
       ("crop", crop), ("rotate", rotate), ("mirror", mirror), ("size", size), ("width", width),
@@ -64,14 +67,14 @@ struct ViewOptions: ParsableArguments {
     ].compactMap { key, value in value.map { (key, $0) } }
   }
 
-  /// What is said by single options.
+  /// The keys given as options.
   var keys: [String] { single.map(\.key) }
 
-  /// The views that are asked for; one of all of the source where nothing is said.
+  /// The requested views; by default one view of the whole source.
   func views() throws -> [ViewConfiguration] {
     guard !named.isEmpty else {
       guard size == nil || (width == nil && height == nil) else {
-        throw UsageError("--size and --width or --height say the same; give one of them")
+        throw UsageError("--size can't be combined with --width or --height")
       }
       var view = ViewConfiguration()
       for (key, value) in single { try view.set(key, to: value) }
@@ -79,7 +82,7 @@ struct ViewOptions: ParsableArguments {
     }
     guard single.isEmpty else {
       throw UsageError(
-        "--\(single[0].key) is for one view; beside --view write it as NAME:\(single[0].key)=...")
+        "--\(single[0].key) can't be combined with --view; write it as NAME:\(single[0].key)=...")
     }
     var views: [ViewConfiguration] = []
     for text in named {

@@ -1,10 +1,10 @@
-// What went wrong as the number that a shell sees (BSD's sysexits.h) and the line that a user reads.
+// Maps errors to exit statuses (BSD's sysexits.h) and error messages.
 import ArgumentParser
 import GLPreview
 import GLPreviewServer
 import Glibc
 
-/// Wrong usage that ArgumentParser can't see.
+/// Wrong usage that ArgumentParser can't detect.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
@@ -16,7 +16,7 @@ struct PictureError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A bound of `verify` was broken.
+/// A bound of `verify` was exceeded.
 struct ConformanceFailure: Error {}
 
 enum ExitStatus {
@@ -26,7 +26,7 @@ enum ExitStatus {
   static let unavailable: Int32 = 69
   static let writeFailed: Int32 = 74
 
-  /// The status of an error.
+  /// The exit status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
     case is UsageError, is WordError, is SessionError, is FileNameError, is ConfigurationError:
@@ -48,7 +48,7 @@ enum ExitStatus {
     }
   }
 
-  /// Runs a command's work; what it throws becomes a line on standard error and an exit status.
+  /// Runs a command; an error becomes a line on standard error and an exit status.
   static func of(_ work: () async throws -> Void) async throws {
     do {
       try await work()
@@ -57,7 +57,7 @@ enum ExitStatus {
     } catch {
       switch error {
       case is CancellationError, is ConformanceFailure: break
-      // Each with its place first, as compilers have it, so that editors find it.
+      // The place comes first, as in compiler messages, so that editors can jump to it.
       case let error as ConfigurationError:
         for problem in error.problems { StandardError.print("\(problem)".onOneLine) }
       case let error as DeviceError: StandardError.print("glpreview: \(error.details)")

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM: the task is cancelled, finished files stay, the current one goes. The second signal, or two
-// seconds, end the process at once.
+// Handles SIGINT and SIGTERM: the task is cancelled, finished files stay, the current one is deleted. A second
+// signal, or two seconds, end the process at once.
 import Dispatch
 import GLPreview
 import Glibc
@@ -8,10 +8,10 @@ import Synchronization
 enum Interruption {
   private static let received = Atomic<Int32>(0)
 
-  /// 128 and the signal's number, as shells have it.
+  /// 128 plus the signal's number, as in shells.
   static var status: Int32 { 128 + max(received.load(ordering: .relaxed), SIGINT) }
 
-  /// Ends the process without waiting for anything; no unfinished file stays.
+  /// Ends the process at once, without leaving an unfinished file.
   private static func end(_ signal: Int32) -> Never {
     PictureFile.removeUnfinished()
     LiveSource.killCommands()
@@ -27,13 +27,13 @@ enum Interruption {
       source.setEventHandler {
         if received.exchange(number, ordering: .relaxed) != 0 { end(number) }
         task.cancel()
-        // Whoever should take our bytes may never do so, and a write does not hear of cancellation.
+        // The reader of our output may never read again, and a blocked write does not notice cancellation.
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { end(number) }
       }
       source.resume()
       return source
     }
-    // Who reads our pictures may go: that is an error of a write, not a signal.
+    // A reader that goes away causes a write error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     defer { for source in sources { source.cancel() } }
     try await task.value

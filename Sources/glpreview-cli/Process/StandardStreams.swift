@@ -1,4 +1,4 @@
-// What is said beside the pictures: results on standard output, errors and progress on standard error.
+// Text output: results on standard output, errors and progress on standard error.
 import FoundationEssentials
 import GLPreview
 import Glibc
@@ -9,32 +9,32 @@ enum StandardOutput {
 
   /// Writes a line.
   ///
-  /// - Throws: `WriteError` where nobody takes it: a result that is lost is a failure.
+  /// - Throws: `WriteError` if it can't be written, because a lost result is a failure.
   static func print(_ line: String) throws {
     try PictureFile.write(Array((line + "\n").utf8), to: STDOUT_FILENO, named: "standard output")
   }
 }
 
 enum StandardError {
-  /// A terminal that can erase a line.
+  /// Whether standard error is a terminal that can erase a line.
   static let isTerminal =
     isatty(STDERR_FILENO) == 1 && ![nil, "", "dumb"].contains(ProcessInfo.processInfo.environment["TERM"])
 
-  /// Whether a line of progress stands there, to be written over.
+  /// Whether the current line shows progress, which the next output replaces.
   private static let holdsProgress = Atomic(false)
 
-  /// Writes progress in place of what was said of it before.
+  /// Shows progress, replacing the previous one.
   static func show(progress: String) {
     holdsProgress.store(true, ordering: .relaxed)
     write("\r\(progress)\u{1B}[K")
   }
 
-  /// Lets progress stand.
+  /// Keeps the shown progress as a finished line.
   static func endProgress() {
     if holdsProgress.exchange(false, ordering: .relaxed) { write("\n") }
   }
 
-  /// Writes a line, in place of progress, without secrets of addresses; where nobody reads, nothing is lost.
+  /// Writes a line in place of progress, with secrets in addresses removed. Write errors are ignored.
   static func print(_ line: String) {
     let erasing = holdsProgress.exchange(false, ordering: .relaxed) ? "\r\u{1B}[K" : ""
     write(erasing + Redaction.message(line) + "\n")
@@ -46,7 +46,7 @@ enum StandardError {
 }
 
 extension String {
-  /// With a mark in place of what would break the line or paint the terminal: names of files can hold anything.
+  /// The text with control characters replaced, since file names may contain line breaks or terminal codes.
   var onOneLine: String {
     String(
       String.UnicodeScalarView(

@@ -1,14 +1,14 @@
-// A source of a scene: `ann=/dev/video0`, or what it is called by itself.
+// A source of a scene, with a given name (`ann=/dev/video0`) or a derived one.
 import GLPreview
 
-/// A source, and the name by which a scene's other options know it.
+/// A source, and the name that a scene's other options refer to.
 struct NamedSource: Equatable {
   let name: String
-  /// As `SourceLocator` takes it.
+  /// The text for `SourceLocator`.
   let text: String
 
-  /// Reads the command line's sources. Those without a name are called as their picture's file would be: `ann` for
-  /// `photos/ann.jpg`, `video0` for `/dev/video0`; the second of one name `ann-2`.
+  /// Parses the command line's sources. Unnamed ones are named like their output file: `ann` for `photos/ann.jpg`,
+  /// `video0` for `/dev/video0`; a second source of the same name `ann-2`.
   static func all(_ words: [String]) throws -> [NamedSource] {
     guard words.count <= Scene.maximumTiles else {
       throw UsageError("a scene has at most \(Scene.maximumTiles) sources, not \(words.count)")
@@ -25,13 +25,13 @@ struct NamedSource: Equatable {
       throw UsageError("\(nothing.name)= names no source")
     }
     guard sources.count(where: { $0.text == "-" }) < 2 else {
-      throw UsageError("standard input can be one source only")
+      throw UsageError("standard input can be used for only one source")
     }
     return sources
   }
 
-  /// What stands before the first `=`, where that can be a name: addresses, options of cameras and paths have other signs
-  /// before theirs. `./a=b.jpg` is a file.
+  /// Splits at the first `=` if the text before it can be a name. Addresses, camera options and paths contain other
+  /// characters before theirs. `./a=b.jpg` is a file.
   private static func namedHalves(_ word: String) -> (name: String?, text: String) {
     guard let end = word.firstIndex(of: "="), end > word.startIndex,
       !word[..<end].contains(where: { ":/,?#".contains($0) })
@@ -49,7 +49,7 @@ struct NamedSource: Equatable {
     return name
   }
 
-  /// `NAME` and what follows it in `text`, of an option that says something of one of `sources`.
+  /// Splits an option's value into the name of one of `sources` and the rest.
   static func halves(
     _ text: String, at separator: Character, _ option: String, of sources: [NamedSource]
   ) throws -> (name: String, rest: String) {
@@ -61,7 +61,7 @@ struct NamedSource: Equatable {
     return (name, String(text[text.index(after: end)...]))
   }
 
-  /// Refuses the name of a source that is not there.
+  /// Throws if there is no source of this name.
   static func check(_ name: String, _ option: String, _ sources: [NamedSource]) throws {
     guard !sources.contains(where: { $0.name == name }) else { return }
     let names = sources.map(\.name).joined(separator: ", ")

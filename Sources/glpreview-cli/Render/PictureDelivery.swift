@@ -1,20 +1,20 @@
-// The end of a picture's way through `glpreview render`: encoded, written, told of.
+// The last stage of `glpreview render`: encodes, writes and reports pictures.
 import FoundationEssentials
 import GLPreview
 import Glibc
 import Synchronization
 
-/// Takes the pictures of one frame after another to where they go.
+/// Delivers the pictures of one frame after another.
 final class PictureDelivery: Sendable {
   private let views: [String]
   private let output: RenderOutput
-  /// Nil where pictures are not encoded.
+  /// Nil if pictures are not encoded.
   private let encoder: PictureEncoder?
   private let reportsPictures: Bool
   private let rendererName: String
   private let origin: PictureOrigin
   private let schedule: FrameSchedule
-  /// Of each view, once its first picture is there.
+  /// The video file of each view, opened at its first picture.
   private let videos = Mutex<[String: VideoFile]>([:])
 
   init(
@@ -30,20 +30,20 @@ final class PictureDelivery: Sendable {
     self.schedule = schedule
   }
 
-  /// Views are encoded several at a time, and delivered in their order.
+  /// Encodes views concurrently and delivers them in order.
   func deliver(_ frame: RenderedFrame) async throws {
     let rate = await framesPerSecond
-    let work = OrderedWork(count: frame.pictures.count, width: Self.encoders)
-    try await work.run { view in
-      try Task.checkCancellation()
-      return try self.encode(frame, view: view)
-    } finish: { view, encoded in
-      try Task.checkCancellation()
+    let views = Mutex(frame.pictures.indices.makeIterator())
+    try await orderedMap(width: min(frame.pictures.count, Self.encoders)) {
+      views.withLock { $0.next() }
+    } _: { view in
+      (view, try self.encode(frame, view: view))
+    } to: { view, encoded in
       try self.deliver(encoded, of: frame, view: view, rate)
     }
   }
 
-  /// One thread of Swift's pool, which has one a core, stays free for handing frames from stage to stage.
+  /// One thread of Swift's pool, which has one per core, stays free for passing frames between stages.
   private static let encoders = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
 
   private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
@@ -83,7 +83,7 @@ final class PictureDelivery: Sendable {
         frameGPUMilliseconds: frame.gpuTime?.milliseconds))
   }
 
-  /// Beside pictures on standard output, reports go to standard error.
+  /// If pictures go to standard output, reports go to standard error.
   private func report(_ picture: PictureReport) throws {
     let line = try picture.jsonLine()
     if output.takesStandardOutput {
@@ -103,7 +103,7 @@ final class PictureDelivery: Sendable {
     return video
   }
 
-  /// Of what is delivered: the source's, as far as it is known, less what is passed over.
+  /// The source's rate, if it is known, reduced by skipped frames.
   private var framesPerSecond: Double {
     get async {
       let rate = (await origin.framesPerSecond ?? 30) / Double(schedule.every)
@@ -113,13 +113,13 @@ final class PictureDelivery: Sendable {
   }
 }
 
-/// Where pictures come from.
+/// The origin of pictures.
 enum PictureOrigin: Sendable {
   case source(any FrameSource)
-  /// A scene of what these lead to.
+  /// A scene of these sources.
   case scene([String])
 
-  /// What nothing may be written over while it is read.
+  /// The files that must not be overwritten while they are read.
   var paths: [String] {
     switch self {
     case .source(let source): [source.name]
@@ -127,21 +127,21 @@ enum PictureOrigin: Sendable {
     }
   }
 
-  /// Whether timestamps are `CaptureClock`'s.
+  /// Whether timestamps are those of `CaptureClock`.
   var isTimed: Bool {
     switch self {
-    case .source(let source): source is LiveSource
+    case .source(let source): source.isLive
     case .scene: true
     }
   }
 
-  /// How frames come to us, of a live source alone.
+  /// How frames are received; only for live sources.
   var transport: String? {
     guard case .source(let source) = self else { return nil }
-    return (source as? LiveSource)?.status.mode?.transport
+    return source.status.mode?.transport
   }
 
-  /// Where that is known.
+  /// Nil if it is unknown.
   var framesPerSecond: Double? {
     get async {
       guard case .source(let source) = self else { return nil }
@@ -150,17 +150,17 @@ enum PictureOrigin: Sendable {
   }
 }
 
-/// What is left of a frame when it is drawn: its samples are let go.
+/// A drawn frame, without its samples.
 struct RenderedFrame: Sendable {
   let pictures: [Picture]
   let number: Int
   let timestamp: Duration
   let iccProfile: [UInt8]?
   let decodedEighths: Int
-  /// What the passes took, where that is known.
+  /// The GPU time of the passes, if it is known.
   let gpuTime: Duration?
 
-  /// A picture of a scene.
+  /// The picture of a scene.
   init(_ picture: Picture, at timestamp: Duration, _ number: Int) {
     pictures = [picture]
     self.number = number

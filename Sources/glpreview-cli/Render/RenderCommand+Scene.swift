@@ -1,12 +1,12 @@
-// `glpreview render --scene`: from the command line to the work.
+// `glpreview render --scene`: turns the command line into a scene job.
 import GLPreview
 
 extension RenderCommand {
-  /// What is to be done where `--scene` says `text`.
+  /// The job for the value of `--scene`.
   func sceneJob(_ text: String) throws -> SceneJob {
     try checkForScene()
     let sources = try NamedSource.all(self.sources)
-    // The layout is what a scene's picture is called by, in the place of a view's name.
+    // The layout's name takes the place of a view's name.
     let name = String(text.prefix { $0 != ":" })
     let scene = try sceneOptions.scene(text, of: sources)
     let output = try RenderOutput(self.output, source: "scene", format: encodingOptions.format)
@@ -32,12 +32,12 @@ extension RenderCommand {
       timeout: .seconds(liveOptions.timeout), reportsPictures: json, isQuiet: quiet)
   }
 
-  /// Refuses what is said of one source, or of its views: nothing is passed over in silence.
+  /// Rejects options for a single source or its views, so that none is silently ignored.
   private func checkForScene() throws {
     if let key = viewOptions.keys.first {
       let place =
         ["size", "width", "height"].contains(key) ? "--scene LAYOUT:size=WxH" : "--tile NAME:\(key)=..."
-      throw UsageError("--\(key) is of a view; a scene has \(place)")
+      throw UsageError("--\(key) applies to a view; for a scene use \(place)")
     }
     let given: [(String, Bool)] = [
       ("--view", !viewOptions.named.isEmpty), ("--input-format", inputOptions.inputFormat != nil),
@@ -49,20 +49,22 @@ extension RenderCommand {
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
   }
 
-  /// One picture, unless more are wanted: so many, for so long, one now and then, or a video until the sources end.
+  /// One picture by default; more with a number, a duration, an interval, or a video, which lasts until the sources
+  /// end.
   private func sceneSchedule(_ output: RenderOutput) throws -> FrameSchedule {
     let isVideo = if case .video = output { true } else { false }
     let isOne = output.keepsOneFrame || !isVideo && liveOptions.interval == nil && liveOptions.duration == nil
     let limit = frames ?? (isOne ? 1 : nil)
     guard limit == 1 || !output.keepsOneFrame else {
-      throw UsageError("a scene has several pictures for one name; put {frame} into it, or say --frames 1")
+      throw UsageError(
+        "several pictures of the scene would get one name; add {frame} to it, or use --frames 1")
     }
     return FrameSchedule(
       limit: limit, warmup: liveOptions.warmup, interval: liveOptions.interval.map { .seconds($0) },
       duration: liveOptions.duration.map { .seconds($0) })
   }
 
-  /// Each source's own: `--mask NAME=320x200+900+40`.
+  /// The masks of each source: `--mask NAME=320x200+900+40`.
   private func sceneMasks(_ sources: [NamedSource]) throws -> [String: [PrivacyMask]] {
     var masks: [String: [PrivacyMask]] = [:]
     for text in inputOptions.mask {
@@ -72,13 +74,13 @@ extension RenderCommand {
     return masks
   }
 
-  /// Each source's own: `--reference NAME=1280x720`.
+  /// The reference size of each source: `--reference NAME=1280x720`.
   private func sceneReferences(_ sources: [NamedSource]) throws -> [String: Size] {
     var references: [String: Size] = [:]
     for text in inputOptions.reference {
       let (name, size) = try NamedSource.halves(text, at: "=", "--reference", of: sources)
       guard references.updateValue(try inputOptions.size(size, "--reference"), forKey: name) == nil else {
-        throw UsageError("--reference is there twice for '\(name)'; a source has one")
+        throw UsageError("--reference is given twice for '\(name)'")
       }
     }
     return references

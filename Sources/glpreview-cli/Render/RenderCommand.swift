@@ -1,31 +1,33 @@
-// `glpreview render`: a source, views, pictures.
+// `glpreview render`: renders views of a source to pictures.
 import ArgumentParser
 import GLPreview
 
 struct RenderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "render",
-    abstract: "Render views of a picture, a video, a camera or a test pattern, or a scene of several.",
+    abstract: "Render views of a picture, video, camera or test pattern, or a scene of several.",
     discussion: """
       SOURCE is one of:
-        FILE          JPEG, PNG, Y4M, JPEGs in a row, MP4 and other videos, raw frames
+        FILE          JPEG, PNG, Y4M, concatenated JPEGs, MP4 and other videos, raw frames
         -             standard input: Y4M, JPEG, PNG, raw frames
-        /dev/video0   a camera, as `glpreview devices` lists it; also
+        /dev/video0   a camera listed by `glpreview devices`; also
                       /dev/video0,format=YUYV,size=1280x720,fps=30
         http://...    a server that sends MJPEG or JPEG; https:// too
-        rtsp://...    a stream, of H.264 for example; rtsps:// too
-        exec:COMMAND  what a command writes
+        rtsp://...    a stream, for example H.264; rtsps:// too
+        exec:COMMAND  the output of a command
         pattern:NAME  smpte, gradient, zoneplate, counter; also
                       pattern:smpte,size=1920x1080,fps=30
 
-      Cameras, servers, commands and pipes are live: who is slow gets the newest frame, unless --lossless is said.
+      Cameras, servers, commands and pipes are live sources: if rendering is slow, frames are skipped, except with \
+      --lossless.
 
-      Order: EXIF orientation, crop, rotate, mirror, scale and place.
+      Steps are applied in this order: EXIF orientation, crop, rotate, mirror, scale, place.
 
-      With --scene several SOURCEs are one picture, each with a name, NAME=SOURCE, by which --tile, --speaking, --off, \
-      --avatar and --mask know it; without one it is called as its file, or video0, smpte, ... A scene runs in real time: \
-      one picture of it, unless --frames, --interval, --duration or a video's name want more. A source that is lost is \
-      shown as that; where all are, or a file is missing or damaged and one picture is wanted, it is an error.
+      With --scene, several SOURCEs form one picture. NAME=SOURCE gives a source the name that --tile, --speaking, --off, \
+      --avatar and --mask refer to; by default it is named after its file, or video0, smpte, ... A scene runs in real time. \
+      It gives one picture, or more with --frames, --interval, --duration or a video as output. A lost source is replaced \
+      by a fallback picture. It is an error if all sources are lost, or if a file is missing or damaged and one picture \
+      is rendered.
 
       Examples:
         glpreview render photo.jpg --size 320x -o thumbnail.jpg
@@ -37,14 +39,14 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "A file, camera, address, command or pattern; with --scene any number of them, also as NAME=SOURCE.",
+      "A file, camera, URL, command or pattern; with --scene any number of them, optionally as NAME=SOURCE.",
       valueName: "SOURCE"))
   var sources: [String]
 
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "A name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba, with {view}, {frame} or {frame:05} replaced; - for standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg, here).",
+      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
       valueName: "OUTPUT"))
   var output: String?
 
@@ -56,11 +58,11 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Stop after this many frames (default: all; 1 of a pattern, and of a live source into one name).",
+      "Stop after this many frames (default: all; 1 for a pattern, or if a live source has a single output file).",
       valueName: "N"))
   var frames: Int?
 
-  @Option(help: ArgumentHelp("Render every Nth frame only.", valueName: "N"))
+  @Option(help: ArgumentHelp("Render only every Nth frame.", valueName: "N"))
   var every = 1
 
   @Option(help: ArgumentHelp("Play a file this many times.", valueName: "N"))
@@ -68,17 +70,18 @@ struct RenderCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Device options") var deviceOptions: DeviceOptions
 
-  @Option(help: ArgumentHelp("gpu, or reference: plainly on the CPU, slow.", valueName: "gpu|reference"))
+  @Option(
+    help: ArgumentHelp("gpu, or reference: a slow, exact renderer on the CPU.", valueName: "gpu|reference"))
   var renderer = RendererChoice.gpu
 
   @Flag(
     help: """
-      Tell of each picture as a line of JSON, on standard output, or on standard error beside pictures; on a GPU with \
-      frameGPUMilliseconds, what drawing all views of its frame took by the GPU's clock.
+      Print a line of JSON per picture to standard output, or to standard error if pictures go to standard output. On a \
+      GPU with a clock, frameGPUMilliseconds is the GPU time of drawing all views of the frame.
       """)
   var json = false
 
-  @Flag(help: "No progress.")
+  @Flag(help: "Show no progress.")
   var quiet = false
 
   func validate() throws {
@@ -110,7 +113,7 @@ struct RenderCommand: AsyncParsableCommand {
     throw UsageError("-o -: standard output is a terminal; a picture would garble it")
   }
 
-  /// What is to be done with one source.
+  /// The job for a single source.
   private func viewJob() throws -> RenderJob {
     try sceneOptions.checkAbsent()
     guard let source = sources.first else { throw UsageError("there is no SOURCE") }

@@ -88,149 +88,70 @@ struct RenderJob {
     return views.map { ViewRequest($0, as: format) }
   }
 
-  /// What is asked of a camera: as large as the largest view, where all have a size and see all of it.
+  /// What is asked of a camera or a server.
   private var demand: CaptureDemand {
+    var demand = CaptureDemand(for: views)
     // Who wants a picture a minute need not ask a server ten times a second.
     let isAsked = source.lowercased().hasPrefix("http")
-    let rate = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
-    var size = Size(width: 1, height: 1)
-    for view in views {
-      guard view.crop == nil else { return CaptureDemand(framesPerSecond: rate, isPinned: true) }
-      guard view.width != nil || view.height != nil else {
-        return CaptureDemand(framesPerSecond: rate)
-      }
-      let seen = Size(width: view.width ?? 1, height: view.height ?? 1)
-      let stored =
-        [.clockwise90, .clockwise270].contains(view.rotation)
-        ? Size(width: seen.height, height: seen.width) : seen
-      size = Size(width: max(size.width, stored.width), height: max(size.height, stored.height))
-    }
-    return CaptureDemand(minimumSize: size, framesPerSecond: rate)
+    demand.framesPerSecond = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
+    return demand
   }
 
-  /// Three stages at a time: while a frame is drawn, the next one is read and the one before it is delivered. A device may
-  /// want several frames to draw at a time.
+  /// While a frame is drawn, the next one is read and the one before it is delivered. A device may want several frames to
+  /// draw at a time.
   func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
-    let live = source as? LiveSource
-    let plans = FramePlans(planner, requests)
+    let frames = ScheduledFrames(source, schedule)
+    let plans = ViewPlans(of: sourceOptions, memory: memory)
+    let requests = requests
     let delivery = PictureDelivery(
       views: views.map(\.name), output: output, encoder: encoder, reportsPictures: reportsPictures,
       rendererName: rendererName, origin: .source(source), schedule: schedule)
+    // One frame is read and one delivered; the thread that draws has the next one before it is done with one.
+    let width = max(2, planner.tuning.framesInFlight) + 2
+    let progress = Mutex(Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1))
     do {
-      try await Handover<ScheduledFrame>.run { frames in
-        try await read(source, plans, into: frames)
-      } to: { frames in
-        try await Handover<RenderedFrame>.run { pictures in
-          try await render(frames, renderer, plans, planner.tuning, into: pictures)
-        } to: { pictures in
-          try await deliver(pictures, delivery)
+      try await orderedMap(width: width) {
+        try await next(of: frames, source, plans)
+      } _: { frame, number in
+        let plan = try plans.plan(frame.format, requests, planner)
+        // The device's clock is asked only where somebody is told of it.
+        guard reportsPictures else {
+          return RenderedFrame(try await renderer.render(frame, plan), of: frame, number)
         }
+        let (pictures, gpuTime) = try await renderer.renderTimed(frame, plan)
+        return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
+      } to: { frame in
+        try await delivery.deliver(frame)
+        progress.withLock { $0.frameDone(of: schedule.limit) }
       }
     } catch {
       await source.close()
       throw error
     }
+    progress.withLock { $0.end(of: schedule.limit) }
     await source.close()
     let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
-    if !isQuiet, let complaint = live?.status.counters.complaint(wantsAll: wantsAll) {
+    if !isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
       StandardError.print("glpreview: \(source.name): \(complaint)")
     }
   }
 
-  private func read(
-    _ source: any FrameSource, _ plans: FramePlans, into queue: Handover<ScheduledFrame>
-  ) async throws {
-    var frames = ScheduledFrames(source, schedule)
-    var isEmpty = true
-    while let frame = try await frames.next() {
-      // Before anything is written it must be clear that nothing will be written over it.
-      if isEmpty, output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
-        throw UsageError(
-          "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
-      }
-      if isEmpty {
-        let said = sourceOptions.referenceSize ?? sourceOptions.masks.referenceSize
-        let found = await source.referenceSize
-        plans.begin(with: said ?? found ?? frame.frame.format.uprightSize)
-      }
-      isEmpty = false
-      try await queue.give(frame)
+  private func next(
+    of frames: ScheduledFrames, _ source: any FrameSource, _ plans: ViewPlans
+  ) async throws -> ScheduledFrame? {
+    guard let next = try await frames.next() else {
+      guard await frames.given == 0 else { return nil }
+      throw SourceError(.badData, path: source.name, reason: source.status.lastDamage ?? "has no frames")
     }
-    if isEmpty {
-      let damage = (source as? LiveSource)?.status.lastDamage
-      throw SourceError(.badData, path: source.name, reason: damage ?? "has no frames")
+    guard await frames.given == 1 else { return next }
+    // Before anything is written it must be clear that nothing will be written over it.
+    if output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
+      throw UsageError(
+        "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
     }
-  }
-
-  /// While one frame is handed on, the thread that draws has the next one already.
-  private static let fewestAsked = 2
-
-  private func render(
-    _ frames: Handover<ScheduledFrame>, _ renderer: some Renderer, _ plans: FramePlans,
-    _ tuning: RenderTuning,
-    into queue: Handover<RenderedFrame>
-  ) async throws {
-    // The device's clock is asked only where somebody is told of it.
-    let isTimed = reportsPictures
-    try await OverlappedStage(width: max(Self.fewestAsked, tuning.framesInFlight)).run(
-      from: frames, into: queue
-    ) {
-      frame, number in
-      let plan = try plans.plan(for: frame.format)
-      guard isTimed else { return RenderedFrame(try await renderer.render(frame, plan), of: frame, number) }
-      let (pictures, gpuTime) = try await renderer.renderTimed(frame, plan)
-      return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
-    }
-  }
-
-  private func deliver(_ frames: Handover<RenderedFrame>, _ delivery: PictureDelivery) async throws {
-    var progress = Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1)
-    while let frame = try await frames.take() {
-      try await delivery.deliver(frame)
-      progress.frameDone(of: schedule.limit)
-    }
-    progress.end(of: schedule.limit)
-  }
-}
-
-/// The plan of the last format, which the next frame most likely has too. Crops are in pixels of the source's reference size.
-private final class FramePlans: Sendable {
-  private let planner: RenderPlanner
-  private let requests: [ViewRequest]
-  private let state = Mutex((reference: Size?.none, last: RenderPlan?.none))
-
-  init(_ planner: RenderPlanner, _ requests: [ViewRequest]) {
-    self.planner = planner
-    self.requests = requests
-  }
-
-  /// The source's reference size, before any plan is made.
-  func begin(with reference: Size) { state.withLock { $0.reference = reference } }
-
-  func plan(for format: FrameFormat) throws(WordError) -> RenderPlan {
-    let (reference, last) = state.withLock { $0 }
-    if let last, last.source == format { return last }
-    var rescaled: [ViewRequest] = []
-    for request in requests { rescaled.append(try request.rescaled(reference, to: format.uprightSize)) }
-    let plan = try planner.plan(format, rescaled)
-    state.withLock { $0.last = plan }
-    return plan
-  }
-}
-
-extension ViewRequest {
-  /// - Throws: `WordError` of key `crop`, where that lies outside the reference size, or nobody can tell what it shows.
-  fileprivate func rescaled(_ reference: Size?, to size: Size) throws(WordError) -> ViewRequest {
-    guard let reference, reference != size, let crop = view.crop else { return self }
-    guard crop.isInside(reference) else {
-      throw WordError("crop", "\(crop) is not inside the picture, which has \(reference) pixels")
-    }
-    guard size.hasShape(of: reference) else {
-      throw WordError(
-        "crop", "the source is \(size) now, and \(crop) is of \(reference): what it shows can't be told")
-    }
-    return ViewRequest(view.rescaled(from: reference, to: size), as: format)
+    plans.sawFrame(of: next.frame.format, reference: await source.referenceSize)
+    return next
   }
 }

@@ -1,16 +1,16 @@
-// Where pictures go: files by a pattern, standard output, or nowhere.
+// The destination of pictures: files by a pattern, standard output, or nowhere.
 import GLPreview
 
-/// What `-o` says.
+/// The value of `-o`.
 enum RenderOutput: Equatable {
   case files(FileNamePattern, EncodedFormat)
   case standardOutput(EncodedFormat)
-  /// A file for each view, to which pictures are appended; nil is standard output.
+  /// A file per view, to which pictures are appended; nil is standard output.
   case video(FileNamePattern?, VideoFormat)
-  /// Rendered and read back, encoded where a format is named, and then dropped.
+  /// Renders and reads back, encodes if a format is named, and discards the result.
   case nowhere(EncodedFormat?)
 
-  /// Reads `-o`; nil is the source's name with the view's.
+  /// Parses `-o`; nil is the source's name with the view's.
   init(_ text: String?, source: String, format: OutputFormat?) throws {
     switch text {
     case nil:
@@ -33,24 +33,24 @@ enum RenderOutput: Equatable {
       guard !text.isEmpty else { throw UsageError("-o '' names no file") }
       let named = OutputFormat(fileName: text)
       if let format, let named, named != format {
-        throw UsageError("-o \(text) says \(named), --format says \(format)")
+        throw UsageError("-o \(text) means \(named), but --format is \(format)")
       }
       switch named ?? format {
       case .picture(let format): self = .files(try FileNamePattern(text), format)
       case .video(let format):
         let pattern = try FileNamePattern(text)
         guard !pattern.hasFrame else {
-          throw UsageError("-o \(text): a video is one file; {frame} has no place in its name")
+          throw UsageError("-o \(text): a video is a single file, so its name can't contain {frame}")
         }
         self = .video(pattern, format)
       case nil:
         throw UsageError(
-          "-o \(text): the name ends in none of .jpg, .jpeg, .png, .y4m, .yuv, .rgba (or say --format)")
+          "-o \(text): the name must end in .jpg, .jpeg, .png, .y4m, .yuv or .rgba (or use --format)")
       }
     }
   }
 
-  /// What pictures are encoded as; nil where they are not.
+  /// The format of pictures; nil if they are not encoded.
   var format: EncodedFormat? {
     switch self {
     case .files(_, let format), .standardOutput(let format): format
@@ -59,18 +59,18 @@ enum RenderOutput: Equatable {
     }
   }
 
-  /// For reports; nil where pictures are not encoded.
+  /// The name in reports; nil if pictures are not encoded.
   var formatName: String? {
     if case .video(_, let format) = self { format.rawValue } else { format?.rawValue }
   }
 
-  /// How a renderer must hand pictures over.
+  /// The sample format to request from a renderer.
   func pictureFormat(_ encoder: PictureEncoder?, _ subsampling: ChromaSubsampling) -> PictureFormat {
     if case .video(_, let format) = self { return format.pictureFormat(subsampling) }
     return encoder?.pictureFormat ?? .rgba
   }
 
-  /// What a picture is called; nil where pictures go nowhere.
+  /// The name of a picture; nil if it is discarded.
   func name(view: String, frame: Int) -> String? {
     switch self {
     case .files(let pattern, _): pattern.name(view: view, frame: frame)
@@ -80,7 +80,7 @@ enum RenderOutput: Equatable {
     }
   }
 
-  /// Refuses views that would go into one file.
+  /// Rejects several views that would go into one file.
   func check(_ views: [ViewConfiguration]) throws {
     guard views.count > 1 else { return }
     switch self {
@@ -100,20 +100,20 @@ enum RenderOutput: Equatable {
     }
   }
 
-  /// Whether each frame's pictures would replace those of the frame before.
+  /// Whether each frame's pictures would replace the previous frame's.
   var keepsOneFrame: Bool {
     if case .files(let pattern, _) = self { !pattern.hasFrame } else { false }
   }
 
   /// `street.tar` for `/somewhere/street.tar.jpg`, `video0` for `/dev/video0,size=640x480`, `cam` for
-  /// `http://host/cam?user=me`; standard input, commands and patterns have names of their own.
+  /// `http://host/cam?user=me`. Standard input, commands and patterns have fixed names.
   static func stem(of source: String) -> String {
     if source == "-" { return "stdin" }
     if source.hasPrefix("pattern:") { return String(source.dropFirst(8).prefix { $0 != "," }) }
     if source.hasPrefix("exec:") { return "exec" }
     let address = source.hasPrefix("/dev/") ? source.prefix { $0 != "," } : source[...]
     let isAddress = source.contains("://")
-    // No file is called by a password or a key.
+    // No file name may contain a password or a key.
     let shown = isAddress ? SourceLocator(source).description : String(address)
     let path = isAddress ? shown.prefix { $0 != "?" && $0 != "#" } : shown[...]
     let name = path.split(separator: "/").last ?? "picture"

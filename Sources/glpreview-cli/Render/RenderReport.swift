@@ -1,35 +1,35 @@
-// What is said of the pictures: a JSON object each where asked for, progress on a terminal.
+// Reports about pictures: a JSON object each if requested, and progress on a terminal.
 import FoundationEssentials
 import GLPreview
 
-/// One picture, as `--json` tells it.
+/// One picture in `--json`.
 struct PictureReport: Codable {
   let view: String
   let frame: Int
-  /// Seconds from the source's start; of a live source, CLOCK_MONOTONIC's.
+  /// Seconds from the source's start; for live sources, CLOCK_MONOTONIC.
   let timestamp: Double
-  /// When it was captured, in seconds since 1970; of live sources alone.
+  /// The capture time in seconds since 1970; only for live sources.
   let time: Double?
-  /// From capture to here; of live sources alone.
+  /// The time from capture to this report; only for live sources.
   let ageMilliseconds: Double?
-  /// How frames come to us, of live sources alone: `mmap`, `http`, `pipe`.
+  /// How frames are received; only for live sources: `mmap`, `http`, `pipe`.
   let transport: String?
   let width: Int
   let height: Int
-  /// Absent where pictures go nowhere.
+  /// Absent if the picture is discarded.
   let file: String?
   let format: String?
   let bytes: Int?
   let quality: Int?
-  /// Of the source's columns and rows that were decoded: 8 is all.
+  /// The decoding scale in eighths: 8 is full size.
   let decodedEighths: Int
   let renderer: String
-  /// What the passes of all the frame's views took by the GPU's own clock; absent without one, and of software.
+  /// The GPU time of the passes of all the frame's views; absent in software or without a GPU clock.
   let frameGPUMilliseconds: Double?
 }
 
 extension Encodable {
-  /// One line of JSON, keys in order.
+  /// One line of JSON with sorted keys.
   func jsonLine() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -37,7 +37,7 @@ extension Encodable {
   }
 }
 
-/// Progress on a terminal, and only there; nothing at all for a single frame.
+/// Progress on a terminal. Nothing is shown for a single frame.
 struct Progress {
   private let isShown: Bool
   private let start = ContinuousClock.now
@@ -48,7 +48,7 @@ struct Progress {
     isShown = !isQuiet && expectsManyFrames && StandardError.isTerminal
   }
 
-  /// Counts a frame; shown ten times a second at most.
+  /// Counts a frame. The display is updated at most ten times a second.
   mutating func frameDone(of total: Int?) {
     frames += 1
     let now = ContinuousClock.now
@@ -57,7 +57,7 @@ struct Progress {
     show(total)
   }
 
-  /// Leaves the last count standing.
+  /// Leaves the last count on the screen.
   func end(of total: Int?) {
     guard isShown, frames > 1 else { return }
     show(total)
@@ -73,7 +73,7 @@ struct Progress {
 }
 
 extension SourceCounters {
-  /// What a user should know who wanted every frame; nil where there is nothing to tell.
+  /// A warning about dropped frames if the user wanted every frame, and about damaged ones; nil if there is none.
   func complaint(wantsAll: Bool) -> String? {
     var words: [String] = []
     if damaged > 0 { words.append("\(damaged) damaged") }

@@ -1,35 +1,35 @@
-// The work of `glpreview render --scene`: a session of all sources, one picture of it or many, to where pictures go.
+// The work of `glpreview render --scene`: runs a session with all sources and delivers one or more pictures.
 import GLPreview
 
 /// One run.
 struct SceneJob {
   let sources: [SessionSource]
-  /// What the sources are read from.
+  /// The paths of the sources.
   let paths: [String]
-  /// Files of pictures that stand in for sources, by name.
+  /// Files of fallback pictures, by source name.
   let avatars: [String: String]
   /// Sources that are not opened.
   let off: Set<String>
   let scene: Scene
-  /// In the place of a view's.
+  /// Takes the place of a view's name.
   let name: String
   let output: RenderOutput
-  /// Of videos.
+  /// For videos.
   let subsampling: ChromaSubsampling
-  /// Nil where pictures are not encoded.
+  /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   let schedule: FrameSchedule
   let gpu: GPUChoice
   let maximumPixels: Int
-  /// How long a source may take to show something.
+  /// How long a source may take to deliver a frame.
   let timeout: Duration
   let reportsPictures: Bool
   let isQuiet: Bool
 
-  /// Sources are held open while a picture is written.
+  /// How long sources stay open while a picture is written.
   private static let linger = Duration.seconds(60)
 
-  /// Opens what is needed and renders all pictures that are due.
+  /// Opens everything and renders all due pictures.
   func run() async throws {
     let session = try PreviewSession(
       try await sourcesWithAvatars(),
@@ -76,7 +76,7 @@ struct SceneJob {
       rendererName: try await session.device.name, origin: .scene(paths), schedule: schedule)
   }
 
-  /// How pictures are handed over.
+  /// The sample format to request from the renderer.
   private var format: PictureFormat { output.pictureFormat(encoder, subsampling) }
 
   private func pictures(of preview: Preview) -> PreviewFrames {
@@ -89,9 +89,9 @@ struct SceneJob {
 
   // MARK: One picture
 
-  /// The scene as it is once all sources have shown something, or turned out to be lost.
+  /// The scene once each source has delivered a frame or is lost.
   private func snapshot(of session: PreviewSession, _ states: SceneStates) async throws -> Snapshot {
-    // A slow source is shown as that, which is no error of the scene: its own time ends before this one.
+    // A slow source shows its fallback, which is no error of the scene: its timeout ends before this one.
     let request = SnapshotRequest(of: [name], as: format, timeout: timeout + .seconds(60))
     let snapshot: Snapshot
     do {
@@ -116,7 +116,7 @@ struct SceneJob {
   // MARK: A running scene
 
   private func watch(_ preview: Preview, of session: PreviewSession, _ states: SceneStates) async throws {
-    // As long as this one reads, the sources are followed: no picture shows what is only about to open.
+    // While this iterator is read, the sources stay active, so that no picture shows one that is still opening.
     var watching = pictures(of: preview).makeAsyncIterator()
     defer { withExtendedLifetime(watching) {} }
     _ = try await watching.next()
@@ -131,7 +131,7 @@ struct SceneJob {
     }
   }
 
-  /// Looks on while cameras find their exposure.
+  /// Skips pictures while cameras adjust their exposure.
   private func warmUp(_ watching: inout PreviewFrames.Iterator) async throws {
     let start = CaptureClock.now
     var count = 0
@@ -144,7 +144,7 @@ struct SceneJob {
     while !isWarm(), try await watching.next() != nil { count += 1 }
   }
 
-  /// Picture after picture, as the scene changes, until there are enough or no source shows anything new.
+  /// Delivers pictures as the scene changes, until there are enough or the sources end.
   private func deliver(
     _ preview: Preview, of session: PreviewSession, _ delivery: PictureDelivery
   ) async throws {
@@ -169,10 +169,10 @@ struct SceneJob {
   }
 }
 
-/// How a scene's sources are, for who has to be told.
+/// The state of a scene's sources, for messages and errors.
 private actor SceneStates {
   private let session: PreviewSession
-  /// Those that are on.
+  /// The sources that are on.
   private let sources: [SessionSource]
   private let isQuiet: Bool
   private var told: Set<String> = []
@@ -183,8 +183,8 @@ private actor SceneStates {
     self.isQuiet = isQuiet
   }
 
-  /// A source that is lost is shown as that, and told of; where all are, that is an error. `isStrict` says whether it is
-  /// one for a file too, which won't come back, and for what makes no sense.
+  /// Reports lost sources, which show a fallback; throws if all are lost. With `isStrict`, also throws for a lost
+  /// file, which won't come back, and for invalid values.
   func check(isStrict: Bool) async throws {
     var faults: [(source: SessionSource, error: any Error)] = []
     for source in sources {

@@ -1,37 +1,38 @@
-// What a command line says of several sources in one picture.
+// The options for several sources in one picture.
 import ArgumentParser
 import GLPreview
 
 struct SceneOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "All SOURCEs in one picture: grid, spotlight, inset or free, then :KEY=VALUE,... with size=WxH (1280x720), gap=PIXELS, radius=PIXELS, aspect=W:H, background=#RRGGBB, #RRGGBB-#RRGGBB or blur:NAME; spotlight: main=N (from 0), edge=bottom, share=0.2; inset: corner=bottomRight, share=0.25, margin=16.",
+      "Show all SOURCEs in one picture. The layout is grid, spotlight, inset or free, optionally followed by :KEY=VALUE,... with size=WxH (default 1280x720), gap=PIXELS, radius=PIXELS, aspect=W:H, background=#RRGGBB, #RRGGBB-#RRGGBB or blur:NAME; for spotlight main=N (from 0), edge=bottom, share=0.2; for inset corner=bottomRight, share=0.25, margin=16.",
       valueName: "LAYOUT[:KEY=VALUE,...]"))
   var scene: String?
 
   @Option(
     help: ArgumentHelp(
-      "How a source is shown in the scene: the words of a view but for its size (background=blur, say), at=WxH+X+Y (in the layout free), z=N, radius=PIXELS, opacity=0...1. Repeatable.",
+      "How a source is shown in the scene: the keys of a view except its size (such as background=blur), at=WxH+X+Y (in the layout free), z=N, radius=PIXELS, opacity=0...1. Repeatable.",
       valueName: "NAME:KEY=VALUE,..."))
   var tile: [String] = []
 
-  @Option(help: ArgumentHelp("What is written into the scene.", valueName: "WORDS"))
+  @Option(help: ArgumentHelp("The labels in the scene.", valueName: "WORDS"))
   var labels = SceneLabels.none
 
-  @Option(help: ArgumentHelp("A source that gets the green border. Repeatable.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("A source to mark with a green border. Repeatable.", valueName: "NAME"))
   var speaking: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "A source that is off: it is not opened, something stands in for it. Repeatable.", valueName: "NAME"))
+      "A source that is off: it is not opened, and a fallback picture is shown. Repeatable.",
+      valueName: "NAME"))
   var off: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "The picture that stands in for a source that is off or lost. Repeatable.", valueName: "NAME=FILE"))
+      "The picture to show while a source is off or lost. Repeatable.", valueName: "NAME=FILE"))
   var avatar: [String] = []
 
-  /// What makes no sense without `--scene`.
+  /// Rejects options that need `--scene`.
   func checkAbsent() throws {
     let given: [(String, Bool)] = [
       ("--tile", !tile.isEmpty), ("--labels", labels != .none), ("--speaking", !speaking.isEmpty),
@@ -40,7 +41,7 @@ struct SceneOptions: ParsableArguments {
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) goes with --scene") }
   }
 
-  /// The scene `text` of `sources`, found to make sense before anything is opened.
+  /// The scene described by `text`, checked before anything is opened.
   func scene(_ text: String, of sources: [NamedSource]) throws -> Scene {
     var scene = try Scene(parsing: text)
     scene.tiles = try tiles(of: sources)
@@ -59,7 +60,7 @@ struct SceneOptions: ParsableArguments {
       let parsed = try Tile(parsing: text)
       try NamedSource.check(parsed.source, "--tile", sources)
       guard said.updateValue(parsed, forKey: parsed.source) == nil else {
-        throw UsageError("--tile says '\(parsed.source)' twice")
+        throw UsageError("--tile is given twice for '\(parsed.source)'")
       }
     }
     for name in speaking { try NamedSource.check(name, "--speaking", sources) }
@@ -71,23 +72,23 @@ struct SceneOptions: ParsableArguments {
     }
   }
 
-  /// The files of the pictures that stand in for sources, by the sources' names.
+  /// The files of fallback pictures, by source name.
   func avatars(of sources: [NamedSource]) throws -> [String: String] {
     let pairs = try avatar.map { try NamedSource.halves($0, at: "=", "--avatar", of: sources) }
     return try Dictionary(pairs.map { ($0.name, $0.rest) }) { _, _ in
-      throw UsageError("--avatar: one source has two")
+      throw UsageError("--avatar is given twice for one source")
     }
   }
 }
 
-/// What is written into a scene.
+/// The labels of a scene.
 struct SceneLabels: OptionSet, ExpressibleByArgument {
   let rawValue: Int
 
   static let none: SceneLabels = []
-  /// Each tile's source, at its bottom left.
+  /// The source's name, at the bottom left of each tile.
   static let names = SceneLabels(rawValue: 1)
-  /// The scene's time, at its top right.
+  /// The scene's time, at the top right.
   static let time = SceneLabels(rawValue: 2)
 
   private static let words: [(String, SceneLabels)] = [
@@ -101,7 +102,7 @@ struct SceneLabels: OptionSet, ExpressibleByArgument {
     self = labels
   }
 
-  /// As it is typed.
+  /// The text on the command line.
   var defaultValueDescription: String { SceneLabels.words.first { $0.1 == self }?.0 ?? "" }
 
   static var allValueStrings: [String] { words.map(\.0) }

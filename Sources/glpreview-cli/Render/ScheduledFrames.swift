@@ -1,22 +1,23 @@
-// The frames of a source that are due, one at a time.
+// The due frames of a source, one at a time.
 import GLPreview
 
-/// A frame that is due, and its number among all frames of the source, loops and skipped ones counted.
+/// A due frame, and its number among all frames of the source, counting loops and skipped frames.
 typealias ScheduledFrame = (frame: Frame, number: Int)
 
-/// Gives the frames of a source that are due, one at a time, counted from 0 through all loops.
-struct ScheduledFrames {
+/// Returns the due frames of a source, numbered from 0 through all loops.
+actor ScheduledFrames {
   private let source: any FrameSource
   private let schedule: FrameSchedule
   private var loop = 0
-  private var given = 0
+  /// How many were given.
+  private(set) var given = 0
   private var position = 0
   private var isWarm = false
-  /// What the next frame must be at least.
+  /// The minimum number and time of the next frame.
   private var next = (number: 0, time: Duration.zero)
-  /// Of the first frame that was given.
+  /// The time of the first returned frame.
   private var start: Duration?
-  /// When a live source has been watched for long enough, though nothing may come from it.
+  /// When to stop watching a live source, even if it delivers nothing.
   private var deadline: ContinuousClock.Instant?
 
   init(_ source: any FrameSource, _ schedule: FrameSchedule) {
@@ -24,8 +25,8 @@ struct ScheduledFrames {
     self.schedule = schedule
   }
 
-  /// The next frame that is due; nil after the last.
-  mutating func next() async throws -> ScheduledFrame? {
+  /// The next due frame; nil after the last.
+  func next() async throws -> ScheduledFrame? {
     guard given < schedule.limit ?? .max, try await warmUp(), let due = try await frame() else { return nil }
     let time = due.frame.timestamp
     if start == nil {
@@ -35,7 +36,7 @@ struct ScheduledFrames {
     let elapsed = time - (start ?? time)
     if let duration = schedule.duration, elapsed >= duration { return nil }
     next.number = due.number + schedule.every
-    // Counted from the start, so that an hour of intervals does not drift.
+    // Computed from the start, so that intervals do not drift.
     if let interval = schedule.interval, interval > .zero {
       next.time = time - elapsed + interval * ((elapsed / interval).rounded(.down) + 1)
     }
@@ -43,8 +44,8 @@ struct ScheduledFrames {
     return due
   }
 
-  /// False where that was all that there is.
-  private mutating func warmUp() async throws -> Bool {
+  /// False if the source ended.
+  private func warmUp() async throws -> Bool {
     guard !isWarm else { return true }
     isWarm = true
     switch schedule.warmup {
@@ -57,18 +58,16 @@ struct ScheduledFrames {
     return true
   }
 
-  /// The first frame that is not before what is due.
-  private mutating func frame() async throws -> ScheduledFrame? {
+  /// The next frame that is due.
+  private func frame() async throws -> ScheduledFrame? {
     while true {
       try Task.checkCancellation()
-      if let live = source as? LiveSource {
-        return try await liveFrame(live).map { ($0, $0.sequence) }
-      }
+      if source.isLive { return try await liveFrame().map { ($0, $0.sequence) } }
       guard let frame = try await source.nextFrame() else {
         loop += 1
         guard loop < schedule.loops, position > 0 else { return nil }
         try await source.rewind()
-        // A file's time begins anew with it.
+        // The timestamps of a file restart with each loop.
         (next.time, start) = (.zero, nil)
         continue
       }
@@ -77,11 +76,11 @@ struct ScheduledFrames {
     }
   }
 
-  private func liveFrame(_ live: LiveSource) async throws -> Frame? {
-    let due = next
-    guard let deadline else { return try await live.nextFrame(from: due.number, capturedAt: due.time) }
+  private func liveFrame() async throws -> Frame? {
+    let (source, due) = (source, next)
+    guard let deadline else { return try await source.nextFrame(from: due.number, capturedAt: due.time) }
     return try await withDeadline(ContinuousClock.now.duration(to: deadline)) {
-      try await live.nextFrame(from: due.number, capturedAt: due.time)
+      try await source.nextFrame(from: due.number, capturedAt: due.time)
     } ?? nil
   }
 }

@@ -1,4 +1,4 @@
-// `glpreview serve`: cameras over HTTP, for as long as nobody ends it.
+// `glpreview serve`: serves cameras over HTTP until it is stopped.
 import ArgumentParser
 import GLPreview
 import GLPreviewServer
@@ -9,20 +9,20 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serve live previews and snapshots of cameras over HTTP.",
     discussion: """
-      Without anything else the embedded test pattern is served at http://127.0.0.1:8080/. With SOURCE that is: the camera \
-      is called 'camera', its view 'main' unless --view says others. More cameras, scenes, limits and where snapshots go are \
-      in a YAML file (docs/configuration.md); options win over the environment (GLPREVIEW_BIND, \
-      GLPREVIEW_CAMERAS_DOOR_SOURCE, ...), that over files, a later file over an earlier one.
+      Without arguments, serves the embedded test pattern at http://127.0.0.1:8080/. With SOURCE, serves that source as \
+      the camera 'camera' with the view 'main', or with the views of --view. A YAML file configures more cameras, scenes, \
+      limits and snapshot folders (docs/configuration.md). Options override the environment (GLPREVIEW_BIND, \
+      GLPREVIEW_CAMERAS_DOOR_SOURCE, ...), which overrides files; later files override earlier ones.
 
         http://127.0.0.1:8080/                          the dashboard
         http://127.0.0.1:8080/cameras/camera/main.mjpeg a live preview
         http://127.0.0.1:8080/cameras/camera/main.jpg   a snapshot; also .png
 
-      An address that other machines get to wants to know who is there: a token, users, or --insecure. Whoever runs `ps` \
-      sees the options of a command: secrets are better in GLPREVIEW_TOKEN and GLPREVIEW_USER, or in files that a \
-      configuration names (token-file, password-file).
+      An address that other machines can reach requires a token, users, or --insecure. Command-line options are visible \
+      in `ps`, so put secrets in GLPREVIEW_TOKEN and GLPREVIEW_USER, or in files named by the configuration (token-file, \
+      password-file).
 
-      SIGHUP has the files read again; what did not change keeps running. SIGTERM and SIGINT end it.
+      SIGHUP reloads the files; unchanged cameras keep running. SIGTERM and SIGINT stop the service.
 
       Examples:
         glpreview serve /dev/video0
@@ -30,50 +30,52 @@ struct ServeCommand: AsyncParsableCommand {
         glpreview serve --config /etc/glpreview.yaml --check-config
         GLPREVIEW_TOKEN=... glpreview serve /dev/video0 --bind 0.0.0.0:8080
 
-      Exit status: 0 ended as told, 64 wrong usage or configuration, 69 no usable device, or the address is taken.
+      Exit status: 0 stopped by a signal, 64 wrong usage or configuration, 69 no usable device, or the address is in use.
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "A camera, address, file, command or pattern, as `glpreview render` takes it.", valueName: "SOURCE"))
+      "A camera, URL, file, command or pattern, as for `glpreview render`.", valueName: "SOURCE"))
   var source: String?
 
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("A YAML file. Repeatable; later ones win, key by key.", valueName: "FILE"))
+    help: ArgumentHelp(
+      "A YAML configuration file. Repeatable; each key of a later file overrides earlier ones.",
+      valueName: "FILE"))
   var config: [String] = []
 
   @Flag(
     help:
-      "Tell what is wrong with the configuration, each with its place, or what it comes to; serve nothing.")
+      "Check the configuration: print its errors with their places, or a summary, and exit.")
   var checkConfig = false
 
-  @OptionGroup(title: "The camera SOURCE") var cameraOptions: ServedCameraOptions
-  @OptionGroup(title: "Where it listens, and to whom it answers") var addressOptions: AddressOptions
+  @OptionGroup(title: "The camera") var cameraOptions: ServedCameraOptions
+  @OptionGroup(title: "Address and access") var addressOptions: AddressOptions
 
-  @Option(help: ArgumentHelp("How the log is written, on standard error.", valueName: "text|json"))
+  @Option(help: ArgumentHelp("The format of the log on standard error.", valueName: "text|json"))
   var logFormat = LogFormat.text
 
-  @Option(help: ArgumentHelp("How much of it, from trace to critical.", valueName: "LEVEL"))
+  @Option(help: ArgumentHelp("The least severe level to log, from trace to critical.", valueName: "LEVEL"))
   var logLevel = LogLevel.info
 
   @Option(
     help: ArgumentHelp(
-      "auto, software, a number of `glpreview devices`, or /dev/dri/renderD128 (default: auto).",
+      "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128 (default: auto).",
       valueName: "DEVICE"))
   var gpu: String?
 
-  @Flag(help: "Refuse to draw in software.")
+  @Flag(help: "Fail instead of rendering in software.")
   var requireHardware = false
 
   func run() async throws {
     try await ExitStatus.of {
-      // A reload that is asked for before the service runs would end it; what it is about is read now.
+      // A reload requested before the service runs must not end it; the files are read now anyway.
       signal(SIGHUP, SIG_IGN)
       let loader = ConfigurationLoader(files: config, options: try options())
       let configuration = try loader.load()
       if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }
-      // Who looks may go: that is an error of a write, not a signal.
+      // A client that goes away causes a write error instead of a signal.
       signal(SIGPIPE, SIG_IGN)
       let server = PreviewServer(
         configuration, logger: logFormat.logger(level: logLevel), reload: { try loader.load() })
@@ -95,25 +97,26 @@ struct ServeCommand: AsyncParsableCommand {
   }
 }
 
-/// What is said of the one camera of a command line; ustreamer's letters mean the same.
+/// The options for the single camera of a command line; single letters mean the same as in ustreamer.
 struct ServedCameraOptions: ParsableArguments {
   @Option(name: [.short, .long], help: ArgumentHelp("The same as SOURCE.", valueName: "SOURCE"))
   var device: String?
 
   @Option(
     help: ArgumentHelp(
-      "A view: the words of `glpreview render --view`, and fps=N, quality=N, locked=true. Repeatable.",
+      "A view: the keys of `glpreview render --view`, and fps=N, quality=N, locked=true. Repeatable.",
       valueName: "NAME:KEY=VALUE,..."))
   var view: [String] = []
 
   @Option(
     name: [.customShort("r"), .long],
-    help: ArgumentHelp("What the camera is asked for (default: as much as is looked at).", valueName: "WxH"))
+    help: ArgumentHelp("The camera's capture size (default: the size that its views need).", valueName: "WxH")
+  )
   var resolution: String?
 
   @Option(
     name: [.customShort("f"), .long, .customLong("desired-fps")],
-    help: ArgumentHelp("Pictures a second at most (default: every frame).", valueName: "N"))
+    help: ArgumentHelp("Maximum frames per second (default: every frame).", valueName: "N"))
   var fps: String?
 
   @Option(name: [.short, .long], help: ArgumentHelp("JPEG quality, 1...100 (default: 80).", valueName: "N"))
@@ -121,13 +124,13 @@ struct ServedCameraOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Which redirections of its server are followed: same-host, any, none (default: same-host).",
+      "Which redirects of its server to follow: same-host, any or none (default: same-host).",
       valueName: "POLICY"))
   var redirects: String?
 
-  /// Without SOURCE and without files there is the test pattern.
+  /// Without SOURCE and files, the source is the test pattern.
   func apply(to options: inout ConfigurationOptions, _ source: String?, hasFiles: Bool) throws {
-    guard source == nil || device == nil else { throw UsageError("--device says the same as SOURCE") }
+    guard source == nil || device == nil else { throw UsageError("--device can't be combined with SOURCE") }
     if let source = source ?? device {
       options.setSource(source, by: device == nil ? "SOURCE" : "--device")
     } else if !hasFiles {
@@ -141,42 +144,44 @@ struct ServedCameraOptions: ParsableArguments {
   }
 }
 
-/// Where a service listens, and who may look.
+/// The address of the service, and its access rules.
 struct AddressOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "HOST:PORT, [ADDRESS]:PORT or unix:PATH (default: 127.0.0.1:8080); port 0 takes a free one.",
+      "The address to listen on: HOST:PORT, [ADDRESS]:PORT or unix:PATH (default: 127.0.0.1:8080); port 0 selects a free port.",
       valueName: "ADDRESS"))
   var bind: String?
 
   @Option(
-    name: [.customShort("s"), .long], help: ArgumentHelp("The host of --bind alone.", valueName: "HOST"))
+    name: [.customShort("s"), .long], help: ArgumentHelp("Only the host of --bind.", valueName: "HOST"))
   var host: String?
 
-  @Option(name: [.short, .long], help: ArgumentHelp("The port of --bind alone.", valueName: "PORT"))
+  @Option(name: [.short, .long], help: ArgumentHelp("Only the port of --bind.", valueName: "PORT"))
   var port: String?
 
   @Option(
     name: [.customShort("U"), .long], help: ArgumentHelp("The same as --bind unix:PATH.", valueName: "PATH"))
   var unix: String?
 
-  @Flag(help: "Answer everybody, also from other machines.")
+  @Flag(help: "Serve without authentication, even to other machines.")
   var insecure = false
 
   @Option(
     help: ArgumentHelp(
-      "Who sends 'Authorization: Bearer T' may look and change; better GLPREVIEW_TOKEN.", valueName: "T"))
+      "A token ('Authorization: Bearer T') that allows viewing and changing; prefer GLPREVIEW_TOKEN.",
+      valueName: "T"))
   var token: String?
 
   @Option(
     help: ArgumentHelp(
-      "Who logs in as NAME may look and change; better GLPREVIEW_USER.", valueName: "NAME:PASSWORD"))
+      "A login that allows viewing and changing; prefer GLPREVIEW_USER.", valueName: "NAME:PASSWORD"))
   var user: String?
 
-  @Option(help: ArgumentHelp("Speak HTTPS, with this certificate (PEM) and --tls-key.", valueName: "FILE"))
+  @Option(
+    help: ArgumentHelp("Serve HTTPS with this certificate (PEM); requires --tls-key.", valueName: "FILE"))
   var tlsCertificate: String?
 
-  @Option(help: ArgumentHelp("The certificate's key (PEM).", valueName: "FILE"))
+  @Option(help: ArgumentHelp("The certificate's private key (PEM).", valueName: "FILE"))
   var tlsKey: String?
 
   func apply(to options: inout ConfigurationOptions) throws {
@@ -184,7 +189,7 @@ struct AddressOptions: ParsableArguments {
       ("--bind", bind != nil), ("--unix", unix != nil), ("--host or --port", host != nil || port != nil),
     ]
     let given = ways.filter(\.1).map(\.0)
-    guard given.count < 2 else { throw UsageError("\(given[1]) says the same as \(given[0])") }
+    guard given.count < 2 else { throw UsageError("\(given[1]) can't be combined with \(given[0])") }
     options.set(["bind"], to: bind, by: "--bind")
     options.set(["bind"], to: unix.map { "unix:\($0)" }, by: "--unix")
     if host != nil || port != nil {
@@ -199,14 +204,14 @@ struct AddressOptions: ParsableArguments {
     options.set(["tls", "key"], to: tlsKey, by: "--tls-key")
   }
 
-  /// ustreamer takes IPv6 without.
+  /// ustreamer accepts IPv6 addresses without brackets.
   private func bracketed(_ host: String) -> String {
     host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
   }
 }
 
 extension ServerConfiguration {
-  /// For `--check-config`; without the addresses of cameras, which may contain secrets.
+  /// The summary of `--check-config`; without camera addresses, which may contain secrets.
   fileprivate var summary: String {
     func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
     let door =

@@ -1,4 +1,4 @@
-// `glpreview verify`: is what this machine's driver draws what it should be?
+// `glpreview verify`: checks this machine's driver against the reference renderer.
 import ArgumentParser
 import Conformance
 import GLPreview
@@ -9,19 +9,20 @@ struct VerifyCommand: AsyncParsableCommand {
     abstract: "Compare this machine's driver with the reference renderer.",
     discussion: """
       Renders several hundred small pictures, of every format, filter, mode and orientation, on the GPU and, in double \
-      precision, on the CPU. Copies must be the same; anything else may differ by 1 of 255 in any channel. \
-      Exit status 0 where all bounds are kept, 1 where one is broken, 69 where no device works.
+      precision, on the CPU. Copies must be identical; other results may differ by 1 of 255 in any channel.
+
+      Exit status: 0 all bounds are kept, 1 a bound is exceeded, 69 no device works.
       """)
 
   @OptionGroup var deviceOptions: DeviceOptions
 
-  @Option(help: ArgumentHelp("As many more cases by chance.", valueName: "N"))
+  @Option(help: ArgumentHelp("The number of additional random cases.", valueName: "N"))
   var random = 0
 
-  @Option(help: ArgumentHelp("For the cases by chance.", valueName: "N"))
+  @Option(help: ArgumentHelp("The seed of the random cases.", valueName: "N"))
   var seed: UInt64 = 1
 
-  @Flag(help: "One JSON object a group.")
+  @Flag(help: "Print one JSON object per group.")
   var json = false
 
   func validate() throws {
@@ -57,21 +58,21 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 }
 
-/// What came of the cases of one group.
+/// The results of one group of cases.
 private struct Group: Codable {
   let group: String
-  /// The largest difference that is allowed.
+  /// The largest allowed difference.
   var bound: Int
   var cases = 0
   var broken = 0
-  /// The largest difference that was seen.
+  /// The largest difference found.
   var worst = 0
-  /// Channels that differ at all, and channels that were compared.
+  /// The channels that differ at all, and the channels compared.
   var differing = 0
   var compared = 0
 }
 
-/// Groups in the order in which they are met.
+/// Groups in order of first appearance.
 private struct GroupTally {
   private(set) var all: [Group] = []
 

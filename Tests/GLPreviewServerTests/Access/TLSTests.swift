@@ -42,7 +42,7 @@ struct TLSTests {
     #expect(Self.error(Self.pair, "/nowhere/a.pem") == "/nowhere/a.pem: No such file or directory")
     try Self.withFile("hello") { file in
       #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
-      #expect(Self.error(Self.pair, file)?.hasPrefix("\(file): is no private key") == true)
+      #expect(Self.error(Self.pair, file)?.hasPrefix("\(file): is not a PEM private key") == true)
     }
     try Self.withFile(P256.Signing.PrivateKey().pemRepresentation) { file in
       #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)

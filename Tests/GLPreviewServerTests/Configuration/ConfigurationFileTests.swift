@@ -64,7 +64,7 @@ struct ConfigurationFileTests {
     #expect(camera.options.live.connectsWithin == .milliseconds(500))
     #expect(camera.options.live.stallsAfter == .milliseconds(500))
     #expect(camera.keepsWarm && !camera.isRequired)
-    #expect(camera.offline == .last)
+    #expect(camera.offline == .lastFrame)
     var face = ServedView(try ViewConfiguration(parsing: "face:crop=400x400+10+20,rotate=90"))
     (face.framesPerSecond, face.quality, face.isLocked, face.isEnabled) = (4.5, 70, true, false)
     #expect(camera.views == [ServedView(try ViewConfiguration(parsing: "main:size=1280x720")), face])

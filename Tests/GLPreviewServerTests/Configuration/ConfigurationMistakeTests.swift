@@ -138,7 +138,7 @@ struct ConfigurationMistakeTests {
     "anchors and aliases are refused before anything is made of them",
     arguments: [
       ("bind: &b x", "1:7: "), ("a: 'x'\nb: *a", "2:4: "), ("cameras: [*a]", "1:11: "),
-      ("? *a\n: b", "1:3: "),
+      ("? *a\n: b", "1:3: "), ("bind: !!str &b x", "1:7: "),
       ("a: &x\n  b: c", "1:4: "), ("a: \"\\\\\"\nb: *c", "2:4: "),
       ("a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n? [*b,*b]\n: *b", "1:4: "),
     ])
@@ -148,10 +148,22 @@ struct ConfigurationMistakeTests {
       problems.count == 1 && problems[0].hasPrefix(place) && problems[0].contains("aliases"), "\(problems)")
   }
 
-  @Test("an anchor that hides from a first look is found by a second")
-  func hiddenAnchor() throws {
-    let problems = try folder.problems("bind: !!str &b x")
-    #expect(problems == ["1:7: anchors (&name) are not taken"])
+  @Test("aliases that stand for more than any memory holds are refused before they are followed")
+  func aliasBomb() throws {
+    // The quote in a block of text once hid all that follows it.
+    var text = "x: |\n  '\na0: &a0 [x]\n"
+    for level in 1...8 {
+      text +=
+        "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]\n"
+    }
+    let problems = try folder.problems(text + "? [*a8,*a8]\n: b\n")
+    #expect(problems.count == 1 && problems[0].contains("74 words look like aliases"), "\(problems)")
+  }
+
+  @Test("stars in a block of text are text")
+  func blocks() throws {
+    let text = "cameras:\n  a:\n    source: |-\n      exec:cat\n      *a &b\n"
+    #expect(try folder.problems(text).isEmpty)
   }
 
   @Test("all mistakes are told in one go, each once")

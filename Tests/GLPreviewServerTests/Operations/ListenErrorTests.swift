@@ -33,7 +33,7 @@ struct ListenErrorTests {
   func folder() async {
     let path = "/tmp/glp-\(UUID().uuidString)/x.sock"
     let error = await end(.unixDomainSocket(path: path), .unix(path: path))
-    #expect(error?.description == "unix:\(path): its folder is not there")
+    #expect(error?.description == "unix:\(path): its folder does not exist")
   }
 
   @Test("a file that is no socket is told, and stays")
@@ -42,7 +42,7 @@ struct ListenErrorTests {
     try Data("kept".utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
     let error = await end(.unixDomainSocket(path: path), .unix(path: path))
-    #expect(error?.description == "unix:\(path): there is a file that is no socket")
+    #expect(error?.description == "unix:\(path): the file exists and is not a socket")
     #expect(try Data(contentsOf: URL(filePath: path)) == Data("kept".utf8))
   }
 

@@ -65,7 +65,7 @@ struct RendererWatchTests {
     }
     let told = records.messages.filter { $0.contains("renderer") }
     #expect(told.count == 2)
-    #expect(told.first?.hasPrefix("nothing can be drawn") == true && told.last == "the renderer works again")
+    #expect(told.first?.hasPrefix("renderer failed") == true && told.last == "the renderer works again")
   }
 
   @Test("it is opened before anybody asks for a picture, and it is not ready before that")

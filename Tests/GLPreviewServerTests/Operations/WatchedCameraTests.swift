@@ -53,7 +53,7 @@ struct WatchedCameraTests {
   @Test("once it gives a picture it is live, and then closed; when it goes again that is told again")
   func back() {
     var camera = WatchedCamera()
-    var told: [CameraState] = []
+    var told: [SourceState] = []
     func see(_ status: SourceStatus?, after seconds: Int) {
       camera.update(status, nil, 0, at: Self.start + .seconds(seconds))
       if let news = camera.takeNews() { told.append(news.state) }
@@ -102,7 +102,7 @@ struct WatchedCameraTests {
     let registry = try await CameraRegistry(
       ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger,
       options: SessionOptions(linger: .zero))
-    let told = Mutex<[CameraState]>([])
+    let told = Mutex<[SourceState]>([])
     let watch = CameraWatch(registry, logger: LogRecords().logger, provesEvery: .milliseconds(100)) {
       _, report in
       told.withLock { $0.append(report.state) }

@@ -46,7 +46,7 @@ struct ServicePrivacyTests {
       }
       sensor.change(to: nil)
       let preview = try service.inside.registry.view("main", of: "cam").preview
-      for try await frame in preview.pictures where frame.fallback == nil { break }
+      for try await frame in preview.pictures where frame.sourceState == .live { break }
       #expect(try await service.get("/cameras/cam/main.jpg?offline=error").status == 200)
     }
   }
@@ -70,7 +70,8 @@ struct ServicePrivacyTests {
       makeSource: { _, name, options in
         var source = SessionSource(
           name: name, options: options,
-          SessionSource.Origin(isLive: true, hasSizes: false) { _ in
+          // Not live: a pattern's own times begin with 0, and would have to reach the time since the machine was started.
+          SessionSource.Origin(isLive: false, hasSizes: false) { _ in
             asked.continuation.yield()
             for await _ in gate.stream { break }
             return try await SourceLocator("pattern:smpte,size=64x48").open()
@@ -137,7 +138,7 @@ private final class ServiceRound: Sendable {
     camera.avatar = "pattern:zoneplate,size=32x32"
     camera.isRequired = random(0..<2) == 0
     camera.keepsWarm = random(0..<4) == 0
-    camera.offline = OfflinePolicy.allCases[random(0..<3)]
+    camera.offline = FallbackPolicy.allCases[random(0..<3)]
     var tile = Tile("cam", view: ViewConfiguration(crop: PrivacyScene.crop))
     tile.replicator = Replicator(instanceCount: 2, opacityOffset: -0.1, delay: .milliseconds(random(0..<10)))
     let size = Size(width: random(16..<48), height: random(16..<48))

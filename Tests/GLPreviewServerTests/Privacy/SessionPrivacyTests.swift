@@ -210,14 +210,14 @@ private final class SessionRound: Sendable {
     }
   }
 
-  private func look(at frame: PreviewFrame, _ isEncoded: Bool) async throws {
+  private func look(at frame: RenderedPicture, _ isEncoded: Bool) async throws {
     look(
-      at: PrivacyLeak(in: frame.picture), in: frame.preview,
-      "a picture (\(frame.fallback?.rawValue ?? "live"))")
+      at: PrivacyLeak(in: frame.picture), in: frame.name,
+      "a picture (\(frame.sourceState.rawValue))")
     // The bars of NO SIGNAL have colours of their own, and a JPEG mixes them.
-    guard isEncoded, frame.fallback == nil else { return }
+    guard isEncoded, frame.sourceState == .live else { return }
     let encoded = try await frame.picture.format == .rgba ? frame.png() : frame.jpeg(quality: 95)
-    look(at: try PrivacyLeak(inFile: encoded.bytes), in: frame.preview, "a file")
+    look(at: try PrivacyLeak(inFile: encoded.bytes), in: frame.name, "a file")
   }
 
   private func look(at leak: PrivacyLeak, in name: String, _ what: String) {
@@ -235,7 +235,7 @@ private final class SessionRound: Sendable {
     let modes: [SnapshotMode] = [
       .newest, .newest(maxAge: .zero), .next, .still(settling: 1), .still(settling: 0),
     ]
-    let policies: [SnapshotFallback] = [.placeholder, .lastFrame, .error]
+    let policies: [FallbackPolicy] = [.placeholder, .lastFrame, .error]
     let (mode, policy) = (modes[random(0..<modes.count)], policies[random(0..<policies.count)])
     let format: PictureFormat = random(0..<2) == 0 ? .rgba : .ycbcr(.yuv420)
     step("snapshot \(mode), \(policy)")
@@ -244,7 +244,7 @@ private final class SessionRound: Sendable {
     for picture in snapshot.pictures {
       look(at: PrivacyLeak(in: picture.picture), in: picture.name, "a snapshot")
       guard snapshot.sourceState == .live,
-        let thumbnail = try? picture.jpegData(
+        let thumbnail = try? picture.encodedJPEG(
           quality: 95, maxBytes: 5000, fitting: Size(width: 24, height: 24)),
         let leak = try? PrivacyLeak(inFile: thumbnail.bytes)
       else { continue }

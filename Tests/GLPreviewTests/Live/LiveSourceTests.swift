@@ -41,7 +41,7 @@ struct LiveSourceTests {
     while let frame = try await source.nextFrame() { codes.append(frame.code) }
     #expect(codes == [0, 1, 2, 3, 4])
     #expect(source.status.counters.dropped == 0)
-    #expect(source.status.state == .closed)
+    #expect(source.status.state == .idle)
   }
 
   @Test("frames that the camera lost leave gaps in the count")
@@ -98,7 +98,7 @@ struct LiveSourceTests {
     await source.close()
     var seen: [SourceState] = []
     for await status in states where seen.last != status.state { seen.append(status.state) }
-    #expect(seen == [.opening, .live, .lost, .live, .closed])
+    #expect(seen == [.opening, .live, .lost, .live, .idle])
     #expect(device.counts.open == 2)
     await until { device.counts.closed == 2 }
   }
@@ -173,7 +173,7 @@ struct LiveSourceTests {
       }()
       await source.close()
       #expect(try await frame == nil)
-      #expect(source.status.state == .closed)
+      #expect(source.status.state == .idle)
       await until { device.counts.closed == device.counts.open }
       await source.close()
     }

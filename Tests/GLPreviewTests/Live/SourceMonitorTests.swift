@@ -174,6 +174,6 @@ struct SourceMonitorTests {
     var monitor = monitor()
     monitor.closed(at: .seconds(101))
     monitor.received(at: .seconds(102))
-    #expect(monitor.status.state == .closed)
+    #expect(monitor.status.state == .idle)
   }
 }

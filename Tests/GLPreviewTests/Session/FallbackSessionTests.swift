@@ -23,19 +23,19 @@ struct FallbackSessionTests {
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     let live = try #require(try await frames.next())
-    #expect(live.fallback == nil)
+    #expect(live.sourceState == .live)
     #expect(live.code == 50)
     // It is lost once that has been seen: before, its fallback may be what is seen first.
     device.play(.lost("unplugged"))
     let fallback = try #require(try await frames.next())
-    #expect(fallback.fallback == .lost)
+    #expect(fallback.sourceState == .lost)
     #expect(fallback.picture.size == Size(width: 32, height: 18))
     #expect(fallback.picture != live.picture)
     // Two connections have asked for three pictures when the second one waits for its first.
     await device.requested(3)
     device.play(.picture(90))
     let back = try #require(try await frames.next())
-    #expect(back.fallback == nil)
+    #expect(back.sourceState == .live)
     #expect(back.code == 90)
     #expect(back.sequence > live.sequence)
     await session.close()
@@ -56,7 +56,7 @@ struct FallbackSessionTests {
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     while session.statistics.frames == 0 { _ = try await frames.next() }
-    try await until { try await preview.pictures.first?.fallback == .lost }
+    try await until { try await preview.pictures.first?.sourceState == .lost }
     await session.close()
   }
 
@@ -68,14 +68,14 @@ struct FallbackSessionTests {
     var frames = preview.pictures.makeAsyncIterator()
     _ = try await frames.next()
     device.play(.lost("unplugged"))
-    #expect(try await frames.next()?.fallback == .lost)
+    #expect(try await frames.next()?.sourceState == .lost)
     let renders = session.statistics.renders
     async let next = frames.next()
     await until { await session.waitingCount > 0 }
     #expect(session.statistics.renders == renders)
     preview.preferredSize = Size(width: 16, height: 16)
     let changed = try #require(try await next)
-    #expect(changed.fallback == .lost)
+    #expect(changed.sourceState == .lost)
     #expect(changed.picture.size == Size(width: 16, height: 16))
     await session.close()
   }
@@ -136,7 +136,7 @@ struct FallbackSessionTests {
     #expect(try await frames.next()?.code == 10)
     await session.setSource(isOn: false)
     let off = try #require(try await frames.next())
-    #expect(off.fallback == .off)
+    #expect(off.sourceState == .off)
     // The circle in the middle is the avatar itself.
     #expect(off.picture.bytes[4 * (9 * 32 + 16)] == 200)
     #expect(!script.isOpen)

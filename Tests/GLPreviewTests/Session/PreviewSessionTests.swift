@@ -283,7 +283,7 @@ struct PreviewSessionTests {
 
 extension PreviewFrames {
   /// The first picture.
-  var first: PreviewFrame? {
+  var first: RenderedPicture? {
     get async throws {
       for try await frame in self { return frame }
       return nil

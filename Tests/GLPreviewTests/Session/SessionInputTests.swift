@@ -87,7 +87,7 @@ struct SessionInputTests {
       Scene(size: Size(width: 8, height: 8), tiles: [Tile("camera")]), updateEvery: duration)
     for code: UInt8 in 0..<9 { script.give(code) }
     var frames = preview.pictures.makeAsyncIterator()
-    while try await frames.next()?.fallback != nil {}
+    while try await frames.next()?.sourceState != .live {}
     let next = Task { [frames] in
       var frames = frames
       return try await frames.next()

@@ -133,7 +133,7 @@ struct SessionLifetimeTests {
     if isClosed {
       await #expect(throws: SnapshotError.self) { try await still.value }
     } else {
-      #expect(try await still.value.sourceState == .closed)
+      #expect(try await still.value.sourceState == .off)
     }
     await session.close()
   }

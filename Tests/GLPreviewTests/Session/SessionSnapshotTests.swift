@@ -111,7 +111,7 @@ struct SessionSnapshotTests {
     let session = try Self.session(script)
     await session.setSource(isOn: false)
     let snapshot = try await session.snapshot(Self.rgba(.newest))
-    #expect(snapshot.sourceState == .closed)
+    #expect(snapshot.sourceState == .off)
     #expect(snapshot.pictures.count == 2)
     let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     await #expect(throws: SourceError.self) { try await session.snapshot(request) }

@@ -14,8 +14,8 @@ struct SnapshotTests {
       camera: "front \"door\"\n\u{1}\\ é 門 \u{1F6AA}", sequence: 7, timestamp: .seconds(5),
       time: WallTime(sinceEpoch: .milliseconds(1_709_251_198_123)), sourceState: .stalled,
       pictures: [
-        SnapshotPicture(name: "whole", picture: ramps(size, .yuv420)),
-        SnapshotPicture(name: "face", picture: ramps(Size(width: 64, height: 64), .yuv444)),
+        RenderedPicture("whole", ramps(size, .yuv420)),
+        RenderedPicture("face", ramps(Size(width: 64, height: 64), .yuv444)),
       ])
   }
 
@@ -34,24 +34,54 @@ struct SnapshotTests {
       (Size(width: 1, height: 1), Size(width: 1, height: 1)),
     ])
   func fitting(box: Size, expected: Size) throws {
-    let encoded = try #require(snapshot["whole"]).jpegData(fitting: box)
+    let encoded = try #require(snapshot["whole"]).encodedJPEG(fitting: box)
     #expect(encoded.size == expected)
     #expect(try JPEGDecoder.header(of: encoded.bytes).size == expected)
   }
 
   @Test("nothing fits into nothing", arguments: [Size(width: 0, height: 9), Size(width: 9, height: -1)])
   func impossibleFit(box: Size) {
-    #expect(throws: EncodingError.self) { try snapshot.pictures[0].jpegData(fitting: box) }
+    #expect(throws: EncodingError.self) { try snapshot.pictures[0].encodedJPEG(fitting: box) }
   }
 
   @Test("a colour profile that would take a budget's better part is left out")
   func profile() throws {
     let profile = [UInt8](repeating: 7, count: 2000)
-    let picture = SnapshotPicture(name: "a", picture: ramps(size, .yuv420), iccProfile: profile)
-    #expect(try JPEGDecoder.header(of: picture.jpegData().bytes).iccProfile == nil)
-    #expect(try picture.jpegData().bytes.count > 2000)
-    #expect(try picture.jpegData(maxBytes: 100_000).bytes.count > 2000)
-    #expect(try picture.jpegData(maxBytes: 3000).bytes.count < 3000)
+    let picture = RenderedPicture("a", ramps(size, .yuv420), iccProfile: profile)
+    #expect(try JPEGDecoder.header(of: picture.encodedJPEG().bytes).iccProfile == nil)
+    #expect(try picture.encodedJPEG().bytes.count > 2000)
+    #expect(try picture.encodedJPEG(maxBytes: 100_000).bytes.count > 2000)
+    #expect(try picture.encodedJPEG(maxBytes: 3000).bytes.count < 3000)
+  }
+
+  @Test(
+    "a JPEG tells when its frame was captured, unless it shows a fallback, has little room, or is not to tell"
+  )
+  func exif() async throws {
+    func hasTime(_ state: SourceState, maxBytes: Int? = nil, exif: Bool = true) async throws -> Bool {
+      let picture = RenderedPicture(
+        name: "a", picture: ramps(size, .yuv420), PictureKey(sequence: 0), timestamp: .zero,
+        sourceState: state)
+      let jpeg = try await picture.jpeg(maxBytes: maxBytes, exif: exif)
+      return try JPEGDecoder.header(of: jpeg.bytes).exif.dateTimeOriginal != nil
+    }
+
+    #expect(try await hasTime(.live))
+    #expect(try await hasTime(.live, maxBytes: 20_000))
+    #expect(try await !hasTime(.live, maxBytes: 3000))
+    #expect(try await !hasTime(.live, exif: false))
+    #expect(try await !hasTime(.lost))
+  }
+
+  @Test("the time of capture is written as it is read")
+  func exifTime() {
+    let time = WallTime(sinceEpoch: .microseconds(1_709_251_198_123_456))
+
+    let read = EXIFReader(EXIFWriter.content(capturedAt: time))
+
+    #expect(read.dateTimeOriginal == "2024:02:29 23:59:58")
+    #expect(read.subSecondOriginal == "123456")
+    #expect(read.orientation == nil)
   }
 
   @Test("a picture of R'G'B' becomes a JPEG of the same colours")
@@ -59,7 +89,7 @@ struct SnapshotTests {
     let red: [UInt8] = [200, 30, 60, 255]
     let bytes = (0..<33 * 17).flatMap { _ in red }
     let picture = Picture(tight: Size(width: 33, height: 17), format: .rgba, bytes: bytes)
-    let jpeg = try SnapshotPicture(name: "a", picture: picture).jpegData(
+    let jpeg = try RenderedPicture("a", picture).encodedJPEG(
       quality: 100, fitting: Size(width: 9, height: 9))
     let frame = try JPEGDecoder.decode(jpeg.bytes, maximumPixels: 1000)
     #expect(frame.format.size == Size(width: 9, height: 5))
@@ -77,7 +107,7 @@ struct SnapshotTests {
 
   @Test("a data URL says what it is")
   func dataURL() throws {
-    let jpeg = try snapshot.pictures[0].jpegData()
+    let jpeg = try snapshot.pictures[0].encodedJPEG()
     #expect(jpeg.dataURL == "data:image/jpeg;base64," + Data(jpeg.bytes).base64EncodedString())
     let png = try PictureEncoder(.png).encode(
       Picture(tight: Size(width: 1, height: 1), format: .rgba, bytes: [1, 2, 3, 255]))

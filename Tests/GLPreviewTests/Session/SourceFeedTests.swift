@@ -85,7 +85,7 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
-    #expect(try await frames.next()?.fallback == .opening)
+    #expect(try await frames.next()?.sourceState == .opening)
     gate.open()
     script.give(5)
     #expect(try await frames.next()?.code == 5)
@@ -177,9 +177,9 @@ struct SourceFeedTests {
     }
     await until { await session.waitingCount == 1 }
     await session.setSource(isOn: false)
-    #expect(try await next.value?.fallback == .off)
+    #expect(try await next.value?.sourceState == .off)
     await letOthersGoOn()
-    #expect(try await session.snapshot(Self.anyAge).sourceState == .closed)
+    #expect(try await session.snapshot(Self.anyAge).sourceState == .off)
     await session.close()
   }
 
@@ -190,7 +190,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     await session.setSource(isOn: false)
     var frames = preview.pictures.makeAsyncIterator()
-    #expect(try await frames.next()?.fallback == .off)
+    #expect(try await frames.next()?.sourceState == .off)
     let next = Task { [frames] in
       var frames = frames
       return try await frames.next()
@@ -225,7 +225,7 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
     script.give(.failure(SourceError(.unavailable, path: "script", reason: "is gone")))
-    #expect(try await preview.pictures.first?.fallback == .lost)
+    #expect(try await preview.pictures.first?.sourceState == .lost)
     await until { !script.isOpen }
     script.give(4)
     let snapshot = try await session.snapshot(Self.anyAge)
@@ -242,7 +242,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
     script.give(.failure(SourceError(.badRequest, path: "script", reason: "masks are for another shape")))
-    #expect(try await frames.next()?.fallback == .lost)
+    #expect(try await frames.next()?.sourceState == .lost)
     script.give(8)
     #expect(try await frames.next()?.code == 8)
     await session.close()
@@ -271,7 +271,7 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: SourceScript().source().wrapped { _ in failing })
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
-    #expect(try await frames.next()?.fallback == .lost)
+    #expect(try await frames.next()?.sourceState == .lost)
     let next = Task { [frames] in
       var frames = frames
       return try await frames.next()
@@ -296,7 +296,7 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
-    #expect(try await frames.next()?.fallback == .lost)
+    #expect(try await frames.next()?.sourceState == .lost)
     let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     let error = await #expect(throws: SourceError.self) { try await session.snapshot(request) }
     #expect(error?.reason.contains("masks") == true)

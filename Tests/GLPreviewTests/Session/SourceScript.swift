@@ -158,7 +158,12 @@ extension PreviewSession {
   }
 }
 
-extension PreviewFrame {
+extension RenderedPicture {
+  /// A picture that no preview has drawn.
+  init(_ name: String, _ picture: Picture, iccProfile: [UInt8]? = nil) {
+    self.init(name: name, picture: picture, PictureKey(sequence: 0), timestamp: .zero, iccProfile: iccProfile)
+  }
+
   /// The code of the first pixel's R.
   var code: UInt8 { picture.bytes[0] }
 }
@@ -172,7 +177,7 @@ extension SnapshotRequest {
   /// One that may take all the time there is: on a starved machine it takes longer than a user would wait.
   static func patient(
     _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
-    fallback: SnapshotFallback = .placeholder
+    fallback: FallbackPolicy = .placeholder
   ) -> SnapshotRequest {
     SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: allTheTimeThereIs)
   }

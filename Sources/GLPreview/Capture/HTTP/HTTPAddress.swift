@@ -44,9 +44,6 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The field `Host` of requests: the port is left out where it is the usual one.
   var hostField: String { port == Self.usualPort(scheme) ? hostText : "\(hostText):\(port)" }
 
-  /// The URL as if there were no TLS, for a client that is not to know of it.
-  var plainURL: String { "http://\(hostText):\(port)\(target)" }
-
   /// The same for people, without what may be secret.
   var description: String { Redaction.source(url) }
 

@@ -1,6 +1,5 @@
 // A server's answer while it comes: its head, then its bytes, as fast as they are taken and no faster.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import NIOCore
   internal import NIOHTTP1
   internal import PreviewCore
@@ -12,8 +11,8 @@
     let time: Duration
   }
 
-  /// One answer, between the client's thread that brings it and one task that takes it.
-  final class HTTPAnswer: HTTPClientResponseDelegate {
+  /// One answer, between the connection's thread that brings it and one task that takes it.
+  final class HTTPAnswer: Sendable {
     /// What waits untaken before the server is not read any more.
     private static let capacity = 1 << 20
 
@@ -22,15 +21,12 @@
       var headTime = Duration.zero
       var chunks: [HTTPChunk] = []
       var byteCount = 0
-      /// Kept by the client's thread until there is room again.
-      var room: EventLoopPromise<Void>?
+      /// Called once there is room again; nil while there is.
+      var onRoom: (@Sendable () -> Void)?
       var end: Result<Void, any Error>?
     }
 
     private let state = Watched(State())
-
-    // A promise is kept whatever happens.
-    deinit { state.withLock { $0.room }?.succeed() }
 
     // MARK: For who takes it
 
@@ -45,13 +41,13 @@
 
     /// The next bytes; nil at the end.
     func next() async throws -> HTTPChunk? {
-      let (chunk, room) = try await wait { state -> (HTTPChunk?, EventLoopPromise<Void>?)? in
+      let (chunk, onRoom) = try await wait { state -> (HTTPChunk?, (@Sendable () -> Void)?)? in
         if !state.chunks.isEmpty {
           let chunk = state.chunks.removeFirst()
           state.byteCount -= chunk.bytes.count
           guard state.byteCount < Self.capacity else { return (chunk, nil) }
-          defer { state.room = nil }
-          return (chunk, state.room)
+          defer { state.onRoom = nil }
+          return (chunk, state.onRoom)
         }
         switch state.end {
         case .success: return (nil, nil)
@@ -59,7 +55,7 @@
         case nil: return nil
         }
       }
-      room?.succeed()
+      onRoom?()
       return chunk
     }
 
@@ -78,40 +74,37 @@
       return value
     }
 
-    // MARK: For the client
+    // MARK: For the connection
 
-    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    /// Status and header are there.
+    func begin(_ head: HTTPResponseHead) {
       let now = CaptureClock.now
       state.update { state in
         state.head = head
         state.headTime = now
       }
-      return task.eventLoop.makeSucceededVoidFuture()
     }
 
-    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-      let chunk = HTTPChunk(bytes: Array(buffer.readableBytesView), time: CaptureClock.now)
-      let room = state.update { state -> EventLoopPromise<Void>? in
+    /// More bytes are there.
+    ///
+    /// - Returns: whether there is room for more; if not, `onRoom` is called once there is.
+    func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
+      let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
+      return state.update { state in
         state.chunks.append(chunk)
         state.byteCount += chunk.bytes.count
-        guard state.byteCount >= Self.capacity, state.end == nil else { return nil }
-        state.room = task.eventLoop.makePromise(of: Void.self)
-        return state.room
+        guard state.byteCount >= Self.capacity else { return true }
+        state.onRoom = onRoom
+        return false
       }
-      return room?.futureResult ?? task.eventLoop.makeSucceededVoidFuture()
     }
 
-    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { end(.failure(error)) }
-
-    func didFinishRequest(task: HTTPClient.Task<Void>) throws { end(.success(())) }
-
-    private func end(_ result: Result<Void, any Error>) {
-      let room = state.update { state -> EventLoopPromise<Void>? in
+    /// Nothing more comes.
+    func end(_ result: Result<Void, any Error>) {
+      state.update { state in
         if state.end == nil { state.end = result }
-        defer { state.room = nil }
-        return state.room
+        state.onRoom = nil
       }
-      room?.succeed()
     }
   }
 #endif

@@ -1,6 +1,5 @@
 // A connection to a camera that speaks HTTP, and the pictures that come by it.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import NIOCore
   internal import NIOHTTP1
   internal import PreviewCore

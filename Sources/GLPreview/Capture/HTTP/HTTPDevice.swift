@@ -1,6 +1,5 @@
 // Cameras that speak HTTP: a stream of JPEGs in parts, or one JPEG that is asked for again and again.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import NIOCore
   internal import NIOHTTP1
   internal import NIOSSL

@@ -1,6 +1,5 @@
 // What a server does instead of sending pictures, in words.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import Glibc
   internal import NIOCore
   internal import NIOHTTP1
@@ -39,7 +38,8 @@
 
     private static func words(_ error: any Error) -> String {
       switch error {
-      case let error as HTTPClientError: words(error)
+      case is HTTPConnectionClosed: "closed the connection"
+      case HTTPParserError.invalidEOFState: "closed the connection"
       case let error as IOError: system(error.errnoCode)
       case let error as ChannelError:
         if case .connectTimeout = error { "does not answer" } else { "the connection broke: \(error)" }
@@ -49,14 +49,6 @@
       case is HTTPParserError: "does not speak HTTP: \(error)"
       case is NIOHTTPDecompression.DecompressionError: "sends what can't be decompressed: \(error)"
       default: "the connection broke: \(error)"
-      }
-    }
-
-    private static func words(_ error: HTTPClientError) -> String {
-      switch error {
-      case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: "does not answer"
-      case .remoteConnectionClosed: "closed the connection"
-      default: "the request failed: \(error)"
       }
     }
 

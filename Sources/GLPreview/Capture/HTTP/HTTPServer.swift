@@ -1,6 +1,5 @@
 // One server as we speak to it: at whichever of its addresses answers, with the password that it asks for.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import Dispatch
   internal import NIOCore
   internal import NIOHTTP1
@@ -105,7 +104,7 @@
           if index == addresses.count - 1 || !Self.isFailureToConnect(error) { throw error }
         }
       }
-      throw HTTPClientError.remoteConnectionClosed
+      throw HTTPConnectionClosed()
     }
 
     private func send(_ address: HTTPAddress, _ conditions: [HeaderField], by session: HTTPSession)
@@ -119,7 +118,7 @@
         headers.add(name: "Authorization", value: value)
       }
       for field in options.headers + conditions { headers.replaceOrAdd(name: field.name, value: field.value) }
-      let answer = try session.get(address, headers)
+      let answer = session.get(address, headers)
       let (head, time) = try await answer.head()
       return Reply(head: head, time: time, answer: answer)
     }
@@ -128,7 +127,6 @@
       switch error {
       case is IOError: true
       case let error as ChannelError: if case .connectTimeout = error { true } else { false }
-      case let error as HTTPClientError: error == .connectTimeout
       default: false
       }
     }

@@ -1,7 +1,5 @@
-// A client for one address of one server, on a thread of its own. The client alone can't stop what has begun to connect;
-// its thread's loop can, so that whatever a session is doing, all of it ends at once.
+// Requests to one address of one server, on a thread of its own: a server that floods its connection delays nobody else.
 #if HTTP
-  internal import AsyncHTTPClient
   internal import NIOCore
   internal import NIOHTTP1
   internal import NIOHTTPCompression
@@ -11,87 +9,178 @@
   internal import PreviewCore
   internal import Synchronization
 
-  /// Requests to one server.
+  /// One connection, made when it is needed. Requests go up one at a time.
   final class HTTPSession: Sendable {
     /// Compressed bodies that unfold to more than so many times their size are refused.
     private static let compressionLimit = 50
-    /// What the client is given to end in good order.
-    private static let patience = Duration.milliseconds(100)
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    private let client: HTTPClient
-    private let channels: OpenChannels
+    private let server: HTTPAddress.Server
+    private let address: String
+    private let tls: NIOSSLContext?
+    private let connectsWithin: TimeAmount
+    /// The connection, from the moment at which it begins to connect.
+    private let connection = Mutex<(any Channel)?>(nil)
 
-    /// Connects to nothing yet. `tls` is nil for plain HTTP; `address` is numeric.
+    /// Connects to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - server: its host and port.
+    ///   - address: of the host, numeric.
+    ///   - tls: nil for plain HTTP.
+    ///   - limit: how long connecting may take, TLS's handshake included.
     init(
       to server: HTTPAddress.Server, at address: String, tls: NIOSSLContext?, connectsWithin limit: Duration
     ) {
-      let channels = OpenChannels()
-      var configuration = HTTPClient.Configuration()
-      configuration.redirectConfiguration = .disallow
-      configuration.timeout = .init(connect: .nanoseconds(Int64(limit / .nanoseconds(1))))
-      configuration.connectionPool.retryConnectionEstablishment = false
-      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 2
-      configuration.httpVersion = .http1Only
-      configuration.decompression = .enabled(limit: .ratio(Self.compressionLimit))
-      configuration.dnsOverride = [server.host: address]
-      let name = server.host == address ? nil : server.host
-      configuration.http1_1ConnectionDebugInitializer = { channel in channels.add(channel, tls, name: name) }
-      self.channels = channels
-      client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+      (self.server, self.address, self.tls) = (server, address, tls)
+      connectsWithin = .nanoseconds(Int64(limit / .nanoseconds(1)))
     }
 
-    /// Asks for `address`; what goes wrong later the answer tells.
-    func get(_ address: HTTPAddress, _ headers: HTTPHeaders) throws -> HTTPAnswer {
-      let request = try HTTPClient.Request(url: address.plainURL, method: .GET, headers: headers)
+    /// Asks for `address`; the answer tells of all that goes wrong. What is left of the answer before is dropped, with its
+    /// connection.
+    func get(_ address: HTTPAddress, _ headers: HTTPHeaders) -> HTTPAnswer {
+      let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.target, headers: headers)
       let answer = HTTPAnswer()
-      _ = client.execute(request: request, delegate: answer)
+      let loop = group.next()
+      loop.execute { [self] in
+        connected(on: loop).flatMap { $0.writeAndFlush(AnswerReader.Request(head: head, answer: answer)) }
+          .whenFailure { answer.end(.failure($0)) }
+      }
       return answer
     }
 
-    /// Ends all requests and connections, also those that are being made, and the thread. Called once.
+    /// Ends the connection, also one that is being made, and the thread. Called once.
     func end() async {
-      channels.closeAll()
-      // The client waits for what is connecting, and that may take long: it ends with its loop, and the client then too.
-      await waitAtMost(Self.patience) { [client] in try? await client.shutdown() }
+      // Here, and not by its peer: one that does not answer TLS's goodbye is not waited for.
+      if let channel = connection.withLock({ $0 }) {
+        try? await channel.eventLoop.submit { Self.close(channel) }.get()
+      }
       try? await group.shutdownGracefully()
+    }
+
+    private static func close(_ channel: any Channel) {
+      let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
+      if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
+    }
+
+    /// The connection that there is, if it can take a request, or a new one.
+    private func connected(on loop: any EventLoop) -> EventLoopFuture<any Channel> {
+      if let channel = connection.withLock({ $0 }) {
+        let reader = try? channel.pipeline.syncOperations.handler(type: AnswerReader.self)
+        if channel.isActive, reader?.isIdle == true { return loop.makeSucceededFuture(channel) }
+        Self.close(channel)
+      }
+      let socketAddress: SocketAddress
+      do { socketAddress = try SocketAddress(ipAddress: address, port: server.port) } catch {
+        return loop.makeFailedFuture(error)
+      }
+      let ready = loop.makePromise(of: Void.self)
+      let deadline = loop.scheduleTask(in: connectsWithin) {
+        ready.fail(ChannelError.connectTimeout(self.connectsWithin))
+      }
+      let connecting = ClientBootstrap(group: loop).connectTimeout(connectsWithin)
+        .channelInitializer { channel in
+          self.connection.withLock { $0 = channel }
+          return loop.makeCompletedFuture { try self.addHandlers(to: channel, ready) }
+        }
+        .connect(to: socketAddress)
+      connecting.whenFailure { ready.fail($0) }
+      if tls == nil { connecting.whenSuccess { _ in ready.succeed() } }
+      return ready.futureResult.flatMap { connecting }.always { [self] result in
+        deadline.cancel()
+        if case .failure = result, let channel = connection.withLock({ $0 }) { Self.close(channel) }
+      }
+    }
+
+    private func addHandlers(to channel: any Channel, _ ready: EventLoopPromise<Void>) throws {
+      let pipeline = channel.pipeline.syncOperations
+      if let tls {
+        let name = server.host == address ? nil : server.host
+        try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: name))
+        try pipeline.addHandler(HandshakeWatch(ready))
+      }
+      try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+      try pipeline.addHandler(NIOHTTPResponseDecompressor(limit: .ratio(Self.compressionLimit)))
+      try pipeline.addHandler(AnswerReader())
     }
   }
 
-  /// The connections that a session has, so that they can be closed without asking their peers.
-  private final class OpenChannels: Sendable {
-    private let channels = Mutex<[any Channel]>([])
+  /// The server closed the connection before its answer was whole.
+  struct HTTPConnectionClosed: Error {}
 
-    /// Takes care of a new connection; what is returned is kept when it can be used. Called on its loop.
-    func add(_ channel: any Channel, _ tls: NIOSSLContext?, name: String?) -> EventLoopFuture<Void> {
-      channels.withLock { $0.append(channel) }
-      channel.closeFuture.whenComplete { [weak self] _ in self?.remove(channel) }
-      guard let tls else { return channel.eventLoop.makeSucceededVoidFuture() }
-      let promise = channel.eventLoop.makePromise(of: Void.self)
-      do {
-        let handler = try NIOSSLClientHandler(context: tls, serverHostname: name)
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(HandshakeWatch(promise), position: .first)
-        try pipeline.addHandler(handler, position: .first)
-      } catch {
-        promise.fail(error)
-        channel.close(promise: nil)
-      }
-      return promise.futureResult
+  /// Sends requests, and brings answers to those who take them, as fast as they are taken.
+  private final class AnswerReader: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundIn = Request
+    typealias OutboundOut = HTTPClientRequestPart
+
+    struct Request: Sendable {
+      let head: HTTPRequestHead
+      let answer: HTTPAnswer
     }
 
-    private func remove(_ channel: any Channel) {
-      channels.withLock { $0.removeAll { ObjectIdentifier($0) == ObjectIdentifier(channel) } }
+    private var answer: HTTPAnswer?
+    private var isKeptAlive = true
+    private var isFull = false
+    private var wantsRead = false
+
+    /// Whether no answer is under way.
+    var isIdle: Bool { answer == nil && isKeptAlive }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      let request = unwrapOutboundIn(data)
+      answer = request.answer
+      context.write(wrapOutboundOut(.head(request.head)), promise: nil)
+      context.write(wrapOutboundOut(.end(nil)), promise: promise)
     }
 
-    /// Closes all. A peer that does not answer TLS's goodbye is not waited for.
-    func closeAll() {
-      for channel in channels.withLock({ $0 }) {
-        channel.eventLoop.execute {
-          let context = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self)
-          if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
+    func read(context: ChannelHandlerContext) {
+      if isFull { wantsRead = true } else { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      switch unwrapInboundIn(data) {
+      case .head(let head):
+        isKeptAlive = head.isKeepAlive
+        answer?.begin(head)
+      case .body(let bytes):
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((reader: self, context: context), eventLoop: loop)
+        let hasRoom = answer?.add(bytes) {
+          loop.execute { bound.value.reader.resume(bound.value.context) }
         }
+        isFull = hasRoom == false
+      case .end:
+        answer?.end(.success(()))
+        answer = nil
+        if !isKeptAlive { context.close(promise: nil) }
       }
+    }
+
+    /// There is room again.
+    private func resume(_ context: ChannelHandlerContext) {
+      isFull = false
+      guard wantsRead else { return }
+      wantsRead = false
+      context.read()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      fail(error)
+      context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      fail(HTTPConnectionClosed())
+      context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { fail(HTTPConnectionClosed()) }
+
+    private func fail(_ error: any Error) {
+      answer?.end(.failure(error))
+      answer = nil
+      isKeptAlive = false
     }
   }
 
@@ -99,34 +188,25 @@
   private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private var promise: EventLoopPromise<Void>?
+    private let ready: EventLoopPromise<Void>
 
-    init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+    init(_ ready: EventLoopPromise<Void>) { self.ready = ready }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if let event = event as? TLSUserEvent, case .handshakeCompleted = event {
-        promise?.succeed()
-        promise = nil
-      }
+      if let event = event as? TLSUserEvent, case .handshakeCompleted = event { ready.succeed() }
       context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      guard let promise else { return context.fireErrorCaught(error) }
-      self.promise = nil
-      promise.fail(error)
-      context.close(promise: nil)
+      ready.fail(error)
+      context.fireErrorCaught(error)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-      promise?.fail(HTTPClientError.remoteConnectionClosed)
-      promise = nil
+      ready.fail(HTTPConnectionClosed())
       context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-      promise?.fail(HTTPClientError.remoteConnectionClosed)
-      promise = nil
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { ready.fail(HTTPConnectionClosed()) }
   }
 #endif

@@ -27,9 +27,8 @@ enum HostLookup {
   }
 
   private static func isAddress(_ text: String) -> Bool {
-    var v4 = in_addr()
-    var v6 = in6_addr()
-    return unsafe inet_pton(AF_INET, text, &v4) == 1 || inet_pton(AF_INET6, text, &v6) == 1
+    var address = [UInt8](repeating: 0, count: 16)
+    return unsafe inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
   }
 
   private static func lookUp(_ host: String) throws(Failure) -> [String] {

@@ -1,6 +1,6 @@
 // What every live source is made of: a way to a camera that can be taken again, and one connection at a time along it.
 // Cameras, servers and pipes differ in these two protocols only; all that they share is LiveSource's.
-public import PreviewCore
+internal import PreviewCore
 
 /// A way to a camera or a stream. `LiveSource` takes it again whenever the connection is lost.
 protocol CaptureDevice: Sendable {
@@ -103,27 +103,6 @@ struct Capture: Sendable {
   func detached() throws -> Capture {
     guard isBorrowed else { return self }
     return Capture(try frame().with(timestamp: timestamp), skipped: skipped)
-  }
-}
-
-/// What a connection delivers.
-public struct CaptureMode: Sendable, Hashable {
-  /// As the source calls it: `YUYV`, `MJPEG`, `h264`.
-  public var format: String
-  /// As stored, in pixels; nil where the first picture will tell.
-  public var size: Size?
-  /// The size in whose pixels masks and crops are; nil where the source has no choice of sizes.
-  public var referenceSize: Size?
-  /// Nil where the source does not say.
-  public var framesPerSecond: Double?
-  /// How pictures come to us: `mmap`, `http`, `rtsp over tcp`, `pipe`.
-  public var transport: String
-
-  init(format: String, size: Size? = nil, framesPerSecond: Double? = nil, transport: String) {
-    self.format = format
-    self.size = size
-    self.framesPerSecond = framesPerSecond
-    self.transport = transport
   }
 }
 

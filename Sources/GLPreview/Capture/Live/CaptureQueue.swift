@@ -30,9 +30,6 @@ final class CaptureQueue: Sendable {
   /// Whether a capture waits to be taken.
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
-  /// Whether no more captures come than wait.
-  var isFinished: Bool { state.withLock { $0.end != nil } }
-
   /// Adds a capture. Where all are kept and there is no room, waits for some, or for the end of the task.
   ///
   /// - Returns: how many that nobody had taken it replaced.
@@ -50,7 +47,7 @@ final class CaptureQueue: Sendable {
   ///
   /// - Throws: the error with which the source ended, once all captures are taken; `CancellationError`.
   func take() async throws -> Element? {
-    // What is taken is told at once to who waits for room.
+    // Taking makes room: a waiting `put` looks again.
     defer { if case .every = delivery { state.update { _ in } } }
     let taken = try await state.first { state -> Result<Element?, SourceError>? in
       guard !state.elements.isEmpty else { return state.end.map { $0.map { nil } } }

@@ -1,5 +1,5 @@
 // A camera, a server, a pipe: whatever its kind, it is connected, watched, lost, found again and closed here.
-public import PreviewCore
+package import PreviewCore
 internal import Synchronization
 
 /// A source whose frames come when they come. `nextFrame` gives the newest that nobody has had, and waits for one.
@@ -9,11 +9,11 @@ internal import Synchronization
 ///
 /// ```swift
 /// let camera = try await SourceLocator("/dev/video0").open()
-/// for await status in (camera as? LiveSource)?.statuses ?? .finished { print(status.state) }
+/// for await status in camera.statuses { print(status.state) }
 /// ```
-public final class LiveSource: FrameSource {
+package final class LiveSource: FrameSource {
   /// What the user called it, without passwords.
-  public let name: String
+  package let name: String
   private let core: LiveCore
   private let task: Task<Void, Never>
 
@@ -30,17 +30,20 @@ public final class LiveSource: FrameSource {
     core.end()
   }
 
+  /// Always.
+  package var isLive: Bool { true }
+
   /// How it is now.
-  public var status: SourceStatus { core.status }
+  package var status: SourceStatus { core.status }
 
   /// As the connection says; nil before the first.
-  public var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
+  package var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
 
   /// As the connection says, for what has a choice of sizes.
-  public var referenceSize: Size? { core.status.mode?.referenceSize }
+  package var referenceSize: Size? { core.status.mode?.referenceSize }
 
   /// How it is, now and whenever its state changes; ends when it is closed. A slow reader keeps only the newest 16.
-  public var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
+  package var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
   /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
   /// also for a camera that is lost. Nil when it is closed, or at its end.
@@ -49,10 +52,10 @@ public final class LiveSource: FrameSource {
   /// `CaptureClock`'s. What turns out to be damaged is counted and left out.
   ///
   /// - Throws: `SourceError` once it is given up; `CancellationError`.
-  public func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .zero) }
+  package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .zero) }
 
   /// The same, but of frame `sequence` or later, captured at `time` or later: those before are passed over undecoded.
-  public func nextFrame(from sequence: Int, capturedAt time: Duration = .zero) async throws -> Frame? {
+  package func nextFrame(from sequence: Int, capturedAt time: Duration = .zero) async throws -> Frame? {
     try await core.nextFrame(sequence, time)
   }
 
@@ -62,18 +65,15 @@ public final class LiveSource: FrameSource {
   /// Whether its maker waits for frames to be taken.
   var isHeld: Bool { core.isHeld }
 
-  /// Whether it is closed, at its end or given up: nothing comes any more but what is there.
-  var isFinished: Bool { core.isFinished }
-
   /// What is live has gone by.
   ///
   /// - Throws: `SourceError`, always.
-  public func rewind() throws {
+  package func rewind() throws {
     throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
   }
 
   /// Disconnects, within a second from whatever state; who waits for a frame gets nil.
-  public func close() async {
+  package func close() async {
     task.cancel()
     core.end()
     await core.ended(task, within: .milliseconds(900))
@@ -109,7 +109,6 @@ private final class LiveCore: Sendable {
   var status: SourceStatus { monitor.status }
   var hasNewFrame: Bool { queue.isFilled }
   var isHeld: Bool { queue.isHeld }
-  var isFinished: Bool { queue.isFinished }
 
   private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
     monitor.change(body)

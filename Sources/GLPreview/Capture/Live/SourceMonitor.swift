@@ -114,6 +114,12 @@ struct SourceMonitor: Sendable {
   mutating func failed(_ error: SourceError, at now: Duration, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
+    let recovery = recovery(from: error, at: now, jitter: jitter)
+    status.isFinished = recovery == .giveUp
+    return recovery
+  }
+
+  private mutating func recovery(from error: SourceError, at now: Duration, jitter: Double) -> Recovery {
     if error.kind == .badRequest { return .giveUp }
     let pause = backoff.nextPause(jitter: jitter)
     guard let patience = options.givesUpAfter else { return .retry(after: pause) }
@@ -124,11 +130,12 @@ struct SourceMonitor: Sendable {
   /// Over for good.
   mutating func closed(at now: Duration) {
     connectedAt = nil
-    change(to: .closed, nil, at: now)
+    status.isFinished = true
+    change(to: .idle, nil, at: now)
   }
 
   private mutating func change(to state: SourceState, _ reason: String?, at now: Duration) {
-    guard status.state != .closed else { return }
+    guard status.state != .idle else { return }
     if status.state != state { status.since = now }
     status.state = state
     status.reason = reason

@@ -159,6 +159,6 @@ actor ChildCommand {
 }
 
 extension LiveSource {
-  /// Ends what commands (`exec:`) are running, for who ends the process without closing its sources.
-  public static func killCommands() { ChildCommand.killAll() }
+  /// Kills the commands of all `exec:` sources. For a process that ends without closing its sources.
+  package static func killCommands() { ChildCommand.killAll() }
 }

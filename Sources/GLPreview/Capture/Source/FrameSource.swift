@@ -13,12 +13,25 @@ public protocol FrameSource: Sendable {
   /// frame has come.
   var referenceSize: Size? { get async }
 
+  /// Whether frames come when they come, as a camera's do: it may be lost and found again, and can't be played again.
+  var isLive: Bool { get }
+
+  /// How it is now. A source that is not live is always `.live`, and counts nothing.
+  var status: SourceStatus { get }
+
+  /// How it is, now and whenever its state changes; ends when it is closed. A slow reader keeps only the newest 16.
+  var statuses: AsyncStream<SourceStatus> { get }
+
   /// The next frame, or nil when there is none left.
   ///
   /// - Throws: `SourceError` where the frame can't be had; the next call gives the one after it, or nil where
   ///   that can't be found. Where the task is cancelled while a stream has nothing to read,
   ///   `CancellationError`.
   func nextFrame() async throws -> Frame?
+
+  /// The same, but of frame `sequence` or later, captured at `time` or later. A live source passes over those before
+  /// undecoded.
+  func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame?
 
   /// Starts again from the first frame, which counts as 0 again.
   ///
@@ -38,6 +51,28 @@ extension FrameSource {
 
   /// Those that have no choice of sizes leave it to their first frame.
   public var referenceSize: Size? { nil }
+
+  /// Files, stills and patterns are not.
+  public var isLive: Bool { false }
+
+  /// Its frames are there.
+  public var status: SourceStatus { SourceStatus(.live, since: .zero) }
+
+  /// The status, which stays.
+  public var statuses: AsyncStream<SourceStatus> {
+    AsyncStream { statuses in
+      statuses.yield(status)
+      statuses.finish()
+    }
+  }
+
+  /// Reads frames until there is one.
+  public func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame? {
+    while let frame = try await nextFrame() {
+      if frame.sequence >= sequence, frame.timestamp >= time { return frame }
+    }
+    return nil
+  }
 }
 
 /// A source that can't be opened, or can't go on.

@@ -1,17 +1,17 @@
-// libjpeg-turbo alone, as the measure of our codecs: `glpreview bench` shows how near they come to it.
-internal import CTurboJPEG
-package import PreviewCore
+// Plain libjpeg-turbo, the yardstick for our codecs in `glpreview bench`.
+internal import CJPEGBaseline
+package import GLPreview
 
-/// Decodes and encodes with the library's own calls and memory that is kept. What comes out is dropped.
+/// Decodes and encodes with the library's own calls and reused memory. The output is discarded.
 @safe package final class JPEGBaseline {
   private let baseline: OpaquePointer
 
-  /// The version of the headers that this was built with.
+  /// The version of the libjpeg headers at build time.
   package static var libraryVersion: String { unsafe String(cString: glp_jpeg_library_version()) }
 
-  /// Takes no memory for pictures yet.
+  /// Creates a baseline without picture memory.
   ///
-  /// - Throws: `CodecError` where there is no memory.
+  /// - Throws: `CodecError` if memory runs out.
   package init() throws(CodecError) {
     guard let baseline = unsafe glp_jpeg_baseline_create() else {
       throw CodecError(.damaged, "out of memory")
@@ -21,9 +21,9 @@ package import PreviewCore
 
   deinit { unsafe glp_jpeg_baseline_destroy(baseline) }
 
-  /// Decodes a JPEG of Y'CbCr to planes.
+  /// Decodes a Y'CbCr JPEG to planes.
   ///
-  /// - Throws: `CodecError` where libjpeg does not.
+  /// - Throws: `CodecError` if libjpeg fails.
   package func decode(_ data: [UInt8]) throws(CodecError) {
     let isDone = unsafe data.withUnsafeBufferPointer {
       unsafe glp_jpeg_baseline_decode(baseline, $0.baseAddress, $0.count)
@@ -34,10 +34,10 @@ package import PreviewCore
   /// Encodes a picture.
   ///
   /// - Parameters:
-  ///   - picture: with rows for whole blocks already.
-  ///   - quality: 1...100.
-  /// - Returns: the number of bytes that came out.
-  /// - Throws: `CodecError` where libjpeg does not.
+  ///   - picture: a picture padded to whole blocks.
+  ///   - quality: the JPEG quality, 1...100.
+  /// - Returns: the number of bytes written.
+  /// - Throws: `CodecError` if libjpeg fails.
   @discardableResult
   package func encode(_ picture: JPEGBlocks, quality: Int) throws(CodecError) -> Int {
     let count = unsafe picture.bytes.withUnsafeBufferPointer { bytes -> Int in
@@ -52,16 +52,16 @@ package import PreviewCore
   }
 }
 
-/// A picture of 4:2:0 whose rows end with whole blocks, so that libjpeg can read it where it is.
+/// A 4:2:0 picture padded to whole blocks, so that libjpeg can read it in place.
 package struct JPEGBlocks: Sendable {
   fileprivate let size: Size
   fileprivate let bytes: [UInt8]
   fileprivate let offsets: [Int]
   fileprivate let bytesPerRow: [Int]
 
-  /// A copy of `picture`, whose rows go on with their last sample.
+  /// Copies `picture` and pads each row with its last sample.
   ///
-  /// - Throws: `CodecError` where it is of another format.
+  /// - Throws: `CodecError` if it has another format.
   package init(_ picture: Picture) throws(CodecError) {
     guard picture.format == .ycbcr(.yuv420), picture.planes.count == 3 else {
       throw CodecError(.unsupported, "the baseline is for 4:2:0, not for \(picture.format)")

@@ -1,5 +1,5 @@
-// The measure of JPEGBaseline.h. It shares no line with the decoder and the encoder that it is the measure of.
-#include "JPEGBaseline.h"
+// The measure of CJPEGBaseline.h. It shares no line with the decoder and the encoder that it is the measure of.
+#include "CJPEGBaseline.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // libjpeg-turbo alone: its own calls in a plain loop, with memory that is kept. What `glpreview bench` holds the
 // codecs against.
-#ifndef GLP_JPEG_BASELINE_H
-#define GLP_JPEG_BASELINE_H
+#ifndef GLP_CJPEGBASELINE_H
+#define GLP_CJPEGBASELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-// A request that only reads sees one configuration: where a reload takes away what it was answered from, it is done again.
+// Makes each reading request see a single configuration: if a reload removes what it depends on, it is run again.
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Answers GET and HEAD again where that failed beside a reload. What changes something looks after itself
-/// (`CameraRegistry.consistently`): its body can't be read twice.
+/// Repeats GET and HEAD requests that failed during a reload. Requests that change something use
+/// `CameraRegistry.consistently` instead, because their body can't be read twice.
 struct ReloadMiddleware: RouterMiddleware {
   typealias Context = ServiceContext
 

@@ -1,18 +1,5 @@
-// How a live source is, for who watches it.
-
-/// Where a live source stands.
-public enum SourceState: String, Sendable, Hashable, CaseIterable, Codable {
-  /// Not one picture yet, and nothing has gone wrong.
-  case opening
-  /// Pictures come.
-  case live
-  /// Connected, but no picture for a while.
-  case stalled
-  /// Not connected; it is tried again, unless that was given up.
-  case lost
-  /// Over: closed, or at its end.
-  case closed
-}
+// The status of a live source: its state, its mode, what it has counted.
+public import PreviewCore
 
 /// What a live source has counted since it was made.
 public struct SourceCounters: Sendable, Hashable, Codable {
@@ -45,9 +32,32 @@ public struct SourceStatus: Sendable, Hashable {
   public var mode: CaptureMode?
   /// What was counted.
   public var counters = SourceCounters()
+  /// Whether nothing comes any more: it is closed, at its end, or given up.
+  public var isFinished = false
 
   init(_ state: SourceState, since: Duration) {
     self.state = state
     self.since = since
+  }
+}
+
+/// What a connection delivers.
+public struct CaptureMode: Sendable, Hashable {
+  /// As the source calls it: `YUYV`, `MJPEG`, `h264`.
+  public var format: String
+  /// As stored, in pixels; nil where the first picture will tell.
+  public var size: Size?
+  /// The size in whose pixels masks and crops are; nil where the source has no choice of sizes.
+  public var referenceSize: Size?
+  /// Nil where the source does not say.
+  public var framesPerSecond: Double?
+  /// How pictures come to us: `mmap`, `http`, `rtsp over tcp`, `pipe`.
+  public var transport: String
+
+  init(format: String, size: Size? = nil, framesPerSecond: Double? = nil, transport: String) {
+    self.format = format
+    self.size = size
+    self.framesPerSecond = framesPerSecond
+    self.transport = transport
   }
 }

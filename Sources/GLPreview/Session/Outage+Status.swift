@@ -1,0 +1,16 @@
+// The outage that a source's status amounts to.
+internal import PreviewCore
+
+extension Outage {
+  /// The outage of a source with this status; one that is live counts as stalled.
+  init(_ status: SourceStatus) {
+    self.init(
+      status.state == .live ? .stalled : status.state, reason: status.reason ?? "", sinceCapture: status.since
+    )
+  }
+
+  /// An outage since `time`, by `CaptureClock`.
+  init(_ state: SourceState, reason: String = "", sinceCapture time: Duration) {
+    self.init(state, reason: reason, since: CaptureClock.timeSince1970(time) / .seconds(1))
+  }
+}

@@ -1,0 +1,215 @@
+// The kinds of words that a configuration has: what documentation says of them, and how they become values.
+internal import GLPreview
+internal import PreviewCore
+
+/// A kind of word.
+struct ConfigurationWord<Value>: Sendable {
+  /// What may stand there, for documentation.
+  let form: String
+  /// Whether no message may show it.
+  let isSecret: Bool
+  /// Reads a word; `folder` is what paths are relative to. What can't be read is a `WordError` that says what could.
+  let read: @Sendable (_ text: String, _ folder: String) throws -> Value
+
+  init(
+    _ form: String, isSecret: Bool = false, in read: @escaping @Sendable (String, String) throws -> Value
+  ) { (self.form, self.isSecret, self.read) = (form, isSecret, read) }
+
+  init(_ form: String, isSecret: Bool = false, _ read: @escaping @Sendable (String) throws -> Value) {
+    self.init(form, isSecret: isSecret) { text, _ in try read(text) }
+  }
+}
+
+extension ConfigurationWord
+where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+  static var choice: Self {
+    Self(Value.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")) { try Words.word("", $0) }
+  }
+}
+
+extension ConfigurationWord<Bool> {
+  static var flag: Self { Self("`true`, `false`") { try Words.flag("", $0) } }
+}
+
+extension ConfigurationWord<Int> {
+  static func whole(_ bounds: ClosedRange<Int>) -> Self {
+    Self("\(bounds.lowerBound)...\(bounds.upperBound)") { try Words.whole("", $0, in: bounds) }
+  }
+
+  /// `100000`, `64kB`, `1.5GB`, `256MiB`.
+  static func bytes(_ bounds: ClosedRange<Int>) -> Self {
+    let units: [(String, Double)] = [
+      ("", 1), ("b", 1), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1024),
+      ("mib", 1_048_576), ("gib", 1_073_741_824), ("tib", 1_099_511_627_776),
+    ]
+    return Self("bytes, \(bounds.lowerBound)...\(bounds.upperBound)") { text in
+      let (number, unit) = text.numberAndUnit
+      guard let scale = units.first(where: { $0.0 == unit.lowercased() })?.1, let count = Double(number),
+        count * scale <= Double(bounds.upperBound), count * scale >= Double(bounds.lowerBound)
+      else {
+        throw WordError(
+          "'\(text)' is not an amount of bytes from \(bounds.lowerBound) to \(bounds.upperBound), as 100000, 64kB, 1GB or 256MiB"
+        )
+      }
+      return Int(count * scale)
+    }
+  }
+}
+
+extension ConfigurationWord<Double> {
+  static func number(_ bounds: ClosedRange<Double>) -> Self {
+    func short(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
+    return Self("\(short(bounds.lowerBound))...\(short(bounds.upperBound))") {
+      try Words.number("", $0, in: bounds)
+    }
+  }
+}
+
+extension ConfigurationWord<Duration> {
+  /// `500ms`, `30s`, `5m`, `12h`, `7d`; a number alone is seconds.
+  static var time: Self {
+    let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400), ("", 1)]
+    return Self("time") { text in
+      let (number, unit) = text.numberAndUnit
+      // A century is as good as for ever, and far from what a Duration holds.
+      guard let scale = units.first(where: { $0.0 == unit })?.1, let count = Double(number), count > 0,
+        count * scale <= 3.2e9
+      else { throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d") }
+      return .milliseconds(max(1, Int64(count * scale * 1000)))
+    }
+  }
+}
+
+extension ConfigurationWord<Size> {
+  static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
+}
+
+extension ConfigurationWord<GPUChoice> {
+  static var gpu: Self {
+    Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
+      if let choice = GPUChoice(text) { return choice }
+      throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
+    }
+  }
+}
+
+extension ConfigurationWord<BindAddress> {
+  static var address: Self {
+    Self("`HOST:PORT`, `[ADDRESS]:PORT`, `HOST` (port 8080) or `unix:PATH`") { text, folder in
+      let address = try BindAddress.parse(text)
+      guard case .unix(let said) = address else { return address }
+      let path = try ConfigurationPaths.resolved(said, in: folder)
+      guard path.utf8.count <= BindAddress.longestPath else {
+        throw WordError(
+          "a socket's path has at most \(BindAddress.longestPath) bytes, not \(path.utf8.count)")
+      }
+      return .unix(path: path)
+    }
+  }
+}
+
+extension ConfigurationWord {
+  /// A name and a value, with a sign between.
+  static func pair(
+    _ form: String, at sign: Character, isSecret: Bool = false,
+    _ make: @escaping @Sendable (String, String) -> Value
+  ) -> Self {
+    Self("`\(form)`", isSecret: isSecret) { text in
+      guard let index = text.firstIndex(of: sign), index > text.startIndex else {
+        throw WordError("is not \(form)")
+      }
+      return make(String(text[..<index]), String(text[text.index(after: index)...].drop { $0 == " " }))
+    }
+  }
+}
+
+extension ConfigurationWord<String> {
+  /// A path, whatever is there.
+  static var path: Self { Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) } }
+
+  /// The path of a file that can be read.
+  static var file: Self { Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) } }
+
+  /// It, in a file of its own.
+  var inFile: Self {
+    Self("file") { text, folder in try read(ConfigurationPaths.secret(text, in: folder), folder) }
+  }
+
+  /// A camera's source. No working folder changes its path later; devices keep their links, which follow what is plugged in.
+  static var source: Self {
+    Self("a source", isSecret: true) { text, folder in
+      guard !text.isEmpty else { throw WordError("is empty") }
+      let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+      let isAddress = scheme.count > 1 && text[scheme.endIndex...].first == ":"
+      guard !isAddress, text != "-", !text.hasPrefix("/dev/") else { return text }
+      return try ConfigurationPaths.resolved(text, in: folder)
+    }
+  }
+
+  /// It goes into a field of a request.
+  static var token: Self {
+    text(
+      "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
+    ) {
+      !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+  }
+
+  static var password: Self { text("text", isSecret: true, else: { _ in "is empty" }) { !$0.isEmpty } }
+
+  static var userName: Self {
+    text("text without `:`", else: { "'\($0)': a name is not empty and has no colon" }) {
+      !$0.isEmpty && !$0.contains { $0 == ":" || $0.isNewline }
+    }
+  }
+
+  /// Scheme, host and port, as browsers send it.
+  static var origin: Self {
+    text(
+      "`https://home.example:8443`, or `*`",
+      else: { "'\($0)' is neither * nor an origin, as https://home.example:8443, without a path" }
+    ) { $0 == "*" || !($0.afterHTTP ?? "").isEmpty && !($0.afterHTTP ?? "").contains(where: endsHost) }
+    .lowercased
+  }
+
+  static var hostName: Self {
+    text("a host's name, or `*`", else: { "'\($0)' is neither * nor a host's name" }) {
+      !$0.isEmpty && !$0.contains(where: endsHost)
+    }.lowercased
+  }
+
+  static var webAddress: Self {
+    text(
+      "`http://...`, `https://...`", isSecret: true,
+      else: { _ in "is not an address that begins with http:// or https://" }
+    ) { $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace) }
+  }
+
+  /// A text as it is, if `isRight`.
+  private static func text(
+    _ form: String, isSecret: Bool = false, else reason: @escaping @Sendable (String) -> String,
+    if isRight: @escaping @Sendable (String) -> Bool
+  ) -> Self {
+    Self(form, isSecret: isSecret) { text in
+      guard isRight(text) else { throw WordError(reason(text)) }
+      return text
+    }
+  }
+
+  private var lowercased: Self { Self(form) { text, folder in try read(text, folder).lowercased() } }
+
+  private static func endsHost(_ sign: Character) -> Bool { "/ ?#@".contains(sign) }
+}
+
+extension String {
+  /// A number and what follows it.
+  fileprivate var numberAndUnit: (number: Substring, unit: Substring) {
+    let number = prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    return (number, self[number.endIndex...])
+  }
+
+  /// What follows the scheme of HTTP.
+  fileprivate var afterHTTP: Substring? {
+    ["https://", "http://"].first { hasPrefix($0) }.map { dropFirst($0.count) }
+  }
+}

@@ -1,0 +1,207 @@
+// The table of keys: each is read from files, the environment and options, is refused out of its bounds, and is documented.
+import Foundation
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Keys of a configuration")
+struct ConfigurationKeyTests {
+  private let folder: ConfigurationFolder
+
+  init() throws {
+    folder = try ConfigurationFolder()
+    try folder.write("x", to: "file")
+    try folder.write("y", to: "another")
+  }
+
+  /// All keys of files.
+  private static let entries = ConfigurationKeys.service.flatMap(\.entries)
+
+  // MARK: A configuration that has everything which a key may belong to
+
+  private typealias Members = [String: Any]
+
+  private var base: Members {
+    let view: Members = [:]
+    return [
+      "tls": ["certificate": "\(folder.path)/file", "key": "\(folder.path)/file"],
+      "access": ["tokens": [["token": "a"]], "users": [["name": "b", "password": "c"]]],
+      "cameras": ["door": ["source": "pattern:counter", "views": ["main": view]]],
+      "scenes": ["all": view],
+      "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
+    ]
+  }
+
+  /// Where an entry's key is in `base`.
+  private static func path(_ entry: ConfigurationEntry) -> [String] {
+    var above = ""
+    return entry.path.map { part in
+      defer { above = part }
+      switch part {
+      case "[]": return "0"
+      case "NAME": return ["cameras": "door", "views": "main", "scenes": "all"][above] ?? part
+      default: return part
+      }
+    }
+  }
+
+  /// `value` with a key said, or not; without its twin, which would say the same.
+  private static func setting(_ path: ArraySlice<String>, to word: String?, in value: Any) -> Any {
+    guard let key = path.first else { return word ?? value }
+    if let items = value as? [Any] {
+      return items.map { setting(path.dropFirst(), to: word, in: $0) }
+    }
+    var members = value as? Members ?? [:]
+    if path.count == 1 {
+      members["\(key)-file"] = nil
+      if key.hasSuffix("-file") { members[String(key.dropLast(5))] = nil }
+      members[key] = word
+    } else {
+      members[key] = setting(path.dropFirst(), to: word, in: members[key] ?? Members())
+    }
+    return members
+  }
+
+  private func file(_ entry: ConfigurationEntry, says word: String?) throws -> String {
+    let value = Self.setting(Self.path(entry)[...], to: word, in: base)
+    return String(
+      decoding: try JSONSerialization.data(withJSONObject: value, options: [.prettyPrinted, .sortedKeys]),
+      as: UTF8.self)
+  }
+
+  // MARK: Words
+
+  /// A word that a key takes and that is not its default, and words that it refuses.
+  private func words(_ entry: ConfigurationEntry) throws -> (good: String, bad: [String]) {
+    let form = entry.form.replacing("list of ", with: "")
+    if let bounds = form.firstMatch(of: /([0-9.]+?)\.\.\.([0-9.]+)/) {
+      let lowest = try #require(Double(bounds.1)), highest = try #require(Double(bounds.2))
+      let isWhole = !form.hasPrefix("0.")
+      let below = isWhole ? "\(Int(lowest) - 1)" : "\(lowest / 2)"
+      return (String(bounds.2), [below, "\(Int(highest) + 1)", "x"])
+    }
+    let choices = form.matches(of: /`([a-z0-9-]+)`/).map { String($0.1) }
+    if !choices.isEmpty, choices.map({ "`\($0)`" }).joined(separator: ", ") == form {
+      return (try #require(choices.last { "`\($0)`" != entry.usual }), ["zzz"])
+    }
+    switch form {
+    case "time": return ("7s", ["0s", "x"])
+    case "file": return ("\(folder.path)/another", ["\(folder.path)/gone"])
+    case "path": return ("\(folder.path)/other", [""])
+    case "`WxH`": return ("64x48", ["64", "0x1"])
+    default:
+      return try #require(Self.words[entry.path.last ?? ""], "a word for \(entry.path) is to be said here")
+    }
+  }
+
+  private static let words: [String: (String, [String])] = [
+    "bind": ("127.0.0.1:1", ["x y", ":80"]), "gpu": ("software", ["fast"]),
+    "token": ("abc", ["a b", ""]), "name": ("ann", ["a:b"]), "password": ("xyz", [""]), "secret": ("s", [""]),
+    "origins": ("https://a.example", ["a.example"]), "hosts": ("a.example", ["a/b"]),
+    "source": ("pattern:smpte", [""]), "controls": ("gain=5", ["gain"]), "headers": ("A: b", ["gain"]),
+    "masks": ("1x2+3+4", ["what"]), "url": ("https://h/y", ["ftp://x"]),
+    "layout": ("grid:gap=8", ["grid:gap=x"]), "tiles": ("door:mode=fit", ["door:mode=x"]),
+    "crop": ("1x1+0+0", ["1x1"]), "rotate": ("90", ["1"]), "mirror": ("horizontal", ["x"]),
+    "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
+    "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
+  ]
+
+  @Test("a key is read from a file, its variable and an option alike", arguments: entries)
+  func layers(entry: ConfigurationEntry) throws {
+    let (word, path) = (try words(entry).good, Self.path(entry))
+    let said = try folder.load(file(entry, says: word)).configuration
+    #expect(said != (try folder.load(baseText)).configuration)
+    let unsaid = try file(entry, says: nil)
+    // What has no name is not there for a variable or an option to change.
+    let isNeeded = path.last == "source"
+    let variable = ConfigurationReading.variable(of: path)
+    #expect(try folder.load(unsaid, environment: [variable: word]).configuration == said, "\(variable)")
+    guard !path.contains("0"), !isNeeded else { return }
+    var options = ConfigurationOptions()
+    options.set(path, to: word, by: "--option")
+    #expect(try folder.load(unsaid, options: options).configuration == said)
+  }
+
+  private var baseText: String {
+    get throws {
+      let data = try JSONSerialization.data(withJSONObject: base, options: .prettyPrinted)
+      return String(decoding: data, as: UTF8.self)
+    }
+  }
+
+  @Test("a key out of its bounds is refused with its name", arguments: entries)
+  func bounds(entry: ConfigurationEntry) throws {
+    let key = Self.path(entry).joined(separator: ".")
+    for word in try words(entry).bad {
+      let problems = try folder.problems(file(entry, says: word))
+      #expect(problems.contains { $0.contains(": \(key): ") }, "'\(word)': \(problems)")
+    }
+  }
+
+  @Test("what documentation calls a key's default is what it has where nobody says it", arguments: entries)
+  func defaults(entry: ConfigurationEntry) throws {
+    guard entry.usual.hasPrefix("`"), entry.usual.hasSuffix("`"), !entry.usual.contains(" ") else { return }
+    let word = entry.usual.replacing("`", with: "")
+    #expect(try folder.load(file(entry, says: word)).configuration == folder.load(baseText).configuration)
+  }
+
+  @Test("names of variables")
+  func variables() {
+    #expect(
+      ConfigurationReading.variable(of: ["cameras", "frontDoor", "max-bytes"])
+        == "GLPREVIEW_CAMERAS_FRONT_DOOR_MAX_BYTES")
+    let names = Self.entries.map { ConfigurationReading.variable(of: Self.path($0)) }
+    #expect(Set(names).count == names.count)
+  }
+
+  // MARK: Documentation
+
+  private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/configuration.md")
+
+  @Test("docs/configuration.md has the table of keys")
+  func documentation() throws {
+    let recorded = try String(contentsOf: Self.page, encoding: .utf8)
+    let mark = /<!-- keys: (\S+) -->\n(?:\|[^\n]*\n)*/
+    let sections = recorded.matches(of: mark).map { String($0.1) }
+
+    let text = recorded.replacing(mark) { match in
+      "<!-- keys: \(match.1) -->\n" + Self.table(of: String(match.1), among: sections)
+    }
+
+    if ProcessInfo.processInfo.environment["GLPREVIEW_RECORD_API"] != nil {
+      try text.write(to: Self.page, atomically: true, encoding: .utf8)
+    }
+    #expect(try text == String(contentsOf: Self.page, encoding: .utf8), "make api writes it")
+    for entry in Self.entries {
+      #expect(text.contains("`\(Self.shown(entry.path, in: Self.section(of: entry, among: sections)))`"))
+    }
+  }
+
+  /// The section with the most of a key's path; else that of the service.
+  private static func section(of entry: ConfigurationEntry, among sections: [String]) -> String {
+    sections.filter { entry.path.starts(with: $0.split(separator: ".").map(String.init)) }
+      .max { $0.count < $1.count } ?? "service"
+  }
+
+  /// Within what has a name, without that.
+  private static func shown(_ path: [String], in section: String) -> String {
+    let count = section.contains("NAME") ? section.split(separator: ".").count : 0
+    return path.dropFirst(count).joined(separator: ".").replacing(".[]", with: "[]")
+  }
+
+  private static func table(of section: String, among sections: [String]) -> String {
+    var rows: [(keys: [String], rest: String)] = []
+    for entry in entries where self.section(of: entry, among: sections) == section {
+      let key = "`\(shown(entry.path, in: section))`"
+      let rest = " | \(entry.purpose) | \(entry.form) | \(entry.usual) |\n"
+      if rows.last?.rest == rest {
+        rows[rows.count - 1].keys.append(key)
+      } else {
+        rows.append(([key], rest))
+      }
+    }
+    return "| key | what it is | words | default |\n|---|---|---|---|\n"
+      + rows.map { "| \($0.keys.joined(separator: ", "))\($0.rest)" }.joined()
+  }
+}
