@@ -18,7 +18,7 @@ internal import UnixSignals
 package struct PreviewServer: Sendable {
   private let configuration: ValidatedConfiguration
   private let logger: Logger
-  private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
+  private let reload: ConfigurationReload?
   private let onRunning: @Sendable (Int?) async -> Void
 
   /// The version in `/api/cameras` and `glpreview --version`.
@@ -32,11 +32,11 @@ package struct PreviewServer: Sendable {
   /// - Parameters:
   ///   - configuration: the validated configuration.
   ///   - logger: the log.
-  ///   - reload: loads a new configuration at SIGHUP; nil disables reloading.
+  ///   - reload: how the configuration is loaded again at SIGHUP; nil leaves SIGHUP to the program.
   ///   - onRunning: called when the service listens, with its port; nil for a local socket.
   package init(
     _ configuration: ValidatedConfiguration, logger: Logger,
-    reload: (@Sendable () async throws -> ValidatedConfiguration)? = nil,
+    reload: ConfigurationReload? = nil,
     onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
   ) {
     self.configuration = configuration
@@ -80,8 +80,8 @@ package struct PreviewServer: Sendable {
       await registry.isAnswering()
     }
     // Services stop in reverse order: the server waits for clients that follow events.
-    let services: [any Service] =
-      parts.services + [ReloadService(parts, reload), application, parts.events.log, watchdog]
+    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts, $0) }
+    let services: [any Service] = parts.services + reloads + [application, parts.events.log, watchdog]
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -3,15 +3,27 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
+/// How the configuration is loaded again. SIGHUP asks for it, from when this is made.
+package struct ConfigurationReload: Sendable {
+  fileprivate let signals: UnixSignalsSequence
+  fileprivate let load: @Sendable () async throws -> ValidatedConfiguration
+
+  /// - Parameter load: loads it; an error leaves the configuration as it is.
+  package init(_ load: @escaping @Sendable () async throws -> ValidatedConfiguration) async {
+    signals = await UnixSignalsSequence(trapping: .sighup)
+    self.load = load
+  }
+}
+
 /// Waits for SIGHUP while the service runs.
 struct ReloadService: Service, CustomStringConvertible {
   /// The name in logs, without the content.
   var description: String { "ReloadService" }
 
   private let parts: ServiceParts
-  private let reload: (@Sendable () async throws -> ValidatedConfiguration)?
+  private let reload: ConfigurationReload
 
-  init(_ parts: ServiceParts, _ reload: (@Sendable () async throws -> ValidatedConfiguration)?) {
+  init(_ parts: ServiceParts, _ reload: ConfigurationReload) {
     self.parts = parts
     self.reload = reload
   }
@@ -21,14 +33,14 @@ struct ReloadService: Service, CustomStringConvertible {
 
   func run() async throws {
     // Any number of signals during a reload cause one more reload.
-    let (wishes, wish) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let (requests, request) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await cancelWhenGracefulShutdown {
       await withTaskGroup { group in
         group.addTask {
-          for await _ in await UnixSignalsSequence(trapping: .sighup) { wish.yield() }
-          wish.finish()
+          for await _ in reload.signals { request.yield() }
+          request.finish()
         }
-        for await _ in wishes {
+        for await _ in requests {
           await reloadNow()
           try? await Task.sleep(for: Self.pause)
         }
@@ -39,12 +51,9 @@ struct ReloadService: Service, CustomStringConvertible {
 
   /// An invalid configuration changes nothing.
   private func reloadNow() async {
-    guard let reload else {
-      return parts.logger.notice("SIGHUP ignored: the service has no configuration file")
-    }
     SystemdNotifier().reloading()
     do {
-      try await parts.apply(try await reload())
+      try await parts.apply(try await reload.load())
       parts.logger.notice("configuration reloaded")
     } catch is CancellationError where Task.isCancelled {
       // The service is shutting down.

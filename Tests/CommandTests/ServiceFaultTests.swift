@@ -49,3 +49,24 @@ struct FewDescriptorsTests {
     }
   }
 }
+
+@Suite("A service that is told to reload while it starts", .timeLimit(.minutes(15)))
+struct EarlyReloadTests {
+  /// Changes the file and sends SIGHUP as soon as the service handles it: before the file is read, or after.
+  private static let reload = """
+    (until grep -q '^SigCgt:.*[13579bdf]$' /proc/$$/status; do sleep 0.001; done
+     echo 'cameras: {second: {source: "pattern:smpte,size=16x8"}}' > c.yaml; kill -HUP $$) & true
+    """
+
+  @Test("serves what the file says now")
+  func early() async throws {
+    let folder = try TestFolder()
+    try folder.write(Array("cameras: {first: {source: \"pattern:smpte,size=16x8\"}}\n".utf8), to: "c.yaml")
+    let service = try await ServedCommand("--config", "c.yaml", in: folder, preparing: Self.reload)
+    try await until {
+      let answer = try await LoopbackSocket(port: service.port).answer(
+        to: "GET /api/cameras HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      return String(decoding: answer, as: UTF8.self).contains("second")
+    }
+  }
+}

@@ -104,6 +104,8 @@ final class CameraWatch: Service {
     let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
     var failure: (any Error)?
     do { _ = try await registry.session.moment(of: source, request) } catch { failure = error }
+    // The end of the service says nothing about a camera.
+    guard !Task.isCancelled else { return }
     state.withLock { $0[source]?.proved(failure, at: CaptureClock.now) }
   }
 }

@@ -20,22 +20,38 @@ enum Interruption {
 
   /// Runs `work` in a task that a signal cancels.
   static func cancelling(_ work: @escaping @Sendable () async throws -> Void) async throws {
-    let task = Task(operation: work)
-    let sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        if received.exchange(number, ordering: .relaxed) != 0 { end(number) }
-        task.cancel()
-        // The reader of our output may never read again, and a blocked write does not notice cancellation.
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { end(number) }
-      }
-      source.resume()
-      return source
-    }
     // A reader that goes away causes a write error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
+    let interrupted = AsyncStream.makeStream(of: Void.self)
+    var sources: [any DispatchSourceSignal] = []
+    for number in [SIGINT, SIGTERM] {
+      sources.append(await source(of: number) { interrupted.continuation.yield() })
+    }
     defer { for source in sources { source.cancel() } }
+    let task = Task(operation: work)
+    let canceller = Task {
+      for await _ in interrupted.stream { task.cancel() }
+    }
+    defer { canceller.cancel() }
     try await task.value
+  }
+
+  /// Handles a signal from when this returns. One that comes before ends the process, which has written nothing yet.
+  private static func source(
+    of number: Int32, _ onSignal: @escaping @Sendable () -> Void
+  ) async -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler {
+      if received.exchange(number, ordering: .relaxed) != 0 { end(number) }
+      onSignal()
+      // The reader of our output may never read again, and a blocked write does not notice cancellation.
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { end(number) }
+    }
+    // Dispatch installs its handler later, on a thread of its own.
+    await withCheckedContinuation { installed in
+      source.setRegistrationHandler { installed.resume() }
+      source.resume()
+    }
+    return source
   }
 }

@@ -70,15 +70,15 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await ExitStatus.of {
-      // A reload requested before the service runs must not end it; the files are read now anyway.
-      signal(SIGHUP, SIG_IGN)
       let loader = ConfigurationLoader(files: config, options: try options())
+      // Before the files are read: whoever changes them then can ask for them.
+      let reload = await ConfigurationReload { try loader.load() }
       let configuration = try loader.load()
       if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }
       // A client that goes away causes a write error instead of a signal.
       signal(SIGPIPE, SIG_IGN)
       let server = PreviewServer(
-        configuration, logger: logFormat.logger(level: logLevel), reload: { try loader.load() })
+        configuration, logger: logFormat.logger(level: logLevel), reload: reload)
       do {
         try await server.run()
       } catch {

@@ -118,9 +118,11 @@ struct WatchedCameraTests {
     #expect(states.filter { $0 == .lost }.count == 1)
     #expect(states.last == .lost && states.count <= 3)
     #expect(watch.failing.map(\.camera) == ["gone"])
-    // The command's end may be seen before that of its output, or after it, or so late that the watch has given up waiting.
-    let reasons = ["is empty", "ended with status 3", "gave no picture within 5.0 s"]
-    #expect(watch.failing.allSatisfy { reasons.contains($0.why) })
+    // Which of its troubles was seen last, nobody knows: that its output was empty, its status, that no picture came in time.
+    for (_, reason) in watch.failing {
+      #expect(reason != WatchedCamera.notTried && reason != "is being opened")
+      #expect(!reason.contains("Cancellation"))
+    }
     await registry.session.close()
   }
 }
