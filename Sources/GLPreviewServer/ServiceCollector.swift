@@ -7,7 +7,7 @@ struct ServiceCollector: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let renderer: RendererWatch
-  let streams: StreamDesk
+  let streams: StreamRegistry
   let events: EventLog
 
   /// For `PrometheusMetrics.addCollector`.

@@ -17,8 +17,8 @@ struct ServiceParts: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let renderer: RendererWatch
-  let streams: StreamDesk
-  let snapshots: SnapshotDesk
+  let streams: StreamRegistry
+  let snapshots: SnapshotProvider
   let events: ServiceEvents
   let access: AccessControl
 
@@ -54,11 +54,11 @@ struct ServiceParts: Sendable {
       requiresHardware: configuration.requiresHardware, logger: logger,
       device: { [registry] in try await registry.session.device },
       onChange: { events.rendererChanged($0) })
-    streams = StreamDesk(
-      registry, gate: AdHocGate(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
+    streams = StreamRegistry(
+      registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
       logger: logger)
-    snapshots = SnapshotDesk(
-      registry.session, gate: AdHocGate(capacity: limits.adHocViews), within: registry.budget,
+    snapshots = SnapshotProvider(
+      registry.session, gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget,
       measuring: measured)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
@@ -106,7 +106,7 @@ struct ServiceParts: Sendable {
       configuration: HTTP1Channel.Configuration(
         additionalChannelHandlers: [
           ConnectionHandler(connections), BodyDeadlineHandler(),
-          StalledAnswerHandler(cutOffAfter: limits.stalledClient, counting: counters),
+          WriteTimeoutHandler(cutOffAfter: limits.stalledClient, counting: counters),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: counters),
         ],
         idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
@@ -119,7 +119,7 @@ struct ServiceParts: Sendable {
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: requests))
-    AccessStack(configuration.configuration, control: access).add(to: router)
+    AccessMiddlewares(configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)
@@ -128,8 +128,9 @@ struct ServiceParts: Sendable {
     let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void = { results[$0]?.increment() }
     let snapshotRoutes = SnapshotRoutes(
       registry: registry, snapshots: snapshots, streams: streamRoutes, limits: limits, counted: counted)
-    let borrowed = BorrowedRoutes(
-      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes, desk: streams)
+    let borrowed = CompatibilityRoutes(
+      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes,
+      registeredStreams: streams)
     streamRoutes.add(to: group)
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
@@ -140,7 +141,7 @@ struct ServiceParts: Sendable {
       streams.followViews()
       events.viewChanged($0, $1)
     }.add(to: group)
-    let captures = AdHocGate(capacity: 4, subject: "snapshots being taken")
+    let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
     CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures, counted: counted) {
       [events, destinations] snapshot in
       events.took(snapshot)

@@ -141,7 +141,7 @@ extension CameraMachine {
     func list() async throws {
       let cameras = await V4L2Camera.all()
       let found = try #require(cameras.first { $0.node == camera.node })
-      #expect(found.driver == "vivid" && found.bus == "platform:vivid-000" && found.obstacle == nil)
+      #expect(found.driver == "vivid" && found.bus == "platform:vivid-000" && found.diagnosis == nil)
       let yuyv = try #require(found.formats.first { $0.fourCC == "YUYV" })
       #expect(yuyv.isReadable && !yuyv.isEmulated)
       #expect(yuyv.sizes.map(\.description).prefix(3) == ["320x180", "640x360", "640x480"])

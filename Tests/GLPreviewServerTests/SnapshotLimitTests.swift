@@ -11,8 +11,8 @@ import Testing
 struct SnapshotLimitTests {
   @Test("what was made is kept as far as there is room for its bytes, the newest first")
   func room() async throws {
-    let work = SharedWork<Int, Int>(capacity: 10_000) { $0 }
-    let gate = AdHocGate(capacity: 1)
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
     for key in 1...20 { #expect(try await work.value(key, gate.enter) { 2000 } == 2000) }
     #expect(work.byteCount > 5000 && work.byteCount <= 10_000)
     // The newest is there, the oldest is not.
@@ -26,8 +26,8 @@ struct SnapshotLimitTests {
 
   @Test("who wants what is being made shares it; who wants something else has to be let in")
   func admission() async throws {
-    let work = SharedWork<Int, Int>(capacity: 10_000) { $0 }
-    let gate = AdHocGate(capacity: 1)
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
     let (open, opens) = AsyncStream.makeStream(of: Void.self)
     let (begun, begins) = AsyncStream.makeStream(of: Void.self)
     async let first = work.value(1, gate.enter) {
@@ -47,8 +47,8 @@ struct SnapshotLimitTests {
 
   @Test("what fails is not kept, and its place is free again")
   func failure() async throws {
-    let work = SharedWork<Int, Int>(capacity: 10_000) { $0 }
-    let gate = AdHocGate(capacity: 1)
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
     await #expect(throws: CancellationError.self) {
       _ = try await work.value(1, gate.enter) { throw CancellationError() }
     }

@@ -120,14 +120,14 @@ struct StreamLifeTests {
     try await withService(configuration) { service in
       let streams = service.inside.streams
       let target = try service.inside.registry.view(nil, of: nil)
-      var tickets: [StreamTicket] = []
+      var subscriptions: [StreamSubscription] = []
       for quality in [80, 10, 20] {
         var wanted = target.served
         wanted.quality = quality
-        tickets.append(try streams.join(target, as: wanted, every: .zero))
+        subscriptions.append(try streams.join(target, as: wanted, every: .zero))
       }
       #expect(try await service.get("/cameras/camera/main.mjpeg?quality=30").status == 503)
-      #expect(tickets.count == 3)
+      #expect(subscriptions.count == 3)
     }
   }
 
@@ -155,11 +155,11 @@ struct StreamLifeTests {
       ValidatedConfiguration(StreamTests.configuration()),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let target = try parts.registry.view(nil, of: nil)
-    let ticket = try parts.streams.join(target, as: target.served, every: .seconds(1))
-    let part = try await ticket.hub.firstPart(within: allTheTimeThereIs)
+    let subscription = try parts.streams.join(target, as: target.served, every: .seconds(1))
+    let part = try await subscription.hub.firstPart(within: allTheTimeThereIs)
     // It has no channel, and keeps what it is given.
     let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.streams.counters)
-    let watcher = StreamWatcher(ticket, every: .seconds(1), of: connection)
+    let watcher = StreamWatcher(subscription, every: .seconds(1), of: connection)
     #expect(watcher.offer(part, at: .seconds(10)) == .kept)
     #expect(watcher.offer(part, at: .milliseconds(10_050)) == .notDue)
     #expect(watcher.offer(part, at: .milliseconds(10_950)) == .replaced)

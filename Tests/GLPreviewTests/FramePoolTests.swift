@@ -1,4 +1,4 @@
-// Memory of frames: used again, the GPU's where it can be read in place, and sound when its lender is gone.
+// Memory of frames: used again, the GPU's where it can be read in place, and sound when its mappedMemory is gone.
 import PreviewCore
 import Testing
 

@@ -44,5 +44,5 @@ func ambiguity() {
 func noCamera() async {
   #expect(V4L2Identity(of: "/dev/null") == nil)
   #expect(V4L2Identity(of: "/nonexistent") == nil)
-  #expect(V4L2Obstacle.holders(of: "/nonexistent") == "another process")
+  #expect(V4L2Diagnosis.holders(of: "/nonexistent") == "another process")
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import GLPreview
 
 private func samples(_ code: StaticString) throws -> V4L2Samples {
-  guard case .samples(let samples) = try #require(V4L2Reading(FourCC(code))) else {
+  guard case .samples(let samples) = try #require(V4L2PixelFormat(FourCC(code))) else {
     throw SourceError(.badData, path: "", reason: "no samples")
   }
   return samples
@@ -101,9 +101,9 @@ func bytes() throws {
     ("411P", 1500), ("YM24", 3000), ("MJPG", nil),
   ]
   for (code, bytes) in expected {
-    #expect(try #require(V4L2Reading(FourCC(code))).bytesPerThousandPixels == bytes, "\(code)")
+    #expect(try #require(V4L2PixelFormat(FourCC(code))).bytesPerThousandPixels == bytes, "\(code)")
   }
   for code in ["BA81", "Y10", "Y16", "H264", "P010", "RGBP", "VYUY", "NV61"] as [StaticString] {
-    #expect(V4L2Reading(FourCC(code)) == nil, "\(code)")
+    #expect(V4L2PixelFormat(FourCC(code)) == nil, "\(code)")
   }
 }

@@ -15,12 +15,12 @@ private func reason(_ text: String) -> SourceError? {
 func cameraNames() throws {
   let plain = try V4L2Locator("/dev/video0")
   #expect(plain.path == "/dev/video0")
-  #expect(plain.wishes == V4L2Wishes())
+  #expect(plain.preferences == V4L2Preferences())
   let full = try V4L2Locator("/dev/video2,format=YUYV,size=1280x720,fps=29.97")
   #expect(full.path == "/dev/video2")
   #expect(
-    full.wishes
-      == V4L2Wishes(format: "YUYV", size: Size(width: 1280, height: 720), framesPerSecond: 29.97))
+    full.preferences
+      == V4L2Preferences(format: "YUYV", size: Size(width: 1280, height: 720), framesPerSecond: 29.97))
   #expect(try V4L2Locator("/dev/video2,fps=29.97,SIZE=1280X720,format=YUYV") == full)
 }
 
@@ -30,7 +30,7 @@ func camerasWithCommas() throws {
   #expect(try V4L2Locator(link).path == link)
   let sized = try V4L2Locator(link + ",size=64x48")
   #expect(sized.path == link)
-  #expect(sized.wishes.size == Size(width: 64, height: 48))
+  #expect(sized.preferences.size == Size(width: 64, height: 48))
 }
 
 @Test(

@@ -4,7 +4,7 @@ internal import PreviewCore
 /// The textures of one frame format, reused for the next frame of that format.
 final class FrameUploader {
   /// Lends GPU memory to those who make frames.
-  let lender = FrameLender()
+  let mappedMemory = MappedFrameMemory()
   private let maximumSide: Int
   private let clock: PassClock
   private let words: FrameWords
@@ -14,7 +14,7 @@ final class FrameUploader {
   init(maximumSide: Int, _ clock: PassClock) {
     self.maximumSide = maximumSide
     self.clock = clock
-    words = FrameWords(lender)
+    words = FrameWords(mappedMemory)
   }
 
   /// Starts a new frame; earlier uploads become invalid. A plane is uploaded once, when a pass first reads it,

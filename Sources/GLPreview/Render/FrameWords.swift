@@ -10,7 +10,7 @@ final class FrameWords {
   }
 
   private(set) var planes: [Plane] = []
-  private let lender: FrameLender
+  private let mappedMemory: MappedFrameMemory
   /// The buffer being read.
   private var current: WordBuffer?
   /// Kept for the next copy.
@@ -19,7 +19,7 @@ final class FrameWords {
   /// More bytes than a group of outputs reads, so that reads behind the last row stay inside the buffer.
   static let slack = 1024
 
-  init(_ lender: FrameLender) { self.lender = lender }
+  init(_ mappedMemory: MappedFrameMemory) { self.mappedMemory = mappedMemory }
 
   /// Whether a buffer that samplers can read holds the frame with aligned rows.
   func canHold(_ format: FrameFormat) -> Bool {
@@ -39,13 +39,13 @@ final class FrameWords {
   func bind(unit: Int) { current?.memory.bind(unit: unit) }
 
   /// Whether no copy is needed.
-  func isLent(_ frame: Frame) -> Bool { frame.isInWords && lender.buffer(of: frame) != nil }
+  func isLent(_ frame: Frame) -> Bool { frame.isInWords && mappedMemory.buffer(of: frame) != nil }
 
   func replace(with frame: Frame) throws(GLError) {
     guard frame.isInWords, fits(frame) else { return try replace(aligning: frame) }
     let unit = TexelBuffer.bytesPerTexel
     planes = frame.planes.map { Plane(firstTexel: $0.offset / unit, texelsPerRow: $0.bytesPerRow / unit) }
-    if let lent = lender.buffer(of: frame) {
+    if let lent = mappedMemory.buffer(of: frame) {
       current = lent
       return
     }

@@ -66,7 +66,7 @@ public actor GLRenderer: Renderer {
   /// Lends memory to `pool`, if the device can read it in place, so that frames made there are drawn without a copy.
   /// Frames of the pool may outlive the renderer.
   package func lendMemory(to pool: FramePool) {
-    if tuning.boxes == .words { state?.uploader.lender.serve(pool) }
+    if tuning.boxes == .words { state?.uploader.mappedMemory.serve(pool) }
   }
 
   /// For tests: makes all further draws fail as after a GPU reset.

@@ -79,7 +79,7 @@ struct GLState: ~Copyable {
     func draw() {
       do {
         if let pixel { pixel.draw() } else { pixel = try ProbePixel(ProgramBinaryCache(.ofThisProcess)) }
-        GLPipeline.finish()
+        GLCommands.finish()
       } catch {
         // The next picture reports the driver's problem.
       }
@@ -206,7 +206,7 @@ struct GLState: ~Copyable {
   private borrowing func drawing(
     of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?
   ) -> FrameDrawing {
-    uploader.lender.restock(for: frame)
+    uploader.mappedMemory.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload)
     let texels = TexelBoxes(
       frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)

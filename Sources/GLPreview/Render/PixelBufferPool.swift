@@ -12,7 +12,7 @@ final class PooledPixelBuffer {
 /// Lends buffers that the GPU no longer uses. They are only returned after their fence has passed.
 final class PixelBufferPool {
   private let use: PixelBuffer.Use
-  private var idle: IdleStock<Int, PooledPixelBuffer>
+  private var idle: ReusePool<Int, PooledPixelBuffer>
 
   /// Sizes are rounded up to this, so that views of similar size share buffers.
   private static let granule = 64 << 10
@@ -20,7 +20,7 @@ final class PixelBufferPool {
   /// Keeps at most `capacity` buffers that the last drawing did not use.
   init(for use: PixelBuffer.Use, capacity: Int) {
     self.use = use
-    idle = IdleStock(mostCount: capacity)
+    idle = ReusePool(mostCount: capacity)
   }
 
   /// The bytes of idle buffers.

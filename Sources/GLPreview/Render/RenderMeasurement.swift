@@ -49,7 +49,7 @@ final class RenderStopwatch: UploadObserver {
 
   /// Starts with the passes.
   init(_ clock: PassClock) throws(GLError) {
-    GLPipeline.finish()
+    GLCommands.finish()
     self.clock = clock
     timer = try clock.timer()
     start = (.now, ProcessorClock.now)
@@ -58,7 +58,7 @@ final class RenderStopwatch: UploadObserver {
   /// Switches to another stage.
   func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) throws(GLError) {
     if stage == \.passes { timer?.pause() }
-    GLPipeline.finish()
+    GLCommands.finish()
     let end = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
     measurement[keyPath: stage].wall += end.wall - start.wall
     measurement[keyPath: stage].cpu += end.cpu - start.cpu

@@ -52,7 +52,7 @@ final class PooledTarget {
 
 /// Lends targets.
 final class TargetPool {
-  private var idle = IdleStock<TargetDescription, PooledTarget>(mostCount: 48)
+  private var idle = ReusePool<TargetDescription, PooledTarget>(mostCount: 48)
 
   /// The bytes of idle targets.
   var idleByteCount: Int { idle.byteCount }

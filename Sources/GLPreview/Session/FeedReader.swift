@@ -35,7 +35,7 @@ struct FeedReader: Sendable {
 }
 
 /// A preview's pictures in one format: drawn once, however many want them.
-struct PictureWish: Sendable, Hashable {
+struct PictureRequest: Sendable, Hashable {
   let preview: Preview
   let format: PictureFormat
 
@@ -47,7 +47,7 @@ struct PictureWish: Sendable, Hashable {
   /// By name, then by format.
   var order: (String, String) { (preview.name, "\(format)") }
 
-  static func == (one: PictureWish, other: PictureWish) -> Bool {
+  static func == (one: PictureRequest, other: PictureRequest) -> Bool {
     one.preview === other.preview && one.format == other.format
   }
 

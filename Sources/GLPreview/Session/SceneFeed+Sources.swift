@@ -3,7 +3,7 @@ internal import PreviewCore
 internal import Synchronization
 
 /// One source, as it was last seen.
-struct SceneSource {
+struct FollowedSource {
   let feed: SourceFeed
   /// Which following it is: what an earlier one of the same source saw last is not its.
   let number: Int
@@ -53,12 +53,12 @@ extension SceneFeed {
           }
         }
       }
-      followed[name] = SceneSource(feed: feed, number: number, task: task, history: history)
+      followed[name] = FollowedSource(feed: feed, number: number, task: task, history: history)
     }
   }
 
   /// Whether somebody waits for a picture.
-  var isWanted: Bool { !wants.isEmpty || snapshots > 0 }
+  var isWanted: Bool { !requests.isEmpty || snapshots > 0 }
 
   private func leave(_ name: String) {
     guard let follower = followed.removeValue(forKey: name) else { return }
@@ -68,7 +68,7 @@ extension SceneFeed {
 
   /// Nobody looks: the sources may close.
   func rest() {
-    guard isClosed || wants.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
+    guard isClosed || requests.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
     for name in followed.keys { leave(name) }
     drawnChanges = -1
   }

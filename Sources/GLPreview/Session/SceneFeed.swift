@@ -2,7 +2,7 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// Serves those who want pictures of one scene.
+/// Serves requests for pictures of one scene.
 actor SceneFeed: PictureProducer {
   private nonisolated let drawing: SessionDrawing
   nonisolated let feeds: @Sendable (String) -> SourceFeed?
@@ -10,9 +10,9 @@ actor SceneFeed: PictureProducer {
   /// Weak: the preview holds its producer.
   weak var preview: Preview?
 
-  var wants: [Int: Want] = [:]
+  var requests: [Int: Request] = [:]
   private var nextID = 0
-  var followed: [String: SceneSource] = [:]
+  var followed: [String: FollowedSource] = [:]
   var followings = 0
   /// Counts what has changed in any source.
   var changes = 0
@@ -33,7 +33,7 @@ actor SceneFeed: PictureProducer {
   /// A time in a label goes on while no source does.
   private static let longestInterval = Duration.seconds(1)
 
-  struct Want {
+  struct Request {
     let format: PictureFormat
     let key: PictureKey?
     let continuation: CheckedContinuation<RenderedPicture?, any Error>
@@ -74,7 +74,7 @@ actor SceneFeed: PictureProducer {
           return continuation.resume(throwing: PreviewIsDisabled())
         }
         self.preview = preview
-        wants[id] = Want(format: format, key: key, continuation: continuation)
+        requests[id] = Request(format: format, key: key, continuation: continuation)
         follow(preview)
         wake()
       }
@@ -84,7 +84,7 @@ actor SceneFeed: PictureProducer {
   }
 
   private func cancel(_ id: Int) {
-    wants.removeValue(forKey: id)?.continuation.resume(throwing: CancellationError())
+    requests.removeValue(forKey: id)?.continuation.resume(throwing: CancellationError())
     rest()
   }
 
@@ -93,7 +93,7 @@ actor SceneFeed: PictureProducer {
   private func sceneChanged() {
     guard let preview else { return }
     if !preview.isEnabled {
-      for want in takeWants().values.joined() { want.continuation.resume(throwing: PreviewIsDisabled()) }
+      for request in takeRequests().values.joined() { request.continuation.resume(throwing: PreviewIsDisabled()) }
     }
     if isWanted { follow(preview) }
     // How often it is drawn is another thing than what is seen.
@@ -102,9 +102,9 @@ actor SceneFeed: PictureProducer {
     wake()
   }
 
-  /// Draws when it is time to, where somebody wants that.
+  /// Draws when it is time to, where somebody wants a picture.
   func wake() {
-    guard drawingTask == nil, !wants.isEmpty, !isClosed else { return }
+    guard drawingTask == nil, !requests.isEmpty, !isClosed else { return }
     drawingTask = Task {
       await self.drawWhenDue()
       self.drawingTask = nil
@@ -113,13 +113,13 @@ actor SceneFeed: PictureProducer {
   }
 
   private var isWorthDrawing: Bool {
-    !wants.isEmpty && !isClosed && (changes != drawnChanges || isOver || isSomebodyBehind)
+    !requests.isEmpty && !isClosed && (changes != drawnChanges || isOver || isSomebodyBehind)
   }
 
   /// Whether somebody has not seen what there is.
   private var isSomebodyBehind: Bool {
     let version = preview?.current.version ?? 0
-    return wants.values.contains { $0.isBehind(drawnSequence, version) }
+    return requests.values.contains { $0.isBehind(drawnSequence, version) }
   }
 
   /// Whether no source will show anything else, and the time is not seen.
@@ -143,9 +143,9 @@ actor SceneFeed: PictureProducer {
       return end()
     }
     let key = PictureKey(sequence: drawnSequence, version: version)
-    for (format, wants) in takeWants(where: { $0.isBehind(key.sequence, version) }) {
+    for (format, requests) in takeRequests(where: { $0.isBehind(key.sequence, version) }) {
       let result = await rendered(preview, format, key)
-      for want in wants { want.continuation.resume(with: result) }
+      for request in requests { request.continuation.resume(with: result) }
     }
   }
 
@@ -174,14 +174,14 @@ actor SceneFeed: PictureProducer {
     }
   }
 
-  private func takeWants(where isTaken: (Want) -> Bool = { _ in true }) -> [PictureFormat: [Want]] {
-    let taken = wants.filter { isTaken($0.value) }
-    for id in taken.keys { wants[id] = nil }
+  private func takeRequests(where isTaken: (Request) -> Bool = { _ in true }) -> [PictureFormat: [Request]] {
+    let taken = requests.filter { isTaken($0.value) }
+    for id in taken.keys { requests[id] = nil }
     return Dictionary(grouping: taken.values, by: \.format)
   }
 
   private func end() {
-    for want in takeWants().values.joined() { want.continuation.resume(returning: nil) }
+    for request in takeRequests().values.joined() { request.continuation.resume(returning: nil) }
     rest()
   }
 

@@ -3,7 +3,7 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// Serves those who want pictures or frames of one source. Nobody who waits holds up another, or the source.
+/// Serves requests for pictures or frames of one source. None holds up another, or the source.
 actor SourceFeed: PictureProducer {
   nonisolated let source: SessionSource
   nonisolated let counters: SessionCounters
@@ -14,7 +14,7 @@ actor SourceFeed: PictureProducer {
   nonisolated let drawing: ViewDrawing
   let linger: Duration
 
-  private var wants: [Int: FeedWant] = [:]
+  private var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private var pump: Task<Void, Never>?
   /// Whether the pump is to try a source that failed once, though nobody waits for that.
@@ -70,7 +70,7 @@ actor SourceFeed: PictureProducer {
     self.counters = SessionCounters(partOf: counters)
   }
 
-  // MARK: Those who want something
+  // MARK: Requests
 
   func next(
     _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
@@ -96,28 +96,28 @@ actor SourceFeed: PictureProducer {
     return nil
   }
 
-  private func answer(to subject: FeedWant.Subject) async throws -> FeedWant.Answer? {
+  private func answer(to subject: FeedRequest.Subject) async throws -> FeedRequest.Answer? {
     nextID += 1
     let id = nextID
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         // Cancelled before it was added, nobody would take it out again.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        add(FeedWant(subject, continuation), id)
+        add(FeedRequest(subject, continuation), id)
       }
     } onCancel: {
       Task { await self.cancel(id) }
     }
   }
 
-  private func add(_ want: FeedWant, _ id: Int) {
-    guard !isClosed, !want.isForNothing else { return want.answer(.success(nil)) }
-    guard !want.isDisabled else { return want.answer(.failure(PreviewIsDisabled())) }
-    wants[id] = want
+  private func add(_ request: FeedRequest, _ id: Int) {
+    guard !isClosed, !request.isForNothing else { return request.answer(.success(nil)) }
+    guard !request.isDisabled else { return request.answer(.failure(PreviewIsDisabled())) }
+    requests[id] = request
     closing?.cancel()
     closing = nil
-    if want.isCropped { demandChanged() }
-    if isMet(want), outage != nil || isCurrent || want.takesOlder {
+    if request.isCropped { demandChanged() }
+    if isMet(request), outage != nil || isCurrent || request.takesOlder {
       // What stands in for a source that failed is given at once; behind that the source is tried again.
       if isFailing, pump == nil {
         triesAgain = true
@@ -130,7 +130,7 @@ actor SourceFeed: PictureProducer {
   }
 
   private func cancel(_ id: Int) {
-    wants.removeValue(forKey: id)?.answer(.failure(CancellationError()))
+    requests.removeValue(forKey: id)?.answer(.failure(CancellationError()))
     closeIfUnread()
   }
 
@@ -139,11 +139,11 @@ actor SourceFeed: PictureProducer {
     !source.options.masks.isEmpty
       || previews.withLock { $0.values.contains { $0.configuration.isPinned } }
       || readers.withLock { $0.values.contains(where: \.isCropped) }
-      || wants.values.contains(where: \.isCropped)
+      || requests.values.contains(where: \.isCropped)
   }
 
   /// How many wait.
-  var waitingCount: Int { wants.count }
+  var waitingCount: Int { requests.count }
 
   // MARK: Serving
 
@@ -152,10 +152,10 @@ actor SourceFeed: PictureProducer {
     FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
   }
 
-  /// Whether the present frame serves this want. A crop waits while the camera is switched to its reference size.
-  private func isMet(_ want: FeedWant) -> Bool {
-    guard want.isMet(by: key, timestamp: latest?.timestamp) else { return false }
-    guard outage == nil, want.isCropped, let latest else { return true }
+  /// Whether the present frame serves this request. A crop waits while the camera is switched to its reference size.
+  private func isMet(_ request: FeedRequest) -> Bool {
+    guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
+    guard outage == nil, request.isCropped, let latest else { return true }
     if case .mode = drawing.plans.misfit(latest.format) { return false }
     return true
   }
@@ -236,22 +236,22 @@ actor SourceFeed: PictureProducer {
   /// Gives what is there to all whom it concerns, drawn once.
   func serve() async {
     let (key, frame, outage) = (key, latest, outage)
-    let taken = takeWants(where: isMet)
-    var pictures: [PictureWish: [FeedWant]] = [:]
-    for want in taken {
-      if case .picture(let preview, let format, _) = want.subject {
-        pictures[PictureWish(preview, format), default: []].append(want)
+    let taken = takeRequests(where: isMet)
+    var pictures: [PictureRequest: [FeedRequest]] = [:]
+    for request in taken {
+      if case .picture(let preview, let format, _) = request.subject {
+        pictures[PictureRequest(preview, format), default: []].append(request)
       } else {
-        want.answer(.success(.event(FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded))))
+        request.answer(.success(.event(FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded))))
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
     // In one order, so that what was planned once is found again.
-    let wishes = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wishes, frame, outage, key, of: source)
-    for (wish, wants) in pictures {
-      let result = results[wish] ?? .success(nil)
-      for want in wants { want.answer(result.map { rendered in rendered.map { .picture($0) } }) }
+    let wanted = pictures.keys.sorted { $0.order < $1.order }
+    let results = await drawing.draw(wanted, frame, outage, key, of: source)
+    for (picture, requests) in pictures {
+      let result = results[picture] ?? .success(nil)
+      for request in requests { request.answer(result.map { rendered in rendered.map { .picture($0) } }) }
     }
     closeIfUnread()
   }
@@ -259,28 +259,28 @@ actor SourceFeed: PictureProducer {
   /// Who has seen the last frame has seen all; for a snapshot it is what there is.
   private func answerLast() {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
-    for want in takeWants(where: { !isMet($0) && !$0.hasSeenAll }) {
-      let isTold = want.isForEvents || want.takesOlder && latest != nil
-      want.answer(.success(isTold ? .event(last) : nil))
+    for request in takeRequests(where: { !isMet($0) && !$0.hasSeenAll }) {
+      let isTold = request.isForEvents || request.takesOlder && latest != nil
+      request.answer(.success(isTold ? .event(last) : nil))
     }
   }
 
   /// Whether anybody waits for a frame that may come.
-  private var isWanted: Bool { wants.values.contains { !(isEnded && $0.hasSeenAll) } }
+  private var isWanted: Bool { requests.values.contains { !(isEnded && $0.hasSeenAll) } }
 
-  private func takeWants(where isTaken: (FeedWant) -> Bool) -> [FeedWant] {
-    wants.filter { isTaken($0.value) }.keys.sorted().compactMap { wants.removeValue(forKey: $0) }
+  private func takeRequests(where isTaken: (FeedRequest) -> Bool) -> [FeedRequest] {
+    requests.filter { isTaken($0.value) }.keys.sorted().compactMap { requests.removeValue(forKey: $0) }
   }
 
   /// Who waits for a preview that is no more gets nil; for one that is switched off nobody waits here.
   func dropUnwanted() {
-    for want in takeWants(where: \.isForNothing) { want.answer(.success(nil)) }
-    for want in takeWants(where: \.isDisabled) { want.answer(.failure(PreviewIsDisabled())) }
+    for request in takeRequests(where: \.isForNothing) { request.answer(.success(nil)) }
+    for request in takeRequests(where: \.isDisabled) { request.answer(.failure(PreviewIsDisabled())) }
   }
 
   /// Nothing can be given.
   private func fail(_ error: any Error) {
-    for want in takeWants(where: { _ in true }) { want.answer(.failure(error)) }
+    for request in takeRequests(where: { _ in true }) { request.answer(.failure(error)) }
   }
 
   /// Lets something stand in for the source, or with nil nothing any more.
@@ -295,7 +295,7 @@ actor SourceFeed: PictureProducer {
   // MARK: The end
 
   /// Whether anybody reads or waits.
-  var isRead: Bool { !wants.isEmpty || readers.withLock { !$0.isEmpty } }
+  var isRead: Bool { !requests.isEmpty || readers.withLock { !$0.isEmpty } }
 
   /// Everything is given back when this returns; who waits gets nil.
   func close() async {
@@ -306,7 +306,7 @@ actor SourceFeed: PictureProducer {
   }
 
   private func end() async {
-    for want in takeWants(where: { _ in true }) { want.answer(.success(nil)) }
+    for request in takeRequests(where: { _ in true }) { request.answer(.success(nil)) }
     resizing?.cancel()
     closing?.cancel()
     pump?.cancel()

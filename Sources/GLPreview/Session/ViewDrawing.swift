@@ -19,57 +19,57 @@ struct ViewDrawing: Sendable {
   /// The upright size in whose pixels crops are; nil before it is known.
   var reference: Size? { plans.knownReference }
 
-  typealias Results = [PictureWish: Result<RenderedPicture?, any Error>]
+  typealias Results = [PictureRequest: Result<RenderedPicture?, any Error>]
 
-  /// A picture for each wish, of `frame`, or of what stands in for the source.
+  /// A picture for each request, of `frame`, or of what stands in for the source.
   func draw(
-    _ wishes: [PictureWish], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
+    _ requests: [PictureRequest], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
     of source: SessionSource
   ) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
-    for wish in wishes {
-      let (configuration, version, _) = wish.preview.current
+    for request in requests {
+      let (configuration, version, _) = request.preview.current
       let key = PictureKey(sequence: key.sequence, version: version, outage: key.outage)
       let view: ViewConfiguration
-      do throws(SessionError) { view = try wish.preview.view(of: configuration) } catch {
-        results[wish] = .failure(error)
+      do throws(SessionError) { view = try request.preview.view(of: configuration) } catch {
+        results[request] = .failure(error)
         continue
       }
-      if let newest = wish.preview.newest(wish.format), newest.key == key {
-        results[wish] = .success(newest)
+      if let newest = request.preview.newest(request.format), newest.key == key {
+        results[request] = .success(newest)
       } else {
-        missing.append(Wanted(wish: wish, view: view, key: key))
+        missing.append(Wanted(request: request, view: view, key: key))
       }
     }
     if let outage {
-      for wanted in missing { results[wanted.wish] = await draw(wanted, frame, outage, of: source) }
+      for wanted in missing { results[wanted.request] = await draw(wanted, frame, outage, of: source) }
     } else if let frame {
       for wanted in missing {
         guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
-        results[wanted.wish] = await draw(wanted, nil, misfit.outage(since: frame.timestamp), of: source)
+        results[wanted.request] = await draw(wanted, nil, misfit.outage(since: frame.timestamp), of: source)
       }
-      missing.removeAll { results[$0.wish] != nil }
+      missing.removeAll { results[$0.request] != nil }
       if !missing.isEmpty { results.merge(await draw(missing, frame)) { $1 } }
     }
     return results
   }
 
   private struct Wanted {
-    let wish: PictureWish
+    let request: PictureRequest
     let view: ViewConfiguration
     let key: PictureKey
-    var request: ViewRequest { ViewRequest(view, as: wish.format) }
+    var viewRequest: ViewRequest { ViewRequest(view, as: request.format) }
   }
 
   // MARK: Frames
 
   private func draw(_ wanted: [Wanted], _ frame: Frame) async -> Results {
     do {
-      let pictures = try await drawing.draw(frame, wanted.map(\.request), plans)
+      let pictures = try await drawing.draw(frame, wanted.map(\.viewRequest), plans)
       var results: Results = [:]
       for (wanted, picture) in zip(wanted, pictures) {
-        results[wanted.wish] = .success(kept(wanted, picture, frame))
+        results[wanted.request] = .success(kept(wanted, picture, frame))
       }
       return results
     } catch is WordError where wanted.count > 1 {
@@ -78,15 +78,15 @@ struct ViewDrawing: Sendable {
       for one in wanted { results.merge(await draw([one], frame)) { $1 } }
       return results
     } catch {
-      return Dictionary(uniqueKeysWithValues: wanted.map { ($0.wish, .failure(error)) })
+      return Dictionary(uniqueKeysWithValues: wanted.map { ($0.request, .failure(error)) })
     }
   }
 
   private func kept(_ wanted: Wanted, _ picture: Picture, _ frame: Frame) -> RenderedPicture {
     let rendered = RenderedPicture(
-      name: wanted.wish.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
+      name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: frame.timestamp,
       iccProfile: frame.iccProfile, onEncode: onEncode)
-    wanted.wish.preview.keep(rendered, as: wanted.wish.format)
+    wanted.request.preview.keep(rendered, as: wanted.request.format)
     return rendered
   }
 
@@ -102,11 +102,11 @@ struct ViewDrawing: Sendable {
     _ wanted: Wanted, _ frame: Frame?, _ outage: Outage, of source: SessionSource
   ) async -> Result<RenderedPicture?, any Error> {
     do {
-      let picture = try await draw(wanted.view, wanted.wish.format, frame, outage, of: source)
+      let picture = try await draw(wanted.view, wanted.request.format, frame, outage, of: source)
       let rendered = RenderedPicture(
-        name: wanted.wish.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
+        name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
         sourceState: outage.state, onEncode: onEncode)
-      wanted.wish.preview.keep(rendered, as: wanted.wish.format)
+      wanted.request.preview.keep(rendered, as: wanted.request.format)
       return .success(rendered)
     } catch {
       return .failure(error)

@@ -15,7 +15,7 @@ package final class ViewPlans: Sendable {
     /// The size of frames of a source that was to take its reference size: a camera that has no such size takes another.
     var pinned: Size?
     var plans = LRUCache<Key, RenderPlan>(capacity: 16)
-    weak var lender: GLRenderer?
+    weak var mappedMemory: GLRenderer?
   }
 
   private struct Key: Hashable {
@@ -93,8 +93,8 @@ package final class ViewPlans: Sendable {
   /// Lets frames be made where the renderer can read them in place; once for each renderer.
   func lendMemory(of renderer: GLRenderer) async {
     let isNew = state.withLock { state in
-      defer { state.lender = renderer }
-      return state.lender !== renderer
+      defer { state.mappedMemory = renderer }
+      return state.mappedMemory !== renderer
     }
     if isNew { await renderer.lendMemory(to: memory) }
   }

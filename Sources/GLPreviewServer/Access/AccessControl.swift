@@ -12,7 +12,7 @@ final class AccessControl: Sendable {
 
   let sessions: LoginSessions
   private let failures: FailedAttempts
-  private let trusted = TrustedProofs()
+  private let trusted = AcceptedCredentials()
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -49,14 +49,14 @@ final class AccessControl: Sendable {
   /// tokens can't be guessed, and so is a password that was right from this address before.
   ///
   /// - Throws: a `Problem` of status 429 after too many wrong secrets.
-  func role(for client: ClientGroup, _ proof: Proof) throws(Problem) -> Role? {
-    let role = state.withLock { $0.credentials }.role(of: proof)
-    let isTrusted = role != nil && trusted.isTrusted(proof, from: client)
+  func role(for client: ClientGroup, _ presented: PresentedCredentials) throws(Problem) -> Role? {
+    let role = state.withLock { $0.credentials }.role(of: presented)
+    let isTrusted = role != nil && trusted.isTrusted(presented, from: client)
     if !isTrusted, let seconds = failures.secondsToWait(client) {
       throw .busy(
         .tooManyRequests, "too many wrong passwords or tokens from this address", retryAfter: seconds)
     }
-    if role != nil { trusted.trust(proof, from: client) } else { failures.add(client) }
+    if role != nil { trusted.trust(presented, from: client) } else { failures.add(client) }
     return role
   }
 }

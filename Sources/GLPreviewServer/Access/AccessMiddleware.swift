@@ -46,10 +46,10 @@ struct AccessMiddleware: RouterMiddleware {
       }.first ?? Sender()
     // Browsers keep sending a password once they know it, so a sufficient login is checked first.
     if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
-    guard rule != .everybody, let proof = proof(in: request) else { return known }
+    guard rule != .everybody, let presented = presentedCredentials(in: request) else { return known }
     do throws(Problem) {
-      if let role = try control.role(for: ClientGroup(context.clientAddress), proof) {
-        return Sender(role: role, secret: proof.hashValue)
+      if let role = try control.role(for: ClientGroup(context.clientAddress), presented) {
+        return Sender(role: role, secret: presented.hashValue)
       }
     } catch {
       context.logger.notice("too many wrong credentials", metadata: ["client": "\(context.clientAddress)"])
@@ -66,8 +66,8 @@ struct AccessMiddleware: RouterMiddleware {
   }
 
   /// The credentials of a request; nil if it has none.
-  private func proof(in request: Request) -> Proof? {
-    if let authorization = request.headers[.authorization] { return Proof(authorization: authorization) }
+  private func presentedCredentials(in request: Request) -> PresentedCredentials? {
+    if let authorization = request.headers[.authorization] { return PresentedCredentials(authorization: authorization) }
     guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path)
     else { return nil }
     return URLToken.token(in: request.uri).map { .token($0) }

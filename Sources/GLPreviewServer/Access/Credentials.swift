@@ -3,7 +3,7 @@ internal import Crypto
 internal import FoundationEssentials
 
 /// The credentials in a request.
-enum Proof: Sendable, Hashable {
+enum PresentedCredentials: Sendable, Hashable {
   case token(String)
   case user(String, password: String)
   /// A field that can't be parsed.
@@ -47,9 +47,9 @@ struct Credentials: Sendable {
     users = configuration.users.map { Entry(digest: Self.digest($0.name, $0.password), role: $0.role) }
   }
 
-  /// The role that `proof` grants; nil if it grants none.
-  func role(of proof: Proof) -> Role? {
-    switch proof {
+  /// The role that `presented` grants; nil if it grants none.
+  func role(of presented: PresentedCredentials) -> Role? {
+    switch presented {
     case .token(let token): Self.role(of: SHA256.hash(data: Array(token.utf8)), among: tokens)
     case .user(let name, let password): Self.role(of: Self.digest(name, password), among: users)
     case .nothing: nil

@@ -14,7 +14,7 @@ struct LoginRoutes: Sendable {
     let user: String?
     let password: String?
 
-    var proof: Proof {
+    var presented: PresentedCredentials {
       if let token { return .token(token) }
       guard let user, let password else { return .nothing }
       return .user(user, password: password)
@@ -33,7 +33,7 @@ struct LoginRoutes: Sendable {
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {
     guard control.asksForCredentials else { return Response(status: .noContent) }
     let secret = try await secret(in: request)
-    guard let role = try control.role(for: ClientGroup(context.clientAddress), secret.proof) else {
+    guard let role = try control.role(for: ClientGroup(context.clientAddress), secret.presented) else {
       context.logger.warning("wrong login", metadata: ["client": "\(context.clientAddress)"])
       throw Problem(
         .unauthorized, "wrong token, or wrong user name or password",

@@ -17,7 +17,7 @@ struct ConfigurationKey<Target>: Sendable {
   /// It, or the keys below it, for documentation. None: files don't have it.
   let entries: [ConfigurationEntry]
   /// Stores what is said of it, at a place below the one that is given, and tells what makes no sense.
-  let read: @Sendable (inout ConfigurationReading, _ above: ConfigurationPlace, inout Target) -> Void
+  let read: @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
 
   typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
 
@@ -71,7 +71,7 @@ struct ConfigurationKey<Target>: Sendable {
     _ purpose: String
   ) -> [ConfigurationKey] {
     let file = word.inFile
-    @Sendable func areBoth(_ reading: ConfigurationReading, _ above: ConfigurationPlace) -> Bool {
+    @Sendable func areBoth(_ reading: ConfigurationReader, _ above: ConfigurationPlace) -> Bool {
       reading.isSaid(above[name]) && reading.isSaid(above["\(name)-file"])
     }
     return [
@@ -102,7 +102,7 @@ struct ConfigurationKey<Target>: Sendable {
   /// A part that is only there where `isThere` says so, which tells what is missing.
   init<Part: Sendable>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
-    isThere: @escaping @Sendable (inout ConfigurationReading, ConfigurationPlace) -> Bool
+    isThere: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace) -> Bool
   ) {
     self.init(name, above: keys) { reading, above, target in
       var part = new
@@ -115,7 +115,7 @@ struct ConfigurationKey<Target>: Sendable {
   init<Part, Item>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Item]>,
     new: @escaping @Sendable (String, Target) -> Part,
-    finish: @escaping @Sendable (inout ConfigurationReading, ConfigurationPlace, Part) -> Item?
+    finish: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace, Part) -> Item?
   ) {
     self.init(name, above: keys, items.mark) { reading, above, target in
       let places = reading.items(of: above[name], items)
@@ -130,7 +130,7 @@ struct ConfigurationKey<Target>: Sendable {
 
   // MARK: What all have
 
-  private typealias Read = @Sendable (inout ConfigurationReading, ConfigurationPlace, inout Target) -> Void
+  private typealias Read = @Sendable (inout ConfigurationReader, ConfigurationPlace, inout Target) -> Void
 
   private init(_ name: String, _ form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]

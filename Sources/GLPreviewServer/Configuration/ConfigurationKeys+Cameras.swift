@@ -102,7 +102,7 @@ extension ConfigurationKeys {
     ]
 
   /// A size and a width of one layer contradict one another.
-  private static func checkSizes(_ reading: inout ConfigurationReading, _ place: ConfigurationPlace) {
+  private static func checkSizes(_ reading: inout ConfigurationReader, _ place: ConfigurationPlace) {
     guard let layer = reading.speaker(of: place["size"])?.layer else { return }
     for key in ["width", "height"] where reading.speaker(of: place[key])?.layer == layer {
       reading.refuse(place[key], "says the same as size; one of them is enough")

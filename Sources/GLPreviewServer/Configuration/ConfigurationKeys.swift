@@ -89,7 +89,7 @@ enum ConfigurationKeys {
   }
 
   private static func needsSecret(
-    _ key: String, _ reading: inout ConfigurationReading, _ place: ConfigurationPlace
+    _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) {
     guard !reading.isSaid(place[key]), !reading.isSaid(place["\(key)-file"]) else { return }
     reading.refuse(place, "has neither \(key) nor \(key)-file")
@@ -162,6 +162,6 @@ enum ConfigurationKeys {
 
   /// Whether a part is there, which needs a key.
   private static func isThere(
-    _ key: String, _ reading: inout ConfigurationReading, _ place: ConfigurationPlace
+    _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) -> Bool { (place.hasKeys || reading.isSaid(place[key])) && reading.needs(key, at: place) }
 }

@@ -38,7 +38,7 @@ package struct ConfigurationLoader: Sendable {
   ///
   /// - Throws: `ConfigurationError` with everything that is wrong, each with its place.
   package func load() throws(ConfigurationError) -> ValidatedConfiguration {
-    var reading = ConfigurationReading(environment: environment, workingFolder: workingFolder)
+    var reading = ConfigurationReader(environment: environment, workingFolder: workingFolder)
     var configuration = ServerConfiguration()
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
     reading.read(ConfigurationKeys.service, at: root, into: &configuration)
@@ -78,7 +78,7 @@ package struct ConfigurationLoader: Sendable {
 
   /// What makes no sense as a whole, without what only follows from another mistake.
   private func told(
-    _ faults: [ConfigurationFault], _ reading: ConfigurationReading, after mistakes: [ConfigurationProblem]
+    _ faults: [ConfigurationFault], _ reading: ConfigurationReader, after mistakes: [ConfigurationProblem]
   ) -> [ConfigurationProblem] {
     faults.filter { fault in
       !mistakes.contains { mistake in

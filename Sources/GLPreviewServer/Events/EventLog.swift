@@ -47,7 +47,7 @@ final class EventLog: Service {
   let epoch: String
   private let capacity: Int
   private let maximumBytes: Int
-  private let gate: AdHocGate
+  private let gate: AdmissionLimit
   private let state = Watched(State())
 
   /// - Parameters:
@@ -60,7 +60,7 @@ final class EventLog: Service {
   ) {
     self.capacity = max(1, capacity)
     self.maximumBytes = maximumBytes
-    gate = AdHocGate(capacity: maximumSubscribers, subject: "event connections", retryAfter: 10)
+    gate = AdmissionLimit(capacity: maximumSubscribers, subject: "event connections", retryAfter: 10)
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
@@ -93,13 +93,13 @@ final class EventLog: Service {
   /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {
-    let pass = try gate.enter()
+    let permit = try gate.enter()
     let place = state.withLock { state in
       guard let lastID else { return state.next }
       guard let id = EventID(lastID), id.epoch == epoch, id.number < state.next else { return state.first }
       return id.number + 1
     }
-    return EventSubscription(self, at: place, types: types, holding: pass)
+    return EventSubscription(self, at: place, types: types, holding: permit)
   }
 
   /// Ends the log. Subscribers end when they have read the rest.
@@ -149,13 +149,13 @@ final class EventSubscription: Sendable {
   }
 
   private let log: EventLog
-  private let pass: AdHocPass
+  private let permit: AdmissionPermit
   private let types: Set<String>?
   private let place: Mutex<Place>
 
-  fileprivate init(_ log: EventLog, at number: Int, types: Set<String>?, holding pass: AdHocPass) {
+  fileprivate init(_ log: EventLog, at number: Int, types: Set<String>?, holding permit: AdmissionPermit) {
     self.log = log
-    self.pass = pass
+    self.permit = permit
     self.types = types
     place = Mutex(Place(number: number))
   }

@@ -30,7 +30,7 @@ final class WebhookSender: Service {
   private enum Attempt {
     case done
     case failed(String)
-    case again(String, wish: Duration?)
+    case again(String, retryAfter: Duration?)
   }
 
   private static let connects = TimeAmount.seconds(5)
@@ -134,13 +134,13 @@ final class WebhookSender: Service {
         return
       case .failed(let reason):
         return fail(message, reason, number)
-      case .again(let reason, let wish):
+      case .again(let reason, let retryAfter):
         guard number < configuration.attempts, !Task.isCancelled, !state.withLock({ $0.isEnding }) else {
           return fail(message, reason, number)
         }
         logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
         metrics.webhookRetries.increment()
-        let wait = schedule.wait(after: number, wish: wish)
+        let wait = schedule.wait(after: number, retryAfter: retryAfter)
         // When the service ends, stop waiting and make one more attempt.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
         number += 1
@@ -163,10 +163,10 @@ final class WebhookSender: Service {
       let status = response.status.code
       if (200...299).contains(status) { return .done }
       guard RetrySchedule.isWorthRetrying(status) else { return .failed("the server answered \(status)") }
-      let wish = response.headers.first(name: "Retry-After").flatMap { RetrySchedule.wish($0) }
-      return .again("the server answered \(status)", wish: wish)
+      let retryAfter = response.headers.first(name: "Retry-After").flatMap { RetrySchedule.retryAfter($0) }
+      return .again("the server answered \(status)", retryAfter: retryAfter)
     } catch {
-      return .again(Redaction.message("\(error)"), wish: nil)
+      return .again(Redaction.message("\(error)"), retryAfter: nil)
     }
   }
 

@@ -13,18 +13,18 @@ struct RetrySchedule: Sendable {
   ///
   /// - Parameters:
   ///   - attempt: the failed attempt.
-  ///   - wish: the server's Retry-After; nil if it has none.
+  ///   - retryAfter: the server's Retry-After; nil if it has none.
   ///   - chance: a random number in 0..<1.
   /// - Returns: at least half of `first`, at most `longest`.
   func wait(
-    after attempt: Int, wish: Duration? = nil, chance: Double = .random(in: 0..<1)
+    after attempt: Int, retryAfter: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {
     let own = Backoff.pause(attempt - 1, first: first, longest: longest, jitter: chance)
-    return max(own, min(wish ?? .zero, longest))
+    return max(own, min(retryAfter ?? .zero, longest))
   }
 
   /// Parses `Retry-After`: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
-  static func wish(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration? {
+  static func retryAfter(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration? {
     if let seconds = Int(field) { return .seconds(max(0, min(seconds, 86400))) }
     guard let date = date(field) else { return nil }
     return max(.zero, min(date - now.sinceEpoch, .seconds(86400)))

@@ -11,7 +11,7 @@ struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let renderer: RendererWatch
-  let streams: StreamDesk
+  let streams: StreamRegistry
   let limits: ServiceLimits
   let version: String
   /// Called with the view that was changed.
@@ -68,10 +68,10 @@ struct CameraRoutes: Sendable {
 
   private func answer(_ entry: ServedPreview, in context: ServiceContext) -> ViewAnswer {
     let watchers = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
-      .flatMap(\.tickets).map { ticket in
+      .flatMap(\.subscriptions).map { subscription in
         WatcherAnswer(
-          address: ticket.address, key: ticket.key, fps: ticket.framesPerSecond.load(ordering: .relaxed),
-          since: WallTime(capturedAt: ticket.since).description)
+          address: subscription.address, key: subscription.key, fps: subscription.framesPerSecond.load(ordering: .relaxed),
+          since: WallTime(capturedAt: subscription.since).description)
       }
     return ViewAnswer(
       entry, use: streams.use(of: entry.camera, entry.name), watchers: context.role == .read ? nil : watchers)

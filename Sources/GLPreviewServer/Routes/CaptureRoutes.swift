@@ -9,9 +9,9 @@ internal import NIOCore
 /// Snapshots that are also published as events.
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
-  let snapshots: SnapshotDesk
+  let snapshots: SnapshotProvider
   /// Limits concurrent snapshots; further requests are rejected.
-  let gate: AdHocGate
+  let gate: AdmissionLimit
   /// Called with the result of each request.
   let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
   /// Called with each snapshot.
@@ -33,17 +33,17 @@ struct CaptureRoutes: Sendable {
   private func capture(_ request: Request, _ context: ServiceContext) async throws -> (Response, Snapshot) {
     let camera = try context.parameters.require("camera")
     let body = try await request.body.collect(upTo: context.maxUploadSize)
-    let wish = try CaptureWish(
+    let options = try SnapshotOptions(
       json: Array(body.readableBytesView), timeout: registry.patience.snapshot)
-    let pass = try gate.enter()
-    defer { _ = consume pass }
+    let permit = try gate.enter()
+    defer { _ = consume permit }
     let (views, snapshot) = try await registry.consistently {
-      let views = try wanted(wish, of: camera)
-      return (views, try await take(views, wish, of: camera, context))
+      let views = try wanted(options, of: camera)
+      return (views, try await take(views, options, of: camera, context))
     }
     var pictures: [CapturedPicture] = []
     for (picture, view) in zip(snapshot.pictures, views) {
-      pictures.append(try await CapturedPicture(picture, of: view, wish))
+      pictures.append(try await CapturedPicture(picture, of: view, options))
     }
     // Only publish snapshots that can also be answered.
     publish(snapshot)
@@ -54,10 +54,10 @@ struct CaptureRoutes: Sendable {
   }
 
   /// The requested views; by default all enabled ones.
-  private func wanted(_ wish: CaptureWish, of camera: String) throws(Problem) -> [ServedPreview] {
+  private func wanted(_ options: SnapshotOptions, of camera: String) throws(Problem) -> [ServedPreview] {
     let served = registry.served
     let views = try served.views(of: camera)
-    guard let names = wish.views else { return views.filter(\.served.isEnabled) }
+    guard let names = options.views else { return views.filter(\.served.isEnabled) }
     guard !names.isEmpty else { throw .badParameter("views", "name at least one view, or leave 'views' out") }
     var wanted: [ServedPreview] = []
     for name in names {
@@ -72,10 +72,10 @@ struct CaptureRoutes: Sendable {
   }
 
   private func take(
-    _ views: [ServedPreview], _ wish: CaptureWish, of camera: String, _ context: ServiceContext
+    _ views: [ServedPreview], _ options: SnapshotOptions, of camera: String, _ context: ServiceContext
   ) async throws -> Snapshot {
     guard !views.isEmpty else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
-    var request = wish.request(offline: views[0].offline)
+    var request = options.request(offline: views[0].offline)
     request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains { $0.served.view.crop != nil }
     if views[0].isScene {
@@ -115,7 +115,7 @@ struct CaptureRoutes: Sendable {
 }
 
 /// The options in a POST; an empty body means the defaults.
-struct CaptureWish: Sendable {
+struct SnapshotOptions: Sendable {
   /// View names; nil for all enabled views.
   var views: [String]?
   /// The JPEG quality; nil for the view's own.
@@ -223,11 +223,11 @@ struct CapturedPicture: Sendable {
   let jpeg: [UInt8]
 
   /// - Throws: `Problem` 400 if it does not fit the size limit.
-  init(_ picture: RenderedPicture, of entry: ServedPreview, _ wish: CaptureWish) async throws {
+  init(_ picture: RenderedPicture, of entry: ServedPreview, _ options: SnapshotOptions) async throws {
     view = entry.name
-    let quality = wish.quality ?? entry.served.quality
+    let quality = options.quality ?? entry.served.quality
     do {
-      let encoded = try await picture.jpeg(quality: quality, maxBytes: wish.maximumBytes)
+      let encoded = try await picture.jpeg(quality: quality, maxBytes: options.maximumBytes)
       (size, jpeg) = (encoded.size, encoded.bytes)
     } catch let error as EncodingError {
       throw Problem.badParameter("max_bytes", error.description)

@@ -7,7 +7,7 @@ internal import NIOCore
 /// Snapshots by GET.
 struct SnapshotRoutes: Sendable {
   let registry: CameraRegistry
-  let snapshots: SnapshotDesk
+  let snapshots: SnapshotProvider
   let streams: StreamRoutes
   let limits: ServiceLimits
   /// Called with the result of each request.

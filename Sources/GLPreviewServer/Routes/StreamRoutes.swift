@@ -7,7 +7,7 @@ internal import NIOCore
 /// Live streams.
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
-  let streams: StreamDesk
+  let streams: StreamRegistry
   let limits: ServiceLimits
 
   /// The parameters of a stream's URL.
@@ -30,17 +30,17 @@ struct StreamRoutes: Sendable {
     let (wanted, interval, key) = try takeStream(from: &words, over: base)
     try words.finish(known: Self.keys)
     try await check(wanted, target)
-    let ticket = try streams.join(target, as: wanted, every: interval)
-    ticket.name(address: context.clientAddress, key: key)
+    let subscription = try streams.join(target, as: wanted, every: interval)
+    subscription.name(address: context.clientAddress, key: key)
     let limit = context.rest(of: registry.patience.firstPicture)
     do {
-      _ = try await beforeShutdown { try await ticket.hub.firstPart(within: limit) }
+      _ = try await beforeShutdown { try await subscription.hub.firstPart(within: limit) }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {
       throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
     }
-    return response([(ticket, interval)], context)
+    return response([(subscription, interval)], context)
   }
 
   /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
@@ -54,7 +54,7 @@ struct StreamRoutes: Sendable {
     guard names.count <= Self.mostViews else {
       throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
     }
-    var tickets: [(StreamTicket, Duration)] = []
+    var subscriptions: [(StreamSubscription, Duration)] = []
     var rest = words
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
@@ -69,14 +69,14 @@ struct StreamRoutes: Sendable {
       let (words, interval, _) = try takeStream(from: &rest, over: base)
       let wanted = isAsItIs ? target.served : words
       try await check(wanted, target)
-      let ticket = try joinOneOfSeveral(target, as: wanted, every: interval)
-      ticket.name(address: context.clientAddress, key: nil)
-      tickets.append((ticket, interval))
+      let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
+      subscription.name(address: context.clientAddress, key: nil)
+      subscriptions.append((subscription, interval))
     }
     try rest.finish(known: Self.keys + ["view"])
     // A connection that nothing is ever written to would never be detected as dead.
-    guard !tickets.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
-    return response(tickets, context)
+    guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
+    return response(subscriptions, context)
   }
 
   private static let mostViews = 64
@@ -84,7 +84,7 @@ struct StreamRoutes: Sendable {
   /// If too many views are drawn for URLs already, the view is sent as it is served.
   private func joinOneOfSeveral(_ target: ServedPreview, as wanted: ServedView, every interval: Duration)
     throws
-    -> StreamTicket
+    -> StreamSubscription
   {
     do {
       return try streams.join(target, as: wanted, every: interval)
@@ -116,7 +116,7 @@ struct StreamRoutes: Sendable {
   }
 
   /// An answer whose body the stream connection then writes itself.
-  private func response(_ tickets: [(ticket: StreamTicket, interval: Duration)], _ context: ServiceContext)
+  private func response(_ subscriptions: [(subscription: StreamSubscription, interval: Duration)], _ context: ServiceContext)
     -> Response
   {
     var headers: HTTPFields = [
@@ -136,7 +136,7 @@ struct StreamRoutes: Sendable {
         channel.eventLoop.execute {
           do {
             try channel.pipeline.syncOperations.handler(type: StreamConnection.self)
-              .begin(tickets, finished: finished)
+              .begin(subscriptions, finished: finished)
           } catch {
             finished.fail(error)
           }

@@ -72,7 +72,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
-  func begin(_ streams: [(ticket: StreamTicket, interval: Duration)], finished: EventLoopPromise<Void>) {
+  func begin(_ streams: [(subscription: StreamSubscription, interval: Duration)], finished: EventLoopPromise<Void>) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
     let channel = context.channel
@@ -83,7 +83,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
       _ = channel.setOption(.tcpOption(.tcp_nodelay), value: 1)
     }
     write(bytes: StreamPart.opening)
-    watchers = streams.map { StreamWatcher($0.ticket, every: $0.interval, of: self) }
+    watchers = streams.map { StreamWatcher($0.subscription, every: $0.interval, of: self) }
     for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
   }
 

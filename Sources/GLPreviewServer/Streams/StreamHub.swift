@@ -13,8 +13,8 @@ final class StreamHub: Sendable {
   let quality: Atomic<Int>
   private let counters: StreamCounters
   private let logger: Logger
-  /// The pass of a stream with limited admission.
-  private let pass: AdHocPass?
+  /// The permit of a stream with limited admission.
+  private let permit: AdmissionPermit?
   /// The budget of its pictures.
   private let budget: MemoryBudget?
   private let state = Watched(State())
@@ -29,7 +29,7 @@ final class StreamHub: Sendable {
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
     /// The minimum time between pictures, by client.
     var intervals: [Int: Duration] = [:]
-    var tickets: [Int: WeakTicket] = [:]
+    var subscriptions: [Int: WeakSubscription] = [:]
     var nextID = 0
     var pump: Task<Void, Never>?
     var repeater: Task<Void, Never>?
@@ -50,10 +50,10 @@ final class StreamHub: Sendable {
 
   init(
     camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, holding pass: AdHocPass? = nil, within budget: MemoryBudget? = nil,
+    logger: Logger, holding permit: AdmissionPermit? = nil, within budget: MemoryBudget? = nil,
     onEnd: (@Sendable () -> Void)? = nil
   ) {
-    self.pass = pass
+    self.permit = permit
     self.budget = budget
     self.camera = camera
     self.view = view
@@ -73,11 +73,11 @@ final class StreamHub: Sendable {
 
   // MARK: Clients
 
-  /// Adds a client for as long as it holds the ticket.
+  /// Adds a client for as long as it holds the subscription.
   ///
   /// - Parameter interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the ticket; nil if the hub has ended.
-  func join(every interval: Duration) -> StreamTicket? {
+  /// - Returns: the subscription; nil if the hub has ended.
+  func join(every interval: Duration) -> StreamSubscription? {
     let id = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
       state.nextID += 1
@@ -96,14 +96,14 @@ final class StreamHub: Sendable {
       return state.nextID
     }
     guard let id else { return nil }
-    let ticket = StreamTicket(self, id)
-    state.withLock { $0.tickets[id] = WeakTicket(ticket: ticket) }
-    return ticket
+    let subscription = StreamSubscription(self, id)
+    state.withLock { $0.subscriptions[id] = WeakSubscription(subscription: subscription) }
+    return subscription
   }
 
   func leave(_ id: Int) {
     let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
-      (state.intervals[id], state.tickets[id]) = (nil, nil)
+      (state.intervals[id], state.subscriptions[id]) = (nil, nil)
       guard state.intervals.isEmpty else { return (false, []) }
       if onEnd != nil { state.isOver = true }
       defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
@@ -128,8 +128,8 @@ final class StreamHub: Sendable {
     for watchers in loops { watchers.end() }
   }
 
-  /// The tickets of the current clients.
-  var tickets: [StreamTicket] { state.withLock { $0.tickets.values.compactMap(\.ticket) } }
+  /// The subscriptions of the current clients.
+  var subscriptions: [StreamSubscription] { state.withLock { $0.subscriptions.values.compactMap(\.subscription) } }
 
   /// The number of clients.
   var clientCount: Int { state.withLock { $0.intervals.count } }

@@ -19,7 +19,7 @@ final class StreamWatcher {
     case notDue
   }
 
-  private let ticket: StreamTicket
+  private let subscription: StreamSubscription
   private let interval: Duration
   /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
@@ -31,10 +31,10 @@ final class StreamWatcher {
   /// The part waiting to be sent.
   private(set) var slot: StreamPart?
 
-  var hub: StreamHub { ticket.hub }
+  var hub: StreamHub { subscription.hub }
 
-  init(_ ticket: StreamTicket, every interval: Duration, of connection: StreamConnection) {
-    self.ticket = ticket
+  init(_ subscription: StreamSubscription, every interval: Duration, of connection: StreamConnection) {
+    self.subscription = subscription
     self.interval = interval
     self.connection = connection
   }
@@ -71,7 +71,7 @@ final class StreamWatcher {
   private func count(at now: Duration) {
     if now.components.seconds != second {
       let isNext = now.components.seconds == second &+ 1
-      ticket.framesPerSecond.store(isNext ? countInSecond : 0, ordering: .relaxed)
+      subscription.framesPerSecond.store(isNext ? countInSecond : 0, ordering: .relaxed)
       (second, countInSecond) = (now.components.seconds, 0)
     }
     countInSecond += 1

@@ -17,7 +17,7 @@ struct CameraList: CustomStringConvertible {
   private static func heading(_ camera: CameraDescription) -> String {
     let place = [camera.driver, camera.bus].filter { !$0.isEmpty }.joined(separator: ", ")
     let first = "\(camera.node)  \(camera.name)" + (place.isEmpty ? "" : " (\(place))")
-    return [first, camera.stablePath.map { "  \($0)" }, camera.obstacle.map { "  \($0)" }].compactMap(\.self)
+    return [first, camera.stablePath.map { "  \($0)" }, camera.diagnosis.map { "  \($0)" }].compactMap(\.self)
       .joined(separator: "\n")
   }
 
@@ -117,7 +117,7 @@ struct CameraReport: Codable {
     name = camera.name
     driver = camera.driver
     bus = camera.bus
-    reason = camera.obstacle
+    reason = camera.diagnosis
     formats = camera.formats.map { format in
       Format(
         format: format.fourCC, description: format.description, readable: format.isReadable,

@@ -114,10 +114,10 @@ extension FuzzTarget {
         try must((1...100).contains(served.quality), "quality \(served.quality)")
         try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
       }
-      if let wish = try? CaptureWish(json: input, timeout: ServicePatience().snapshot) {
-        try must((1...100).contains(wish.quality ?? 1), "quality \(wish.quality ?? 0)")
-        try must((wish.maximumBytes ?? 1) > 0, "\(wish.maximumBytes ?? 0) bytes")
-        let request = wish.request(offline: .error)
+      if let options = try? SnapshotOptions(json: input, timeout: ServicePatience().snapshot) {
+        try must((1...100).contains(options.quality ?? 1), "quality \(options.quality ?? 0)")
+        try must((options.maximumBytes ?? 1) > 0, "\(options.maximumBytes ?? 0) bytes")
+        let request = options.request(offline: .error)
         try must(request.timeout > .zero && request.timeout <= .seconds(60), "\(request.timeout) to wait")
       }
     })
@@ -130,10 +130,12 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       let now = WallTime(sinceEpoch: .seconds(784_111_777))
       let schedule = RetrySchedule()
-      let wish = RetrySchedule.wish(String(decoding: input, as: UTF8.self), now: now)
-      if let wish { try must(wish >= .zero && wish <= .seconds(86400), "it wishes for \(wish)") }
+      let retryAfter = RetrySchedule.retryAfter(String(decoding: input, as: UTF8.self), now: now)
+      if let retryAfter {
+        try must(retryAfter >= .zero && retryAfter <= .seconds(86400), "it says \(retryAfter)")
+      }
       for attempt in [1, 2, 30, Int.max] {
-        let wait = schedule.wait(after: attempt, wish: wish, chance: 0.5)
+        let wait = schedule.wait(after: attempt, retryAfter: retryAfter, chance: 0.5)
         try must(wait > .zero && wait <= schedule.longest, "\(wait) after attempt \(attempt)")
       }
     })
@@ -153,7 +155,7 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       var input = FuzzInput(input)
       let field = input.line()
-      if let role = credentials.role(of: Proof(authorization: field)) {
+      if let role = credentials.role(of: PresentedCredentials(authorization: field)) {
         let isKnown = field.hasSuffix("reader") || field.contains("YW5uOnNlY3Jld")
         try must(isKnown, "'\(field)' may \(role)")
       }

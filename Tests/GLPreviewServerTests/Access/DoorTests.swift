@@ -19,7 +19,7 @@ struct DoorTests {
     _ test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
-    AccessStack(configuration, control: AccessControl(configuration.access)).add(to: router)
+    AccessMiddlewares(configuration, control: AccessControl(configuration.access)).add(to: router)
     router.get("/") { _, _ in Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"]) }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
     router.get("/api/cameras") { _, _ in try Response(json: ["cameras": 1]) }
@@ -137,7 +137,7 @@ struct DoorTests {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 1 << 20
     let router = Router(context: ServiceContext.self)
-    AccessStack(configuration, control: AccessControl(configuration.access)).add(to: router)
+    AccessMiddlewares(configuration, control: AccessControl(configuration.access)).add(to: router)
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }
@@ -270,7 +270,7 @@ struct DoorTests {
 
   @Test("a gate lets in so many, refuses the next at once, and has room when a pass goes")
   func gate() throws {
-    let gate = AdHocGate(capacity: 2)
+    let gate = AdmissionLimit(capacity: 2)
     do {
       let passes = [try gate.enter(), try gate.enter()]
       let problem = #expect(throws: Problem.self) { try gate.enter() }

@@ -20,12 +20,12 @@ struct ShareTests {
     "a client has a quarter of many places and half of few, at least one",
     arguments: [(256, 64), (16, 8), (4, 2), (2, 1), (1, 1), (0, 0)])
   func share(capacity: Int, share: Int) {
-    #expect(AdHocGate.share(of: capacity) == share)
+    #expect(AdmissionLimit.share(of: capacity) == share)
   }
 
   @Test("the client that has its share is told to come again, and others go in until all places are taken")
   func gate() throws {
-    let gate = AdHocGate(capacity: 4)
+    let gate = AdmissionLimit(capacity: 4)
     var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
     let refused = #expect(throws: Problem.self) { try inside("10.0.0.1") { try gate.enter() } }
     #expect(refused?.status == .tooManyRequests)
@@ -45,7 +45,7 @@ struct ShareTests {
 
   @Test("a socket's proxy, whose clients we can't tell apart, has no share; nor has the service itself")
   func proxies() throws {
-    let gate = AdHocGate(capacity: 3)
+    let gate = AdmissionLimit(capacity: 3)
     var passes = try inside("unix") { [try gate.enter(), try gate.enter()] }
     passes.append(try gate.enter())
     #expect(gate.count == 3)

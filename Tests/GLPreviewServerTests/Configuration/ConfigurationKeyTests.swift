@@ -114,7 +114,7 @@ struct ConfigurationKeyTests {
     let unsaid = try file(entry, says: nil)
     // What has no name is not there for a variable or an option to change.
     let isNeeded = path.last == "source"
-    let variable = ConfigurationReading.variable(of: path)
+    let variable = ConfigurationReader.variable(of: path)
     #expect(try folder.load(unsaid, environment: [variable: word]).configuration == said, "\(variable)")
     guard !path.contains("0"), !isNeeded else { return }
     var options = ConfigurationOptions()
@@ -148,9 +148,9 @@ struct ConfigurationKeyTests {
   @Test("names of variables")
   func variables() {
     #expect(
-      ConfigurationReading.variable(of: ["cameras", "frontDoor", "max-bytes"])
+      ConfigurationReader.variable(of: ["cameras", "frontDoor", "max-bytes"])
         == "GLPREVIEW_CAMERAS_FRONT_DOOR_MAX_BYTES")
-    let names = Self.entries.map { ConfigurationReading.variable(of: Self.path($0)) }
+    let names = Self.entries.map { ConfigurationReader.variable(of: Self.path($0)) }
     #expect(Set(names).count == names.count)
   }
 

@@ -175,28 +175,28 @@ struct WebhookTests {
         || text.contains(#"glpreview_webhook_events_total{result="dropped"} 1"#))
   }
 
-  @Test("waits double, are shortened by chance, and follow the server's wish within reason")
+  @Test("waits double, are shortened by chance, and follow the server's retryAfter within reason")
   func schedule() {
     let schedule = RetrySchedule()
     #expect(
       (1...8).map { schedule.wait(after: $0, chance: 1) }
         == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
     #expect(schedule.wait(after: 3, chance: 0) == .seconds(2))
-    #expect(schedule.wait(after: 1, wish: .seconds(30), chance: 1) == .seconds(30))
-    #expect(schedule.wait(after: 1, wish: .seconds(3600), chance: 1) == .seconds(60))
-    #expect(schedule.wait(after: 5, wish: .seconds(1), chance: 1) == .seconds(16))
+    #expect(schedule.wait(after: 1, retryAfter: .seconds(30), chance: 1) == .seconds(30))
+    #expect(schedule.wait(after: 1, retryAfter: .seconds(3600), chance: 1) == .seconds(60))
+    #expect(schedule.wait(after: 5, retryAfter: .seconds(1), chance: 1) == .seconds(16))
 
     // The date of RFC 9110, 5.6.7, is 784111777 seconds after 1970.
     let now = WallTime(sinceEpoch: .seconds(784_111_700))
-    #expect(RetrySchedule.wish("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == .seconds(77))
+    #expect(RetrySchedule.retryAfter("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == .seconds(77))
     #expect(
-      RetrySchedule.wish("Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
+      RetrySchedule.retryAfter("Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
         == .seconds(10))
-    #expect(RetrySchedule.wish("Sun, 06 Nov 1983 08:49:37 GMT", now: now) == .zero)
-    #expect(RetrySchedule.wish("120") == .seconds(120))
-    #expect(RetrySchedule.wish("-5") == .zero)
+    #expect(RetrySchedule.retryAfter("Sun, 06 Nov 1983 08:49:37 GMT", now: now) == .zero)
+    #expect(RetrySchedule.retryAfter("120") == .seconds(120))
+    #expect(RetrySchedule.retryAfter("-5") == .zero)
     for text in ["", "soon", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT"] {
-      #expect(RetrySchedule.wish(text, now: now) == nil)
+      #expect(RetrySchedule.retryAfter(text, now: now) == nil)
     }
   }
 }

@@ -98,11 +98,11 @@ final class PrivacySensor: Sendable {
     let formats = [CameraFormat(FourCC("RGB3"), sizes: Self.modes.map { CameraFrameSizes($0.size) })]
     let reference =
       options.referenceSize
-      ?? V4L2Choice.referenceSize(
-        formats, V4L2Wishes(), signal: nil, maximumPixels: options.maximumPixels)
+      ?? V4L2ModeSelection.referenceSize(
+        formats, V4L2Preferences(), signal: nil, maximumPixels: options.maximumPixels)
     do throws(V4L2Refusal) {
-      let choice = try V4L2Choice(
-        formats, V4L2Wishes(), options.demand, pinned: options.isPinned ? reference : nil)
+      let choice = try V4L2ModeSelection(
+        formats, V4L2Preferences(), options.demand, pinned: options.isPinned ? reference : nil)
       (mode.size, mode.referenceSize) = (choice.size, reference)
     } catch {
       throw SourceError(.badRequest, path: "sensor", reason: error.description)

@@ -48,7 +48,7 @@ struct PreviewSessionTests {
     await until { !script.isOpen }
   }
 
-  @Test("previews that wait for the same frame are drawn in one go, and equal wishes once")
+  @Test("previews that wait for the same frame are drawn in one go, and equal preferences once")
   func together() async throws {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())

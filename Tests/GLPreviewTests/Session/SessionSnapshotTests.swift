@@ -174,7 +174,7 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
-  @Test("wishes that can't be met are told: no preview, an unknown one, none at all, a closed session")
+  @Test("preferences that can't be met are told: no preview, an unknown one, none at all, a closed session")
   func wrong() async throws {
     let session = try PreviewSession(scripted: SourceScript().source())
     await #expect(throws: SnapshotError.self) { try await session.snapshot() }

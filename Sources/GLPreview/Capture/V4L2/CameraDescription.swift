@@ -18,7 +18,7 @@ public struct CameraDescription: Sendable, Hashable {
   /// What can be set, in its order.
   public let controls: [CameraControl]
   /// Why it can't be opened: no permission, most often; nil where it can. Then little else is known of it.
-  public let obstacle: String?
+  public let diagnosis: String?
 }
 
 /// A format that a camera delivers.
@@ -35,13 +35,13 @@ public struct CameraFormat: Sendable, Hashable {
   public let sizes: [CameraFrameSizes]
 
   let code: FourCC
-  var reading: V4L2Reading? { V4L2Reading(code) }
+  var reading: V4L2PixelFormat? { V4L2PixelFormat(code) }
 
   init(_ code: FourCC, description: String = "", isEmulated: Bool = false, sizes: [CameraFrameSizes]) {
     self.code = code
     fourCC = code.description
     self.description = description
-    isReadable = V4L2Reading(code) != nil
+    isReadable = V4L2PixelFormat(code) != nil
     self.isEmulated = isEmulated
     self.sizes = sizes
   }

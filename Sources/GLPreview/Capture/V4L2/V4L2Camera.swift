@@ -54,7 +54,7 @@ private actor V4L2Lister {
     } catch let refusal as V4L2Refusal {
       throw SourceError(.badRequest, path: path, reason: refusal.description)
     } catch let error as V4L2Error {
-      throw V4L2Obstacle.explain(error, path: path, name: path, wasOpen: false)
+      throw V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     } catch {
       throw SourceError(.unavailable, path: path, reason: "\(error)")
     }
@@ -79,7 +79,7 @@ private actor V4L2Lister {
     return CameraDescription(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: node.capability.card,
       bus: node.capability.bus, driver: node.capability.driver, formats: formats, controls: node.controls(),
-      obstacle: nil)
+      diagnosis: nil)
   }
 
   /// What /sys knows of it. Only a device's first node: the others are metadata, mostly.
@@ -87,10 +87,10 @@ private actor V4L2Lister {
     guard let identity = V4L2Identity(of: path), identity.index == "0" || identity.index.isEmpty else {
       return nil
     }
-    let obstacle = V4L2Obstacle.explain(error, path: path, name: path, wasOpen: false)
+    let diagnosis = V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     return CameraDescription(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: identity.name, bus: "", driver: "",
       formats: [],
-      controls: [], obstacle: obstacle.reason)
+      controls: [], diagnosis: diagnosis.reason)
   }
 }

@@ -8,7 +8,7 @@ actor V4L2Connection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let name: String
-  private let wishes: V4L2Wishes
+  private let preferences: V4L2Preferences
   private let options: SourceOptions
   private let memory: FramePool
 
@@ -23,12 +23,12 @@ actor V4L2Connection: CaptureConnection {
 
   /// `reference` is the reference size that an earlier connection found.
   init(
-    name: String, _ wishes: V4L2Wishes, _ options: SourceOptions, _ memory: FramePool, reference: Size? = nil
+    name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool, reference: Size? = nil
   ) {
     mode.referenceSize = reference
     queue = ReadingQueue(named: name)
     self.name = name
-    self.wishes = wishes
+    self.preferences = preferences
     self.options = options
     self.memory = memory
   }
@@ -70,11 +70,11 @@ actor V4L2Connection: CaptureConnection {
     let node = try V4L2Node(opening: path)
     try Task.checkCancellation()
     guard node.capability.captures else {
-      throw V4L2Refusal("is no camera: \(node.capability.otherwise); \(V4L2Obstacle.others())")
+      throw V4L2Refusal("is no camera: \(node.capability.otherwise); \(V4L2Diagnosis.others())")
     }
     guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
     let formats = node.formats { _ in false }
-    let isServed = formats.contains { $0.isReadable && wishes.allow($0) }
+    let isServed = formats.contains { $0.isReadable && preferences.allow($0) }
     // Where that fails too, the device's own formats are what to tell of.
     guard !isServed, !formats.isEmpty, !node.isMultiplanar,
       let converting = try? V4L2Node(opening: path, converts: true),
@@ -85,23 +85,23 @@ actor V4L2Connection: CaptureConnection {
 
   private func startStream(_ node: V4L2Node) throws {
     let signal = try followSignal(node)
-    let formats = node.formats { [wishes] in $0.isReadable && wishes.allow($0) }
+    let formats = node.formats { [preferences] in $0.isReadable && preferences.allow($0) }
     try Task.checkCancellation()
     // Before anything that is demanded has a say; a signal that changes does not change it.
     let reference =
       options.referenceSize ?? mode.referenceSize
-      ?? V4L2Choice.referenceSize(formats, wishes, signal: signal, maximumPixels: options.maximumPixels)
-    let choice = try V4L2Choice(
-      formats, wishes, options.demand, signal: signal, pinned: options.isPinned ? reference : nil)
-    let format = try node.set(choice)
+      ?? V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: options.maximumPixels)
+    let selection = try V4L2ModeSelection(
+      formats, preferences, options.demand, signal: signal, pinned: options.isPinned ? reference : nil)
+    let format = try node.set(selection)
     try Task.checkCancellation()
-    let interval = try choice.interval.map { try node.set($0) } ?? node.interval()
+    let interval = try selection.interval.map { try node.set($0) } ?? node.interval()
     let stream = try V4L2Stream(
-      node, format, isEmulated: choice.isEmulated, maximumPixels: options.maximumPixels)
+      node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels)
     self.stream = stream
     mode = CaptureMode(
       format: stream.fourCC.description, size: stream.size, framesPerSecond: interval?.framesPerSecond,
-      transport: choice.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
+      transport: selection.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
     mode.referenceSize = reference
     nextSequence = nil
   }
@@ -224,7 +224,7 @@ actor V4L2Connection: CaptureConnection {
 
   private func explained(_ error: any Error, _ path: String, wasOpen: Bool) -> any Error {
     switch error {
-    case let error as V4L2Error: V4L2Obstacle.explain(error, path: path, name: name, wasOpen: wasOpen)
+    case let error as V4L2Error: V4L2Diagnosis.explain(error, path: path, name: name, wasOpen: wasOpen)
     case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
     default: error
     }

@@ -31,7 +31,7 @@ final class V4L2Device: CaptureDevice {
   func connect() async throws -> any CaptureConnection {
     let before = known.withLock { $0 }
     let connection = V4L2Connection(
-      name: name, locator.wishes, options, memory, reference: before.reference)
+      name: name, locator.preferences, options, memory, reference: before.reference)
     let found = try await connection.open(locator.path, knownAs: before.camera, besides: before.others)
     let reference = await connection.mode.referenceSize
     let others = found.map { V4L2Nodes.lookalikes(of: $0) }

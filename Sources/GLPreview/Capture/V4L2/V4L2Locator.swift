@@ -5,7 +5,7 @@ internal import PreviewCore
 struct V4L2Locator: Sendable, Hashable {
   /// The device's file.
   let path: String
-  let wishes: V4L2Wishes
+  let preferences: V4L2Preferences
 
   /// Touches nothing.
   init(_ text: String) throws(SourceError) {
@@ -13,7 +13,7 @@ struct V4L2Locator: Sendable, Hashable {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let first = parts.dropFirst().firstIndex { $0.contains("=") || $0.isEmpty } ?? parts.count
     path = parts[..<first].joined(separator: ",")
-    var wishes = V4L2Wishes()
+    var preferences = V4L2Preferences()
     func bad(_ reason: String) -> SourceError { SourceError(.badRequest, path: text, reason: reason) }
     for part in parts[first...] {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -22,23 +22,23 @@ struct V4L2Locator: Sendable, Hashable {
       switch key {
       case "format":
         guard !value.isEmpty else { throw bad("format= needs a name: YUYV, NV12, MJPG, ...") }
-        wishes.format = value
+        preferences.format = value
       case "size":
-        do { wishes.size = try Words.size(key, value.lowercased()) } catch { throw bad(error.description) }
+        do { preferences.size = try Words.size(key, value.lowercased()) } catch { throw bad(error.description) }
       case "fps":
         guard let rate = Double(value), FrameRate(rate) != nil else {
           throw bad("fps=\(value) is not a number within 0.001...1000")
         }
-        wishes.framesPerSecond = rate
+        preferences.framesPerSecond = rate
       default: throw bad("a camera has no '\(pair[0])': there are format, size and fps")
       }
     }
-    self.wishes = wishes
+    self.preferences = preferences
   }
 }
 
 /// What the user wants and nothing else; nil leaves it open.
-struct V4L2Wishes: Sendable, Hashable {
+struct V4L2Preferences: Sendable, Hashable {
   /// A FourCC, or one of our names.
   var format: String?
   var size: Size?

@@ -110,13 +110,13 @@ final class V4L2Node: Sendable {
   }
 
   /// Sets format and size; the driver's answer may be another.
-  func set(_ choice: V4L2Choice) throws(V4L2Error) -> glp_v4l2_format {
+  func set(_ selection: V4L2ModeSelection) throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
     // Whole frames; drivers that have fields alone say so in their answer.
     for field in [V4L2Field.none, V4L2Field.interlaced] {
-      format.width = UInt32(choice.size.width)
-      format.height = UInt32(choice.size.height)
-      format.fourcc = choice.fourCC.code
+      format.width = UInt32(selection.size.width)
+      format.height = UInt32(selection.size.height)
+      format.fourcc = selection.fourCC.code
       format.field = field
       try V4L2Error.check(
         unsafe glp_v4l2_set_format(descriptor, isMultiplanar, &format), "setting the format")

@@ -21,7 +21,7 @@ struct V4L2Stream: Sendable {
     fourCC = FourCC(code: format.fourcc)
     size = Size(width: Int(format.width), height: Int(format.height))
     self.isEmulated = isEmulated
-    guard let reading = V4L2Reading(fourCC) else {
+    guard let reading = V4L2PixelFormat(fourCC) else {
       throw V4L2Refusal("insists on \(fourCC), which is not read")
     }
     guard V4L2Field.isWhole(format.field) else {

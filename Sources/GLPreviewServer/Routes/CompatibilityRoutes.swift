@@ -6,12 +6,12 @@ internal import NIOCore
 internal import Synchronization
 
 /// Routes for other programs' clients. URLs that name no camera use the first one and its first view.
-struct BorrowedRoutes: Sendable {
+struct CompatibilityRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let snapshots: SnapshotRoutes
   let streams: StreamRoutes
-  let desk: StreamDesk
+  let registeredStreams: StreamRegistry
 
   func add(to group: RouterGroup<ServiceContext>) {
     for path in ["snapshot", "snapshot.jpg"] as [RouterPath] {
@@ -67,12 +67,12 @@ struct BorrowedRoutes: Sendable {
   private func state() throws(Problem) -> StreamerState {
     let target = try registry.view(nil, of: nil)
     let report = watch.report(of: target.camera)
-    let hubs = desk.all.filter { $0.camera == target.camera && $0.view == target.name }
+    let hubs = registeredStreams.all.filter { $0.camera == target.camera && $0.view == target.name }
     let size = hubs.compactMap(\.newest?.size).first
     var clients: [String: StreamerState.Client] = [:]
-    for ticket in hubs.flatMap(\.tickets) {
-      clients["\(ObjectIdentifier(ticket).hashValue & 0xffff_ffff)-\(ticket.id)"] = StreamerState.Client(
-        fps: ticket.framesPerSecond.load(ordering: .relaxed), key: ticket.key ?? "")
+    for subscription in hubs.flatMap(\.subscriptions) {
+      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] = StreamerState.Client(
+        fps: subscription.framesPerSecond.load(ordering: .relaxed), key: subscription.key ?? "")
     }
     let isOnline = report.state == .live || report.state == .idle && report.isProven
     return StreamerState(

@@ -30,10 +30,10 @@ private let webcam = [
 
 /// The choice in a line.
 private func choice(
-  _ formats: [CameraFormat], _ wishes: V4L2Wishes = V4L2Wishes(), size: Size? = nil, fps: Double? = nil
+  _ formats: [CameraFormat], _ preferences: V4L2Preferences = V4L2Preferences(), size: Size? = nil, fps: Double? = nil
 ) -> String {
   do {
-    let choice = try V4L2Choice(formats, wishes, CaptureDemand(minimumSize: size, framesPerSecond: fps))
+    let choice = try V4L2ModeSelection(formats, preferences, CaptureDemand(minimumSize: size, framesPerSecond: fps))
     let rate = choice.interval.map { " \(CameraFrameIntervals.number($0.framesPerSecond))" } ?? ""
     return "\(choice.fourCC) \(choice.size)\(rate)\(choice.isEmulated ? " emulated" : "")"
   } catch { return "\(error)" }
@@ -81,36 +81,36 @@ func sizeBeforeBytes() {
   #expect(choice(formats, size: hd) == "NV12 1920x1080 30")
 }
 
-@Test("wishes are granted to the letter")
-func wishes() {
-  #expect(choice(webcam, V4L2Wishes(format: "yuyv")) == "YUYV 640x480 30")
-  #expect(choice(webcam, V4L2Wishes(format: "MJPEG", size: vga)) == "MJPG 640x480 30")
-  #expect(choice(webcam, V4L2Wishes(size: hd)) == "MJPG 1280x720 30")
-  #expect(choice(webcam, V4L2Wishes(format: "YUYV", size: hd)) == "YUYV 1280x720 10")
-  #expect(choice(webcam, V4L2Wishes(framesPerSecond: 60)) == "MJPG 1280x720 60")
-  #expect(choice(webcam, V4L2Wishes(size: vga, framesPerSecond: 15)) == "YUYV 640x480 15")
+@Test("preferences are granted to the letter")
+func preferences() {
+  #expect(choice(webcam, V4L2Preferences(format: "yuyv")) == "YUYV 640x480 30")
+  #expect(choice(webcam, V4L2Preferences(format: "MJPEG", size: vga)) == "MJPG 640x480 30")
+  #expect(choice(webcam, V4L2Preferences(size: hd)) == "MJPG 1280x720 30")
+  #expect(choice(webcam, V4L2Preferences(format: "YUYV", size: hd)) == "YUYV 1280x720 10")
+  #expect(choice(webcam, V4L2Preferences(framesPerSecond: 60)) == "MJPG 1280x720 60")
+  #expect(choice(webcam, V4L2Preferences(size: vga, framesPerSecond: 15)) == "YUYV 640x480 15")
   // A wish wins over what views would like.
-  #expect(choice(webcam, V4L2Wishes(size: vga), size: fullHD) == "YUYV 640x480 30")
-  #expect(choice([format("YU12", [(vga, [30])])], V4L2Wishes(format: "i420")) == "YU12 640x480 30")
+  #expect(choice(webcam, V4L2Preferences(size: vga), size: fullHD) == "YUYV 640x480 30")
+  #expect(choice([format("YU12", [(vga, [30])])], V4L2Preferences(format: "i420")) == "YU12 640x480 30")
 }
 
 @Test("what a camera can't do is told with what it can")
 func refusals() {
-  #expect(choice(webcam, V4L2Wishes(format: "NV12")) == "has no format 'NV12': there are YUYV, MJPG")
+  #expect(choice(webcam, V4L2Preferences(format: "NV12")) == "has no format 'NV12': there are YUYV, MJPG")
   #expect(
-    choice(webcam, V4L2Wishes(size: Size(width: 641, height: 480)))
+    choice(webcam, V4L2Preferences(size: Size(width: 641, height: 480)))
       == "gives no 641x480: there are 640x480, 1280x720, 1920x1080")
   #expect(
-    choice(webcam, V4L2Wishes(format: "YUYV", framesPerSecond: 25))
+    choice(webcam, V4L2Preferences(format: "YUYV", framesPerSecond: 25))
       == "gives no 25 frames a second in YUYV: there are 5, 10, 15, 30")
   #expect(
-    choice(webcam, V4L2Wishes(size: hd, framesPerSecond: 25))
+    choice(webcam, V4L2Preferences(size: hd, framesPerSecond: 25))
       == "gives no 25 frames a second at 1280x720: there are 5, 10, 30, 60")
   #expect(
     choice([format("BA81", []), format("Y10", [])])
       == "none of its formats is read, nor made readable by libv4lconvert: BA81, Y10")
   #expect(
-    choice(webcam + [format("H264", [])], V4L2Wishes(format: "h264"))
+    choice(webcam + [format("H264", [])], V4L2Preferences(format: "h264"))
       == "format 'h264' is not read: there are YUYV, MJPG")
   #expect(choice([]).contains("no format"))
   #expect(choice([format("YUYV", [])]).contains("how large"))
@@ -126,11 +126,11 @@ func stepwiseSizes() {
   #expect(choice(formats, size: Size(width: 1, height: 1)) == "YUYV 32x32 30")
   #expect(choice(formats, size: Size(width: 9999, height: 9999)) == "YUYV 2592x1944 30")
   #expect(choice(formats) == "YUYV 1920x1080 30")
-  #expect(choice(formats, V4L2Wishes(size: Size(width: 656, height: 480))) == "YUYV 656x480 30")
+  #expect(choice(formats, V4L2Preferences(size: Size(width: 656, height: 480))) == "YUYV 656x480 30")
   #expect(
-    choice(formats, V4L2Wishes(size: vga.transposed)) == "YUYV 480x640 30", "480 and 640 are whole steps")
+    choice(formats, V4L2Preferences(size: vga.transposed)) == "YUYV 480x640 30", "480 and 640 are whole steps")
   #expect(
-    choice(formats, V4L2Wishes(size: Size(width: 650, height: 480)))
+    choice(formats, V4L2Preferences(size: Size(width: 650, height: 480)))
       == "gives no 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
 }
 
@@ -141,9 +141,9 @@ func scaledSignals() throws {
     step: Size(width: 2, height: 2),
     intervals: rates([60]))
   let formats = [CameraFormat(FourCC("YUYV"), sizes: [range])]
-  let asItIs = try V4L2Choice(formats, V4L2Wishes(), CaptureDemand(), signal: Size(width: 720, height: 576))
+  let asItIs = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(), signal: Size(width: 720, height: 576))
   #expect(asItIs.size == Size(width: 720, height: 576))
-  let scaled = try V4L2Choice(formats, V4L2Wishes(), CaptureDemand(minimumSize: vga), signal: fullHD)
+  let scaled = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(minimumSize: vga), signal: fullHD)
   #expect(scaled.size == vga)
 }
 
@@ -163,7 +163,7 @@ func ranges() {
 func nearly() {
   let formats = [format("YUYV", [(vga, [29.97, 15])])]
   #expect(choice(formats, fps: 30) == "YUYV 640x480 29.97")
-  #expect(choice(formats, V4L2Wishes(framesPerSecond: 30)) == "YUYV 640x480 29.97")
+  #expect(choice(formats, V4L2Preferences(framesPerSecond: 30)) == "YUYV 640x480 29.97")
 }
 
 // MARK: Reference sizes
@@ -174,10 +174,10 @@ private let cropping = [
 ]
 
 private func reference(
-  _ formats: [CameraFormat], _ wishes: V4L2Wishes = V4L2Wishes(), signal: Size? = nil,
+  _ formats: [CameraFormat], _ preferences: V4L2Preferences = V4L2Preferences(), signal: Size? = nil,
   maximumPixels: Int = 100_000_000
 ) -> String {
-  V4L2Choice.referenceSize(formats, wishes, signal: signal, maximumPixels: maximumPixels).map { "\($0)" }
+  V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: maximumPixels).map { "\($0)" }
     ?? "none"
 }
 
@@ -186,11 +186,11 @@ func referenceSizes() {
   #expect(reference(cropping) == "2592x1944")
   #expect(reference(cropping.reversed()) == "2592x1944")
   #expect(reference([format("YUYV", [(hd, [10]), (fullHD, [5]), (vga, [30])])]) == "1920x1080")
-  #expect(reference(cropping, V4L2Wishes(size: hd)) == "1280x720")
+  #expect(reference(cropping, V4L2Preferences(size: hd)) == "1280x720")
   // What can't be read, or is not wished, is no size of it.
   #expect(reference([format("YUYV", [(vga, [30])]), format("H264", [(fullHD, [30])])]) == "640x480")
-  #expect(reference(cropping, V4L2Wishes(format: "YUYV")) == "1920x1080")
-  #expect(reference(cropping, V4L2Wishes(framesPerSecond: 30)) == "1280x720")
+  #expect(reference(cropping, V4L2Preferences(format: "YUYV")) == "1920x1080")
+  #expect(reference(cropping, V4L2Preferences(framesPerSecond: 30)) == "1280x720")
   #expect(reference(cropping, maximumPixels: fullHD.pixelCount) == "1920x1080")
   #expect(reference([]) == "none")
 }
@@ -211,8 +211,8 @@ func referenceRanges() {
 
 @Test("a pinned camera has its reference size, else the largest of its shape, whatever is demanded")
 func pinned() throws {
-  func size(_ pinned: Size, _ demand: Size?, _ wishes: V4L2Wishes = V4L2Wishes()) throws -> Size {
-    try V4L2Choice(cropping, wishes, CaptureDemand(minimumSize: demand), pinned: pinned).size
+  func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws -> Size {
+    try V4L2ModeSelection(cropping, preferences, CaptureDemand(minimumSize: demand), pinned: pinned).size
   }
   for demand in [nil, Size(width: 4, height: 3), vga, hd, fullHD, Size(width: 65535, height: 65535)] {
     #expect(try size(hd, demand) == hd)
@@ -222,6 +222,6 @@ func pinned() throws {
     #expect(throws: V4L2Refusal.self) { try size(Size(width: 640, height: 640), demand) }
   }
   // In that size the quickest that serves, as ever.
-  #expect(try V4L2Choice(cropping, V4L2Wishes(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
-  #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Wishes(size: vga)) }
+  #expect(try V4L2ModeSelection(cropping, V4L2Preferences(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
+  #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Preferences(size: vga)) }
 }

@@ -3,7 +3,7 @@
 internal import PreviewCore
 
 /// What a camera is to be set to.
-struct V4L2Choice: Sendable, Hashable {
+struct V4L2ModeSelection: Sendable, Hashable {
   let fourCC: FourCC
   let isEmulated: Bool
   let size: Size
@@ -20,14 +20,14 @@ struct V4L2Choice: Sendable, Hashable {
   private enum Tier: Int { case samples, jpeg, grey, emulated }
 
   private struct Candidate {
-    let choice: V4L2Choice
+    let selection: V4L2ModeSelection
     let tier: Tier
     let bytes: Int
     let hasAlpha: Bool
-    var rate: Double? { choice.interval?.framesPerSecond }
+    var rate: Double? { selection.interval?.framesPerSecond }
   }
 
-  /// The cheapest of `formats` that serves `demand`, or is what `wishes` say.
+  /// The cheapest of `formats` that serves `demand`, or is what `preferences` say.
   ///
   /// Formats are ranked: samples that the GPU reads as they are, JPEGs, grey, what libv4lconvert makes. A dearer kind is
   /// taken only where a cheaper one does not come as large, or as often, as is wanted. Then the smallest size that is
@@ -38,35 +38,35 @@ struct V4L2Choice: Sendable, Hashable {
   ///
   /// - Throws: `V4L2Refusal` that names what there is.
   init(
-    _ formats: [CameraFormat], _ wishes: V4L2Wishes, _ demand: CaptureDemand, signal: Size? = nil,
+    _ formats: [CameraFormat], _ preferences: V4L2Preferences, _ demand: CaptureDemand, signal: Size? = nil,
     pinned: Size? = nil
   ) throws(V4L2Refusal) {
-    let formats = try Self.formats(formats, wishes)
-    let wantedRate = wishes.framesPerSecond ?? demand.framesPerSecond
-    var wantedSize = wishes.size ?? pinned ?? demand.minimumSize
+    let formats = try Self.formats(formats, preferences)
+    let wantedRate = preferences.framesPerSecond ?? demand.framesPerSecond
+    var wantedSize = preferences.size ?? pinned ?? demand.minimumSize
     var candidates: [Candidate] = []
     for format in formats {
       for sizes in format.sizes {
         for size in Self.sizes(sizes, wanted: wantedSize, signal: signal)
-        where wishes.size == nil || size == wishes.size {
+        where preferences.size == nil || size == preferences.size {
           candidates.append(Self.candidate(format, size, sizes.intervals, rate: wantedRate))
         }
       }
     }
-    if candidates.isEmpty, let size = wishes.size { throw V4L2Refusal.size(size, formats) }
-    if let rate = wishes.framesPerSecond {
-      let exact = candidates.filter { $0.choice.interval.map { Self.isRate($0, rate) } ?? true }
-      guard !exact.isEmpty else { throw V4L2Refusal.rate(rate, formats, size: wishes.size) }
+    if candidates.isEmpty, let size = preferences.size { throw V4L2Refusal.size(size, formats) }
+    if let rate = preferences.framesPerSecond {
+      let exact = candidates.filter { $0.selection.interval.map { Self.isRate($0, rate) } ?? true }
+      guard !exact.isEmpty else { throw V4L2Refusal.rate(rate, formats, size: preferences.size) }
       candidates = exact
     }
     if let pinned {
       candidates = try Self.candidates(candidates, like: pinned, formats)
-      wantedSize = candidates.first?.choice.size
+      wantedSize = candidates.first?.selection.size
     }
     guard let best = Self.best(candidates, size: wantedSize, rate: wantedRate) else {
       throw V4L2Refusal("says of no format how large its pictures are")
     }
-    self = best.choice
+    self = best.selection
   }
 
   private init(
@@ -84,12 +84,12 @@ struct V4L2Choice: Sendable, Hashable {
   /// that is offered at the wished rate, or at any; of a camera that scales a signal, the signal's. It depends on nothing
   /// that a viewer does. Nil where no format says how large its pictures are.
   static func referenceSize(
-    _ formats: [CameraFormat], _ wishes: V4L2Wishes, signal: Size?, maximumPixels: Int
+    _ formats: [CameraFormat], _ preferences: V4L2Preferences, signal: Size?, maximumPixels: Int
   ) -> Size? {
-    if let size = wishes.size { return size }
-    let usable = formats.filter { $0.isReadable && wishes.allow($0) }
+    if let size = preferences.size { return size }
+    let usable = formats.filter { $0.isReadable && preferences.allow($0) }
     let offered = usable.flatMap(\.sizes).filter { sizes in
-      guard let rate = wishes.framesPerSecond, let interval = interval(sizes.intervals, rate: rate) else {
+      guard let rate = preferences.framesPerSecond, let interval = interval(sizes.intervals, rate: rate) else {
         return true
       }
       return isRate(interval, rate)
@@ -112,23 +112,23 @@ struct V4L2Choice: Sendable, Hashable {
   private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [CameraFormat])
     throws(V4L2Refusal) -> [Candidate]
   {
-    let exact = candidates.filter { $0.choice.size == pinned }
+    let exact = candidates.filter { $0.selection.size == pinned }
     guard exact.isEmpty else { return exact }
-    let alike = candidates.filter { $0.choice.size.hasShape(of: pinned) }
+    let alike = candidates.filter { $0.selection.size.hasShape(of: pinned) }
     guard !alike.isEmpty else { throw V4L2Refusal.shape(pinned, formats) }
     let most = largest(alike)
-    return most.filter { $0.choice.size == most.first?.choice.size }
+    return most.filter { $0.selection.size == most.first?.selection.size }
   }
 
-  private static func formats(_ formats: [CameraFormat], _ wishes: V4L2Wishes) throws(V4L2Refusal)
+  private static func formats(_ formats: [CameraFormat], _ preferences: V4L2Preferences) throws(V4L2Refusal)
     -> [CameraFormat]
   {
     let readable = formats.filter(\.isReadable)
-    guard let name = wishes.format else {
+    guard let name = preferences.format else {
       guard !readable.isEmpty else { throw V4L2Refusal.unreadable(formats) }
       return readable
     }
-    let named = formats.filter(wishes.allow)
+    let named = formats.filter(preferences.allow)
     guard !named.isEmpty else {
       throw readable.isEmpty ? V4L2Refusal.unreadable(formats) : V4L2Refusal.format(name, readable)
     }
@@ -176,7 +176,7 @@ struct V4L2Choice: Sendable, Hashable {
       }
     }
     return Candidate(
-      choice: V4L2Choice(
+      selection: V4L2ModeSelection(
         format.code, isEmulated: format.isEmulated, size: size, interval: interval(intervals, rate: rate)),
       tier: tier, bytes: bytes, hasAlpha: hasAlpha)
   }
@@ -206,9 +206,9 @@ struct V4L2Choice: Sendable, Hashable {
     func isFast(_ candidate: Candidate) -> Bool { candidate.rate.map { $0 >= rate * 0.99 } ?? true }
     let isLarge: (Candidate) -> Bool =
       if let size {
-        { $0.choice.size.width >= size.width && $0.choice.size.height >= size.height }
+        { $0.selection.size.width >= size.width && $0.selection.size.height >= size.height }
       } else {
-        { $0.choice.size.width <= usualSize.width && $0.choice.size.height <= usualSize.height }
+        { $0.selection.size.width <= usualSize.width && $0.selection.size.height <= usualSize.height }
       }
     let fit = candidates.filter(isLarge)
     let both = fit.filter(isFast)
@@ -221,13 +221,13 @@ struct V4L2Choice: Sendable, Hashable {
   }
 
   private static func largest(_ candidates: [Candidate]) -> [Candidate] {
-    let most = candidates.map(\.choice.size.pixelCount).max()
-    return candidates.filter { $0.choice.size.pixelCount == most }
+    let most = candidates.map(\.selection.size.pixelCount).max()
+    return candidates.filter { $0.selection.size.pixelCount == most }
   }
 
   private static func smallest(_ candidates: [Candidate]) -> [Candidate] {
-    let least = candidates.map(\.choice.size.pixelCount).min()
-    return candidates.filter { $0.choice.size.pixelCount == least }
+    let least = candidates.map(\.selection.size.pixelCount).min()
+    return candidates.filter { $0.selection.size.pixelCount == least }
   }
 
   private static func fastest(_ candidates: [Candidate]) -> [Candidate] {

@@ -3,7 +3,7 @@ internal import Crypto
 internal import Synchronization
 
 /// Recently accepted passwords, as digests.
-final class TrustedProofs: Sendable {
+final class AcceptedCredentials: Sendable {
   private struct Entry: Hashable {
     let client: ClientGroup
     let digest: SHA256Digest
@@ -13,9 +13,9 @@ final class TrustedProofs: Sendable {
 
   private let entries = Mutex<Set<Entry>>([])
 
-  /// Whether a correct proof may skip the check for failed attempts.
-  func isTrusted(_ proof: Proof, from client: ClientGroup) -> Bool {
-    switch proof {
+  /// Whether correct credentials may skip the check for failed attempts.
+  func isTrusted(_ presented: PresentedCredentials, from client: ClientGroup) -> Bool {
+    switch presented {
     case .token: true
     case .user(let name, let password):
       entries.withLock { $0.contains(Entry(client: client, digest: Credentials.digest(name, password))) }
@@ -23,9 +23,9 @@ final class TrustedProofs: Sendable {
     }
   }
 
-  /// Records an accepted proof.
-  func trust(_ proof: Proof, from client: ClientGroup) {
-    guard case .user(let name, let password) = proof else { return }
+  /// Records accepted credentials.
+  func trust(_ presented: PresentedCredentials, from client: ClientGroup) {
+    guard case .user(let name, let password) = presented else { return }
     let entry = Entry(client: client, digest: Credentials.digest(name, password))
     entries.withLock { entries in
       if entries.count >= Self.capacity { entries = [] }

@@ -2,7 +2,7 @@
 internal import Hummingbird
 
 /// The middlewares of a service.
-struct AccessStack: Sendable {
+struct AccessMiddlewares: Sendable {
   let control: AccessControl
   let host: HostRule
   let limiter: RateLimiter

@@ -1,7 +1,7 @@
 // Why a camera can't be had, as far as this machine tells: who has it, whose it is, and what else there is.
 internal import Glibc
 
-enum V4L2Obstacle {
+enum V4L2Diagnosis {
   /// What `error` at `path` comes to for the user. `wasOpen` says that pictures came from there before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
     switch error.code {

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// Values by key. Each is made once for all concurrent requests; the newest are cached.
-final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let state = Mutex(State())
   private let capacity: Int
   private let cost: @Sendable (Value) -> Int
@@ -37,20 +37,20 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - key: identifies equal values.
-  ///   - admission: called before a value is made; its pass is held until it is done.
+  ///   - admission: called before a value is made; its permit is held until it is done.
   ///   - make: makes the value.
   /// - Returns: the value.
   /// - Throws: the errors of `admission` and `make`.
   func value(
-    _ key: Key, _ admission: () throws -> AdHocPass, _ make: @escaping @Sendable () async throws -> Value
+    _ key: Key, _ admission: () throws -> AdmissionPermit, _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let found = try state.withLock { state -> Found in
       if let known = state.values[key] { return .value(known.value) }
       if let task = state.tasks[key] { return .task(task) }
-      let pass = try admission()
+      let permit = try admission()
       // Not the task of the first client: it may disconnect while others wait.
       let task = Task {
-        defer { withExtendedLifetime(pass) {} }
+        defer { withExtendedLifetime(permit) {} }
         do {
           let value = try await make()
           keep(value, of: key)

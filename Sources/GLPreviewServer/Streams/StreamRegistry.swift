@@ -5,10 +5,10 @@ internal import Logging
 internal import Synchronization
 
 /// All streams of a service.
-final class StreamDesk: Sendable {
+final class StreamRegistry: Sendable {
   let counters: StreamCounters
   private let registry: CameraRegistry
-  private let gate: AdHocGate
+  private let gate: AdmissionLimit
   private let logger: Logger
   private let hubs = Mutex<[Key: Entry]>([:])
 
@@ -20,7 +20,7 @@ final class StreamDesk: Sendable {
     case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int)
   }
 
-  /// A hub lives while someone holds a ticket for it.
+  /// A hub lives while someone holds a subscription for it.
   private struct Entry {
     weak var hub: StreamHub?
     /// The served view that the stream is derived from.
@@ -31,7 +31,7 @@ final class StreamDesk: Sendable {
     let followsQuality: Bool
   }
 
-  init(_ registry: CameraRegistry, gate: AdHocGate, counting counters: StreamCounters, logger: Logger) {
+  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting counters: StreamCounters, logger: Logger) {
     self.registry = registry
     self.gate = gate
     self.counters = counters
@@ -44,9 +44,9 @@ final class StreamDesk: Sendable {
   ///   - target: the served view.
   ///   - wanted: the requested view.
   ///   - interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the ticket, to be held while watching.
+  /// - Returns: the subscription, to be held while watching.
   /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
-  func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws -> StreamTicket {
+  func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws -> StreamSubscription {
     let isServed = wanted.view == target.served.view
     let followsQuality = isServed && wanted.quality == target.served.quality
     let key: Key =
@@ -56,7 +56,7 @@ final class StreamDesk: Sendable {
     return try hubs.withLock { hubs in
       // Under the lock, so that `followViews()` finds streams of views that are switched off from here on.
       try check(target, isServed: isServed)
-      if let ticket = hubs[key]?.hub?.join(every: interval) { return ticket }
+      if let subscription = hubs[key]?.hub?.join(every: interval) { return subscription }
       hubs = hubs.filter { $0.value.hub != nil }
       let hub =
         if isServed {
@@ -66,8 +66,8 @@ final class StreamDesk: Sendable {
         }
       hubs[key] = Entry(
         hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
-      guard let ticket = hub.join(every: interval) else { throw CancellationError() }
-      return ticket
+      guard let subscription = hub.join(every: interval) else { throw CancellationError() }
+      return subscription
     }
   }
 
@@ -100,19 +100,19 @@ final class StreamDesk: Sendable {
     _ target: ServedPreview, _ wanted: ServedView, followsQuality: Bool
   ) throws -> StreamHub {
     // It is drawn anyway, but must be encoded once more.
-    let pass = try followsQuality ? nil : gate.enter()
+    let permit = try followsQuality ? nil : gate.enter()
     return StreamHub(
       camera: target.camera, view: target.name, target.preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: pass, within: registry.budget)
+      logger: logger, holding: permit, within: registry.budget)
   }
 
   private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
-    let pass = try gate.enter()
+    let permit = try gate.enter()
     let preview = try registry.makeAdHocPreview(wanted.view, of: target)
     preview.updateEvery = target.served.updateEvery
     return StreamHub(
       camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: pass, within: registry.budget
+      logger: logger, holding: permit, within: registry.budget
     ) { [session = registry.session] in session.remove(preview) }
   }
 

@@ -5,7 +5,7 @@
 /// Everything that one drawing used stays for the next, whatever its size, because recreating it for each frame would
 /// cost more than everything else. What it did not use is limited in number and bytes, because clients may request
 /// any size.
-struct IdleStock<Key: Equatable, Item> {
+struct ReusePool<Key: Equatable, Item> {
   private struct Entry {
     let key: Key
     let item: Item

@@ -5,7 +5,7 @@ internal import NIOHTTPTypes
 
 /// Resets a connection whose client reads nothing for too long. It covers everything that passes the HTTP encoder,
 /// such as snapshots and events; streams bypass it and use `StreamConnection`.
-final class StalledAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
+final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 

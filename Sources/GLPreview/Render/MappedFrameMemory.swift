@@ -4,7 +4,7 @@ internal import PreviewCore
 /// Makes as many buffers for a pool as a pipeline has frames in flight, and recognises them again.
 ///
 /// Frames may outlive it: at its end it copies the buffers that are still held.
-final class FrameLender {
+final class MappedFrameMemory {
   /// Weak, so that nothing is made for a source that is gone.
   private weak var pool: FramePool?
   private var lent: [ObjectIdentifier: Lent] = [:]
@@ -38,9 +38,9 @@ final class FrameLender {
     let byteCount = pool.byteCount
     defer { lastByteCount = byteCount }
     guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,
-      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount, byteCount <= FrameLender.mostBytes / 2
+      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount, byteCount <= MappedFrameMemory.mostBytes / 2
     else { return }
-    let wanted = min(FrameLender.mostBytes / byteCount, FrameLender.mostBuffers)
+    let wanted = min(MappedFrameMemory.mostBytes / byteCount, MappedFrameMemory.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
     // If the driver or the budget has no memory, frames are copied as usual.
     for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }

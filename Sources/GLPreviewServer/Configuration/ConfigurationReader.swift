@@ -27,7 +27,7 @@ struct ConfigurationPlace: Sendable {
 }
 
 /// One reading of a configuration: the command's options win over the environment, and that over the files.
-struct ConfigurationReading {
+struct ConfigurationReader {
   private(set) var problems: [ConfigurationProblem] = []
   /// Who said what was read; of a part, where it begins.
   private var origins: [[String]: ConfigurationOrigin] = [:]

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GLPreview
 
-@Suite("IdleStock")
-struct IdleStockTests {
-  private func stock() -> IdleStock<String, Int> { IdleStock(mostCount: 2, mostBytes: 100) }
+@Suite("ReusePool")
+struct ReusePoolTests {
+  private func stock() -> ReusePool<String, Int> { ReusePool(mostCount: 2, mostBytes: 100) }
 
   @Test("what one drawing used is there for the next, however much it is")
   func lastDrawing() {

@@ -16,7 +16,7 @@ struct RequestClient: Sendable, Hashable {
 }
 
 /// A counting gate with a limit and a share per client.
-final class AdHocGate: Sendable {
+final class AdmissionLimit: Sendable {
   /// The most requests inside.
   let capacity: Int
   /// The most requests of one client inside.
@@ -51,9 +51,9 @@ final class AdHocGate: Sendable {
 
   /// Enters for the client of the current request.
   ///
-  /// - Returns: a pass that gives the place back when it is released.
+  /// - Returns: a permit that gives the place back when it is released.
   /// - Throws: a `Problem`: 503 if the gate is full, 429 if the client has its share.
-  func enter() throws(Problem) -> AdHocPass {
+  func enter() throws(Problem) -> AdmissionPermit {
     let client = RequestClient.current.flatMap { $0.isShared ? nil : $0 }
     try inside.withLock { inside throws(Problem) in
       guard inside.count < capacity else {
@@ -71,7 +71,7 @@ final class AdHocGate: Sendable {
       }
       inside.clients[client] = held + 1
     }
-    return AdHocPass(self, client)
+    return AdmissionPermit(self, client)
   }
 
   fileprivate func leave(_ client: RequestClient?) {
@@ -84,11 +84,11 @@ final class AdHocGate: Sendable {
 }
 
 /// A place inside a gate, occupied while this object is held.
-final class AdHocPass: Sendable {
-  private let gate: AdHocGate
+final class AdmissionPermit: Sendable {
+  private let gate: AdmissionLimit
   private let client: RequestClient?
 
-  fileprivate init(_ gate: AdHocGate, _ client: RequestClient?) {
+  fileprivate init(_ gate: AdmissionLimit, _ client: RequestClient?) {
     self.gate = gate
     self.client = client
   }

@@ -1,4 +1,4 @@
-// What somebody wants of a source's feed, and what a feed has to give.
+// A request to a source's feed, and what a feed has to give.
 internal import PreviewCore
 
 /// What a source shows at a moment.
@@ -21,7 +21,7 @@ struct FeedKey: Sendable, Hashable {
 }
 
 /// Somebody who waits.
-struct FeedWant {
+struct FeedRequest {
   let subject: Subject
   private let continuation: CheckedContinuation<Answer?, any Error>
 

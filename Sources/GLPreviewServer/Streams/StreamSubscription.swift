@@ -3,7 +3,7 @@ internal import GLPreview
 internal import Synchronization
 
 /// Keeps a client in a stream while this object exists.
-final class StreamTicket: Sendable {
+final class StreamSubscription: Sendable {
   let hub: StreamHub
   let id: Int
   let since = CaptureClock.now
@@ -25,7 +25,7 @@ final class StreamTicket: Sendable {
   var key: String? { names.withLock { $0.key } }
 }
 
-/// A weak reference to a ticket.
-struct WeakTicket: Sendable {
-  weak var ticket: StreamTicket?
+/// A weak reference to a subscription.
+struct WeakSubscription: Sendable {
+  weak var subscription: StreamSubscription?
 }

@@ -32,17 +32,17 @@ struct SnapshotSubject: Sendable {
 }
 
 /// Takes snapshots for a service.
-final class SnapshotDesk: Sendable {
+final class SnapshotProvider: Sendable {
   private let session: PreviewSession
-  private let pictures: SharedWork<PictureKey, SnapshotAnswer>
-  private let sceneShots: SharedWork<SceneKey, RenderedPicture>
+  private let pictures: SingleFlightCache<PictureKey, SnapshotAnswer>
+  private let sceneShots: SingleFlightCache<SceneKey, RenderedPicture>
   /// The budget of pictures.
   private let budget: MemoryBudget?
   private let measured: @Sendable (ServiceStage, Duration) -> Void
   /// Limits pictures that are drawn only for their request.
-  private let gate: AdHocGate
+  private let gate: AdmissionLimit
   /// Limits snapshots of served views being drawn or encoded.
-  private let servedGate = AdHocGate(capacity: servedAtATime, subject: "snapshots being drawn")
+  private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
   /// Identifies this run of the service, because frame numbers restart at 0.
   private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
 
@@ -80,7 +80,7 @@ final class SnapshotDesk: Sendable {
   private static let servedAtATime = 16
 
   init(
-    _ session: PreviewSession, gate: AdHocGate, within budget: MemoryBudget? = nil,
+    _ session: PreviewSession, gate: AdmissionLimit, within budget: MemoryBudget? = nil,
     measuring measured: @escaping @Sendable (ServiceStage, Duration) -> Void = { _, _ in }
   ) {
     self.session = session
@@ -88,8 +88,8 @@ final class SnapshotDesk: Sendable {
     self.budget = budget
     // The cache must leave room for new pictures.
     let kept = min(Self.keptBytes, (budget?.capacity ?? .max) / 16)
-    pictures = SharedWork(capacity: kept) { $0.bytes.storageCapacity }
-    sceneShots = SharedWork(capacity: kept) { $0.picture.bytes.count }
+    pictures = SingleFlightCache(capacity: kept) { $0.bytes.storageCapacity }
+    sceneShots = SingleFlightCache(capacity: kept) { $0.picture.bytes.count }
     self.measured = measured
   }
 

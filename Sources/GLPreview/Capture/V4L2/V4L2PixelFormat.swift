@@ -2,7 +2,7 @@
 internal import PreviewCore
 
 /// How what a driver captures becomes a frame.
-enum V4L2Reading: Sendable, Hashable {
+enum V4L2PixelFormat: Sendable, Hashable {
   /// Samples that the GPU reads as they are.
   case samples(V4L2Samples)
   /// A JPEG a buffer.
@@ -14,7 +14,7 @@ enum V4L2Reading: Sendable, Hashable {
     self = reading
   }
 
-  private static let known: [FourCC: V4L2Reading] = [
+  private static let known: [FourCC: V4L2PixelFormat] = [
     FourCC("YUYV"): samples(.yuyv), FourCC("UYVY"): samples(.uyvy), FourCC("YVYU"): samples(.yvyu),
     FourCC("NV12"): samples(.nv12), FourCC("NV21"): samples(.nv21), FourCC("NV16"): samples(.nv16),
     FourCC("YU12"): samples(.i420), FourCC("YV12"): samples(.yv12), FourCC("422P"): samples(.yuv422p),
@@ -36,7 +36,7 @@ enum V4L2Reading: Sendable, Hashable {
 
   private static func samples(
     _ format: PixelFormat, memoryPlanes: Int = 1, order: [Int] = [], isOpaque: Bool = false
-  ) -> V4L2Reading {
+  ) -> V4L2PixelFormat {
     .samples(
       V4L2Samples(
         format: format, memoryPlanes: memoryPlanes,
