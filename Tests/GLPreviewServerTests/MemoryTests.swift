@@ -11,15 +11,36 @@ import Testing
 
 @Suite("A service's memory", .timeLimit(.minutes(15)))
 struct MemoryTests {
-  /// A connection that asks and never reads.
+  /// A connection that asks, and reads no more than the beginning of the answer.
   private func stuck(_ service: RunningService, _ path: String) async throws -> any Channel {
-    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let beginning = loop.makePromise(of: Void.self)
+    let channel = try await ClientBootstrap(group: loop)
       .channelOption(.autoRead, value: false)
       .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(FirstRead(beginning))
+        }
+      }
       .connect(host: "127.0.0.1", port: service.port).get()
     try await channel.writeAndFlush(
       ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+    channel.read()
+    try await beginning.futureResult.get()
     return channel
+  }
+
+  /// Tells when the first bytes have come, or that none will.
+  private final class FirstRead: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private let promise: EventLoopPromise<Void>
+
+    init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { promise.succeed() }
+
+    func channelInactive(context: ChannelHandlerContext) { promise.fail(ChannelError.eof) }
   }
 
   @Test("where there is no room the newest request is told to come again, and nothing else suffers")
@@ -65,9 +86,33 @@ struct MemoryTests {
     }
   }
 
-  @Test("a snapshot that nobody reads counts until its connection is reset")
+  @Test("a snapshot that nobody reads counts until its connection ends")
   func unreadSnapshots() async throws {
-    // Noise does not compress: its PNG is larger than what sockets hold.
+    try await withNoise(stalledClient: allTheTimeThereIs) { service, path, size in
+      let budget = service.inside.registry.budget
+      let client = try await stuck(service, path)
+      let held = await settled(budget)
+      try await client.close()
+      await until { budget.reserved <= held - size }
+    }
+  }
+
+  @Test("a client that reads nothing of a snapshot is reset, and others are answered")
+  func stalledSnapshots() async throws {
+    try await withNoise(stalledClient: .milliseconds(300)) { service, path, _ in
+      let cutOff = service.inside.streams.counters.cutOff.load(ordering: .relaxed)
+      let client = try await stuck(service, path)
+      try await client.closeFuture.get()
+      #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) > cutOff)
+      #expect(try await service.get("/healthz").status == 200)
+    }
+  }
+
+  /// A service with a picture of noise, which does not compress: its PNG is larger than what sockets hold.
+  private func withNoise(
+    stalledClient: Duration,
+    _ body: @escaping @Sendable (RunningService, _ path: String, _ size: Int) async throws -> Void
+  ) async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "noise-\(UUID().uuidString).y4m")
     defer { try? FileManager.default.removeItem(at: file) }
     var generator = SystemRandomNumberGenerator()
@@ -75,10 +120,9 @@ struct MemoryTests {
     let samples = unsafe words.withUnsafeBytes { unsafe Array($0) }
     try Data(Array("YUV4MPEG2 W1920 H1080 F1:1 C420jpeg\nFRAME\n".utf8) + samples).write(to: file)
     var configuration = ServerConfiguration(cameras: [CameraConfiguration(source: file.path)])
-    configuration.limits.stalledClient = .milliseconds(300)
+    configuration.limits.stalledClient = stalledClient
     configuration.limits.memory = 96 << 20
     try await withService(configuration) { service in
-      let budget = service.inside.registry.budget
       let path = "/cameras/camera/main.png?encoding=base64"
       // On a slow machine this client, which reads, may be cut off as well; it then asks again.
       var size = 0
@@ -87,24 +131,17 @@ struct MemoryTests {
         return size > 0
       }
       try #require(size > 6 << 20)
-      let cutOff = service.inside.streams.counters.cutOff.load(ordering: .relaxed)
-      // What stays: the frame and what was drawn of it, but not the answer.
-      let before = try await settled(budget)
-      let client = try await stuck(service, path)
-      await until { budget.reserved >= before + size }
-      try await client.closeFuture.get()
-      #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) == cutOff + 1)
-      await until { budget.reserved < before + size }
+      try await body(service, path, size)
     }
   }
 
   /// What is reserved once that changes no more.
-  private func settled(_ budget: MemoryBudget) async throws -> Int {
+  private func settled(_ budget: MemoryBudget) async -> Int {
     var (last, count) = (budget.reserved, 0)
-    while count < 30 {
-      try await Task.sleep(for: .milliseconds(10))
+    await until {
       let now = budget.reserved
       (last, count) = (now, now == last ? count + 1 : 0)
+      return count == 300
     }
     return last
   }

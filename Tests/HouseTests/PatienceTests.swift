@@ -39,7 +39,6 @@ struct PatienceTests {
     ("Faults/RawRequestTests.swift", "sleep", "a client that is slow on purpose"),
     ("GLPreviewTests/MemoryBudgetTests.swift", "sleep", "the pace of a camera that never ends"),
     ("GLPreviewTests/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
-    ("GLPreviewServerTests/MemoryTests.swift", "sleep", "what is kept of a picture is given back meanwhile"),
     ("Privacy/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
     ("Privacy/ServicePrivacyTests.swift", "sleep", "a look at a stream, however much it shows meanwhile"),
     ("Privacy/SessionPrivacyTests.swift", "sleep", "the pace of random steps, and not what comes of them"),

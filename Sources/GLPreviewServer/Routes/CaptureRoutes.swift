@@ -49,7 +49,8 @@ struct CaptureRoutes: Sendable {
     publish(snapshot)
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     let response =
-      isMultipart ? multipart(snapshot, pictures) : try Response(json: CaptureAnswer(snapshot, pictures))
+      try isMultipart
+      ? multipart(snapshot, pictures, on: context.channel) : Response(json: CaptureAnswer(snapshot, pictures))
     return (response, snapshot)
   }
 
@@ -94,8 +95,12 @@ struct CaptureRoutes: Sendable {
   // MARK: As parts
 
   /// A multipart answer (RFC 2046) with one part per view.
-  private func multipart(_ snapshot: Snapshot, _ pictures: [CapturedPicture]) -> Response {
+  private func multipart(_ snapshot: Snapshot, _ pictures: [CapturedPicture], on channel: any Channel) throws
+    -> Response
+  {
     var body = ByteBuffer()
+    // The buffer doubles as it grows.
+    let lease = try registry.budget.reserve(2 * pictures.map(\.jpeg.count).reduce(0, +))
     for picture in pictures {
       body.writeString(
         "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.count)\r\n"
@@ -110,7 +115,7 @@ struct CaptureRoutes: Sendable {
     return Response(
       status: .ok,
       headers: [.contentType: "multipart/mixed; boundary=\(StreamPart.boundary)", .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: body))
+      body: ResponseBody(body, holding: lease, on: channel))
   }
 }
 

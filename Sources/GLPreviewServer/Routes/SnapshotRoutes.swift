@@ -57,7 +57,8 @@ struct SnapshotRoutes: Sendable {
     if target.isScene {
       let (subject, answer) = try await snapshots.scene(target, query)
       return (
-        isKnown(subject, request) ? notModified(subject) : response(subject, answer, query), subject.state
+        isKnown(subject, request)
+          ? notModified(subject) : response(subject, answer, query, on: context.channel), subject.state
       )
     }
     let moment = try await snapshots.moment(of: target, query.request)
@@ -70,7 +71,7 @@ struct SnapshotRoutes: Sendable {
     let subject = snapshots.subject(moment, query, target)
     if isKnown(subject, request) { return (notModified(subject), subject.state) }
     let answer = try await snapshots.picture(moment, query, of: target)
-    return (response(subject, answer, query), subject.state)
+    return (response(subject, answer, query, on: context.channel), subject.state)
   }
 
   // MARK: Answers
@@ -87,9 +88,9 @@ struct SnapshotRoutes: Sendable {
     Response(status: .notModified, headers: fields(subject))
   }
 
-  private func response(_ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery)
-    -> Response
-  {
+  private func response(
+    _ subject: SnapshotSubject, _ answer: SnapshotAnswer, _ query: SnapshotQuery, on channel: any Channel
+  ) -> Response {
     var headers = fields(subject)
     headers[.contentType] = answer.mediaType
     let view = query.served.view
@@ -107,7 +108,8 @@ struct SnapshotRoutes: Sendable {
       headers[.contentDisposition] =
         "attachment; filename=\"\(name).\(query.format == .png ? "png" : "jpg")\""
     }
-    return Response(status: .ok, headers: headers, body: answer.body)
+    return Response(
+      status: .ok, headers: headers, body: ResponseBody(answer.bytes, holding: answer.lease, on: channel))
   }
 
   private func fields(_ subject: SnapshotSubject) -> HTTPFields {
@@ -121,16 +123,5 @@ struct SnapshotRoutes: Sendable {
     headers[named: "X-Frame-Sequence"] = "\(subject.sequence)"
     headers[named: "X-Source-State"] = subject.state.rawValue
     return headers
-  }
-}
-
-extension SnapshotAnswer {
-  /// The bytes of the answer, which count against the budget until they are sent.
-  fileprivate var body: ResponseBody {
-    ResponseBody(contentLength: bytes.readableBytes) { [self] writer in
-      try await writer.write(bytes)
-      try await writer.finish(nil)
-      withExtendedLifetime(lease) {}
-    }
   }
 }
