@@ -23,7 +23,7 @@ struct LayerPainter {
       drawings.append(LayerDrawing(parts: parts, tile: tile, spread: spread))
     }
     if let below {
-      for edge in layers.flatMap(\.edges) { canvas.target.copy(edge, to: below.target.texture) }
+      for edge in layers.flatMap(\.edges) { canvas.target.copy(TexelRegion(edge), to: below.target.texture) }
     }
     for drawing in drawings { try draw(drawing) }
   }
@@ -31,7 +31,7 @@ struct LayerPainter {
   private func draw(_ drawing: LayerDrawing) throws {
     let parts = drawing.parts
     if let word = parts.layer.plainWord {
-      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), region) }
+      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), TexelRegion(region)) }
     } else {
       try draw(drawing, drawing.opaque, parts.interior)
     }
@@ -39,7 +39,7 @@ struct LayerPainter {
       drawing, LayerVariant(drawing.content, .mixed, isTransformed: parts.layer.isTransformed), parts.edges)
   }
 
-  private func draw(_ drawing: LayerDrawing, _ variant: LayerVariant, _ regions: [TexelRegion]) throws {
+  private func draw(_ drawing: LayerDrawing, _ variant: LayerVariant, _ regions: [Rectangle]) throws {
     guard !regions.isEmpty else { return }
     let program = try programs.program(variant.program)
     program.shader.use()
@@ -48,7 +48,7 @@ struct LayerPainter {
     if variant.drawing == .mixed { below?.bind(0, unit: units.next(for: "below", in: program)) }
     drawing.parts.layer.set(program.shader)
     for region in regions {
-      canvas.target.begin(region)
+      canvas.target.begin(TexelRegion(region))
       program.shader.drawTriangle()
     }
   }

@@ -22,9 +22,9 @@ struct TexelBoxes {
       }
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior) }
-    for (region, isInterior) in whole.parts(interior: interior) {
+    for (part, isInterior) in whole.parts(interior: interior) {
       let program = try prepare(drawing, signals, from: base, isInterior: isInterior)
-      target.target.begin(region)
+      target.target.begin(TexelRegion(part))
       program.shader.drawTriangle()
       try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
@@ -41,7 +41,7 @@ struct TexelBoxes {
     let variant = BoxVariant(
       luma: luma?.packing(isInterior: isInterior), chroma: chroma?.packing(isInterior: isInterior),
       isChromaApart: chroma != nil && isApart,
-      reachesOver: !isInterior, output: drawing.output)
+      reachesOver: !isInterior, output: drawing.shaderOutput)
     let program = try programs.program(variant)
     program.shader.use()
     var units = UnitCounter()

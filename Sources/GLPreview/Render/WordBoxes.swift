@@ -25,10 +25,10 @@ struct WordBoxes {
         outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior(rows: drawing.size.height)) }
-    for (region, isInterior) in whole.parts(interior: interior) {
+    for (part, isInterior) in whole.parts(interior: interior) {
       let program = try prepare(
         drawing, signals, from: base, isInterior: isInterior, keepingCodes: keepingCodes)
-      target.target.begin(region)
+      target.target.begin(TexelRegion(part))
       program.shader.drawTriangle()
       try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
@@ -44,7 +44,7 @@ struct WordBoxes {
     let variant = WordVariant(
       luma: signals.first { $0.signal.signal == .luma }?.packing, chroma: chroma?.packing,
       isChromaApart: chroma != nil && isApart, readsPicture: base != nil,
-      reversesColumns: drawing.flips.flipsX, reachesOver: !isInterior, output: drawing.output,
+      reversesColumns: drawing.flips.flipsX, reachesOver: !isInterior, output: drawing.shaderOutput,
       writesCodes: keepingCodes)
     let program = try programs.program(variant)
     program.shader.use()

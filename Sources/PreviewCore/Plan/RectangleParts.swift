@@ -1,19 +1,14 @@
 // Splits a drawing into the groups of outputs whose boxes lie inside the crop, and those whose boxes may reach over
 // its edges.
-internal import PreviewCore
 
 extension Rectangle {
   /// `interior` and the strips around it, in drawing order, without empty ones.
-  func parts(interior: Rectangle) -> [(region: TexelRegion, isInterior: Bool)] {
-    ([(interior, true)] + strips(around: interior).map { ($0, false) })
-      .filter { part, _ in part.width > 0 && part.height > 0 }
-      .map { part, isInterior in
-        (TexelRegion(x: part.x, y: part.y, width: part.width, height: part.height), isInterior)
-      }
+  package func parts(interior: Rectangle) -> [(part: Rectangle, isInterior: Bool)] {
+    ([(interior, true)] + strips(around: interior).map { ($0, false) }).filter { !$0.0.isEmpty }
   }
 
   /// The rest without `inner`: above, below, left and right of it.
-  func strips(around inner: Rectangle) -> [Rectangle] {
+  package func strips(around inner: Rectangle) -> [Rectangle] {
     guard inner.width > 0, inner.height > 0 else { return [self] }
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height)
     return [

@@ -1,17 +1,16 @@
 // Splits a layer into the part that hides everything below and the part that is blended. Computation only.
-internal import PreviewCore
 
 /// The texels of a canvas, four pixels each, that a layer touches.
-struct LayerParts {
-  let layer: PlannedLayer
+package struct LayerParts: Sendable {
+  package let layer: PlannedLayer
   /// Where it hides what lies below, and no higher layer hides it.
-  let interior: [TexelRegion]
+  package let interior: [Rectangle]
   /// Where it is blended, and no higher layer hides it.
-  let edges: [TexelRegion]
+  package let edges: [Rectangle]
   private let whole: Rectangle
 
   /// The parts of all layers, lowest first.
-  static func parts(of composition: PlannedComposition) -> [LayerParts] {
+  package static func parts(of composition: PlannedComposition) -> [LayerParts] {
     var parts: [LayerParts] = []
     var covers: [Rectangle] = []
     for layer in composition.layers.reversed() {
@@ -28,12 +27,12 @@ struct LayerParts {
     whole = Rectangle(
       x: bounds.x / 4, y: bounds.y, width: (bounds.x + bounds.width + 3) / 4 - bounds.x / 4,
       height: bounds.height)
-    interior = [core].filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }.map(\.region)
-    edges = whole.strips(around: core).filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }.map(\.region)
+    interior = [core].filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }
+    edges = whole.strips(around: core).filter { !$0.isEmpty }.flatMap { $0.left(under: covers) }
   }
 
   /// Whether both touch a common texel.
-  func overlaps(_ other: LayerParts) -> Bool { !whole.intersection(other.whole).isEmpty }
+  package func overlaps(_ other: LayerParts) -> Bool { !whole.intersection(other.whole).isEmpty }
 }
 
 extension Rectangle {
@@ -47,8 +46,6 @@ extension Rectangle {
       }
     }
   }
-
-  fileprivate var region: TexelRegion { TexelRegion(x: x, y: y, width: width, height: height) }
 }
 
 extension PlannedLayer {

@@ -2,7 +2,7 @@
 internal import PreviewCore
 
 /// A drawn composition.
-struct CompositionPainter {
+struct Compositor {
   private let size: Size
   private var bytes: [UInt8]
 
