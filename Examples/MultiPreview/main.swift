@@ -20,7 +20,7 @@ let previews = [
 ]
 
 /// Reads a preview for two seconds, writes the last picture, and tells how many there were.
-func watch(_ preview: Preview) async throws -> String {
+func watch(_ preview: ViewPreview) async throws -> String {
   let end = CaptureClock.now + .seconds(2)
   var count = 0
   for try await frame in preview.jpegs() {

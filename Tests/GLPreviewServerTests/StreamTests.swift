@@ -73,7 +73,7 @@ struct StreamTests {
       }
       // What was made for them is gone when they are.
       await until { service.inside.streams.all.isEmpty }
-      #expect(service.inside.registry.session.previews.count == 1)
+      #expect(service.inside.registry.session.allPreviews.count == 1)
     }
   }
 

@@ -1,15 +1,10 @@
-// One preview of a running session, for who shows it: change it at any time, read it from as many places as you like.
-public import PreviewCore
+// A preview inside its session; users have it as a `ViewPreview` or a `ScenePreview`.
+package import PreviewCore
 
-/// Pictures of a source, or of a scene, for as long as somebody reads them.
-///
-/// ```swift
-/// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
-/// for try await frame in preview.jpegs() { show(try await frame.jpeg().bytes) }
-/// ```
-public final class Preview: Sendable {
-  /// By which the session knows it.
-  public let name: String
+/// The pictures of a source or a scene. They are drawn while somebody reads them.
+package final class Preview: Sendable {
+  /// Unique in the session.
+  package let name: String
   /// Of a view; nil for a scene.
   let sourceName: String?
   private let producer: any PictureProducer
@@ -32,16 +27,12 @@ public final class Preview: Sendable {
 
   // MARK: What is seen
 
-  /// How it is. A change holds from the next picture on, as a whole; what is wrong with it is thrown to who reads: also
-  /// that a view is to be one of another source, or a scene, which it can't become.
-  public var configuration: PreviewConfiguration {
-    get { state.withLock { $0.configuration } }
-    set { update { $0 = newValue } }
-  }
+  /// The configuration. A change takes effect with the next picture; readers get the errors of an invalid one.
+  package var configuration: PreviewConfiguration { state.withLock { $0.configuration } }
 
-  /// Changes several things at once: no picture shows only some of them. `change` may not ask the preview itself; the
-  /// view's name stays the preview's.
-  public func update(_ change: (inout PreviewConfiguration) -> Void) {
+  /// Changes several properties at once: no picture shows only some of them. `change` must not use the preview. The
+  /// view keeps the preview's name.
+  package func update(_ change: (inout PreviewConfiguration) -> Void) {
     let isChanged = state.update { state in
       let before = state.configuration
       change(&state.configuration)
@@ -56,59 +47,19 @@ public final class Preview: Sendable {
     if isChanged { producer.changed(self) }
   }
 
-  /// Whether it gives pictures; one that does not costs nothing.
-  public var isEnabled: Bool {
+  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  package var isEnabled: Bool {
     get { configuration.isEnabled }
     set { update { $0.isEnabled = newValue } }
   }
 
-  /// The shortest time between two pictures.
-  public var updateEvery: Duration {
-    get { configuration.updateEvery }
-    set { update { $0.updateEvery = newValue } }
-  }
-
-  /// In pixels; nil follows the source.
-  public var preferredSize: Size? {
-    get { configuration.preferredSize }
-    set { update { $0.preferredSize = newValue } }
-  }
-
-  /// What becomes of a source of another shape; of a view.
-  public var contentMode: ContentMode? {
-    get { configuration.view?.contentMode }
-    set { update { if let newValue { $0.view?.contentMode = newValue } } }
-  }
-
-  /// In the upright source's pixels, nil for all of it; of a view.
-  public var crop: Rectangle? {
-    get { configuration.view?.crop }
-    set { update { $0.view?.crop = newValue } }
-  }
-
-  /// Clockwise; of a view.
-  public var rotation: Rotation? {
-    get { configuration.view?.rotation }
-    set { update { if let newValue { $0.view?.rotation = newValue } } }
-  }
-
-  /// After rotation; of a view.
-  public var mirroring: Mirroring? {
-    get { configuration.view?.mirroring }
-    set { update { if let newValue { $0.view?.mirroring = newValue } } }
-  }
-
   // MARK: Reading
 
-  /// Its pictures as R, G, B, A. Each is the newest when it is asked for: a slow reader skips pictures and delays nobody.
-  ///
-  /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
-  /// the configuration can't be drawn (`WordError`, `SessionError`), the source can't be opened or is given
-  /// up (`SourceError`), or there is no GPU. A frame that can't be had is no end: a outage says why until one can.
-  public var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
+  /// The pictures as R, G, B, A.
+  package var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
 
-  /// The same as Y'CbCr planes, whose `jpeg()` is what is wanted.
-  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+  /// The pictures as Y'CbCr planes, for JPEGs.
+  package func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
     PreviewFrames(self, as: .ycbcr(subsampling))
   }
 
@@ -119,27 +70,20 @@ public final class Preview: Sendable {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
   }
 
-  /// The view that it shows where it is as `configuration` says.
+  /// The view of `configuration`.
   ///
-  /// - Throws: `SessionError` where it was added as something else.
+  /// - Throws: `SessionError` if the preview is a scene.
   func view(of configuration: PreviewConfiguration) throws(SessionError) -> ViewConfiguration {
-    guard case .view(let view, let source) = configuration.content, source == sourceName else {
-      throw mismatch
-    }
+    guard let view = configuration.view else { throw SessionError("preview '\(name)' is a scene") }
     return view
   }
 
-  /// The scene that it shows.
+  /// The scene of `configuration`.
   ///
-  /// - Throws: `SessionError` where it was added as a view.
+  /// - Throws: `SessionError` if the preview is a view.
   func scene(of configuration: PreviewConfiguration) throws(SessionError) -> Scene {
-    guard case .scene(let scene) = configuration.content, sourceName == nil else { throw mismatch }
+    guard let scene = configuration.scene else { throw SessionError("preview '\(name)' is not a scene") }
     return scene
-  }
-
-  private var mismatch: SessionError {
-    let kind = sourceName.map { "a view of '\($0)'" } ?? "a scene"
-    return SessionError("preview '\(name)' is \(kind) and can't become anything else; add another one")
   }
 
   /// The last picture of a format, unless the preview has changed since.
@@ -204,7 +148,7 @@ final class PreviewReading: Sendable {
   deinit { producer.readerWent(preview) }
 }
 
-/// A preview's pictures, one after another.
+/// The pictures of a preview, one after another.
 public struct PreviewFrames: AsyncSequence, Sendable {
   private let preview: Preview
   private let format: PictureFormat

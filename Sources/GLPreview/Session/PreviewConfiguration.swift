@@ -2,7 +2,7 @@
 public import PreviewCore
 
 /// What a preview shows.
-public enum PreviewContent: Sendable, Hashable {
+package enum PreviewContent: Sendable, Hashable {
   /// A view of one source.
   case view(ViewConfiguration, of: String)
   /// Several sources in one picture.
@@ -10,19 +10,19 @@ public enum PreviewContent: Sendable, Hashable {
 }
 
 /// How a preview is.
-public struct PreviewConfiguration: Sendable, Hashable {
+package struct PreviewConfiguration: Sendable, Hashable {
   /// What it shows.
-  public var content: PreviewContent
+  package private(set) var content: PreviewContent
   /// Whether it gives pictures. One that does not costs nothing, and its readers wait. True unless told.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
   /// The shortest time between two pictures; zero, the default, gives every frame, and of a scene at most 30 a second.
-  public var updateEvery: Duration
+  package var updateEvery: Duration
   /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) for as long as the preview is there, read or
   /// not. It is so anyway where the preview has a crop, or the camera masks. False unless told.
-  public var keepsReferenceSize = false
+  package var keepsReferenceSize = false
 
   /// A preview of `content`.
-  public init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
+  package init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
     self.content = content
     self.isEnabled = isEnabled
     self.updateEvery = updateEvery
@@ -36,7 +36,7 @@ extension Duration {
 
 extension PreviewConfiguration {
   /// The view; nil for a scene.
-  public var view: ViewConfiguration? {
+  package var view: ViewConfiguration? {
     get { if case .view(let view, _) = content { view } else { nil } }
     set {
       guard let newValue, case .view(_, let source) = content else { return }
@@ -45,7 +45,7 @@ extension PreviewConfiguration {
   }
 
   /// The scene; nil for a view.
-  public var scene: Scene? {
+  package var scene: Scene? {
     get { if case .scene(let scene) = content { scene } else { nil } }
     set {
       guard let newValue, case .scene = content else { return }
@@ -57,7 +57,7 @@ extension PreviewConfiguration {
   var isPinned: Bool { keepsReferenceSize || view?.crop != nil }
 
   /// In pixels, what pictures should have; nil follows the source. Of a scene it is its size.
-  public var preferredSize: Size? {
+  package var preferredSize: Size? {
     get {
       switch content {
       case .view(let view, _):

@@ -46,10 +46,11 @@ public final class PreviewSession: Sendable {
   /// - Throws: `SessionError` where the name is taken, or there is no such source, or the session is closed.
   public func addPreview(
     _ view: ViewConfiguration = ViewConfiguration(), of source: String? = nil, updateEvery: Duration = .zero
-  ) throws(SessionError) -> Preview {
-    try core.add(
-      view.name,
-      PreviewConfiguration(.view(view, of: source ?? core.firstSource), updateEvery: updateEvery))
+  ) throws(SessionError) -> ViewPreview {
+    ViewPreview(
+      try core.add(
+        view.name,
+        PreviewConfiguration(.view(view, of: source ?? core.firstSource), updateEvery: updateEvery)))
   }
 
   /// Adds a preview of several sources in one picture.
@@ -57,18 +58,25 @@ public final class PreviewSession: Sendable {
   /// - Throws: `SessionError` where the name is taken, the scene shows sources that are not there, or the session is closed.
   public func addScene(
     _ scene: Scene, name: String = "scene", updateEvery: Duration = .zero
-  ) throws(SessionError) -> Preview {
-    try core.add(name, PreviewConfiguration(.scene(scene), updateEvery: updateEvery))
+  ) throws(SessionError) -> ScenePreview {
+    ScenePreview(try core.add(name, PreviewConfiguration(.scene(scene), updateEvery: updateEvery)))
   }
 
-  /// Takes a preview out; who reads it comes to its end.
-  public func remove(_ preview: Preview) { core.remove(preview) }
+  /// Removes a preview. Its readers' loops end.
+  public func remove(_ preview: ViewPreview) { remove(preview.preview) }
 
-  /// All that were added, in that order.
-  public var previews: [Preview] { core.previews }
+  /// Removes the preview of a scene. Its readers' loops end.
+  public func remove(_ scene: ScenePreview) { remove(scene.preview) }
 
-  /// The preview of that name.
-  public func preview(named name: String) -> Preview? { core.previews.first { $0.name == name } }
+  package func remove(_ preview: Preview) { core.remove(preview) }
+
+  /// The previews of single sources, in the order in which they were added.
+  public var previews: [ViewPreview] { allPreviews.filter { $0.sourceName != nil }.map(ViewPreview.init) }
+
+  /// The previews of scenes, in the order in which they were added.
+  public var scenes: [ScenePreview] { allPreviews.filter { $0.sourceName == nil }.map(ScenePreview.init) }
+
+  package var allPreviews: [Preview] { core.previews }
 
   // MARK: Sources
 

@@ -77,7 +77,7 @@ final class CameraRegistry: Sendable {
 
   /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
-    try session.addPreview(view.named(nextName("view")), of: target.source)
+    try session.addPreview(view.named(nextName("view")), of: target.source).preview
   }
 
   /// Whether each camera's part of the session responds. A part that hangs makes this call wait.

@@ -71,7 +71,8 @@ struct PreparedState: Sendable {
     for camera in configuration.cameras {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
         let preview = try session.addPreview(
-          view.view.named(nextName()), of: sources[camera.name], updateEvery: view.updateEvery)
+          view.view.named(nextName()), of: sources[camera.name], updateEvery: view.updateEvery
+        ).preview
         preview.update { configuration in
           configuration.isEnabled = view.isEnabled
           configuration.keepsReferenceSize = view.isLocked
@@ -81,7 +82,8 @@ struct PreparedState: Sendable {
     }
     for scene in configuration.scenes where keptScene(scene, in: base) == nil {
       newScenes[scene.name] = try session.addScene(
-        scene.scene.renamed(sources), name: nextName(), updateEvery: scene.served.updateEvery)
+        scene.scene.renamed(sources), name: nextName(), updateEvery: scene.served.updateEvery
+      ).preview
     }
   }
 

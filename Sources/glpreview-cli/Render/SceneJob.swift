@@ -79,7 +79,7 @@ struct SceneJob {
   /// The sample format to request from the renderer.
   private var format: PictureFormat { output.pictureFormat(encoder, subsampling) }
 
-  private func pictures(of preview: Preview) -> PreviewFrames {
+  private func pictures(of preview: ScenePreview) -> PreviewFrames {
     if case .ycbcr(let subsampling) = format {
       preview.jpegs(subsampling: subsampling)
     } else {
@@ -115,7 +115,7 @@ struct SceneJob {
 
   // MARK: A running scene
 
-  private func watch(_ preview: Preview, of session: PreviewSession, _ states: SceneStates) async throws {
+  private func watch(_ preview: ScenePreview, of session: PreviewSession, _ states: SceneStates) async throws {
     // While this iterator is read, the sources stay active, so that no picture shows one that is still opening.
     var watching = pictures(of: preview).makeAsyncIterator()
     defer { withExtendedLifetime(watching) {} }
@@ -146,7 +146,7 @@ struct SceneJob {
 
   /// Delivers pictures as the scene changes, until there are enough or the sources end.
   private func deliver(
-    _ preview: Preview, of session: PreviewSession, _ delivery: PictureDelivery
+    _ preview: ScenePreview, of session: PreviewSession, _ delivery: PictureDelivery
   ) async throws {
     preview.updateEvery = schedule.interval ?? .zero
     var progress = Progress(isQuiet: isQuiet, expectsManyFrames: true)

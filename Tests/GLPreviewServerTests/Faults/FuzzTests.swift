@@ -70,7 +70,7 @@ struct FuzzTests {
   static func expectNothingLeft(in service: RunningService) async throws {
     let parts = service.inside
     await until { parts.streams.all.isEmpty && serverSockets(on: service.port) == 0 }
-    #expect(parts.registry.session.previews.count == 4)
+    #expect(parts.registry.session.allPreviews.count == 4)
   }
 
   @Test("queries of all kinds are answered or refused, each with a reason")

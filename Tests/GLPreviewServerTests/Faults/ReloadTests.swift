@@ -212,7 +212,7 @@ struct ReloadTests {
       // All that went is closed behind the reload.
       let served = service.inside.registry.served
       await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
-      await until { session.previews.count <= served.previews.count }
+      await until { session.allPreviews.count <= served.previews.count }
     }
     #expect(history.wrong == [])
     #expect(history.answers > 150)
@@ -224,13 +224,13 @@ struct ReloadTests {
     let configuration = try Self.variant(&random).configuration
     try await withService(configuration) { service async throws in
       let registry = service.inside.registry
-      let (sources, previews) = (registry.session.sourceNames, registry.session.previews.map(\.name))
+      let (sources, previews) = (registry.session.sourceNames, registry.session.allPreviews.map(\.name))
       var other = ServerConfiguration(cameras: [Self.camera("new", "pattern:smpte,size=64x36")])
       other.cameras.append(Self.camera("broken", "pattern:counter"))
       other.cameras[1].avatar = "/nonexistent/avatar.png"
       await #expect(throws: SourceError.self) { try await service.inside.apply(other) }
       #expect(registry.session.sourceNames == sources)
-      #expect(registry.session.previews.map(\.name) == previews)
+      #expect(registry.session.allPreviews.map(\.name) == previews)
       #expect(registry.served.generation == 1)
       #expect(try await service.get("/cameras/new/main.jpg").status == 404)
       #expect(try await service.get("/cameras/same/main.jpg").status == 200)
@@ -255,7 +255,7 @@ struct ReloadTests {
             && $0.configuration.scenes == served.scenes.map(\.configuration)
         })
       await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
-      #expect(Set(session.previews.map(\.name)) == Set(served.previews.map(\.name)))
+      #expect(Set(session.allPreviews.map(\.name)) == Set(served.previews.map(\.name)))
     }
   }
 

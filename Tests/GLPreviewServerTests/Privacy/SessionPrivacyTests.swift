@@ -163,7 +163,7 @@ private final class SessionRound: Sendable {
     let isCropped = random(0..<2) == 0
     let view = view(isCropped ? "part-\(name)" : name, isCropped: isCropped)
     step("view \(view.name) \(view.crop.map { "of \($0) " } ?? "")as \(view.width ?? 0)x\(view.height ?? 0)")
-    let preview = try session.addPreview(view)
+    let preview = try session.addPreview(view).preview
     return Guest(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
 
@@ -176,7 +176,7 @@ private final class SessionRound: Sendable {
     let scene = Scene(size: Size(width: random(16..<64), height: random(16..<64)), tiles: [tile])
     let label = isCropped ? "part-\(name)" : name
     step("scene \(label) \(scene.size) \(tile.view.crop.map { "of \($0)" } ?? "")")
-    let preview = try session.addScene(scene, name: label)
+    let preview = try session.addScene(scene, name: label).preview
     return Guest(preview: preview, readers: (0..<random(0..<3)).map { _ in read(preview) })
   }
 

@@ -104,8 +104,8 @@ struct PreviewSessionTests {
     async let next = frames.next()
     await until { await session.waitingCount > 0 }
     preview.update {
-      $0.preferredSize = Size(width: 2, height: 6)
-      $0.view?.contentMode = .stretch
+      ($0.width, $0.height) = (2, 6)
+      $0.contentMode = .stretch
     }
     let changed = try #require(try await next)
     #expect(changed.picture.size == Size(width: 2, height: 6))

@@ -113,47 +113,18 @@ struct SceneChangeTests {
     let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
     script.give(60)
     #expect(try await preview.pictures.first != nil)
-    preview.update { $0.scene?.tiles.append(Tile("nobody")) }
+    preview.update { $0.tiles.append(Tile("nobody")) }
     await #expect(throws: WordError.self) { try await preview.pictures.first }
-    preview.update { $0.scene?.tiles = [Tile("nobody")] }
+    preview.update { $0.tiles = [Tile("nobody")] }
     await #expect(throws: WordError.self) { try await preview.pictures.first }
-    preview.update { $0.scene?.background = .blur(source: "nobody") }
+    preview.update { $0.background = .blur(source: "nobody") }
     await #expect(throws: WordError.self) {
       try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
     }
-    preview.update { $0.scene = Scene(size: Self.size, tiles: [Tile("one")]) }
+    preview.scene = Scene(size: Self.size, tiles: [Tile("one")])
     script.give(70)
     var frames = preview.pictures.makeAsyncIterator()
     try await show(70, &frames)
-    await session.close()
-  }
-
-  @Test("a preview that is to become something else says so to who reads, and to who wants a snapshot")
-  func becomesSomethingElse() async throws {
-    let script = SourceScript()
-    let session = try Self.session(["one": script, "two": SourceScript()])
-    let view = try session.addPreview(ViewConfiguration(width: 4, height: 3))
-    let scene = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
-    script.give(60)
-    #expect(try await view.pictures.first?.code == 60)
-    let contents: [(Preview, PreviewContent)] = [
-      (view, .scene(Scene(size: Self.size, tiles: [Tile("one")]))),
-      (view, .view(ViewConfiguration(), of: "two")), (view, .view(ViewConfiguration(), of: "nobody")),
-      (scene, .view(ViewConfiguration(), of: "one")),
-    ]
-    for (preview, content) in contents {
-      let before = preview.configuration
-      preview.configuration.content = content
-      script.give(60)
-      await #expect(throws: SessionError.self) { try await preview.pictures.first }
-      script.give(60)
-      await #expect(throws: SessionError.self) {
-        try await session.snapshot(SnapshotRequest.patient(.newest, of: [preview.name]))
-      }
-      preview.configuration = before
-    }
-    script.give(61)
-    #expect(try await view.pictures.first != nil)
     await session.close()
   }
 
@@ -161,8 +132,8 @@ struct SceneChangeTests {
   func names() async throws {
     let session = try Self.session(["one": SourceScript()])
     let preview = try session.addPreview(ViewConfiguration(name: "door"))
-    preview.configuration.view = ViewConfiguration(width: 4, height: 3)
-    #expect(preview.configuration.view?.name == "door")
+    preview.view = ViewConfiguration(width: 4, height: 3)
+    #expect(preview.view.name == "door")
     await session.close()
   }
 }

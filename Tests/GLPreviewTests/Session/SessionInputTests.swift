@@ -175,7 +175,7 @@ struct SessionInputTests {
       let good = Scene(size: Size(width: 32, height: 18), tiles: [Tile("camera")])
       let preview = try session.addScene(good)
       for (name, scene) in Self.scenes {
-        preview.configuration.scene = scene
+        preview.scene = scene
         let error = await #expect(throws: (any Error).self, "\(name) \(state)") {
           try await preview.pictures.first
         }
@@ -184,7 +184,7 @@ struct SessionInputTests {
           try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }
       }
-      preview.configuration.scene = good
+      preview.scene = good
       #expect(try await preview.pictures.first != nil)
       await session.close()
     }

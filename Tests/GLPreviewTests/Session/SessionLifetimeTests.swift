@@ -75,7 +75,7 @@ struct SessionLifetimeTests {
       watch.add("session", session)
       watch.add("feed", session.firstFeed)
       watch.add("memory", session.firstFeed?.drawing.memory)
-      for preview in session.previews { watch.add("preview \(preview.name)", preview) }
+      for preview in session.allPreviews { watch.add("preview \(preview.name)", preview) }
       for object in session.parts { watch.add("\(type(of: object))", object) }
       await ends(session)
     }

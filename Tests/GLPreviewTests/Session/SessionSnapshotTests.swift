@@ -38,7 +38,7 @@ struct SessionSnapshotTests {
   func newest() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
+    let preview = try #require(session.previews.first { $0.name == "one" })
     var frames = preview.jpegs().makeAsyncIterator()
     script.give(1)
     let frame = try #require(try await frames.next())
@@ -55,7 +55,7 @@ struct SessionSnapshotTests {
   func next() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
+    let preview = try #require(session.previews.first { $0.name == "one" })
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()
@@ -72,7 +72,7 @@ struct SessionSnapshotTests {
   func tooOld() async throws {
     let script = SourceScript()
     let session = try Self.session(script)
-    let preview = try #require(session.preview(named: "one"))
+    let preview = try #require(session.previews.first { $0.name == "one" })
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()
@@ -87,7 +87,7 @@ struct SessionSnapshotTests {
   func still() async throws {
     let script = SourceScript()
     let session = try Self.session(script, hasSizes: true)
-    let preview = try #require(session.preview(named: "one"))
+    let preview = try #require(session.previews.first { $0.name == "one" })
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()

@@ -34,12 +34,14 @@ struct SessionStressTests {
       options: SessionOptions(linger: .milliseconds(2)))
     var previews = try (0..<4).map { index in
       try session.addPreview(
-        ViewConfiguration(name: "view\(index)", width: 4 + 2 * index, height: 3), of: Self.sources[index % 2])
+        ViewConfiguration(name: "view\(index)", width: 4 + 2 * index, height: 3), of: Self.sources[index % 2]
+      ).preview
     }
-    previews.append(try session.addScene(Self.scene))
+    previews.append(try session.addScene(Self.scene).preview)
     let steady = try (0..<2).map { index in
       try session.addPreview(
-        ViewConfiguration(name: "steady\(index)", width: 8, height: 6), of: Self.sources[index])
+        ViewConfiguration(name: "steady\(index)", width: 8, height: 6), of: Self.sources[index]
+      ).preview
     }
     let end = CaptureClock.now + Self.length
     await withTaskGroup(of: Void.self) { group in
@@ -108,9 +110,12 @@ struct SessionStressTests {
       try await pause(.milliseconds(Int.random(in: 0...10)))
       switch Int.random(in: 0..<4) {
       case 0: preview.isEnabled.toggle()
-      case 1: preview.updateEvery = .milliseconds(Int.random(in: 0...8))
+      case 1:
+        let interval = Duration.milliseconds(Int.random(in: 0...8))
+        preview.update { $0.updateEvery = interval }
       default:
-        preview.preferredSize = Size(width: Int.random(in: 8...40), height: Int.random(in: 8...40))
+        let size = Size(width: Int.random(in: 8...40), height: Int.random(in: 8...40))
+        preview.update { $0.preferredSize = size }
       }
     }
   }
@@ -140,8 +145,8 @@ struct SessionStressTests {
     await repeatedly(end) {
       let preview =
         Bool.random()
-        ? try session.addPreview(ViewConfiguration(name: "guest", width: 6, height: 6), of: "two")
-        : try session.addScene(scene, name: "guest")
+        ? try session.addPreview(ViewConfiguration(name: "guest", width: 6, height: 6), of: "two").preview
+        : try session.addScene(scene, name: "guest").preview
       let reader = Task { for try await _ in preview.pictures {} }
       try? await pause(.milliseconds(Int.random(in: 0...20)))
       session.remove(preview)

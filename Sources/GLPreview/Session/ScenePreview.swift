@@ -1,0 +1,57 @@
+// A preview of several sources in one picture, for the program that shows it.
+public import PreviewCore
+
+/// A preview of a scene in a running session. Changes take effect with the next picture.
+///
+/// ```swift
+/// let call = try session.addScene(Scene(size: Size(width: 1280, height: 720), tiles: [Tile("ann"), Tile("bob")]))
+/// call.scene.tiles.append(Tile("eve"))
+/// ```
+public struct ScenePreview: Sendable, Hashable {
+  package let preview: Preview
+
+  init(_ preview: Preview) { self.preview = preview }
+
+  /// The name, unique in its session.
+  public var name: String { preview.name }
+
+  /// The sources in the picture, and where they are.
+  public var scene: Scene {
+    get { preview.configuration.scene ?? Scene(size: Size(width: 1, height: 1), tiles: []) }
+    nonmutating set { update { $0 = newValue } }
+  }
+
+  /// Changes several properties of the scene at once: no picture shows only some of the changes. `change` must not use the
+  /// preview.
+  public func update(_ change: (inout Scene) -> Void) {
+    preview.update { configuration in
+      guard var scene = configuration.scene else { return }
+      change(&scene)
+      configuration.scene = scene
+    }
+  }
+
+  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  public var isEnabled: Bool {
+    get { preview.isEnabled }
+    nonmutating set { preview.isEnabled = newValue }
+  }
+
+  /// The minimum time between two pictures; zero, the default, delivers at most 30 a second.
+  public var updateEvery: Duration {
+    get { preview.configuration.updateEvery }
+    nonmutating set { preview.update { $0.updateEvery = newValue } }
+  }
+
+  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures and delays
+  /// nobody.
+  ///
+  /// The loop ends when the preview is removed or the session is closed. It throws if the scene can't be drawn
+  /// (`WordError`, `SessionError`), and without a GPU. A source that fails does not end it: its tile shows a fallback.
+  public var pictures: PreviewFrames { preview.pictures }
+
+  /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
+  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+    preview.jpegs(subsampling: subsampling)
+  }
+}

@@ -1,0 +1,98 @@
+// A preview of one source, for the program that shows it.
+public import PreviewCore
+
+/// A preview of one source in a running session. Changes take effect with the next picture.
+///
+/// ```swift
+/// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
+/// for try await picture in preview.jpegs() { show(try await picture.jpeg().bytes) }
+/// ```
+public struct ViewPreview: Sendable, Hashable {
+  package let preview: Preview
+
+  init(_ preview: Preview) { self.preview = preview }
+
+  /// The name, unique in its session.
+  public var name: String { preview.name }
+
+  /// The name of the source.
+  public var source: String { preview.sourceName ?? "" }
+
+  /// The view of the source; its name stays the preview's.
+  public var view: ViewConfiguration {
+    get { preview.configuration.view ?? ViewConfiguration(name: name) }
+    nonmutating set { update { $0 = newValue } }
+  }
+
+  /// Changes several properties of the view at once: no picture shows only some of the changes. `change` must not use the
+  /// preview.
+  public func update(_ change: (inout ViewConfiguration) -> Void) {
+    preview.update { configuration in
+      guard var view = configuration.view else { return }
+      change(&view)
+      configuration.view = view
+    }
+  }
+
+  /// The part of the upright source that is shown, in its pixels; nil is all of it.
+  public var crop: Rectangle? {
+    get { view.crop }
+    nonmutating set { update { $0.crop = newValue } }
+  }
+
+  /// The clockwise rotation.
+  public var rotation: Rotation {
+    get { view.rotation }
+    nonmutating set { update { $0.rotation = newValue } }
+  }
+
+  /// The mirroring, after the rotation.
+  public var mirroring: Mirroring {
+    get { view.mirroring }
+    nonmutating set { update { $0.mirroring = newValue } }
+  }
+
+  /// How a source of another shape is fitted.
+  public var contentMode: ContentMode {
+    get { view.contentMode }
+    nonmutating set { update { $0.contentMode = newValue } }
+  }
+
+  /// The size of pictures, in pixels; nil follows the source.
+  public var preferredSize: Size? {
+    get { preview.configuration.preferredSize }
+    nonmutating set { preview.update { $0.preferredSize = newValue } }
+  }
+
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or not.
+  /// It always is if the preview has a crop, or the camera has masks. The default is false.
+  public var keepsReferenceSize: Bool {
+    get { preview.configuration.keepsReferenceSize }
+    nonmutating set { preview.update { $0.keepsReferenceSize = newValue } }
+  }
+
+  /// Whether it delivers pictures; if not, it costs nothing and its readers wait.
+  public var isEnabled: Bool {
+    get { preview.isEnabled }
+    nonmutating set { preview.isEnabled = newValue }
+  }
+
+  /// The minimum time between two pictures; zero, the default, delivers every frame.
+  public var updateEvery: Duration {
+    get { preview.configuration.updateEvery }
+    nonmutating set { preview.update { $0.updateEvery = newValue } }
+  }
+
+  /// The pictures as R, G, B, A. Each is the newest at the time of the request: a slow reader skips pictures and delays
+  /// nobody.
+  ///
+  /// The loop ends when the preview is removed, the session is closed, or the source is at its end. It throws if the
+  /// configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is given up
+  /// (`SourceError`), and without a GPU. A frame that can't be read does not end it: a fallback shows why.
+  public var pictures: PreviewFrames { preview.pictures }
+
+  /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
+  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+    preview.jpegs(subsampling: subsampling)
+  }
+}
