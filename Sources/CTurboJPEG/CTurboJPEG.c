@@ -1,5 +1,5 @@
-// The decoder of CTurboJPEG.h; Encoder.c has the encoder. Its error manager's error_exit jumps back into the
-// function that was called from Swift.
+// The decoder of CTurboJPEG.h; the encoder is in Encoder.c. On an error, the error manager's error_exit jumps back into
+// the function that Swift called.
 #include "CTurboJPEG.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
-// libjpeg's scaled blocks are not square from version 7 of its API on.
+// From version 7 of its API on, libjpeg's scaled blocks need not be square.
 #if JPEG_LIB_VERSION >= 70
 #define BLOCK_WIDTH(component) ((component)->DCT_h_scaled_size)
 #define BLOCK_HEIGHT(component) ((component)->DCT_v_scaled_size)
@@ -21,7 +21,7 @@
 #define SMALLEST_BLOCK_HEIGHT(cinfo) ((cinfo)->min_DCT_scaled_size)
 #endif
 
-// A component has at most as many rows in a row of MCUs as the one that has most, whose blocks are not enlarged.
+// The most rows of a component in a row of MCUs: blocks of the component with the most rows are never enlarged.
 enum { MAX_ROWS = MAX_SAMP_FACTOR * DCTSIZE };
 
 struct glp_jpeg_decoder {
@@ -53,13 +53,13 @@ static void keep_message(glp_jpeg_decoder *decoder) {
   longjmp(decoder->jump, 1);
 }
 
-// libjpeg calls everything a warning that it can go on after, from a stray byte to half a picture missing.
+// libjpeg classifies every recoverable error as a warning, from a stray byte to the loss of half a picture.
 static bool is_harmless(int message_code) {
   switch (message_code) {
-    case JWRN_ADOBE_XFORM:      // an unknown transform flag: taken for YCbCr or YCCK
+    case JWRN_ADOBE_XFORM:      // an unknown transform flag: YCbCr or YCCK is assumed
     case JWRN_BOGUS_ICC:        // the profile is dropped
     case JWRN_EXTRANEOUS_DATA:  // bytes between segments
-    case JWRN_JFIF_MAJOR:       // a JFIF version of the future
+    case JWRN_JFIF_MAJOR:       // a newer JFIF version
     case JWRN_NOT_SEQUENTIAL:   // some cameras write zeros for the SOS parameters
       return true;
     default:
@@ -79,8 +79,8 @@ static void decoder_emit_message(j_common_ptr cinfo, int level) {
 
 static void decoder_output_message(j_common_ptr cinfo) { (void)cinfo; }
 
-// Called for each row of blocks of each scan. A few bytes can hold one more scan over a huge picture, which is one more
-// walk over all of it.
+// libjpeg calls this for each row of blocks of each scan. A few bytes can encode one more scan of a huge picture, which
+// costs one more pass over all of it.
 static void decoder_progress(j_common_ptr cinfo) {
   glp_jpeg_decoder *decoder = cinfo->client_data;
   if (decoder->stop != NULL && decoder->stop(decoder->stop_context)) {
@@ -109,7 +109,7 @@ glp_jpeg_decoder *glp_jpeg_decoder_create(bool tolerates_damage, size_t memory_l
   jpeg_create_decompress(&decoder->cinfo);
   decoder->progress.progress_monitor = decoder_progress;
   decoder->cinfo.progress = &decoder->progress;
-  // libjpeg-turbo has no backing store: what goes over this is an error.
+  // libjpeg-turbo has no backing store: exceeding this limit is an error.
   decoder->cinfo.mem->max_memory_to_use = (long)memory_limit;
   return decoder;
 }
@@ -129,7 +129,7 @@ static bool is_ratio(const jpeg_component_info *luma, const jpeg_component_info 
   return luma->h_samp_factor == x * chroma->h_samp_factor && luma->v_samp_factor == y * chroma->v_samp_factor;
 }
 
-// Whether the planes can be had as they are in the file.
+// Whether the planes can be output as they are stored, with one of the supported chroma ratios.
 static bool find_chroma_ratio(const struct jpeg_decompress_struct *cinfo, int *chroma_x, int *chroma_y) {
   static const int ratios[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
   const jpeg_component_info *components = cinfo->comp_info;
@@ -213,12 +213,12 @@ glp_jpeg_status glp_jpeg_read_header(
   return GLP_JPEG_OK;
 }
 
-// Columns of blocks, with what the last one has more than the picture; that is written too.
+// The width in whole blocks. The part of the last block beyond the picture is written too.
 static JDIMENSION row_of_whole_blocks(const jpeg_component_info *component) {
   return component->width_in_blocks * (JDIMENSION)BLOCK_WIDTH(component);
 }
 
-// How many pixels of the first component there are to a sample of another, as they are decoded.
+// The number of luma pixels per chroma sample, as decoded.
 static bool find_decoded_ratio(const jpeg_component_info *components, int *chroma_x, int *chroma_y) {
   int luma_x = components[0].h_samp_factor * BLOCK_WIDTH(&components[0]);
   int luma_y = components[0].v_samp_factor * BLOCK_HEIGHT(&components[0]);
@@ -235,7 +235,7 @@ static size_t rounded_up(size_t number, int factor) {
   return (number + count - 1) / count * count;
 }
 
-// Pictures of several scans are kept as coefficients of all their blocks, whatever size they are decoded at.
+// If a picture has several scans, libjpeg keeps the coefficients of all its blocks, whatever the output's size.
 static size_t coefficient_bytes(struct jpeg_decompress_struct *cinfo) {
   if (!jpeg_has_multiple_scans(cinfo)) return 0;
   size_t bytes = 0;
@@ -275,8 +275,8 @@ glp_jpeg_status glp_jpeg_scale(
   return GLP_JPEG_OK;
 }
 
-// One row of MCUs at a time, straight into the planes; the rows of the last one that are below a plane all go
-// into one row of our own.
+// Decodes one row of MCUs at a time into the planes. In the last one, all rows below a plane are written to one spare
+// row.
 static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes) {
   struct jpeg_decompress_struct *cinfo = &decoder->cinfo;
   JSAMPROW rows[3][MAX_ROWS];
@@ -305,7 +305,7 @@ static void decode_planes(glp_jpeg_decoder *decoder, const glp_jpeg_plane *plane
   }
 }
 
-// The usual multiplication. Adobe's files hold 255 minus the ink, whatever the specification says.
+// Multiplies the colours by black, as is usual. Adobe's files contain 255 minus the ink, despite the specification.
 static void cmyk_to_rgb(const JSAMPLE *cmyk, uint8_t *rgb, JDIMENSION width, bool is_inverted) {
   for (JDIMENSION x = 0; x < width; x++, cmyk += 4, rgb += 3) {
     unsigned int white = is_inverted ? cmyk[3] : 255u - cmyk[3];
@@ -330,7 +330,7 @@ static void decode_rows(glp_jpeg_decoder *decoder, const glp_jpeg_plane *planes)
         for (size_t c = 0; c < 3; c++) {
           uint8_t *row = planes[c].samples + y * planes[c].bytes_per_row;
           for (size_t x = 0; x < cinfo->output_width; x++) row[x] = in[3 * x + c];
-          // The padding too, as in whole blocks: a frame holds no memory that nobody has written.
+          // Fill the padding too, as whole blocks do: a frame must not contain uninitialized memory.
           memset(row + cinfo->output_width, in[3 * (cinfo->output_width - 1) + c],
                  planes[c].bytes_per_row - cinfo->output_width);
         }

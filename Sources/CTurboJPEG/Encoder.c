@@ -1,5 +1,5 @@
-// The encoder of CTurboJPEG.h. Its error manager's error_exit jumps back into the function that was called
-// from Swift.
+// The encoder of CTurboJPEG.h. On an error, the error manager's error_exit jumps back into the function that Swift
+// called.
 #include "CTurboJPEG.h"
 
 #include <setjmp.h>
@@ -58,8 +58,8 @@ static void finish_output(j_compress_ptr cinfo) {
   self->encoded->size = self->capacity - self->destination.free_in_buffer;
 }
 
-// One row of MCUs at a time. Blocks at the right edge are filled by repeating the last sample of a row,
-// blocks at the bottom by repeating the last row: what libjpeg does for RGB, but not for planes.
+// Encodes one row of MCUs at a time. Blocks at the right edge are filled by repeating the last sample of a row, blocks
+// at the bottom by repeating the last row. libjpeg does this for RGB, but not for planes.
 static void encode_planes(encoder *self, const glp_jpeg_picture *picture) {
   struct jpeg_compress_struct *cinfo = &self->cinfo;
   JSAMPROW rows[3][MAX_ROWS];

@@ -1,4 +1,4 @@
-// The ioctls of CV4L2.h, filled in and taken apart.
+// Implements CV4L2.h: fills in the structures of the ioctls, and copies their answers.
 #define _GNU_SOURCE
 #include "CV4L2.h"
 
@@ -32,8 +32,8 @@ int glp_v4l2_open(const char *path) {
 
 void glp_v4l2_close(int fd) { v4l2_close(fd); }
 
-// libv4l2 writes what goes wrong to standard error unless it has a log; we say it ourselves. A stream without functions
-// takes all and keeps nothing, and needs no descriptor.
+// libv4l2 logs errors to standard error unless it has a log file; we report errors ourselves. A stream without
+// functions discards all output, and needs no descriptor.
 static void be_silent(void) {
   if (v4l2_log_file || getenv("LIBV4L2_LOG_FILENAME")) return;
   v4l2_log_file = fopencookie(NULL, "w", (cookie_io_functions_t){0});
@@ -55,7 +55,7 @@ int glp_v4l2_query(int fd, glp_v4l2_capability *capability) {
   memcpy(capability->driver, answer.driver, sizeof capability->driver);
   memcpy(capability->card, answer.card, sizeof capability->card);
   memcpy(capability->bus_info, answer.bus_info, sizeof capability->bus_info);
-  // Without device_caps, what the whole device can do is all that is known of this node.
+  // Without device_caps, only the capabilities of the whole device are known.
   uint32_t flags =
       answer.capabilities & V4L2_CAP_DEVICE_CAPS ? answer.device_caps : answer.capabilities;
   capability->captures = flags & (V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_CAPTURE_MPLANE);
@@ -67,7 +67,7 @@ int glp_v4l2_query(int fd, glp_v4l2_capability *capability) {
   return 0;
 }
 
-// MARK: What there is
+// MARK: Enumeration
 
 int glp_v4l2_offer_at(int fd, bool is_multiplanar, uint32_t index, glp_v4l2_offer *offer) {
   struct v4l2_fmtdesc answer = {.index = index, .type = buffer_type(is_multiplanar)};
@@ -90,7 +90,7 @@ int glp_v4l2_sizes_at(int fd, uint32_t fourcc, uint32_t index, glp_v4l2_sizes *s
         .least_height = answer.discrete.height, .greatest_height = answer.discrete.height};
     return 0;
   }
-  // Those that are not discrete stand in one entry.
+  // Stepwise and continuous sizes have a single entry.
   if (index > 0) return EINVAL;
   *sizes = (glp_v4l2_sizes){
       .least_width = answer.stepwise.min_width, .greatest_width = answer.stepwise.max_width,
@@ -117,7 +117,7 @@ int glp_v4l2_intervals_at(
   return 0;
 }
 
-// MARK: What is set
+// MARK: Settings
 
 int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height) {
   int number = 0;
@@ -128,7 +128,7 @@ int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height) {
   if (input.capabilities & V4L2_IN_CAP_DV_TIMINGS) {
     struct v4l2_dv_timings present = {0}, found = {0};
     int error = control_device(fd, VIDIOC_QUERY_DV_TIMINGS, &found);
-    // A device that can't look keeps what it has.
+    // A device that can't detect timings keeps its current ones.
     if (error) return error == ENOTTY || error == ENODATA ? 0 : error;
     *width = found.bt.width;
     *height = found.bt.height;
@@ -140,7 +140,7 @@ int glp_v4l2_follow_signal(int fd, uint32_t *width, uint32_t *height) {
   if (input.capabilities & V4L2_IN_CAP_STD) {
     v4l2_std_id found = V4L2_STD_UNKNOWN;
     int error = control_device(fd, VIDIOC_QUERYSTD, &found);
-    // Several bits are a guess: what is set may be one of them.
+    // Several bits are several candidates; keep the current standard if it is one of them.
     v4l2_std_id present = V4L2_STD_UNKNOWN;
     if (error || found == V4L2_STD_UNKNOWN) return 0;
     if (!control_device(fd, VIDIOC_G_STD, &present) && (present & found)) return 0;
@@ -174,7 +174,7 @@ static void take_apart(const struct v4l2_format *answer, bool is_multiplanar, gl
   format->fourcc = pix->pixelformat;
   format->field = pix->field;
   format->colorspace = pix->colorspace;
-  // Drivers from before these fields leave whatever was there.
+  // Drivers older than these fields leave them uninitialized.
   if (pix->priv == V4L2_PIX_FMT_PRIV_MAGIC) {
     format->ycbcr_encoding = pix->ycbcr_enc;
     format->quantization = pix->quantization;

@@ -3,12 +3,12 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// How the configuration is loaded again. SIGHUP asks for it, from when this is made.
+/// Loads the configuration again. SIGHUP requests it, from the creation of this value on.
 package struct ConfigurationReload: Sendable {
   fileprivate let signals: UnixSignalsSequence
   fileprivate let load: @Sendable () async throws -> ValidatedConfiguration
 
-  /// - Parameter load: loads it; an error leaves the configuration as it is.
+  /// - Parameter load: loads the configuration. If it throws, the configuration stays as it is.
   package init(_ load: @escaping @Sendable () async throws -> ValidatedConfiguration) async {
     signals = await UnixSignalsSequence(trapping: .sighup)
     self.load = load

@@ -21,7 +21,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
     ])
 
   /// Runs on the main thread, because the heap must be chosen before there is another thread. Completes `--linear`,
-  /// which may have a value: ArgumentParser supports options either with or without one.
+  /// whose value may be omitted: ArgumentParser supports options either with or without a value.
   @MainActor static func main() async {
     ProcessHeap.useOne()
     StandardDescriptors.fillGaps()

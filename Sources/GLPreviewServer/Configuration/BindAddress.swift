@@ -1,11 +1,11 @@
-// Where a service listens: `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH`, as options and configurations say it.
+// A listening address, written `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH` in options and configurations.
 internal import PreviewCore
 
-/// An address to listen at.
+/// An address to listen on.
 package enum BindAddress: Sendable, Hashable {
-  /// A name or address, and a port; 0 takes a free one.
+  /// A host name or IP address, and a port. Port 0 selects a free port.
   case host(String, port: Int)
-  /// A socket in the file system.
+  /// A Unix domain socket.
   case unix(path: String)
 
   /// 127.0.0.1, port 8080.
@@ -13,10 +13,10 @@ package enum BindAddress: Sendable, Hashable {
 }
 
 extension BindAddress {
-  /// The longest path that the kernel takes for a socket, in bytes.
+  /// The longest socket path that the kernel accepts, in bytes.
   static let longestPath = 107
 
-  /// Reads `HOST:PORT`, `[ADDRESS]:PORT` of IPv6, `HOST` alone (port 8080), or `unix:PATH`.
+  /// Parses `HOST:PORT`, `[ADDRESS]:PORT` (IPv6), `HOST` alone (port 8080), or `unix:PATH`.
   ///
   /// - Throws: `WordError`.
   static func parse(_ text: String) throws(WordError) -> BindAddress {
@@ -63,7 +63,7 @@ extension BindAddress {
     return .host(String(host), port: Int(port))
   }
 
-  /// Whether nobody from another machine gets there.
+  /// Whether only this machine can connect.
   package var isLocal: Bool {
     switch self {
     case .unix: true
@@ -72,7 +72,7 @@ extension BindAddress {
     }
   }
 
-  /// 127.0.0.0/8, in four numbers: a name may begin so too.
+  /// Whether `host` is in 127.0.0.0/8. All four numbers are required, because a host name may also start with `127.`.
   private static func isLoopback(ipv4 host: String) -> Bool {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
@@ -80,7 +80,7 @@ extension BindAddress {
 }
 
 extension BindAddress: CustomStringConvertible {
-  /// As `--bind` takes it.
+  /// The form that `--bind` accepts.
   package var description: String {
     switch self {
     case .unix(let path): "unix:\(path)"

@@ -1,27 +1,27 @@
-// One key of a configuration, written once: how it is called, read, stored and documented. ConfigurationKeys are the table.
+// A configuration key, declared once: its name, reading, storage and documentation. ConfigurationKeys lists all keys.
 
-/// What documentation says of a key.
+/// The documentation of a key.
 struct ConfigurationEntry: Sendable, Hashable {
-  /// From the root; `NAME` stands for a name that the user gives, `[]` for an item of a list.
+  /// The path from the root. `NAME` is a name that the user chooses, `[]` is an item of a list.
   var path: [String]
-  /// What its words may be.
+  /// The accepted values.
   let form: String
-  /// What holds where nobody says it; between backticks where that is a word.
+  /// The default, in backticks if it is a literal value.
   let usual: String
   let purpose: String
 }
 
-/// A key of a `Target`.
+/// A configuration key that sets a value of a `Target`.
 struct ConfigurationKey<Target>: Sendable {
   let name: String
-  /// It, or the keys below it, for documentation. None: files don't have it.
+  /// The key, or the keys below it, for documentation. Empty if files can't contain the key.
   let entries: [ConfigurationEntry]
-  /// Stores what is said of it, at a place below the one that is given, and tells what makes no sense.
+  /// Reads the key below the place `above`, stores its value, and reports errors.
   let read: @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
 
   typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
 
-  /// A key of one word, which `store` takes.
+  /// A key with one value, which is passed to `store`.
   init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
     store: @escaping @Sendable (inout Target, Value) -> Void
@@ -31,17 +31,17 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// A key of one word.
+  /// A key with one value.
   init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value>, _ usual: String, _ purpose: String
   ) { self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 } }
 
-  /// A key of one word that may be left open.
+  /// A key with one optional value.
   init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ path: Path<Value?>, _ usual: String, _ purpose: String
   ) { self.init(name, word, usual, purpose) { $0[keyPath: path] = $1 } }
 
-  /// A key of several words; `sign` joins names and values to words.
+  /// A key with a list of values. In a mapping, `sign` joins each name and value to one word.
   init<Value>(
     _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
     _ path: Path<[Value]>,
@@ -52,7 +52,7 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// A key of the environment and of options, but not of files.
+  /// A key that the environment and options can set, but files can't.
   init<Value>(
     outsideFiles name: String, _ word: ConfigurationWord<Value>,
     store: @escaping @Sendable (inout Target, Value) -> Void
@@ -65,7 +65,7 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// Two keys: a secret, and the name of a file that has it.
+  /// Two keys: a secret, and the path of a file that contains it.
   static func secret(
     _ name: String, _ word: ConfigurationWord<String>, _ path: Path<String?>, _ usual: String,
     _ purpose: String
@@ -90,16 +90,16 @@ struct ConfigurationKey<Target>: Sendable {
     ]
   }
 
-  // MARK: Keys with keys of their own
+  // MARK: Keys with subkeys
 
-  /// A part of the target.
+  /// A key whose subkeys set a part of the target.
   init<Part>(_ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part>) {
     self.init(name, above: keys) { reading, above, target in
       reading.read(keys, at: above[name], into: &target[keyPath: path])
     }
   }
 
-  /// A part that is only there where `isThere` says so, which tells what is missing.
+  /// A key for an optional part, which is set only if `isThere` returns true. `isThere` reports what is missing.
   init<Part: Sendable>(
     _ name: String, _ keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
     isThere: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace) -> Bool
@@ -111,7 +111,8 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// Several parts, by names that the user gives or in a list; `finish` makes items of them, or tells what is missing.
+  /// A key for several parts, in a list or with user-chosen names. `finish` turns each into an item or reports what is
+  /// missing.
   init<Part, Item>(
     _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Item]>,
     new: @escaping @Sendable (String, Target) -> Part,
@@ -128,7 +129,7 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  // MARK: What all have
+  // MARK: Shared initializers
 
   private typealias Read = @Sendable (inout ConfigurationReader, ConfigurationPlace, inout Target) -> Void
 

@@ -1,4 +1,4 @@
-// The table's keys of cameras, of what is seen of them, and of scenes.
+// The configuration keys of cameras, their views, and scenes.
 internal import GLPreview
 internal import PreviewCore
 
@@ -81,7 +81,7 @@ extension ConfigurationKeys {
 
   // MARK: Views
 
-  /// The view's own words, in the order in which they are set: a width wins over a size that another layer says.
+  /// The keys of a view, in the order in which they are set: a width overrides a size from another layer.
   static let view: [ConfigurationKey<ServedView>] =
     ViewConfiguration.keys.map { key in
       let word = ConfigurationWord<String>("as of `glpreview render --view`") { text in
@@ -101,7 +101,7 @@ extension ConfigurationKeys {
         "takes no words of URLs: nothing else of the camera can be seen by it"),
     ]
 
-  /// A size and a width of one layer contradict one another.
+  /// Rejects a size together with a width or height from the same layer, because they contradict each other.
   private static func checkSizes(_ reading: inout ConfigurationReader, _ place: ConfigurationPlace) {
     guard let layer = reading.speaker(of: place["size"])?.layer else { return }
     for key in ["width", "height"] where reading.speaker(of: place[key])?.layer == layer {
@@ -131,7 +131,7 @@ extension ConfigurationKeys {
   ]
 }
 
-/// What is written into a scene.
+/// The labels of a scene.
 private enum SceneWords: String, CaseIterable {
   case none, names, time, all
 
@@ -146,7 +146,8 @@ private enum SceneWords: String, CaseIterable {
 }
 
 extension CameraConfiguration {
-  /// A session asks cameras for as much as is seen; what is said here is said in the camera's own words, which it keeps.
+  /// The camera with its configured size and rate added to the source. Without them, a session requests what
+  /// its views need.
   var asking: CameraConfiguration {
     guard ["/dev/video", "/dev/v4l/", "pattern:"].contains(where: { source.hasPrefix($0) }) else {
       return self

@@ -1,8 +1,8 @@
-// The table of a configuration's keys, in the order of docs/configuration.md: what the service is told beside its cameras.
+// The configuration keys in the order of docs/configuration.md: those of the service, except for cameras and scenes.
 internal import GLPreview
 internal import PreviewCore
 
-/// All keys: files, variables and options are read by them, and documentation lists them (`make api` writes it).
+/// All configuration keys, for reading files, variables and options. `make api` writes their documentation.
 enum ConfigurationKeys {
   static let service: [ConfigurationKey<ServerConfiguration>] = [
     .init(
@@ -17,7 +17,7 @@ enum ConfigurationKeys {
       return missing.isEmpty
     },
     .init("access", access, \.access),
-    // For containers, and for whoever doesn't want to write a file; they may do what the service's owner may.
+    // For containers, and for setups without a file. These credentials have the role `control`.
     .init(outsideFiles: "token", .token) { $0.access.tokens.append(.init(secret: $1, role: .control)) },
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
     .init("limits", limits, \.limits),
@@ -44,7 +44,7 @@ enum ConfigurationKeys {
 
   // MARK: Access
 
-  /// A token or a user, while its keys are read.
+  /// A token or a user whose keys are being read.
   private struct Credential: Sendable {
     var name: String?
     var secret: String?
@@ -160,7 +160,7 @@ enum ConfigurationKeys {
         "events that wait at most; the oldest are dropped"),
     ]
 
-  /// Whether a part is there, which needs a key.
+  /// Whether a part is configured. Then `key` is required, and reported if it is missing.
   private static func isThere(
     _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) -> Bool { (place.hasKeys || reading.isSaid(place[key])) && reading.needs(key, at: place) }

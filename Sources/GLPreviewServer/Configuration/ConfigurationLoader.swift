@@ -1,29 +1,30 @@
-// From files, the environment and a command's options to what a service is told; again whenever it is asked to reload.
+// Loads the configuration from files, the environment and a command's options, at start and at each reload.
 internal import FoundationEssentials
 internal import GLPreview
 
-/// Reads a configuration.
+/// Loads a configuration.
 ///
 /// ```swift
 /// let loader = ConfigurationLoader(files: ["glpreview.yaml"])
 /// let configuration = try loader.load()
 /// ```
 package struct ConfigurationLoader: Sendable {
-  /// YAML files; what a later one says wins, key by key. docs/configuration.md has all keys.
+  /// YAML files. Each key of a later file overrides earlier ones. docs/configuration.md lists all keys.
   package let files: [String]
   private let options: ConfigurationOptions
   private let environment: [String: String]
   private let workingFolder: String
 
-  /// The largest file that is read, in bytes.
+  /// The size limit of a file, in bytes.
   package static let largestFile = 1 << 20
 
-  /// A loader of `files`, none unless told.
+  /// Creates a loader of `files`. By default there are none.
   ///
   /// - Parameters:
-  ///   - files: their paths; relative ones are resolved now.
-  ///   - options: what wins over all else.
-  ///   - environment: `GLPREVIEW_...` wins over files, and `${NAME}` in files is taken from it; nil is the process's own.
+  ///   - files: their paths. Relative ones refer to the working folder at the time of this call.
+  ///   - options: the command's options, which override everything else.
+  ///   - environment: `GLPREVIEW_...` overrides files, and `${NAME}` in files is replaced by its value. Nil is the
+  ///     process's environment.
   package init(
     files: [String] = [], options: ConfigurationOptions = ConfigurationOptions(),
     environment: [String: String]? = nil
@@ -34,9 +35,9 @@ package struct ConfigurationLoader: Sendable {
     workingFolder = FileManager.default.currentDirectoryPath
   }
 
-  /// Reads the files as they are now.
+  /// Loads the configuration. Each call reads the files again.
   ///
-  /// - Throws: `ConfigurationError` with everything that is wrong, each with its place.
+  /// - Throws: `ConfigurationError` with all problems and their places.
   package func load() throws(ConfigurationError) -> ValidatedConfiguration {
     var reading = ConfigurationReader(environment: environment, workingFolder: workingFolder)
     var configuration = ServerConfiguration()
@@ -48,7 +49,7 @@ package struct ConfigurationLoader: Sendable {
     return try ValidatedConfiguration(configuration)
   }
 
-  /// All files as one tree.
+  /// Merges all files into one tree.
   private func root() throws(ConfigurationError) -> ConfigurationNode {
     let origin = ConfigurationOrigin.file("", folder: workingFolder, line: 1, column: 1)
     var root = ConfigurationNode(content: .members([]), origin: origin)
@@ -76,7 +77,7 @@ package struct ConfigurationLoader: Sendable {
     return try YAMLDocument.tree(of: text, file: file, folder: folder.isEmpty ? "/" : folder)
   }
 
-  /// What makes no sense as a whole, without what only follows from another mistake.
+  /// The problems of the configuration as a whole, without those that only follow from another mistake.
   private func told(
     _ faults: [ConfigurationFault], _ reading: ConfigurationReader, after mistakes: [ConfigurationProblem]
   ) -> [ConfigurationProblem] {

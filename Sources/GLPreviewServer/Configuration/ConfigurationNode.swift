@@ -1,12 +1,12 @@
-// What a file says, or the command's options, as a tree that knows who said each of its words.
+// The content of a configuration file, or of the command's options: a tree that stores the origin of each value.
 
-/// Who said something.
+/// The origin of a configuration value.
 enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
-  /// A place in a file, line and column from 1; paths are relative to `folder`, which is absolute.
+  /// A place in a file. Line and column start at 1. Relative paths refer to `folder`, which is absolute.
   case file(String, folder: String, line: Int, column: Int)
-  /// Such as `--bind`.
+  /// An option, such as `--bind`.
   case option(String)
-  /// Such as `GLPREVIEW_BIND`.
+  /// An environment variable, such as `GLPREVIEW_BIND`.
   case variable(String)
 
   var description: String {
@@ -16,7 +16,7 @@ enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Options win over the environment, and that over files.
+  /// The precedence: options override the environment, which overrides files.
   var layer: Int {
     switch self {
     case .file: 0
@@ -26,9 +26,9 @@ enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A word, a list, or keys with values of their own.
+/// A word, a list, or a mapping of keys to values.
 struct ConfigurationNode: Sendable, Hashable {
-  /// A key, who said it, and its value.
+  /// A key with its origin and value.
   struct Member: Sendable, Hashable {
     let key: String
     let origin: ConfigurationOrigin
@@ -36,7 +36,7 @@ struct ConfigurationNode: Sendable, Hashable {
   }
 
   enum Content: Sendable, Hashable {
-    /// As it is written, without quotes: whoever needs a number reads one.
+    /// Text without quotes. Numbers are parsed when they are needed.
     case word(String)
     /// A key without a value.
     case nothing
@@ -47,10 +47,10 @@ struct ConfigurationNode: Sendable, Hashable {
   var content: Content
   let origin: ConfigurationOrigin
 
-  /// The keys that are said here, in order.
+  /// The keys of a mapping, in order; empty for other content.
   var members: [Member] { if case .members(let members) = content { members } else { [] } }
 
-  /// In words for whoever wrote it.
+  /// The kind of content, for error messages.
   var kind: String {
     switch content {
     case .word: "one word"
@@ -60,10 +60,10 @@ struct ConfigurationNode: Sendable, Hashable {
     }
   }
 
-  /// What a key's value is; nil where nobody says it.
+  /// The value of a key; nil if the key is absent.
   subscript(key: String) -> ConfigurationNode? { members.first { $0.key == key }?.value }
 
-  /// Has what a later file says win, key by key; lists are replaced as a whole.
+  /// Merges a later file: each of its keys overrides the earlier one. Lists are replaced as a whole.
   mutating func merge(_ later: ConfigurationNode) {
     switch (content, later.content) {
     case (.members(var members), .members(let others)):
@@ -75,13 +75,13 @@ struct ConfigurationNode: Sendable, Hashable {
         }
       }
       content = .members(members)
-    // Nothing is said there, so nothing is taken away.
+    // A key without a value leaves the earlier keys in place.
     case (.members, .nothing): break
     default: self = later
     }
   }
 
-  /// Puts a node below keys, which are made where they are not there.
+  /// Stores a node at a path, and creates missing keys.
   mutating func put(_ node: ConfigurationNode, at path: ArraySlice<String>) {
     guard let key = path.first else { return self = node }
     var members = members

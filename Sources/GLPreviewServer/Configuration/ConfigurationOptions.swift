@@ -1,37 +1,37 @@
-// What a command's options say, by the keys of a configuration file.
+// The command's options, stored under the keys of a configuration file.
 internal import PreviewCore
 
-/// Options of the command: they win over the environment and over files.
+/// The command's options. They override the environment and files.
 package struct ConfigurationOptions: Sendable {
   private(set) var root = ConfigurationNode(content: .members([]), origin: .option("options"))
   private(set) var problems: [ConfigurationProblem] = []
 
-  /// Says nothing.
+  /// Creates options that set nothing.
   package init() {}
 
-  /// The camera that `setSource` and `addView` speak of.
+  /// The name of the camera that `setSource` and `addView` configure.
   package static let cameraName = "camera"
 
   private static let views = ["cameras", cameraName, "views"]
 
-  /// Says a key of a configuration.
+  /// Sets a configuration key.
   ///
   /// - Parameters:
-  ///   - key: its parts, such as `["access", "insecure"]`; `["token"]` and `["user"]` (`NAME:PASSWORD`) are keys beside those of
-  ///     files, whose owner may control the service.
-  ///   - value: as a file has it; nil says nothing.
-  ///   - option: what messages name, such as `--bind`.
+  ///   - key: the key's path, such as `["access", "insecure"]`. `["token"]` and `["user"]` (`NAME:PASSWORD`) can't
+  ///     be set in files; these credentials have the role `control`.
+  ///   - value: the value as in a file; nil sets nothing.
+  ///   - option: the name for messages, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
     root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])
   }
 
-  /// Adds the camera `camera`, before those of files.
+  /// Adds the camera `camera`, before the cameras of files.
   package mutating func setSource(_ source: String, by option: String = "SOURCE") {
     set(["cameras", Self.cameraName, "source"], to: source, by: option)
   }
 
-  /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...` with the keys of a file's view.
+  /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...`, with the keys of a view in a file.
   package mutating func addView(_ text: String, by option: String = "--view") {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
@@ -57,7 +57,7 @@ package struct ConfigurationOptions: Sendable {
     }
   }
 
-  /// Says a key of all views of the camera `camera` that were added and don't say it themselves; of `main` where none was.
+  /// Sets a key of all added views of the camera `camera` that do not set it themselves; of `main` if none was added.
   package mutating func setForViews(_ key: String, to value: String?, by option: String) {
     for name in viewNames.isEmpty ? ["main"] : viewNames where views?[name]?[key] == nil {
       set(Self.views + [name, key], to: value, by: option)
@@ -67,7 +67,7 @@ package struct ConfigurationOptions: Sendable {
   private var views: ConfigurationNode? { Self.views.reduce(root) { $0?[$1] } }
   private var viewNames: [String] { views?.members.map(\.key) ?? [] }
 
-  /// Something that makes no sense before any file is read.
+  /// Reports a problem found before any file is read.
   private mutating func refuse(_ option: String, _ reason: String) {
     problems.append(ConfigurationProblem(origin: option, reason))
   }

@@ -1,16 +1,16 @@
-// Paths of a configuration: resolved once, when it is read, so that nothing later follows a link or a `..`.
+// Paths of a configuration. They are resolved once, when they are read, so that no link or `..` is followed later.
 internal import FoundationEssentials
 internal import Glibc
 internal import PreviewCore
 
 enum ConfigurationPaths {
-  /// `path` without `.`, `..` and links, as far as it is there; what is not there yet is appended as it is said. What is
-  /// relative is so to `folder`, which is absolute.
+  /// Resolves `.`, `..` and links in `path` as far as it exists, and appends the rest unchanged. Relative paths refer
+  /// to `folder`, which is absolute.
   static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
     guard !path.isEmpty else { throw WordError("is an empty path") }
     guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }
     var parts: [Substring] = []
-    // A `..` behind a folder that is not there can't be followed, and takes back what is said before it.
+    // A `..` after a missing folder can't be followed; it removes the component before it.
     for part in (path.hasPrefix("/") ? path : folder + "/" + path).split(separator: "/") where part != "." {
       if part == "..", realPath(of: "/" + parts.joined(separator: "/")) == nil {
         parts = Array(parts.dropLast())
@@ -27,7 +27,7 @@ enum ConfigurationPaths {
     throw WordError("'\(path)' leads nowhere")
   }
 
-  /// Of a file that is there and can be read.
+  /// The resolved path of a readable file.
   static func file(_ path: String, in folder: String) throws(WordError) -> String {
     let resolved = try resolved(path, in: folder)
     guard unsafe access(resolved, R_OK) == 0 else { throw WordError("'\(path)' \(reason(errno))") }
@@ -35,9 +35,9 @@ enum ConfigurationPaths {
     return resolved
   }
 
-  /// A secret from a file, without the line's end.
+  /// Reads a secret from a file, without line breaks at the end.
   ///
-  /// - Throws: `WordError` without the path: a secret itself may stand there by mistake.
+  /// - Throws: `WordError` without the path, which may itself be a secret given by mistake.
   static func secret(_ path: String, in folder: String) throws(WordError) -> String {
     do throws(WordError) {
       let file = try file(path, in: folder)
@@ -49,7 +49,7 @@ enum ConfigurationPaths {
     }
   }
 
-  /// A file's text, UTF-8.
+  /// Reads a UTF-8 file of at most `limit` bytes.
   static func text(of path: String, limit: Int) throws(WordError) -> String {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw WordError("\(reason(errno))") }
@@ -67,11 +67,11 @@ enum ConfigurationPaths {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw WordError("is not UTF-8")
     }
-    // Editors elsewhere mark it so.
+    // Some editors write a byte order mark.
     return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
   }
 
-  /// Absolute; nil where it is not there.
+  /// The absolute path without links; nil if it does not exist.
   private static func realPath(of path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

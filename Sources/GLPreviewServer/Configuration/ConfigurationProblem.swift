@@ -1,39 +1,36 @@
-// What is wrong with a configuration: where it was said, of what, and what would be right.
+// The errors of a configuration: their place, their key, and what would be correct.
 internal import GLPreview
 
 /// A mistake in a configuration.
 package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
-  /// Where it was said: `FILE:LINE:COLUMN`, an option such as `--bind`, a variable of the environment; nil where nobody
-  /// said it.
+  /// The place: `FILE:LINE:COLUMN`, an option such as `--bind`, or an environment variable; nil if the key is not set.
   package var origin: String?
-  /// What it is of, such as `cameras.door.views.face.rotate`; nil where it is of the whole file.
+  /// The key, such as `cameras.door.views.face.rotate`; nil for the whole file.
   package var key: String?
-  /// What is wrong, and what would be right. No secret is in it.
+  /// What is wrong, and what would be correct. It contains no secrets.
   package private(set) var reason: String
 
-  /// A mistake.
+  /// Creates a problem without the secrets in `key` and `reason`.
   package init(origin: String? = nil, key: String? = nil, _ reason: String) {
     self.origin = origin
-    // A key may be an address that stands in the wrong place.
+    // A key may be an address that was written in the wrong place.
     self.key = key.map { Redaction.message($0) }
     self.reason = Redaction.message(reason)
   }
 
-  /// `FILE:LINE:COLUMN: KEY: REASON`, without what is not known.
+  /// `FILE:LINE:COLUMN: KEY: REASON`, without unknown parts.
   package var description: String { [origin, key, reason].compactMap { $0 }.joined(separator: ": ") }
 }
 
-/// All that is wrong with a configuration.
+/// All problems of a configuration.
 package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// At least one, in the order in which they were found.
+  /// At least one problem, in the order of discovery.
   package let problems: [ConfigurationProblem]
 
-  /// An error of `problems`.
   package init(_ problems: [ConfigurationProblem]) { self.problems = problems }
 
-  /// One alone.
   init(_ problem: ConfigurationProblem) { self.init([problem]) }
 
-  /// A line for each.
+  /// One line per problem.
   package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

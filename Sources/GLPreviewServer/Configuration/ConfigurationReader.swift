@@ -1,43 +1,43 @@
-// Reads the table of keys from all layers, and gathers what is wrong with them: one pass, which also finds keys that are
-// not known and values of another kind.
+// Reads the configuration keys from all layers, and collects all problems in one pass, including unknown keys and
+// values of the wrong kind.
 internal import GLPreview
 internal import PreviewCore
 
-/// Where a key stands, and what options and files say there.
+/// The place of a key, with its values in options and files.
 struct ConfigurationPlace: Sendable {
   let path: [String]
   let option: ConfigurationNode?
   var file: ConfigurationNode?
 
-  /// How parts of a kind are told apart.
+  /// Whether items have user-chosen names or are numbered.
   enum Items: Sendable {
     case named, listed
 
-    /// For documentation.
+    /// The path component in documentation.
     var mark: String { self == .named ? "NAME" : "[]" }
   }
 
-  /// A key below it.
+  /// The place of a key below this one.
   subscript(key: String) -> ConfigurationPlace {
     ConfigurationPlace(path: path + [key], option: option?[key], file: file?[key])
   }
 
-  /// Whether an option or a file says something below it.
+  /// Whether an option or a file sets a key below this place.
   var hasKeys: Bool { option?.members.isEmpty == false || file?.members.isEmpty == false }
 }
 
-/// One reading of a configuration: the command's options win over the environment, and that over the files.
+/// Reads a configuration once. Options override the environment, which overrides files.
 struct ConfigurationReader {
   private(set) var problems: [ConfigurationProblem] = []
-  /// Who said what was read; of a part, where it begins.
+  /// The origins of the keys read so far; for a part, the place where it begins.
   private var origins: [[String]: ConfigurationOrigin] = [:]
   private let environment: [String: String]
   private let variables: VariableExpansion
-  /// What relative paths are relative to that no file says.
+  /// The folder that relative paths outside files refer to.
   private let workingFolder: String
 
   init(environment: [String: String], workingFolder: String) {
-    // Containers are given variables that have no value where nothing is meant.
+    // Containers often set a variable to an empty value instead of omitting it.
     self.environment = environment.filter { $0.key.hasPrefix("GLPREVIEW_") && !$0.value.isEmpty }
     variables = VariableExpansion(environment)
     self.workingFolder = workingFolder
@@ -45,7 +45,7 @@ struct ConfigurationReader {
 
   // MARK: Parts
 
-  /// Reads all keys of a part, and tells those of a file that it doesn't have.
+  /// Reads all keys of a part, and reports unknown keys in files.
   mutating func read<Target>(
     _ keys: [ConfigurationKey<Target>], at place: ConfigurationPlace, into target: inout Target
   ) {
@@ -62,7 +62,7 @@ struct ConfigurationReader {
     for key in keys { key.read(&self, place, &target) }
   }
 
-  /// The parts at a place: those of options first.
+  /// The places of the items. Those from options come first.
   mutating func items(of place: ConfigurationPlace, _ items: ConfigurationPlace.Items) -> [ConfigurationPlace]
   {
     let options = place.option?.members ?? []
@@ -91,7 +91,7 @@ struct ConfigurationReader {
     }
   }
 
-  /// Tells what is neither keys with values nor as good as not said.
+  /// Whether a value is a mapping, empty or absent; otherwise reports it.
   private mutating func isGroup(_ file: ConfigurationNode?, _ path: [String]) -> Bool {
     switch file?.content {
     case .members, .nothing, nil: return true
@@ -104,15 +104,15 @@ struct ConfigurationReader {
 
   // MARK: Words
 
-  /// A word that somebody says.
+  /// A word, and its origin.
   private struct Said {
     let text: String
     let origin: ConfigurationOrigin
-    /// What comes from a variable was kept out of the file for a reason.
+    /// Whether the word contains a variable's value, which may be a secret.
     var isSecret = false
   }
 
-  /// What a key says; nil where nobody says it, or it makes no sense.
+  /// The value of a key; nil if it is not set or invalid.
   mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
     let filed = place.file.flatMap { fileWord($0, place.path) }.map { [$0] }
     guard let said = uppermost(place, filed)?.first else { return nil }
@@ -120,7 +120,7 @@ struct ConfigurationReader {
     return parsed(said, word, place.path)
   }
 
-  /// A list's values; nil where nobody says it. Those that make no sense are left out, and told.
+  /// The values of a list; nil if it is not set. Invalid values are reported and omitted.
   mutating func values<Value>(
     of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
   ) -> [Value]? {
@@ -130,22 +130,22 @@ struct ConfigurationReader {
     return said.compactMap { parsed($0, word, place.path) }
   }
 
-  /// Whether somebody says a key.
+  /// Whether any layer sets the key.
   func isSaid(_ place: ConfigurationPlace) -> Bool { speaker(of: place) != nil }
 
-  /// Whose word of a key counts.
+  /// The origin of the value that takes precedence; nil if the key is not set.
   func speaker(of place: ConfigurationPlace) -> ConfigurationOrigin? {
     let filed = place.file?.content == .nothing ? nil : place.file
     return place.option?.origin ?? variable(place.path)?.origin ?? filed?.origin
   }
 
-  /// Of all layers; what a file says has been checked, even where another layer wins.
+  /// The words of the layer that takes precedence. The file's words, `filed`, are checked even if they are overridden.
   private func uppermost(_ place: ConfigurationPlace, _ filed: [Said]?, areMany: Bool = false) -> [Said]? {
     if case .word(let text) = place.option?.content, let origin = place.option?.origin {
       return [Said(text: text, origin: origin)]
     }
     guard let said = variable(place.path) else { return filed }
-    // Masks have commas.
+    // The separator is a semicolon, because masks contain commas.
     let words = said.text.split(separator: ";", omittingEmptySubsequences: false)
     return areMany ? words.map { Said(text: $0.trimmed, origin: said.origin) } : [said]
   }
@@ -156,7 +156,7 @@ struct ConfigurationReader {
     return environment[name].map { Said(text: $0, origin: .variable(name)) }
   }
 
-  /// What a key is called in the environment, such as `GLPREVIEW_LIMITS_AD_HOC_VIEWS`.
+  /// The environment variable of a key, such as `GLPREVIEW_LIMITS_AD_HOC_VIEWS`.
   static func variable(of path: [String]) -> String {
     (["GLPREVIEW"] + path).map { part in
       var name = ""
@@ -178,7 +178,7 @@ struct ConfigurationReader {
     return nil
   }
 
-  /// The words of a list, or one; where a sign joins them, names and values too.
+  /// The words of a list, or a single word. If there is a `sign`, it joins the names and values of a mapping.
   private mutating func fileWords(
     _ file: ConfigurationNode, _ path: [String], joinedBy sign: String?, isItem: Bool = false
   ) -> [Said]? {
@@ -225,7 +225,7 @@ struct ConfigurationReader {
       return try word.read(said.text, folder)
     } catch {
       var reason = "\(error)"
-      // Without the key that stands before it anyway.
+      // Omit the key, which the message names already.
       if let error = error as? WordError, error.key == path.last || error.key == "mask" {
         reason = error.reason
       }
@@ -240,12 +240,12 @@ struct ConfigurationReader {
 
   // MARK: Mistakes
 
-  /// Tells a mistake where a key is said, or where what it belongs to begins.
+  /// Reports a problem at the key's origin; if the key is not set, at the beginning of its parent.
   mutating func refuse(_ place: ConfigurationPlace, _ reason: String) {
     refuse(place.path, at: origins[place.path] ?? speaker(of: place) ?? origin(of: place.path), reason)
   }
 
-  /// Tells what is missing where a key of a part is not said.
+  /// Whether a required key is set; otherwise reports it.
   @discardableResult
   mutating func needs(_ key: String, at place: ConfigurationPlace) -> Bool {
     if isSaid(place[key]) { return true }
@@ -253,7 +253,7 @@ struct ConfigurationReader {
     return false
   }
 
-  /// Who said a key; where nobody did, where what it belongs to begins.
+  /// The origin of a key; if it is not set, that of its nearest parent.
   func origin(of path: [String]) -> ConfigurationOrigin? {
     stride(from: path.count, to: 0, by: -1).lazy.compactMap { origins[Array(path[..<$0])] }.first
   }
@@ -269,7 +269,7 @@ struct ConfigurationReader {
 }
 
 extension Substring {
-  /// Without white space at its ends.
+  /// The text without white space at both ends.
   fileprivate var trimmed: String {
     var rest = drop(while: \.isWhitespace)
     while rest.last?.isWhitespace == true { rest.removeLast() }

@@ -1,14 +1,14 @@
-// The kinds of words that a configuration has: what documentation says of them, and how they become values.
+// The kinds of configuration values: their documentation, and how they are parsed.
 internal import GLPreview
 internal import PreviewCore
 
-/// A kind of word.
+/// A kind of configuration value.
 struct ConfigurationWord<Value>: Sendable {
-  /// What may stand there, for documentation.
+  /// The accepted text, for documentation.
   let form: String
-  /// Whether no message may show it.
+  /// Whether messages must not contain the value.
   let isSecret: Bool
-  /// Reads a word; `folder` is what paths are relative to. What can't be read is a `WordError` that says what could.
+  /// Parses a value. Relative paths refer to `folder`. Throws a `WordError` that says what is accepted.
   let read: @Sendable (_ text: String, _ folder: String) throws -> Value
 
   init(
@@ -36,7 +36,7 @@ extension ConfigurationWord<Int> {
     Self("\(bounds.lowerBound)...\(bounds.upperBound)") { try Words.whole("", $0, in: bounds) }
   }
 
-  /// `100000`, `64kB`, `1.5GB`, `256MiB`.
+  /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
   static func bytes(_ bounds: ClosedRange<Int>) -> Self {
     let units: [(String, Double)] = [
       ("", 1), ("b", 1), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1024),
@@ -66,12 +66,12 @@ extension ConfigurationWord<Double> {
 }
 
 extension ConfigurationWord<Duration> {
-  /// `500ms`, `30s`, `5m`, `12h`, `7d`; a number alone is seconds.
+  /// A time: `500ms`, `30s`, `5m`, `12h`, `7d`. The default unit is seconds.
   static var time: Self {
     let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400), ("", 1)]
     return Self("time") { text in
       let (number, unit) = text.numberAndUnit
-      // A century is as good as for ever, and far from what a Duration holds.
+      // The limit is about a century, far below the range of Duration.
       guard let scale = units.first(where: { $0.0 == unit })?.1, let count = Double(number), count > 0,
         count * scale <= 3.2e9
       else { throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d") }
@@ -109,7 +109,7 @@ extension ConfigurationWord<BindAddress> {
 }
 
 extension ConfigurationWord {
-  /// A name and a value, with a sign between.
+  /// A name and a value, separated by `sign`.
   static func pair(
     _ form: String, at sign: Character, isSecret: Bool = false,
     _ make: @escaping @Sendable (String, String) -> Value
@@ -124,18 +124,18 @@ extension ConfigurationWord {
 }
 
 extension ConfigurationWord<String> {
-  /// A path, whatever is there.
+  /// A path, which need not exist.
   static var path: Self { Self("path") { text, folder in try ConfigurationPaths.resolved(text, in: folder) } }
 
-  /// The path of a file that can be read.
+  /// The path of a readable file.
   static var file: Self { Self("file") { text, folder in try ConfigurationPaths.file(text, in: folder) } }
 
-  /// It, in a file of its own.
+  /// The same value, read from a file.
   var inFile: Self {
     Self("file") { text, folder in try read(ConfigurationPaths.secret(text, in: folder), folder) }
   }
 
-  /// A camera's source. No working folder changes its path later; devices keep their links, which follow what is plugged in.
+  /// A camera's source. File paths become absolute. Device paths keep their links, which follow the plugged-in device.
   static var source: Self {
     Self("a source", isSecret: true) { text, folder in
       guard !text.isEmpty else { throw WordError("is empty") }
@@ -146,7 +146,7 @@ extension ConfigurationWord<String> {
     }
   }
 
-  /// It goes into a field of a request.
+  /// A token. It must be visible ASCII, because it is sent in a header field.
   static var token: Self {
     text(
       "ASCII without spaces", isSecret: true, else: { _ in "a token has ASCII's signs alone, and no spaces" }
@@ -163,7 +163,7 @@ extension ConfigurationWord<String> {
     }
   }
 
-  /// Scheme, host and port, as browsers send it.
+  /// An origin: scheme, host and port, as browsers send them.
   static var origin: Self {
     text(
       "`https://home.example:8443`, or `*`",
@@ -185,7 +185,7 @@ extension ConfigurationWord<String> {
     ) { $0.afterHTTP?.first.map { !"/?#:".contains($0) } == true && !$0.contains(where: \.isWhitespace) }
   }
 
-  /// A text as it is, if `isRight`.
+  /// Text that fulfils `isRight`, unchanged.
   private static func text(
     _ form: String, isSecret: Bool = false, else reason: @escaping @Sendable (String) -> String,
     if isRight: @escaping @Sendable (String) -> Bool
@@ -202,13 +202,13 @@ extension ConfigurationWord<String> {
 }
 
 extension String {
-  /// A number and what follows it.
+  /// The leading number, and the text after it.
   fileprivate var numberAndUnit: (number: Substring, unit: Substring) {
     let number = prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     return (number, self[number.endIndex...])
   }
 
-  /// What follows the scheme of HTTP.
+  /// The text after `https://` or `http://`; nil without such a scheme.
   fileprivate var afterHTTP: Substring? {
     ["https://", "http://"].first { hasPrefix($0) }.map { dropFirst($0.count) }
   }

@@ -1,9 +1,9 @@
-// Which known word is meant by one that is not known.
+// Finds the known word that is closest to an unknown one.
 
 extension [String] {
-  /// The word that takes the fewest letters to be added, left out or changed; nil where all take too many.
+  /// The word with the fewest letters to add, remove or change; nil if all need too many changes.
   func nearest(to word: String) -> String? {
-    // Nobody mistypes so much, and the work grows with both lengths.
+    // A longer word is no typing mistake, and the cost grows with both lengths.
     guard word.utf8.count <= 64 else { return nil }
     let ranked = map { (word: $0, distance: $0.editDistance(to: word)) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
@@ -12,7 +12,7 @@ extension [String] {
 }
 
 extension String {
-  /// After Levenshtein, in bytes: keys are ASCII. Capitals and `_` for `-` count as nothing.
+  /// The Levenshtein distance in bytes, because keys are ASCII. Ignores case, and treats `_` as `-`.
   fileprivate func editDistance(to other: String) -> Int {
     let (mine, others) = (folded, other.folded)
     var row = Array(0...others.count)

@@ -1,5 +1,5 @@
-// Values of a configuration that have secrets in them, as text. Whoever prints a configuration, or anything that holds one,
-// as libraries do at the log's level `debug`, prints these.
+// Text forms of configuration values, without their secrets. They appear wherever a configuration, or a value that
+// contains one, is printed, for example by libraries at log level `debug`.
 internal import GLPreview
 
 extension AccessConfiguration.Token: CustomStringConvertible {
@@ -13,11 +13,11 @@ extension AccessConfiguration.User: CustomStringConvertible {
 }
 
 extension CameraConfiguration: CustomStringConvertible {
-  /// Its name and its source, without the secrets in that.
+  /// The name, and the source without its secrets.
   package var description: String { "\(name): \(SourceLocator(source))" }
 }
 
 extension WebhookConfiguration: CustomStringConvertible {
-  /// Its address, without the secrets in that.
+  /// The address without its secrets.
   package var description: String { Redaction.source(url) }
 }

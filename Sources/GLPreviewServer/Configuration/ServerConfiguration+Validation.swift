@@ -1,10 +1,10 @@
-// What a configuration must not say, wherever it comes from: names that are taken twice, scenes of no camera, an open door.
+// The rules for every configuration: unique names, scenes of existing cameras, no open access by accident.
 internal import GLPreview
 internal import PreviewCore
 
-/// Something that makes no sense, and where it stands.
+/// A broken rule, and its place.
 struct ConfigurationFault: Hashable {
-  /// A key's parts: names may have dots.
+  /// The components of the key, separate because names may contain dots.
   let path: [String]
   let reason: String
 }
@@ -14,7 +14,7 @@ extension ServerConfiguration {
     (openDoor.map { [$0] } ?? []) + cameraFaults + sceneFaults
   }
 
-  /// A fault where other machines reach the service without credentials and `access.isInsecure` does not allow that.
+  /// The fault if other machines can reach the service without credentials, and `access.isInsecure` does not allow it.
   var openDoor: ConfigurationFault? {
     guard !bind.isLocal, !access.isInsecure, !access.asksForCredentials else { return nil }
     return ConfigurationFault(
@@ -88,7 +88,7 @@ extension ServerConfiguration {
     }
   }
 
-  /// Each name that stands there more than once, once.
+  /// Each repeated name, once.
   private func repeated(_ names: [String]) -> [String] {
     var seen: Set<String> = []
     var repeated: [String] = []

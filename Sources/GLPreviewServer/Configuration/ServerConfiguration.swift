@@ -1,94 +1,92 @@
-// What a service is told: where it listens, to whom it answers, what it serves. Values alone; ConfigurationKeys are their keys.
+// The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys.
 package import GLPreview
 
-/// All that a service is told.
+/// The configuration of a service.
 package struct ServerConfiguration: Sendable, Hashable {
-  /// Where it listens.
+  /// The address to listen on.
   package var bind = BindAddress.loopback
-  /// Certificates, where it speaks TLS.
+  /// The certificate and key for TLS; nil for no TLS.
   package var tls: TLSFiles?
-  /// To whom it answers.
+  /// Who may use the service.
   package var access = AccessConfiguration()
-  /// How much of anything it allows.
+  /// The resource limits.
   package var limits = ServiceLimits()
-  /// On which GPU it draws.
+  /// The GPU to render on.
   package var gpu = GPUChoice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
-  /// What it serves, in order; names are different, from cameras' and scenes' both.
+  /// The cameras, in order. Names must be unique among cameras and scenes.
   package var cameras: [CameraConfiguration]
-  /// Several cameras in one picture.
+  /// The scenes, each of several cameras in one picture.
   package var scenes: [SceneConfiguration] = []
-  /// Where snapshots go beside the one who asked.
+  /// Where snapshots are sent, in addition to the client that requested them.
   package var snapshots = SnapshotDestinations()
-  /// How long it waits, where no key says so.
+  /// The timeouts that no key sets.
   var patience = ServicePatience()
 
-  /// A service of `cameras` on loopback.
+  /// Creates a service of `cameras` on loopback; by default of the test pattern.
   package init(cameras: [CameraConfiguration] = [.testPattern]) { self.cameras = cameras }
 }
 
-/// Times that no key sets. Tests, which must hold on a machine of any speed, give them all the time there is.
+/// The timeouts that no key sets. Tests make them longer, because they must pass on slow machines too.
 struct ServicePatience: Sendable, Hashable {
-  /// How long a camera may take to open before a fallback stands in for it.
+  /// How long a camera may take to open before a fallback is shown.
   var opening = Duration.seconds(1)
-  /// How long a snapshot may take whose request says nothing of it.
+  /// The timeout of a snapshot whose request sets none.
   var snapshot = Duration.seconds(5)
-  /// How long a stream's first picture may take: a fallback is there before that.
+  /// The timeout of a stream's first picture. A fallback is available earlier.
   var firstPicture = Duration.seconds(10)
-  /// How long clients that are being answered may take when the service ends. Cameras and their commands then have a
-  /// second more: five seconds in all.
+  /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so that
+  /// shutdown takes at most five seconds.
   var shutdown = Duration.milliseconds(3500)
 }
 
-/// Files of TLS, PEM.
+/// The files for TLS, in PEM format.
 package struct TLSFiles: Sendable, Hashable {
-  /// The certificate, and those that it rests on, in that order.
+  /// The path of the certificate, followed by the certificates of its issuers.
   package var certificateChain: String
-  /// Its private key.
+  /// The path of the private key.
   package var privateKey: String
 
-  /// Files, resolved once.
+  /// Creates a pair of resolved paths.
   package init(certificateChain: String, privateKey: String) {
     self.certificateChain = certificateChain
     self.privateKey = privateKey
   }
 }
 
-/// What somebody may do.
+/// What a client may do.
 package enum Role: String, Sendable, Hashable, CaseIterable {
-  /// Look: pages, streams, snapshots, events.
+  /// View pages, streams, snapshots and events.
   case read
-  /// Change views too, and have snapshots taken for all.
+  /// Also change views, and trigger snapshots for all clients.
   case control
 }
 
-/// To whom a service answers.
+/// Who may use a service.
 package struct AccessConfiguration: Sendable, Hashable {
-  /// A secret that opens the door.
+  /// A bearer token.
   package struct Token: Sendable, Hashable {
-    /// What is shown.
+    /// The text that clients send.
     package var secret: String
-    /// What it opens.
+    /// What clients with this token may do.
     package var role: Role
 
-    /// A token.
     package init(secret: String, role: Role) {
       self.secret = secret
       self.role = role
     }
   }
 
-  /// Somebody with a password.
+  /// A user with a password.
   package struct User: Sendable, Hashable {
-    /// As it is typed.
+    /// The name to log in with.
     package var name: String
-    /// As it is typed.
+    /// The password in plain text.
     package var password: String
-    /// What is allowed.
+    /// What the user may do.
     package var role: Role
 
-    /// A user.
     package init(name: String, password: String, role: Role) {
       self.name = name
       self.password = password
@@ -96,25 +94,25 @@ package struct AccessConfiguration: Sendable, Hashable {
     }
   }
 
-  /// Bearer tokens.
+  /// The accepted bearer tokens.
   package var tokens: [Token] = []
-  /// For basic authentication, and the dashboard's login.
+  /// The users for basic authentication and the dashboard's login.
   package var users: [User] = []
-  /// Whether it answers everybody, wherever it listens.
+  /// Whether every request is allowed without credentials, even on an address that other machines can reach.
   package var isInsecure = false
-  /// Origins whose pages may read answers, such as `https://home.example`; `*` is all. None unless told.
+  /// Origins whose pages may read responses, such as `https://home.example`; `*` allows all. Default: none.
   package var allowedOrigins: [String] = []
-  /// Names by which it is called beside addresses, `localhost` and the name that it is bound to; `*` is all.
+  /// Accepted host names besides addresses, `localhost` and the name in `bind`; `*` allows all.
   package var allowedHosts: [String] = []
 
-  /// Nobody in particular.
+  /// Creates rules without tokens and users.
   package init() {}
 
-  /// Whether somebody has to say who he is.
+  /// Whether clients must authenticate.
   package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
 }
 
-/// How much of anything a service allows; `ConfigurationKeys` says what each is.
+/// The resource limits of a service; `ConfigurationKeys` describes them.
 package struct ServiceLimits: Sendable, Hashable {
   package var connections = 2000
   package var connectionsPerClient = 1000
@@ -122,35 +120,36 @@ package struct ServiceLimits: Sendable, Hashable {
   package var requestBytes = 64 << 10
   package var pixels = 3840 * 2160
   package var adHocViews = 16
-  /// Nil is a quarter of the machine's memory, or of the control group's.
+  /// Nil for a quarter of the memory of the machine or the control group.
   package var memory: Int?
   package var stalledClient = Duration.seconds(30)
   package var idleConnection = Duration.seconds(75)
 
-  /// The usual ones.
+  /// Creates the default limits.
   package init() {}
 }
 
-/// A camera of a service.
+/// The configuration of a camera.
 package struct CameraConfiguration: Sendable, Hashable {
-  /// In URLs.
+  /// The name in URLs.
   package var name: String
-  /// As `SourceLocator` takes it.
+  /// The source, as `SourceLocator` parses it.
   package var source: String
-  /// How it is read. Unless told, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be hostile.
+  /// How the source is read. By default, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be
+  /// hostile.
   package var options = CameraConfiguration.usualOptions
-  /// Whether it stays open while nobody looks.
+  /// Whether the camera stays open while nobody is watching.
   package var keepsWarm = false
-  /// Whether the service is ready only while it gives pictures.
+  /// Whether the service is ready only while this camera delivers pictures.
   package var isRequired = true
-  /// A picture file that stands in for it where it is off or lost; nil shows NO SIGNAL.
+  /// A picture file to show while the camera is off or lost; nil shows NO SIGNAL.
   package var avatar: String?
-  /// What a snapshot of it is where it gives nothing.
+  /// What a snapshot shows while the camera delivers nothing.
   package var offline = FallbackPolicy.placeholder
-  /// What is seen of it; at least one, names are different.
+  /// The views of the camera: at least one, with unique names.
   package var views: [ServedView]
 
-  /// A camera with a view `main`, unless told.
+  /// Creates a camera; by default with one view, `main`.
   package init(name: String = "camera", source: String, views: [ServedView] = [ServedView()]) {
     self.name = name
     self.source = source
@@ -163,69 +162,68 @@ package struct CameraConfiguration: Sendable, Hashable {
     return options
   }()
 
-  /// The embedded pattern, whose counter shows that it is alive.
+  /// The embedded test pattern. Its counter shows that pictures are live.
   package static let testPattern = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=30")
 }
 
-/// A view as it is served.
+/// The configuration of a view.
 package struct ServedView: Sendable, Hashable {
-  /// What is seen; its name is in URLs.
+  /// What the view shows. Its name is used in URLs.
   package var view: ViewConfiguration
-  /// Pictures a second at most; nil is every frame.
+  /// The maximum number of pictures per second; nil for every frame.
   package var framesPerSecond: Double?
-  /// Of JPEGs, 1...100.
+  /// The JPEG quality, 1...100.
   package var quality = 80
-  /// Whether it gives pictures.
+  /// Whether the view delivers pictures.
   package var isEnabled = true
-  /// Whether nobody may ask for it in another way: who may see this view sees nothing else of the camera.
+  /// Whether URLs can't change the view, so that clients see nothing else of the camera.
   package var isLocked = false
 
-  /// All of the source as it is, unless said otherwise.
+  /// Creates a view; by default of the whole source.
   package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
 }
 
-/// Several cameras in one picture, as they are served.
+/// The configuration of a scene: several cameras in one picture.
 package struct SceneConfiguration: Sendable, Hashable {
-  /// In URLs, where a camera's stands; its one view is `main`.
+  /// The name in URLs, in place of a camera's. The only view of a scene is `main`.
   package var name: String
-  /// What is seen; its tiles name cameras.
+  /// What the scene shows. Its tiles refer to cameras by name.
   package var scene: Scene
-  /// Pictures a second at most; nil is 30.
+  /// The maximum number of pictures per second; nil for 30.
   package var framesPerSecond: Double?
-  /// Of JPEGs, 1...100.
+  /// The JPEG quality, 1...100.
   package var quality = 80
 
-  /// A scene.
   package init(name: String, scene: Scene) {
     self.name = name
     self.scene = scene
   }
 }
 
-/// Where snapshots go beside the one who asked.
+/// Where snapshots are sent, in addition to the client that requested them.
 package struct SnapshotDestinations: Sendable, Hashable {
-  /// A folder that keeps them; nil keeps none.
+  /// A folder that stores snapshots; nil for none.
   package var folder: SnapshotFolderConfiguration?
-  /// A server that is told of them; nil tells none.
+  /// A server that is notified of snapshots; nil for none.
   package var webhook: WebhookConfiguration?
 
-  /// Nowhere.
+  /// Creates a configuration without destinations.
   package init() {}
 }
 
-/// A folder of snapshots, and how much of them is kept: nil is no limit, the oldest go first.
+/// A folder of snapshots, and its limits. Nil is no limit. The oldest snapshots are removed first.
 package struct SnapshotFolderConfiguration: Sendable, Hashable {
-  /// Absolute.
+  /// The absolute path.
   package var path: String
   package var maximumAge: Duration?
   package var maximumCount: Int?
   package var maximumBytes: Int?
 
-  /// A folder without limits.
+  /// Creates a folder without limits.
   package init(path: String) { self.path = path }
 }
 
-/// A server that is told of each snapshot, by POST; `ConfigurationKeys` says what each is.
+/// A server that receives a POST request for each snapshot; `ConfigurationKeys` describes the values.
 package struct WebhookConfiguration: Sendable, Hashable {
   package var url: String
   package var secret: String?
@@ -233,6 +231,5 @@ package struct WebhookConfiguration: Sendable, Hashable {
   package var attempts = 5
   package var capacity = 64
 
-  /// A server.
   package init(url: String) { self.url = url }
 }

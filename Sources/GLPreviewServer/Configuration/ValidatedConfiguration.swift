@@ -1,9 +1,9 @@
-// A configuration that was checked: the only kind that a service takes, so that none starts open by accident.
+// A checked configuration. Services accept no other, so that none is open to everyone by accident.
 
 /// A configuration without faults.
 ///
-/// Names are words that URLs and files take, all different among cameras and scenes; scenes show cameras that exist. On an
-/// address that other machines reach, the service asks for credentials, or `access.isInsecure` says that it need not.
+/// Names are valid in URLs and file names, and unique among cameras and scenes. Scenes show cameras that exist. On an
+/// address that other machines can reach, the service requires credentials, unless `access.isInsecure` is true.
 ///
 /// ```swift
 /// var configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
@@ -13,12 +13,12 @@
 /// ```
 @dynamicMemberLookup
 package struct ValidatedConfiguration: Sendable, Hashable {
-  /// What was checked.
+  /// The checked configuration.
   package let configuration: ServerConfiguration
 
   /// Checks `configuration`.
   ///
-  /// - Throws: `ConfigurationError` with everything that is wrong.
+  /// - Throws: `ConfigurationError` with all problems.
   package init(_ configuration: ServerConfiguration) throws(ConfigurationError) {
     let problems = configuration.faults.map {
       ConfigurationProblem(key: $0.path.joined(separator: "."), $0.reason)
@@ -27,7 +27,7 @@ package struct ValidatedConfiguration: Sendable, Hashable {
     self.configuration = configuration
   }
 
-  /// A value of `configuration`.
+  /// Returns a value of `configuration`.
   package subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
     configuration[keyPath: key]
   }

@@ -1,15 +1,15 @@
-// `${NAME}` and `${NAME:default}` in a file's words, as other camera servers have them.
+// Expands `${NAME}` and `${NAME:default}` in words of files. Other camera servers use the same syntax.
 internal import PreviewCore
 
-/// Puts the environment into words.
+/// Replaces variables by their values in the environment.
 struct VariableExpansion: Sendable {
   private let environment: [String: String]
 
   init(_ environment: [String: String]) { self.environment = environment }
 
-  /// `text` with the environment's values in place of names. `$${` stays `${`; a value is not looked through again.
+  /// Replaces the variables in `text`. `$${` becomes `${`. Values are not expanded again.
   ///
-  /// - Throws: `WordError` where a name is not set and has no default, or a brace is not closed.
+  /// - Throws: `WordError` if a variable is not set and has no default, or if a brace is not closed.
   func expand(_ text: String) throws(WordError) -> String {
     guard text.contains("${") else { return text }
     var expanded = ""

@@ -1,29 +1,29 @@
-// A YAML file to a tree, or to what is wrong with it: Yams reads it, and nothing of Yams leaves this file.
+// Parses a YAML file to a tree, or reports what is wrong. No type of Yams leaves this file.
 internal import Yams
 
-/// What is taken of YAML: mappings, lists and words. Anchors, aliases and tags are refused, as are several documents.
+/// The supported part of YAML: mappings, lists and words. Anchors, aliases, tags and multiple documents are rejected.
 struct YAMLDocument {
-  /// Its name, for messages.
+  /// The file's name, for messages.
   private let file: String
-  /// Absolute; what paths in it are relative to.
+  /// The absolute path of the folder that relative paths in the file refer to.
   private let folder: String
   private let text: String
 
-  /// Reads a file's text.
+  /// Parses the text of a file.
   ///
-  /// - Throws: `ConfigurationError` with the first place that is no YAML, or more of YAML than is taken.
+  /// - Throws: `ConfigurationError` with the first place that is not valid YAML, or not supported.
   static func tree(of text: String, file: String, folder: String) throws(ConfigurationError)
     -> ConfigurationNode
   {
     let document = YAMLDocument(file: file, folder: folder, text: text)
     do {
       try document.checkAliases()
-      // Without Yams' rules nothing is taken for a number, a truth value or a date: `no` and `1_000` stay words.
+      // The basic resolver converts no text to numbers, Booleans or dates: `no` and `1_000` stay words.
       let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
       guard let root = try parser.singleRoot() else {
         throw ConfigurationError(ConfigurationProblem(origin: file, "is empty"))
       }
-      // Anchors live as long as the parser.
+      // Anchors are valid only as long as the parser exists.
       return try withExtendedLifetime(parser) { try document.node(root) }
     } catch let error as ConfigurationError {
       throw error
@@ -34,7 +34,7 @@ struct YAMLDocument {
     }
   }
 
-  /// The parser has bounded the depth; an anchor stands before its aliases, so that none of these is followed.
+  /// The parser limits the depth. An anchor precedes its aliases and is rejected, so no alias is ever followed.
   private func node(_ node: Node) throws(ConfigurationError) -> ConfigurationNode {
     guard node.anchor == nil else { throw refusal(node.mark, Self.noAliases) }
     guard node.tag.description.hasPrefix("tag:yaml.org,2002:") else {
@@ -64,21 +64,21 @@ struct YAMLDocument {
     .file(file, folder: folder, line: max(mark?.line ?? 1, 1), column: max(mark?.column ?? 1, 1))
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
   private static let noAliases =
     "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"
 
-  /// Yams compares keys by all that their aliases stand for, before it hands out any node: a few lines of aliases would keep
-  /// it busy for years. `mostAliases` can stand for 350 times the file (3^(16/3)) at the most.
+  /// Yams expands aliases to compare keys, before it returns any node: a few lines of aliases would keep it busy for
+  /// years. `mostAliases` aliases expand to at most 350 times the file (3^(16/3)).
   private static let mostAliases = 16
 
-  /// Whatever may be an alias counts, in quotes and comments too, where there is something that may be an anchor.
+  /// If the text contains a possible anchor, counts every possible alias, even in quotes and comments.
   private func checkAliases() throws(ConfigurationError) {
     var counts: [UInt8: Int] = [:]
     var (before, sign): (UInt8, UInt8) = (0, 0)
     for byte in text.utf8 {
-      // A name stands behind the sign, and no word before it.
+      // The sign of an anchor or alias has a name after it, and no word before it.
       if !Self.isWord(before), Self.isWord(byte) { counts[sign, default: 0] += 1 }
       (before, sign) = (sign, byte)
     }

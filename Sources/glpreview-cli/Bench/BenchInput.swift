@@ -6,10 +6,10 @@ import GLPreview
 /// Generates frames.
 struct BenchInput {
   private let scene = CameraScene()
-  /// The number of different frames; then they repeat.
+  /// The number of different frames, which then repeat.
   let frameCount: Int
 
-  /// Makes at most `CameraScene.frameCount` frames, which are all that exist.
+  /// Creates an input of at most `count` frames; there are no more than `CameraScene.frameCount`.
   init(atMost count: Int = .max) { frameCount = min(count, CameraScene.frameCount) }
 
   /// The content of each frame's file: a JPEG, or the samples of a raw frame.

@@ -8,7 +8,7 @@ enum BenchLength {
   case frames(Int)
   case seconds(Double)
 
-  /// Whether `count` frames in `time` are enough; at least three are.
+  /// Whether `count` frames in `time` are enough. A number of seconds requires at least three frames.
   func isReached(_ count: Int, _ time: Duration) -> Bool {
     switch self {
     case .frames(let frames): count >= frames
@@ -16,7 +16,7 @@ enum BenchLength {
     }
   }
 
-  /// The number of frames of `milliseconds` each.
+  /// The number of frames to measure if each takes `milliseconds`.
   func frames(of milliseconds: Double) -> Int {
     switch self {
     case .frames(let frames): frames
@@ -33,7 +33,7 @@ struct BenchRun {
   let file: String
   let renderer: GLRenderer
   let length: BenchLength
-  /// The memory that frames are made in.
+  /// The pool that frames are allocated from.
   private let memory = FramePool()
 
   /// Frames drawn before measuring, so that programs are compiled and textures created.

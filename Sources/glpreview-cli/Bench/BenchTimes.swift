@@ -4,7 +4,7 @@ import GLPreview
 /// Wall and CPU time of a piece of work.
 struct WorkTime {
   let wall: Duration
-  /// Of all threads of the process.
+  /// The CPU time of all threads of the process.
   let cpu: Duration
 
   init(wall: Duration, cpu: Duration) {
@@ -69,7 +69,7 @@ extension [WorkTime] {
 }
 
 extension [Duration] {
-  /// Of an even count, the lower of the two middle values; nil if there are none.
+  /// The median; of an even count, the lower of the two middle values. Nil if there are none.
   var median: Duration? { isEmpty ? nil : sorted()[(count - 1) / 2] }
 }
 
@@ -77,7 +77,7 @@ extension Duration {
   var milliseconds: Double { self / .milliseconds(1) }
 }
 
-/// Copies bytes into existing memory: `memcpy`, by the shortest way in Swift.
+/// Copies bytes into existing memory: `memcpy`, with as little overhead as Swift allows.
 struct CopyLimit {
   private var memory: [UInt8] = []
 

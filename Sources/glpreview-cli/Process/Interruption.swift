@@ -36,7 +36,7 @@ enum Interruption {
     try await task.value
   }
 
-  /// Handles a signal from when this returns. One that comes before ends the process, which has written nothing yet.
+  /// Handles a signal once this has returned. An earlier signal ends the process, which has written nothing yet.
   private static func source(
     of number: Int32, _ onSignal: @escaping @Sendable () -> Void
   ) async -> any DispatchSourceSignal {

@@ -30,8 +30,8 @@ struct NamedSource: Equatable {
     return sources
   }
 
-  /// Splits at the first `=` if the text before it can be a name. Addresses, camera options and paths contain other
-  /// characters before theirs. `./a=b.jpg` is a file.
+  /// Splits at the first `=` if the text before it can be a name. In addresses, camera options and paths, one of the
+  /// characters `:/,?#` precedes the first `=`: `./a=b.jpg` is a file.
   private static func namedHalves(_ word: String) -> (name: String?, text: String) {
     guard let end = word.firstIndex(of: "="), end > word.startIndex,
       !word[..<end].contains(where: { ":/,?#".contains($0) })

@@ -1,18 +1,18 @@
-// The joint of the pipeline: several elements are worked on at a time, and what comes of them comes in order all the same.
+// Connects pipeline stages: processes several elements concurrently, and delivers the results in order.
 
-/// Takes elements one after another, works on them, and gives the results on in order, each as soon as it is there.
+/// Processes elements concurrently, and delivers the results in order, each as soon as possible.
 ///
-/// `width` tasks stand in a ring. Each takes an element when it is its turn to take, works on it, and gives the result when
-/// it is its turn to give. So one takes and one gives while the others work. There are never more than `width` elements: a
-/// stage that is slow slows those before it.
+/// `width` tasks form a ring. Each takes an element on its turn, processes it, and delivers the result on its turn. So
+/// one task takes and one delivers while the others work. At most `width` elements are in progress: a slow stage slows
+/// the stages before it.
 ///
 /// - Parameters:
-///   - width: the most elements at a time; 1 does one thing after another.
-///   - take: the next element, nil after the last. Runs once at a time.
-///   - work: what is done with each; runs up to `width` times at a time.
-///   - give: where the results go. Runs once at a time.
-/// - Throws: the first error in the elements' order, when all results before it are given. What is worked on behind it is
-///   cancelled and waited for. `CancellationError` where the task is cancelled.
+///   - width: the maximum number of elements in progress; 1 processes them one after another.
+///   - take: returns the next element, nil after the last. Runs one call at a time.
+///   - work: processes an element. Runs up to `width` calls at a time.
+///   - give: receives the results. Runs one call at a time.
+/// - Throws: the first error in the elements' order, after all earlier results are delivered. Later elements are
+///   cancelled and awaited. `CancellationError` if the task is cancelled.
 func orderedMap<Input: Sendable, Output: Sendable>(
   width: Int, from take: @escaping @Sendable () async throws -> Input?,
   _ work: @escaping @Sendable (Input) async throws -> Output,
@@ -27,13 +27,13 @@ func orderedMap<Input: Sendable, Output: Sendable>(
           do {
             guard let element = try await take() else {
               taking.end()
-              // What is cancelled may say that this was all.
+              // A cancelled `take` may return nil too early.
               return try Task.checkCancellation()
             }
             taking.pass(from: place)
             result = .success(try await work(element))
           } catch {
-            // Nothing behind an error is taken.
+            // After an error, take no more elements.
             taking.end()
             result = .failure(error)
           }
@@ -46,17 +46,17 @@ func orderedMap<Input: Sendable, Output: Sendable>(
   }
 }
 
-/// Whose turn it is of the tasks in a ring.
+/// Passes turns around a ring of tasks.
 private struct Turns: Sendable {
   private let places: [(stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)]
 
-  /// Begins with the first of `count`.
+  /// Gives the first turn to the first of `count` tasks.
   init(of count: Int) {
     places = (0..<count).map { _ in AsyncStream.makeStream(of: Void.self) }
     places.first?.continuation.yield()
   }
 
-  /// Waits for the turn of the task at `place`; false where there are no more turns.
+  /// Waits for the turn of the task at `place`; false if there are no more turns.
   ///
   /// - Throws: `CancellationError`.
   func wait(at place: Int) async throws -> Bool {

@@ -1,4 +1,4 @@
-// The work of `glpreview render`: frame by frame through plan, renderer, encoder, to where pictures go.
+// The job of `glpreview render`: passes frames through planner, renderer and encoder to the output.
 import FoundationEssentials
 import GLPreview
 import Glibc
@@ -12,18 +12,18 @@ struct RenderJob {
   let decode: DecodeChoice
   let views: [ViewConfiguration]
   let output: RenderOutput
-  /// Of videos.
+  /// For videos.
   var subsampling = ChromaSubsampling.yuv420
-  /// Nil where pictures are not encoded.
+  /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   let schedule: FrameSchedule
   let maximumPixels: Int
   let reportsPictures: Bool
   let isQuiet: Bool
-  /// What frames are made in.
+  /// The pool that frames are allocated from.
   private let memory = FramePool()
 
-  /// Opens what is needed and renders all frames that are due.
+  /// Opens everything and renders all due frames.
   func run(on choice: RendererChoice, _ gpu: GPUChoice) async throws {
     switch choice {
     case .reference:
@@ -50,7 +50,7 @@ struct RenderJob {
     sourceOptions.memory = memory
     sourceOptions.demand = demand
     let source = try await SourceLocator(source).open(sourceOptions)
-    // A stream can't be played again: better said before a picture is written than after.
+    // If a stream can't be played again, fail before the first picture is written.
     do {
       if schedule.loops > 1 { try await source.rewind() }
     } catch {
@@ -60,9 +60,10 @@ struct RenderJob {
     return source
   }
 
-  /// While a driver loads, a still is decoded. What is wrong with the source is told first all the same.
+  /// Opens the source, and decodes it if it is a still, while the driver loads. The source's errors are reported
+  /// first.
   private func open(_ gpu: GPUChoice) async throws -> (any FrameSource, GLRenderer) {
-    // No driver is loaded for a name that leads nowhere.
+    // A missing source fails without loading a driver.
     guard FileManager.default.isReadableFile(atPath: source) else {
       let source = try await openSource()
       do {
@@ -82,23 +83,23 @@ struct RenderJob {
     }
   }
 
-  /// The views, as what is encoded wants them.
+  /// The views, with the sample format that the output needs.
   private var requests: [ViewRequest] {
     let format = output.pictureFormat(encoder, subsampling)
     return views.map { ViewRequest($0, as: format) }
   }
 
-  /// What is asked of a camera or a server.
+  /// What to request from a camera or a server.
   private var demand: CaptureDemand {
     var demand = CaptureDemand(for: views)
-    // Who wants a picture a minute need not ask a server ten times a second.
+    // Without this, a server would be asked ten times a second even for a picture per minute.
     let isAsked = source.lowercased().hasPrefix("http")
     demand.framesPerSecond = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
     return demand
   }
 
-  /// While a frame is drawn, the next one is read and the one before it is delivered. A device may want several frames to
-  /// draw at a time.
+  /// While a frame is drawn, the next one is read and the previous one is delivered. Some devices draw several frames
+  /// at a time.
   func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
@@ -108,7 +109,7 @@ struct RenderJob {
     let delivery = PictureDelivery(
       views: views.map(\.name), output: output, encoder: encoder, reportsPictures: reportsPictures,
       rendererName: rendererName, origin: .source(source), schedule: schedule)
-    // One frame is read and one delivered; the thread that draws has the next one before it is done with one.
+    // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not wait.
     let width = max(2, planner.tuning.framesInFlight) + 2
     let progress = Mutex(Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1))
     do {
@@ -116,7 +117,7 @@ struct RenderJob {
         try await next(of: frames, source, plans)
       } _: { frame, number in
         let plan = try plans.plan(frame.format, requests, planner)
-        // The device's clock is asked only where somebody is told of it.
+        // The device's timer is read only if the result is reported.
         guard reportsPictures else {
           return RenderedFrame(try await renderer.render(frame, plan), of: frame, number)
         }
@@ -146,7 +147,7 @@ struct RenderJob {
       throw SourceError(.badData, path: source.name, reason: source.status.lastDamage ?? "has no frames")
     }
     guard await frames.given == 1 else { return next }
-    // Before anything is written it must be clear that nothing will be written over it.
+    // Fail before a picture is written that a later frame would overwrite.
     if output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
       throw UsageError(
         "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")

@@ -10,7 +10,7 @@ enum RenderOutput: Equatable {
   /// Renders and reads back, encodes if a format is named, and discards the result.
   case nowhere(EncodedFormat?)
 
-  /// Parses `-o`; nil is the source's name with the view's.
+  /// Parses `-o`; nil names files after the source and the view.
   init(_ text: String?, source: String, format: OutputFormat?) throws {
     switch text {
     case nil:

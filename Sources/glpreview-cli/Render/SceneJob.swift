@@ -4,7 +4,7 @@ import GLPreview
 /// One run.
 struct SceneJob {
   let sources: [SessionSource]
-  /// The paths of the sources.
+  /// The sources as given on the command line, which the output must not overwrite.
   let paths: [String]
   /// Files of fallback pictures, by source name.
   let avatars: [String: String]

@@ -9,7 +9,7 @@ actor ScheduledFrames {
   private let source: any FrameSource
   private let schedule: FrameSchedule
   private var loop = 0
-  /// How many were given.
+  /// The number of frames returned so far.
   private(set) var given = 0
   private var position = 0
   private var isWarm = false

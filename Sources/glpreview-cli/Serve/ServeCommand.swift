@@ -71,7 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     try await ExitStatus.of {
       let loader = ConfigurationLoader(files: config, options: try options())
-      // Before the files are read: whoever changes them then can ask for them.
+      // This precedes reading the files, so that a SIGHUP is not lost if they change meanwhile.
       let reload = await ConfigurationReload { try loader.load() }
       let configuration = try loader.load()
       if checkConfig { return try StandardOutput.print(configuration.configuration.summary) }

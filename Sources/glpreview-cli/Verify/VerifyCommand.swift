@@ -67,7 +67,7 @@ private struct Group: Codable {
   var broken = 0
   /// The largest difference found.
   var worst = 0
-  /// The channels that differ at all, and the channels compared.
+  /// The numbers of channels that differ at all, and of channels compared.
   var differing = 0
   var compared = 0
 }
