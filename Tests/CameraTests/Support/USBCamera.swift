@@ -25,7 +25,7 @@ final class USBCamera {
   init(_ pictures: [URL], width: Int, height: Int, framesPerSecond: Int) throws {
     for module in ["uvcvideo", "vhci_hcd"] { try runProgram("modprobe", module) }
     process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "CameraVM/usb-camera")
+      .deletingLastPathComponent().appending(path: "CameraVM/usb-camera")
     process.arguments = ["\(width)x\(height)", "\(framesPerSecond)"] + pictures.map(\.path)
     process.standardInput = orders
     process.standardOutput = answers

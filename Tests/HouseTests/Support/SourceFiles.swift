@@ -8,7 +8,7 @@ struct SourceFile {
   let path: String
   let lines: [Substring]
 
-  static let root = URL(filePath: #filePath).deletingLastPathComponent()
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
   /// Every Swift file below a folder of the package, sorted by path.

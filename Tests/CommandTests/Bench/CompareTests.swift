@@ -4,7 +4,7 @@ import Testing
 
 private enum Compare {
   static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Benchmarks/compare").path
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Benchmarks/compare").path
   static let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first {
     FileManager.default.isExecutableFile(atPath: $0)
   }

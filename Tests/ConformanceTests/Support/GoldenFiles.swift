@@ -8,7 +8,7 @@ enum GoldenFiles {
   private static let root =
     ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
     ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
 
   static let folder = root.appending(path: "Tests/ConformanceTests/Golden")
 

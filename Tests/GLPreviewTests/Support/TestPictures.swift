@@ -11,7 +11,7 @@ func fixture(_ name: String) throws -> [UInt8] {
   let root =
     ProcessInfo.processInfo.environment["GLPREVIEW_ROOT"].map { URL(filePath: $0) }
     ?? URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
   let folder = root.appending(path: "Tests/GLPreviewTests/Fixtures")
   return Array(try Data(contentsOf: folder.appending(path: name)))
 }

@@ -5,7 +5,8 @@ import Testing
 @Suite("A service that is killed")
 struct KilledServiceTests {
   private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Benchmarks/Service/kill-writes").path
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "Benchmarks/Service/kill-writes").path
   private static let python = OtherProgram("python3")
   /// The script is not in every place that tests are run in.
   private static let canRun = python != nil && FileManager.default.fileExists(atPath: script)
