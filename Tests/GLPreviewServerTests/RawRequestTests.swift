@@ -77,14 +77,17 @@ struct RawRequestTests {
       let connection = try await RawConnection(to: service.port, sending: "")
       // What is very long may be refused before it is all said, and the refusal be lost with the connection.
       let isLong = text.utf8.count > 8192
+
       do {
         try await connection.send(Array(text.utf8))
         try await connection.waits(for: "\r\n\r\n")
       } catch  where isLong {}
+
       let answer = connection.received
       #expect(
         answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.1 501") || isLong && answer.isEmpty,
         "\(answer)")
+
       try? await connection.close()
       try await spectator.sees(1)
       spectator.leave()
@@ -97,11 +100,13 @@ struct RawRequestTests {
     let text = try #require(Self.broken.first { $0.name == name }).text
     var configuration = FuzzTests.configuration()
     configuration.limits.idleConnection = .milliseconds(300)
+
     try await withService(configuration) { service in
       let connection = try await RawConnection(to: service.port, sending: "")
       // On a slow machine it is let go of before it has said anything.
       try? await connection.send(Array(text.utf8))
       try await connection.waitsForEnd()
+
       #expect(
         connection.received.isEmpty || connection.received.hasPrefix("HTTP/1.1 4"), "\(connection.received)")
       try await FuzzTests.expectNothingLeft(in: service)
@@ -137,6 +142,7 @@ struct RawRequestTests {
       let text =
         "POST /api/cameras/camera/snapshots HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\n" + rest
       let connection = try await RawConnection(to: service.port, sending: text)
+
       if rest.hasPrefix("Content-Length") {
         // It goes away in the middle.
         try await connection.close()
@@ -145,8 +151,10 @@ struct RawRequestTests {
         #expect(connection.received.hasPrefix("HTTP/1.1 400"), "\(connection.received.prefix(200))")
         try? await connection.close()
       }
+
       try await FuzzTests.expectNothingLeft(in: service)
     }
+
     #expect(!records.messages.contains("request failed"), "\(records.messages)")
   }
 
@@ -159,6 +167,7 @@ struct RawRequestTests {
           "POST /nowhere HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
       )
       try await connection.waits(for: "\r\n\r\n")
+
       // Until it is cut off, which fails the sending.
       await #expect(throws: (any Error).self) {
         for _ in 0..<10_000 { try await connection.send([UInt8](repeating: 0x20, count: 64 << 10)) }
@@ -190,8 +199,10 @@ struct RawRequestTests {
       let connection = try await RawConnection(to: service.port, sending: "")
       let request = "GET /healthz HTTP/1.1\r\n\(Self.host)\r\n"
       let last = "GET /cameras/camera/main.jpg?width=10000 HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n"
+
       try await connection.send(Array((String(repeating: request, count: 1000) + last).utf8))
       try await connection.waitsForEnd()
+
       let answers = connection.received.split(separator: "HTTP/1.1 ")
       #expect(answers.count == 1001)
       #expect(answers.dropLast().allSatisfy { $0.hasPrefix("200") })
@@ -206,12 +217,14 @@ struct RawRequestTests {
       for path in RequestFuzzer.paths {
         let connection = try await RawConnection(to: service.port, sending: "")
         let next = "GET /healthz HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n"
+
         try await connection.send(Array("HEAD \(path) HTTP/1.1\r\n\(Self.host)\r\n\(next)".utf8))
         try await connection.waitsForEnd()
         let text = connection.received
         let end = try #require(text.firstRange(of: "\r\n\r\n"), "\(path)")
         let got = try await RawAnswer.to(
           Array("GET \(path) HTTP/1.1\r\n\(Self.host)Connection: close\r\n\r\n".utf8), of: service)
+
         #expect(text.hasPrefix("HTTP/1.1 \(got.status) "), "\(path): \(text.prefix(100))")
         // Behind the head there is the next answer, or the end.
         let rest = text[end.upperBound...]
@@ -236,6 +249,7 @@ struct RawRequestTests {
       try await connection.send(
         Array("GET /snapshot HTTP/1.1\r\n\(Self.host)\(line)\r\n\r\n".utf8))
       try await connection.waits(for: "\r\n\r\n")
+
       #expect(connection.received.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(connection.received.prefix(200))")
       try await connection.close()
       try await FuzzTests.expectNothingLeft(in: service)
@@ -248,6 +262,7 @@ struct RawRequestTests {
   func slowHead() async throws {
     var configuration = FuzzTests.configuration()
     configuration.limits.idleConnection = .milliseconds(300)
+
     try await withService(configuration) { service in
       // A slow machine may end a connection before its first bytes are sent: then another one is tried.
       var begun: RawConnection?
@@ -257,12 +272,14 @@ struct RawRequestTests {
         return begun != nil
       }
       let connection = try #require(begun)
+
       let drip = Task {
         while !Task.isCancelled {
           try await connection.send(Array("X: 1\r\n".utf8))
           try await Task.sleep(for: .milliseconds(20))
         }
       }
+
       try await connection.waitsForEnd()
       drip.cancel()
       try await FuzzTests.expectNothingLeft(in: service)
@@ -278,9 +295,11 @@ struct RawRequestTests {
         sending:
           "PATCH \(path) HTTP/1.1\r\n\(Self.host)Content-Type: application/json\r\nContent-Length: 13\r\n"
           + "Expect: 100-continue\r\nConnection: close\r\n\r\n")
+
       try await connection.waits(for: "HTTP/1.1 100 Continue\r\n\r\n")
       try await connection.send(Array("{\"rotate\": 90}".utf8.prefix(13)))
       try await connection.waitsForEnd()
+
       #expect(connection.received.contains("HTTP/1.1 400 "))
     }
   }

@@ -173,6 +173,7 @@ struct ReloadTests {
     let last = Variant(configuration: ServerConfiguration(cameras: [Self.same]), gone: nil, scene: nil)
     let variants = try (0..<30).map { _ in try Self.variant(&random) } + [last]
     let history = History(first)
+
     try await withService(first.configuration) { service in
       let same = try service.inside.registry.view(nil, of: "same")
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -196,6 +197,7 @@ struct ReloadTests {
           }
           Issue.record("the stream of the camera that stayed came to an end")
         }
+
         for variant in variants {
           let answers = history.answers
           await until { history.answers >= answers + 5 }
@@ -206,6 +208,7 @@ struct ReloadTests {
         history.end()
         try await group.waitForAll()
       }
+
       let session = service.inside.registry.session
       #expect(try service.inside.registry.view(nil, of: "same").preview === same.preview)
       #expect(session.statistics(of: same.source ?? "")?.opens == 1)
@@ -214,6 +217,7 @@ struct ReloadTests {
       await until { Set(session.sourceNames) == Set(served.cameras.map(\.source)) }
       await until { session.previews.count <= served.previews.count }
     }
+
     #expect(history.wrong == [])
     #expect(history.answers > 150)
   }
@@ -222,13 +226,16 @@ struct ReloadTests {
   func failure() async throws {
     var random = SeededGenerator(seed: 4)
     let configuration = try Self.variant(&random).configuration
+
     try await withService(configuration) { service async throws in
       let registry = service.inside.registry
       let (sources, previews) = (registry.session.sourceNames, registry.session.previews.map(\.name))
       var other = ServerConfiguration(cameras: [Self.camera("new", "pattern:smpte,size=64x36")])
       other.cameras.append(Self.camera("broken", "pattern:counter"))
       other.cameras[1].avatar = "/nonexistent/avatar.png"
+
       await #expect(throws: SourceError.self) { try await service.inside.apply(other) }
+
       #expect(registry.session.sourceNames == sources)
       #expect(registry.session.previews.map(\.name) == previews)
       #expect(registry.served.generation == 1)
@@ -241,11 +248,13 @@ struct ReloadTests {
   func together() async throws {
     var random = SeededGenerator(seed: 5)
     let variants = try (0..<12).map { _ in try Self.variant(&random) }
+
     try await withService(variants[0].configuration) { service in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for variant in variants { group.addTask { try await service.inside.apply(variant.configuration) } }
         try await group.waitForAll()
       }
+
       let (registry, session) = (service.inside.registry, service.inside.registry.session)
       let served = registry.served
       #expect(served.generation == 1 + variants.count)
@@ -279,7 +288,9 @@ struct ReloadTests {
       ValidatedConfiguration(configuration), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     // By itself it makes sense: on loopback nobody needs credentials.
     let loopback = try ValidatedConfiguration(ServerConfiguration())
+
     let error = await #expect(throws: ConfigurationError.self) { try await parts.apply(loopback) }
+
     #expect(error?.problems.map(\.key) == ["bind"])
     #expect(parts.access.asksForCredentials)
     await parts.registry.session.close()

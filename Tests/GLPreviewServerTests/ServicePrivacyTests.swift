@@ -16,6 +16,7 @@ struct ServicePrivacyTests {
     "nothing that is hidden is sent, whoever asks first, and whatever the camera and the configuration do")
   func seeds() async throws {
     var (seen, failed) = (0, 0)
+
     for seed in privacySeeds(8) {
       let round = ServiceRound(seed: UInt64(seed))
       let result = try await round.run()
@@ -23,6 +24,7 @@ struct ServicePrivacyTests {
       failed += result.leaks.isEmpty ? 0 : 1
       #expect(result.leaks.isEmpty, "seed \(seed), after: \(result.steps.joined(separator: "; "))")
     }
+
     #expect(seen >= 5 * privacySeeds(8).count)
     print(
       "What a service hides: \(privacySeeds(8).count) seeds, \(seen) pictures, \(failed) seeds with a leak")
@@ -35,6 +37,7 @@ struct ServicePrivacyTests {
     camera.options.masks = PrivacyScene.masks
     camera.options.referenceSize = PrivacyScene.reference
     sensor.change(to: Size(width: 64, height: 64))
+
     try await withService(
       ServerConfiguration(cameras: [camera]), makeSource: { sensor.source(named: $1, $2) }
     ) { service in
@@ -44,6 +47,7 @@ struct ServicePrivacyTests {
         if answer.contains("its masks are for 96x64"), answer.contains(#""state":"lost""#) { break }
         _ = try await service.get("/cameras/cam/main.jpg?offline=error&max_age=0")
       }
+
       sensor.change(to: nil)
       let preview = try service.inside.registry.view("main", of: "cam").preview
       for try await frame in preview.pictures where frame.sourceState == .live { break }
@@ -65,6 +69,7 @@ struct ServicePrivacyTests {
       return ServerConfiguration(cameras: [camera])
     }
     let asked = AsyncStream.makeStream(of: Void.self)
+
     try await withService(
       configuration(false),
       makeSource: { _, name, options in
@@ -84,9 +89,11 @@ struct ServicePrivacyTests {
       async let answer = service.send(
         "PATCH", "/api/cameras/cam/views/main", body: #"{"crop": "20x20+0+0"}"#)
       for await _ in asked.stream { break }
+
       try await service.inside.apply(configuration(true))
       gate.continuation.yield()
       gate.continuation.finish()
+
       #expect(try await answer.status != 200)
       #expect(try service.inside.registry.view("main", of: "cam").served.view.crop == nil)
     }

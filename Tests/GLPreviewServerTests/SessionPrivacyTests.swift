@@ -18,6 +18,7 @@ struct SessionPrivacyTests {
   @Test("nothing that is hidden is in any picture, whoever looks first, and whatever the camera does")
   func seeds() async throws {
     var (seen, failed) = (0, 0)
+
     for seed in privacySeeds(40) {
       let round = try SessionRound(seed: UInt64(seed))
       let result = try await round.run()
@@ -25,6 +26,7 @@ struct SessionPrivacyTests {
       failed += result.leaks.isEmpty ? 0 : 1
       #expect(result.leaks.isEmpty, "seed \(seed), after: \(result.steps.joined(separator: "; "))")
     }
+
     // Where nothing is seen, nothing is shown to be hidden.
     #expect(seen >= 10 * privacySeeds(40).count)
     print(

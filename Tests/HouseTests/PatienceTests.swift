@@ -97,6 +97,7 @@ struct PatienceTests {
     let pattern = try Regex(rule.pattern)
     let allowed = Self.exceptions.filter { $0.rule == name }.map(\.file)
     var used: Set<String> = []
+
     for (path, number, text) in try Self.lines() where text.contains(pattern) {
       if let file = allowed.first(where: { path.hasSuffix($0) }) {
         used.insert(file)
@@ -104,6 +105,7 @@ struct PatienceTests {
         Issue.record("\(path):\(number): \(name); \(rule.instead)")
       }
     }
+
     #expect(Set(allowed).subtracting(used) == [], "exceptions that nothing needs any more")
   }
 }

@@ -56,9 +56,11 @@ struct BenchTests {
   @Test("bench --json is one object with the machine, the device and every stage of every work")
   func json() async throws {
     let result = try await folder.run("bench", "--frames", "2", "--json")
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(result.errors.isEmpty)
     #expect(result.output.filter { $0 == UInt8(ascii: "\n") }.count == 1)
+
     let report = try JSONDecoder().decode(Report.self, from: Data(result.output))
     #expect(report.machine.cores > 0)
     #expect(!report.machine.kernel.isEmpty)
@@ -97,6 +99,7 @@ struct BenchTests {
       let sum = work.stages.reduce(0) { $0 + $1.wallMilliseconds }
       #expect(abs(work.sumWallMilliseconds - sum) < 0.001)
     }
+
     // What goes up, if anything, is the frame, what comes back the pictures; rows may be padded to whole texels.
     for (work, frame) in [(1, 1920 * 1080 * 3 / 2), (2, 3840 * 2160 * 3 / 2)] {
       let stages = report.works[work]
@@ -112,6 +115,7 @@ struct BenchTests {
   @Test("bench tells a person the same as a table")
   func table() async throws {
     let result = try await folder.run("bench", "--frames", "1", "--work", "w2")
+
     #expect(result.status == 0, "\(result.errors)")
     let text = String(decoding: result.output, as: UTF8.self)
     let words = [
@@ -154,12 +158,14 @@ struct BenchTests {
   @Test("the frames can be had as files, which render takes")
   func frames() async throws {
     let result = try await folder.run("bench", "--work", "W1", "--write-frames", "frames")
+
     #expect(result.status == 0, "\(result.errors)")
     let written = String(decoding: result.output, as: UTF8.self).split(separator: "\n").map(String.init)
     #expect(written == ["frames/W1.mjpeg"] + (0..<8).map { "frames/W1-\($0).jpg" })
     let pictures = try (0..<8).map { try folder.bytes(of: "frames/W1-\($0).jpg") }
     #expect(Set(pictures).count == 8, "frames must differ")
     #expect(try folder.bytes(of: "frames/W1.mjpeg") == pictures.flatMap { $0 })
+
     let render = try await folder.render(
       "frames/W1.mjpeg", "--frames", "1", "--crop", "16x16+0+0", "-o", "null:", "--json")
     #expect(try render.reports.map(\.width) == [16])

@@ -41,6 +41,7 @@ struct CompareTests {
   @Test("--dry-run tells glpreview's command for every work and class, and mixes no classes")
   func dryRun() async throws {
     let (status, output, errors) = try await compare("--dry-run")
+
     #expect(status == 0, "\(errors)")
     let lines = output.split(separator: "\n").map(String.init)
     for work in [

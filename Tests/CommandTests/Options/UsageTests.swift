@@ -110,12 +110,14 @@ struct UsageTests {
   @Test("an error is one line, whatever its words are made of")
   func oneLine() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "video.y4m")
+
     expectFailure(try await folder.render("no\nsuch\u{1B}[31m.jpg"), 66, naming: "such")
     expectFailure(try await folder.render("video.y4m", "-o", "no\nsuch/x.jpg"), 74, naming: "such")
     expectFailure(try await folder.render("video.y4m", "-o", "x\n.gif"), 64, naming: ".gif")
     expectFailure(try await folder.render("video.y4m", "-o", "{\n}.jpg"), 64, naming: "}.jpg")
     expectFailure(try await folder.render("video.y4m", "--view", "a\nb"), 64, naming: "a")
     expectFailure(try await folder.render("video.y4m", "--crop", "a\nb"), 64, naming: "crop")
+
     let result = try await folder.render("video.y4m", "-o", "no\u{1B}[31m/x.jpg")
     #expect(!result.errors.contains("\u{1B}"), "an error must not paint the terminal")
   }

@@ -26,6 +26,7 @@ struct ChildTests {
       echo $$ > shell; sleep 1000 & echo $! > first; sleep 1000 | cat > /dev/null & echo $! > second; \
       cat a.y4m; sleep 1000 | cat
       """
+
     let run = try await RunningCommand(
       ["render", "--renderer", "reference", "exec:\(script)", "--lossless", "-o", "{frame}.png", "--json"],
       in: folder)
@@ -34,6 +35,7 @@ struct ChildTests {
       try #require(pid_t(text($0).trimmingCharacters(in: .whitespacesAndNewlines)))
     }
     #expect(ids.allSatisfy(Self.runs))
+
     run.send(SIGKILL)
     // Its streams end with the last process that has them.
     #expect(try await run.result().status == 128 + SIGKILL)
@@ -61,12 +63,14 @@ struct ChildTests {
     ]
     let environment = Dictionary(uniqueKeysWithValues: secrets.map { ($0, "SECRET") })
       .merging(["LC_TIME": "C", "GST_DEBUG": "1"]) { $1 }
+
     let result = try await folder.run(
       [
         "render", "--renderer", "reference",
         "exec:env > variables; ls -l /proc/$$/fd > descriptors; cat a.y4m", "-o",
         "a.png",
       ], environment: environment)
+
     #expect(result.status == 0, "\(result.errors)")
     let variables = try text("variables")
     #expect(!variables.contains("SECRET"), "\(variables)")
@@ -85,10 +89,12 @@ struct ChildTests {
       ],
       in: folder)
     try await run.waitUntilIdle()
+
     let shown = try run.shownArguments
     #expect(
       !shown.contains("SECRET") && shown.contains("--header\0***\0") && shown.hasSuffix("null:\0--quiet\0"),
       "\(shown)")
+
     run.closeInput()
     _ = try await run.result()
   }
@@ -105,6 +111,7 @@ struct ChildTests {
         RunningCommand.executable,
       ],
       environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
+
     #expect(await ChildProcess.status(of: command.id) == 0)
     #expect(try text("status") == "0\n")
     #expect(try folder.bytes(of: "a.png").starts(with: [0x89, 0x50, 0x4E, 0x47]))

@@ -18,8 +18,10 @@ struct InterruptionTests {
         renderer,
       ], in: folder)
     for _ in 0..<3 { #expect(await command.nextLine() != nil) }
+
     command.send(signal.number)
     let result = try await command.result()
+
     #expect(result.status == signal.status)
     #expect(result.errors.isEmpty)
     let names = try folder.names
@@ -33,8 +35,10 @@ struct InterruptionTests {
       ["render", "-", "--renderer", "reference", "-o", "{frame}.png", "--json"], in: folder)
     command.write(SourceBytes.y4m(0..<3))
     #expect(await command.nextLine() != nil)
+
     command.send(SIGINT)
     #expect(try await command.result().status == 130)
+
     let names = try folder.names
     // Which frame is the newest when the first one is asked for, nobody knows.
     #expect(!names.isEmpty)

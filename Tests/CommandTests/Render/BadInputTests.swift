@@ -105,6 +105,7 @@ struct BadInputTests {
   @Test("--max-megapixels refuses what is larger and takes what is not")
   func limit() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "video.y4m")
+
     expectFailure(
       try await folder.render("video.y4m", "--max-megapixels", "0.0001", "-o", "x.png"), 65,
       naming: "video.y4m",

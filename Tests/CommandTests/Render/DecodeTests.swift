@@ -66,9 +66,11 @@ struct DecodeTests {
     ])
   func near(options: [String], eighths: Int) async throws {
     try await writePhoto("photo.jpg")
+
     let exact = try await folder.run(["render", "photo.jpg", "-o", "exact.png", "--json"] + options)
     let fast = try await folder.run(
       ["render", "photo.jpg", "-o", "fast.png", "--json", "--decode", "fast"] + options)
+
     let (exactReport, fastReport) = (try #require(exact.reports.first), try #require(fast.reports.first))
     #expect(exactReport.decodedEighths == 8 && fastReport.decodedEighths == eighths)
     #expect(exactReport.width == fastReport.width && exactReport.height == fastReport.height)
@@ -104,9 +106,11 @@ struct DecodeTests {
     for size in ["96x64", "24x16", "12x8"] {
       stream += try await folder.run("render", "pattern:smpte,size=\(size)", "-o", "-").output
     }
+
     let result = try await folder.run(
       ["render", "-", "--lossless", "--size", "12x8", "--decode", "fast", "-o", "null:jpg", "--json"],
       input: stream)
+
     #expect(try result.reports.map(\.decodedEighths) == [1, 4, 8])
     #expect(try result.reports.map(\.width) == [12, 12, 12])
   }

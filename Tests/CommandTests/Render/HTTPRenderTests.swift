@@ -24,8 +24,10 @@
         while peer.send(multipartPart(jpeg)), peer.isThere(after: 10) {}
       }
       let url = "http://me:secret@127.0.0.1:\(server.port)/?action=stream"
+
       let result = try await folder.render(
         url, "--timeout", "3600", "--frames", "3", "-o", "{frame:05}.png", "--json")
+
       #expect(result.status == 0, "\(result.errors)")
       #expect(try folder.names.count == 3)
       #expect(try result.reports.allSatisfy { $0.width == 32 && $0.height == 24 })
@@ -56,10 +58,13 @@
       let output = StreamReader(server.output, limit: .max)
       let line = try #require(await output.nextLine())
       let port = try #require(line.split(separator: " ").compactMap { Int($0) }.first, "\(line)")
+
       let result = try await folder.render(
         "http://127.0.0.1:\(port)/shot.jpg", "--timeout", "3600", "--frames", "2", "-o", "shot-{frame}.png")
+
       #expect(result.status == 0, "\(result.errors)")
       #expect(try folder.names == ["shot-0.png", "shot-1.png", "shot.jpg"])
+
       kill(server.id, SIGTERM)
       _ = await ChildProcess.status(of: server.id)
     }

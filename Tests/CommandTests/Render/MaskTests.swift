@@ -107,13 +107,16 @@ struct MaskTests {
     let options = options + views + ["-o", "out-{view}-{frame}.\(output)", "--quiet"]
     var masked: [[String: [UInt8]]] = []
     var open: [[String: [UInt8]]] = []
+
     for secret in Secret.allCases {
       try write(input, secret)
       masked.append(try await outputs(secret, "\(secret).\(input)", options + ["--mask", Self.mask]))
       open.append(try await outputs(secret, "\(secret).\(input)", options))
     }
+
     #expect(masked[0].count >= Self.views.count)
     #expect(differences(masked[0], masked[1]).isEmpty)
+
     // Without the mask they are told apart, but where it is not in view; and there it changes nothing.
     let outside = masked[0].keys.filter { $0.hasPrefix("out-beside") }
     #expect(differences(open[0], open[1]).count == masked[0].count - outside.count)
@@ -130,6 +133,7 @@ struct MaskTests {
           secret, "\(secret).jpg",
           ["--size", size, "--decode", "fast", "--mask", Self.mask, "-o", "out-a.png", "--quiet"]))
     }
+
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
@@ -143,6 +147,7 @@ struct MaskTests {
         try await outputs(
           secret, "\(secret).turned.jpg", ["--mask", "32x48+32+48", "-o", "out-a.png", "--quiet"]))
     }
+
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
@@ -157,6 +162,7 @@ struct MaskTests {
       #expect(result.status == 0, "\(result.errors)")
       outputs.append(result.output)
     }
+
     #expect(outputs[0].count > 3 * Self.size.pixelCount)
     #expect((outputs[0] == outputs[1]) == true)
   }
@@ -171,6 +177,7 @@ struct MaskTests {
         try await outputs(
           secret, "exec:cat '\(path)'", ["--mask", Self.mask, "-o", "out-a.png", "--quiet"]))
     }
+
     #expect(differences(pictures[0], pictures[1]).isEmpty && pictures[0].count == 1)
   }
 
@@ -205,9 +212,11 @@ struct MaskTests {
       Picture(
         tight: Size(width: 64, height: 64), format: .ycbcr(.yuv420), bytes: [UInt8](repeating: 9, count: 6144)
       ))
+
     let result = try await folder.run(
       "render", "-", "--lossless", "--mask", Self.mask, "-o", "out-{frame}.png",
       input: try jpeg(.first) + other.bytes)
+
     expectFailure(result, 64, naming: "mask", "64x64", "160x96")
     #expect(try folder.names == ["out-0.png"])
   }

@@ -97,7 +97,9 @@ struct PipeTests {
   func orphans() async throws {
     try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
     let command = "exec:sleep 1000 & echo $! > pid; cat a.y4m; wait"
+
     #expect(try await folder.render(command, "--frames", "1", "-o", "a.png").status == 0)
+
     let text = String(decoding: try folder.bytes(of: "pid"), as: UTF8.self)
     let id = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     // A zombie is as good as gone: it waits for a parent that may be slow to ask.

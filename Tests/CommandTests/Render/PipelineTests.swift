@@ -68,6 +68,7 @@ struct PipelineTests {
     arguments: [1, 3])
   func boundAndOrder(width: Int) async throws {
     let (census, numbers, results) = (Census(), Numbers(10_000), Results())
+
     try await orderedMap(width: width) {
       let number = try numbers.take()
       if number != nil { census.enter() }
@@ -79,6 +80,7 @@ struct PipelineTests {
       await Task.yield()
       census.leave()
     }
+
     #expect(results.all == Array(0..<10_000))
     #expect(census.most <= width)
   }
@@ -87,6 +89,7 @@ struct PipelineTests {
   func overlaps(width: Int) async throws {
     let (taking, working, giving) = (Census(), Census(), Census())
     let (numbers, results) = (Numbers(500), Results())
+
     try await orderedMap(width: width) {
       taking.enter()
       await Task.yield()
@@ -104,6 +107,7 @@ struct PipelineTests {
       results.give(number)
       giving.leave()
     }
+
     #expect(results.all == Array(0..<500))
     #expect(taking.most == 1)
     #expect(giving.most == 1)
@@ -117,6 +121,7 @@ struct PipelineTests {
   func failure(width: Int, inWork: Bool) async throws {
     let numbers = Numbers(inWork ? 20 : 5, then: Failure(number: inWork ? 20 : 5))
     let results = Results()
+
     await #expect(throws: Failure(number: 5)) {
       try await orderedMap(width: width) {
         try numbers.take()
@@ -129,6 +134,7 @@ struct PipelineTests {
         results.give($0)
       }
     }
+
     #expect(results.all == [0, 1, 2, 3, 4])
     #expect(inWork || numbers.asked == 6, "nothing is asked for behind an error")
   }
@@ -137,6 +143,7 @@ struct PipelineTests {
   func giveFails(width: Int) async throws {
     let (numbers, results) = (Numbers(), Results())
     let present = Mutex(0)
+
     await #expect(throws: Failure(number: 2)) {
       try await orderedMap(width: width) {
         try numbers.take()
@@ -150,6 +157,7 @@ struct PipelineTests {
         results.give(number)
       }
     }
+
     #expect(results.all == [0, 1])
     #expect(numbers.asked <= 2 + width)
     #expect(present.withLock { $0 } == 0)
@@ -171,8 +179,10 @@ struct PipelineTests {
         start.finish()
       }
     }
+
     for await _ in started {}
     task.cancel()
+
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
@@ -183,6 +193,7 @@ struct PipelineTests {
     // The input waits for what came of its first element.
     let (results, result) = AsyncStream.makeStream(of: Int.self)
     let numbers = Numbers(1)
+
     try await orderedMap(width: width) {
       if let number = try numbers.take() { return number }
       var results = results.makeAsyncIterator()

@@ -56,7 +56,9 @@
     func colors(path: String, codec: String, transport: String) async throws {
       let server = try await RTSPServer()
       let before = CaptureClock.now
+
       let (frames, source, error) = try await frames(server.url(path), count: 5)
+
       #expect(error == nil)
       #expect(frames.count == 5)
       for frame in frames {
@@ -74,6 +76,7 @@
       #expect(status.mode?.format == codec)
       #expect(status.mode?.transport == transport)
       #expect(status.mode?.size == Size(width: 320, height: 240))
+
       await source.close()
       #expect(try await source.nextFrame() == nil)
       try await until { try socketCount(connectedTo: server.port) == 0 }
@@ -134,10 +137,12 @@
       let source = try #require(try await SourceLocator(server.url("bars")).open() as? LiveSource)
       let statuses = source.statuses
       #expect(try await source.nextFrame() != nil)
+
       server.drop()
       for await status in statuses where status.state == .lost { break }
       // Frames of the first connection may still wait to be taken.
       while source.status.counters.reconnections == 0 { _ = try #require(await source.nextFrame()) }
+
       #expect(try await source.nextFrame() != nil)
       await source.close()
       try await until { try socketCount(connectedTo: server.port) == 0 }
@@ -232,6 +237,7 @@
     func otherHost() async throws {
       let target = try LyingServer(answering: Array("RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n".utf8))
       let server = try LyingServer(answering: redirect(to: "rtsp://localhost:\(target.port)/?token=secret"))
+
       for (policy, reason, connections) in [
         (
           RedirectPolicy.sameHost, "redirects to another host (localhost), which only redirects: any allows",

@@ -52,6 +52,7 @@ struct RenderJobTests {
         quality: nil, decodedEighths: 8, renderer: "r", frameGPUMilliseconds: time
       ).jsonLine()
     }
+
     #expect(
       try line(1.25)
         == #"{"decodedEighths":8,"frame":3,"frameGPUMilliseconds":1.25,"height":2,"renderer":"r","timestamp":0.5,"view":"a","width":4}"#

@@ -15,7 +15,9 @@ struct RenderOutputTests {
   func defaultName() async throws {
     try folder.makeFolder("album")
     #expect(try await folder.render(pattern, "-o", "album/photo.of.me.png").status == 0)
+
     let result = try await folder.render("album/photo.of.me.png")
+
     #expect(result.status == 0)
     #expect(result.errors.isEmpty)
     #expect(result.output.isEmpty)
@@ -173,6 +175,7 @@ struct RenderOutputTests {
   func nowhere(output: String, format: String?) async throws {
     let result = try await folder.render(
       counter, "--frames", "2", "--view", "a", "--view", "b", "-o", output, "--json")
+
     #expect(result.status == 0)
     let reports = try result.reports
     #expect(reports.map(\.view) == ["a", "b", "a", "b"])
@@ -180,6 +183,7 @@ struct RenderOutputTests {
     #expect(reports.allSatisfy { $0.file == nil && $0.format == format })
     #expect(reports.allSatisfy { ($0.bytes ?? 0 > 0) == (format != nil) })
     #expect(try folder.names == [])
+
     expectFailure(try await folder.render(pattern, "-o", "null:gif"), 64, naming: "null:gif", "null:png")
   }
 
@@ -188,6 +192,7 @@ struct RenderOutputTests {
     let result = try await folder.render(
       "pattern:counter,size=32x16,fps=4", "--frames", "2", "--view", "a", "--view", "b:size=8x", "-o",
       "{view}{frame}.jpg", "--quality", "70", "--json")
+
     #expect(result.status == 0)
     #expect(result.errors.isEmpty)
     let reports = try result.reports
@@ -224,6 +229,7 @@ struct RenderOutputTests {
   func hundredViews() async throws {
     let views = (1...100).flatMap { ["--view", "v\($0):size=\($0)x1"] }
     let result = try await folder.run(["render", pattern, "-o", "{view}.png"] + views)
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(try folder.names.count == 100)
     for width in [1, 57, 100] {

@@ -106,7 +106,9 @@ struct RenderSourceTests {
     }
     try folder.write(stream, to: "a.mjpeg")
     let crop = ["--crop", "320x240+160+120", "-o", "null:", "--json"]
+
     let sizes = try await folder.run(["render", "a.mjpeg", "--renderer", "reference"] + crop).reports
+
     #expect(sizes.map(\.width) == [320, 160, 640])
     #expect(sizes.map(\.height) == [240, 120, 480])
   }
@@ -164,6 +166,7 @@ struct RenderSourceTests {
       try? file.write(contentsOf: Data(SourceBytes.y4m(0..<2)))
       try? file.close()
     }
+
     #expect(try await folder.render("pipe", "--lossless", "-o", "{frame}.png").status == 0)
     try await expectPictures([0, 1])
   }
@@ -172,10 +175,12 @@ struct RenderSourceTests {
   func liveStream() async throws {
     let command = try await RunningCommand(
       ["render", "-", "--renderer", "reference", "-o", "{frame}.png", "--json"], in: folder)
+
     command.write(SourceBytes.y4m(0..<1))
     let line = await command.nextLine()
     #expect(line?.contains("\"0.png\"") == true)
     #expect(try folder.names == ["0.png"])
+
     command.write(Array("FRAME\n".utf8) + SourceBytes.nv12(1..<2))
     command.closeInput()
     #expect(try await command.result().status == 0)
@@ -230,8 +235,10 @@ struct RenderSourceTests {
       .output
     try folder.write(jpeg, to: "stored.jpg")
     try folder.write(SourceBytes.tagged(jpeg, orientation: UInt8(orientation)), to: "tagged.jpg")
+
     #expect(try await folder.run(["render", "stored.jpg", "-o", "turned.png"] + turn).status == 0)
     #expect(try await folder.run(["render", "tagged.jpg", "-o", "upright.png"]).status == 0)
+
     #expect(try folder.bytes(of: "upright.png") == folder.bytes(of: "turned.png"))
 
     // Crops are in pixels of what is seen.
@@ -255,10 +262,13 @@ struct RenderSourceTests {
   func wide() async throws {
     let views = ["--view", "end:crop=40x4+19960+2", "--view", "all:size=100x10"]
     let source = ["render", "pattern:gradient,size=20000x10", "-o", "{view}.png"]
+
     let result = try await folder.run(source + views)
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(
       PictureFacts(try folder.bytes(of: "all.png")) == PictureFacts(format: .png, width: 100, height: 10))
+
     let byGPU = try folder.bytes(of: "end.png")
     #expect(try await folder.run(source + views + ["--renderer", "reference"]).status == 0)
     #expect(try folder.bytes(of: "end.png") == byGPU)

@@ -52,9 +52,11 @@ struct RenderViewTests {
       let sides = word.split(separator: "=", maxSplits: 1)
       return ["--\(sides[0])", String(sides[1])]
     }
+
     #expect(try await folder.run(["render", pattern, "-o", "options.png"] + single).status == 0)
     let view = "a:" + words.joined(separator: ",")
     #expect(try await folder.run(["render", pattern, "-o", "view.png", "--view", view]).status == 0)
+
     #expect(try folder.bytes(of: "options.png") == folder.bytes(of: "view.png"))
   }
 
@@ -66,6 +68,7 @@ struct RenderViewTests {
       #expect(result.status == 0, "\(result.errors)")
       return result.output
     }
+
     let linear = try await picture(["--linear"])
     #expect(try await picture([]) != linear)
     #expect(try await picture(["--linear", "true"]) == linear)

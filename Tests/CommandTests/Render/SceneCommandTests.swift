@@ -60,6 +60,7 @@ struct SceneCommandTests {
       "grid:size=64x32,aspect=1:1", "left=dark.y4m", "light.y4m", "--tile", "left:opacity=0", "--off",
       "light",
       "--avatar", "light=dark.y4m", "--speaking", "left", "-o", "call.png")
+
     #expect(result.status == 0, "\(result.errors)")
     let codes = try await halves("call.png")
     #expect(codes[0] == 0)

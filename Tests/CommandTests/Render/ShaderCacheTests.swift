@@ -37,15 +37,18 @@ struct ShaderCacheTests {
     try await makeSource()
     let variables = ["XDG_CACHE_HOME": folder["cache"].path]
     let first = try await render(variables)
+
     // None where the driver gives no binaries; where it does, those that a view of a JPEG takes, and on hardware the
     // one that the device was tried with.
     let programs = programs(in: "cache")
     #expect([0, 2, 3].contains(programs.count))
     #expect(try await render(variables) == first)
+
     for damage in [{ _ in Data() }, { $0.prefix(60) }, { Data($0.reversed()) }] as [(Data) -> Data] {
       for program in programs { try damage(Data(contentsOf: program)).write(to: program) }
       #expect(try await render(variables) == first)
     }
+
     #expect(try await render(["GLPREVIEW_SHADER_CACHE": "off"]) == first)
   }
 
@@ -65,11 +68,14 @@ struct ShaderCacheTests {
     let cache = folder["cache"].path
     let first = try await render(["XDG_CACHE_HOME": cache, "GLPREVIEW_SHADER_CACHE": "off"])
     #expect(!FileManager.default.fileExists(atPath: cache + "/glpreview"))
+
     let nowhere = ["XDG_CACHE_HOME": "", "CACHE_DIRECTORY": "", "HOME": ""]
     #expect(try await render(nowhere) == first)
+
     // A link to a folder that is not there, and a file where the folder should be.
     try folder.link("cache/glpreview", to: "/nonexistent")
     #expect(try await render(["XDG_CACHE_HOME": cache]) == first)
+
     try FileManager.default.removeItem(atPath: cache + "/glpreview")
     try folder.write([1], to: "cache/glpreview")
     #expect(try await render(["XDG_CACHE_HOME": cache]) == first)
@@ -81,10 +87,12 @@ struct ShaderCacheTests {
     try await makeSource()
     let cache = folder["cache"].path
     let variables = ["XDG_CACHE_HOME": "", "HOME": "/", "CACHE_DIRECTORY": "\(cache):/nonexistent"]
+
     let first = try await render(variables)
     let device = try await folder.run("devices", "--json")
     let isMesa = String(decoding: device.output, as: UTF8.self).contains("\"vendor\":\"Mesa")
     let kept = try FileManager.default.contentsOfDirectory(atPath: cache)
+
     #expect(kept.contains { $0.hasPrefix("mesa_shader_cache") } == isMesa)
     #expect(try await render(variables) == first)
   }

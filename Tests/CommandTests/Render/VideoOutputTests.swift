@@ -25,8 +25,10 @@ struct VideoOutputTests {
   func raw(format: String) async throws {
     try folder.write(
       SourceBytes.y4m(0..<2, header: "YUV4MPEG2 W16 H8 F25:1 Ip C420jpeg XCOLORRANGE=FULL"), to: "a.y4m")
+
     #expect(try await folder.render("a.y4m", "-o", "b.\(format)").status == 0)
     let result = try await folder.render("a.y4m", "-o", "-", "--format", format, "--json")
+
     #expect(try folder.bytes(of: "b.\(format)") == result.output)
     let pixel: [UInt8] = format == "yuv" ? [] : [16, 16, 16, 255]
     let first = format == "yuv" ? Array(SourceBytes.nv12(0..<1)) : (0..<128).flatMap { _ in pixel }
@@ -40,6 +42,7 @@ struct VideoOutputTests {
     let result = try await folder.render(
       "pattern:smpte,size=64x48", "--frames", "2", "-o", "{view}.y4m", "--subsampling", "444",
       "--view", "a:size=8x6", "--view", "b:size=4x4,mode=stretch")
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(
       String(decoding: try folder.bytes(of: "a.y4m"), as: UTF8.self).hasPrefix(
@@ -68,10 +71,13 @@ struct VideoOutputTests {
       stream += try await folder.run("render", "pattern:smpte,size=\(size)", "-o", "-").output
     }
     try folder.write(stream, to: "a.mjpeg")
+
     let result = try await folder.render("a.mjpeg", "-o", "a.yuv")
+
     #expect(result.status == 74)
     #expect(result.errors.contains("a.yuv: a 8x8 picture does not go with 16x8 ones"))
     #expect(try folder.bytes(of: "a.yuv").count == 16 * 8 * 3 / 2)
+
     #expect(try await folder.render("a.mjpeg", "--size", "8x8", "-o", "b.yuv").status == 0)
   }
 

@@ -13,10 +13,12 @@ struct WriteTests {
     try folder.write([1], to: "file")
     try folder.makeFolder("folder.png")
     try folder.link("full.png", to: "/dev/full")
+
     expectFailure(try await folder.render(pattern, "-o", "missing/x.png"), 74, naming: "missing/x.png")
     expectFailure(try await folder.render(pattern, "-o", "file/x.png"), 74, naming: "file/x.png", "directory")
     expectFailure(try await folder.render(pattern, "-o", "folder.png"), 74, naming: "folder.png", "directory")
     expectFailure(try await folder.render(pattern, "-o", "full.png"), 74, naming: "full.png", "space")
+
     #expect(try folder.names == ["file", "folder.png", "full.png"])
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder["full.png"].path) == "/dev/full")
   }
@@ -82,12 +84,14 @@ struct WriteTests {
     try folder.write([1], to: "far/old.png")
     try folder.link("old.png", to: "far/old.png")
     try folder.link("new.png", to: "far/new.png")
+
     for name in ["old.png", "new.png"] {
       #expect(try await folder.render(pattern, "-o", name).status == 0)
       let destination = try? FileManager.default.destinationOfSymbolicLink(atPath: folder[name].path)
       #expect(destination == "far/\(name)")
       #expect((try? folder.bytes(of: "far/\(name)")).flatMap { PictureFacts($0) } != nil, "far/\(name)")
     }
+
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder["far"].path).sorted() == [
         "new.png", "old.png",
@@ -100,9 +104,11 @@ struct WriteTests {
     func render(_ name: String) async throws -> CommandResult {
       try await folder.render("pattern:\(name),size=16x8", "--frames", "\(count)", "-o", "{frame}.png")
     }
+
     async let first = render("smpte")
     async let second = render("gradient")
     let statuses = try await [first.status, second.status]
+
     #expect(statuses == [0, 0])
     let names = try folder.names
     #expect(names.count == count)

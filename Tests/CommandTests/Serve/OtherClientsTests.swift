@@ -25,6 +25,7 @@ struct OtherClientsTests {
     .enabled(if: curl != nil, "needs curl"))
   func curlSnapshot() async throws {
     let (curl, service) = (try #require(Self.curl), try await service())
+
     for options in [[], ["--range", "0-9"], ["--http2"], ["--compressed"], ["--tr-encoding"]] {
       let result = try await curl.run(
         options + ["-sS", "-w", "%{stderr}%{http_code} %{content_type}"] + [
@@ -34,6 +35,7 @@ struct OtherClientsTests {
       #expect(result.status == 0 && result.errors == "200 image/jpeg", "\(options): \(result.errors)")
       #expect(result.output.starts(with: [0xFF, 0xD8]) && result.output.suffix(2) == [0xFF, 0xD9])
     }
+
     let head = try await curl.run(["-sSI", service.url("/stream")], in: folder)
     #expect(head.status == 0)
     #expect(String(decoding: head.output, as: UTF8.self).hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -56,12 +58,14 @@ struct OtherClientsTests {
     .enabled(if: curl != nil, "needs curl"))
   func curlContinue() async throws {
     let (curl, service) = (try #require(Self.curl), try await service())
+
     let result = try await curl.run(
       [
         "-sS", "--expect100-timeout", "3600", "-H", "Expect: 100-continue", "-X", "PATCH", "-H",
         "Content-Type: application/json", "-d", #"{"rotate": 90}"#,
         service.url("/api/cameras/camera/views/main"),
       ], in: folder)
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(String(decoding: result.output, as: UTF8.self).contains(#""rotate":90"#))
   }
@@ -71,11 +75,13 @@ struct OtherClientsTests {
     arguments: [["-f", "mpjpeg"], []])
   func ffmpegStream(format: [String]) async throws {
     let (ffmpeg, service) = (try #require(Self.ffmpeg), try await service())
+
     let result = try await ffmpeg.run(
       ["-nostdin", "-loglevel", "error"] + format
         + [
           "-i", service.url("/stream"), "-frames:v", "20", "-fps_mode", "passthrough", "-f", "framemd5", "-",
         ], in: folder)
+
     #expect(result.status == 0, "\(result.errors)")
     #expect(result.errors.isEmpty, "\(result.errors)")
     let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
@@ -98,6 +104,7 @@ struct OtherClientsTests {
           ok, picture = capture.read()
           print(ok, None if picture is None else picture.shape)
       """
+
     for path in ["/stream", "/cameras/camera/main.mjpeg?fps=10"] {
       let result = try await python.run(["-c", script, service.url(path)], in: folder)
       #expect(result.status == 0, "\(result.errors)")
@@ -113,11 +120,13 @@ struct OtherClientsTests {
     let (gstreamer, service) = (try #require(Self.gstreamer), try await service())
     let words =
       "souphttpsrc location=\(service.url("/stream")) ! multipartdemux ! jpegdec ! video/x-raw,width=320,height=180 "
+
     let result = try await gstreamer.run(
       ["-q"]
         + (words + "! identity eos-after=21 ! filesink location=pictures.raw").split(separator: " ").map(
           String.init),
       in: folder)
+
     #expect(result.status == 0, "\(result.errors)")
     let bytes = try folder.bytes(of: "pictures.raw").count
     #expect(bytes == 20 * 320 * 180 * 3 / 2)

@@ -38,7 +38,9 @@ struct ServeTests {
       scenes: {both: {}}
       """
     try folder.write(Array(text.utf8), to: "c.yaml")
+
     let result = try await check("--config", "c.yaml")
+
     #expect(result.status == 0)
     #expect(
       lines(result) == [
@@ -111,6 +113,7 @@ struct ServeTests {
     #expect(result.status == 0 && result.errors.isEmpty)
     let text = String(decoding: result.output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
       .joined(separator: " ")
+
     let words = [
       "--config", "--check-config", "--bind", "--view", "--fps", "--insecure", "--token", "--user",
       "--tls-certificate", "--tls-key", "--log-format", "--log-level", "--gpu", "--require-hardware",

@@ -41,7 +41,9 @@ struct FewDescriptorsTests {
     let service = try await ServedCommand(
       "pattern:counter,size=64x36,fps=20", in: folder, preparing: "ulimit -n 100")
     #expect(service.log.contains { $0.contains("allows fewer connections") && $0.contains("connections=50") })
+
     let held = try (0..<120).map { _ in try LoopbackSocket(port: service.port) }
+
     // All are answered in the end, also those that had to wait until others had gone.
     for socket in held {
       let answer = await socket.answer(

@@ -58,6 +58,7 @@ struct WatchedCameraTests {
       camera.update(status, nil, 0, at: Self.start + .seconds(seconds))
       if let news = camera.takeNews() { told.append(news.state) }
     }
+
     see(Self.lost("is not there"), after: 0)
     #expect(camera.failure == "is not there")
     see(nil, after: 1)
@@ -75,10 +76,13 @@ struct WatchedCameraTests {
   func forgotten() {
     var camera = WatchedCamera()
     camera.update(Self.lost("is not there"), nil, 0, at: Self.start)
+
     camera.update(nil, nil, 0, at: Self.start + .seconds(59))
     #expect(camera.report.state == .lost)
+
     camera.update(nil, nil, 0, at: Self.start + .seconds(61))
     #expect(camera.report.state == .idle)
+
     camera.update(Self.lost("is not there"), nil, 0, at: Self.start + .seconds(70))
     camera.proved(nil, at: Self.start + .seconds(71))
     camera.update(nil, nil, 0, at: Self.start + .seconds(72))
@@ -107,12 +111,14 @@ struct WatchedCameraTests {
       _, report in
       told.withLock { $0.append(report.state) }
     }
+
     let running = Task { try await watch.run() }
     // Each try that finds it closed opens it.
     let source = registry.cameras[0].source
     await until { registry.session.statistics(of: source)?.opens ?? 0 >= 3 }
     running.cancel()
     _ = await running.result
+
     // It may be seen before it is tried, and while it is.
     let states = told.withLock { $0 }
     #expect(states.filter { $0 == .lost }.count == 1)
@@ -123,6 +129,7 @@ struct WatchedCameraTests {
       #expect(reason != WatchedCamera.notTried && reason != "is being opened")
       #expect(!reason.contains("Cancellation"))
     }
+
     await registry.session.close()
   }
 }

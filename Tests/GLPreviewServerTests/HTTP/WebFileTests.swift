@@ -56,10 +56,12 @@ struct WebFileTests {
     let router = Router(context: ServiceContext.self)
     router.add(middleware: SecurityHeadersMiddleware(isSecure: false))
     DashboardRoutes { _, _ in nil }.add(to: router.group(""))
+
     try await Application(router: router).test(.router) { client in
       let first = try await client.execute(uri: "/", method: .get)
       let policy = try #require(first.headers[.contentSecurityPolicy])
       #expect(policy.contains("script-src 'self'"))
+
       let tag = try #require(first.headers[.eTag])
       let second = try await client.execute(uri: "/", method: .get, headers: [.ifNoneMatch: tag])
       #expect(second.status == .notModified)
@@ -71,15 +73,18 @@ struct WebFileTests {
   func conditional() async throws {
     let router = Router(context: ServiceContext.self)
     DashboardRoutes { _, _ in nil }.add(to: router.group(""))
+
     try await Application(router: router).test(.router) { client in
       let first = try await client.execute(uri: "/", method: .get)
       #expect(first.status == .ok)
       #expect(first.headers[.contentType] == "text/html; charset=utf-8")
       #expect(first.body.readableBytes > 5000)
+
       let tag = try #require(first.headers[.eTag])
       let second = try await client.execute(uri: "/", method: .get, headers: [.ifNoneMatch: tag])
       #expect(second.status == .notModified)
       #expect(second.body.readableBytes == 0)
+
       let other = try await client.execute(uri: "/dashboard.js", method: .get, headers: [.ifNoneMatch: tag])
       #expect(other.status == .ok)
     }

@@ -15,7 +15,9 @@ struct CameraRouteTests {
     try await withService(SnapshotRouteTests.configuration()) { service in
       // The device is known once it is opened.
       await until { service.inside.renderer.state.failure == nil }
+
       let answer = try await service.get("/api/cameras")
+
       for part in [
         #""name":"camera""#, #""kind":"camera""#, #""crop":"90x90+10+20""#, #""locked":true"#,
         #""stream":"/cameras/camera/face.mjpeg""#, #""software":"#, #""role":"control""#,
@@ -33,10 +35,12 @@ struct CameraRouteTests {
       let path = "/api/cameras/camera/views/main"
       let changed = try await service.send(
         "PATCH", path, body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "crop": "160x90+0+0"}"#)
+
       #expect(changed.status == 200)
       #expect(changed.text.contains(#""fps_limit":5"#) && changed.text.contains(#""rotate":90"#))
       let picture = try await service.get("/cameras/camera/main.jpg")
       #expect(picture.headers["X-View-Size"] == ["90x160"])
+
       for body in [
         #"{"rotate": 45}"#, #"{"fps": 0}"#, #"{"quality": 101}"#, #"{"name": "other"}"#, "{}", "", "[1]",
         "nonsense",
@@ -46,8 +50,10 @@ struct CameraRouteTests {
         #expect(try await service.send("PATCH", path, body: body).status == 400, "\(body)")
       }
       #expect(try await service.get("/cameras/camera/main.jpg").headers["X-View-Size"] == ["90x160"])
+
       #expect(
         try await service.send("PATCH", "/api/cameras/camera/views/door", body: #"{"fps": 1}"#).status == 403)
+
       #expect(try await service.send("PATCH", path, body: #"{"enabled": false}"#).status == 200)
       #expect(try await service.get("/cameras/camera/main.jpg").status == 409)
     }
@@ -64,14 +70,17 @@ struct CameraRouteTests {
         let answer = try await service.get(path)
         #expect(answer.status == 200 && answer.headers["X-View-Size"] == [size], "\(path)")
       }
+
       for path in [
         "/stream", "/stream?key=me&extra_headers=1", "/?action=stream", "/api/stream.mjpeg?src=camera",
       ] {
         #expect(try await service.parts(path, 1).parts.first?.size == "320x180", "\(path)")
       }
+
       #expect(try await service.get("/?action=snapshot_7").status == 400)
       #expect(try await service.get("/?action=reboot").status == 400)
       #expect(try await service.get("/api/frame.jpeg?src=nobody").status == 404)
+
       let state = try await service.get("/state")
       #expect(state.text.hasPrefix(#"{"ok":true,"result":{"encoder":{"quality":80,"type":"CPU"}"#))
     }
@@ -84,6 +93,7 @@ struct CameraRouteTests {
       #expect(try await service.get("/healthz").status == 200)
       try await until { try await service.get("/readyz").status == 200 }
     }
+
     configuration.cameras[1].isRequired = true
     try await withService(configuration) { service in
       // It has been tried.
@@ -102,12 +112,15 @@ struct CameraRouteTests {
       _ = try await service.get("/cameras/camera/main.jpg")
       _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"rotate": 180}"#)
       let opens = parts.registry.session.statistics(of: "camera")?.opens
+
       var other = configuration
       other.cameras.removeLast()
       other.cameras[0].views[1].view.crop = nil
       other.cameras[0].views.removeLast()
       other.cameras.append(CameraConfiguration(name: "second", source: "pattern:smpte,size=64x36"))
+
       try await parts.apply(other)
+
       #expect(try await service.get("/cameras/gone/main.jpg").status == 404)
       #expect(try await service.get("/cameras/camera/door.jpg").status == 404)
       #expect(try await service.get("/cameras/second/main.jpg").headers["X-View-Size"] == ["64x36"])
@@ -115,6 +128,7 @@ struct CameraRouteTests {
       // What was changed while it ran stays, since the file says nothing new of it.
       #expect(try await service.get("/cameras/camera/main.jpg").headers["X-View-Rotate"] == ["180"])
       #expect(parts.registry.session.statistics(of: "camera")?.opens == opens)
+
       // A camera that is another one under the same name.
       other.cameras[1].source = "pattern:smpte,size=32x18"
       try await parts.apply(other)
@@ -128,11 +142,13 @@ struct CameraRouteTests {
     var device = CameraConfiguration(name: "device", source: "/dev/video77")
     device.isRequired = false
     configuration.cameras.append(device)
+
     try await withService(configuration) { service in
       for (camera, status) in [("camera", 409), ("nobody", 404), ("device", 503)] {
         let answer = try await service.get("/api/cameras/\(camera)/controls")
         #expect(answer.status == status)
       }
+
       let set = try await service.send("PATCH", "/api/cameras/camera/controls", body: #"{"gain": 1}"#)
       #expect(set.status == 409)
     }

@@ -32,6 +32,7 @@ struct SnapshotRouteTests {
   func headers() async throws {
     try await withService(Self.configuration()) { service in
       let answer = try await service.get("/cameras/camera/face.jpg?width=45&rotate=-90&q=70")
+
       #expect(answer.status == 200)
       #expect(answer.headers["Content-Type"] == ["image/jpeg"])
       #expect(answer.headers["X-View-Size"] == ["45x45"])
@@ -40,12 +41,15 @@ struct SnapshotRouteTests {
       #expect(answer.headers["X-Source-State"] == ["live"])
       #expect(answer.headers["Cache-Control"] == ["private, no-cache"])
       #expect(try JPEGProbe(answer.bytes).width == 45)
+
       let stamp = try #require(answer.headers["X-Timestamp"].first)
       // EXIF says the same time, with its fraction.
       let fraction = try #require(stamp.split(separator: ".").last)
       #expect(answer.bytes.firstRange(of: Array("\(fraction)\0".utf8)) != nil)
+
       let plain = try await service.get("/cameras/camera/face.jpg?exif=0")
       #expect(plain.bytes.firstRange(of: Array("Exif".utf8)) == nil)
+
       let png = try await service.get("/cameras/camera/main.png?size=32x")
       #expect(png.headers["Content-Type"] == ["image/png"])
       #expect(png.bytes.starts(with: [0x89, 0x50, 0x4e, 0x47]))
@@ -57,9 +61,11 @@ struct SnapshotRouteTests {
     try await withService(Self.configuration()) { service in
       _ = try await service.get("/cameras/camera/main.jpg")
       let asked = CaptureClock.now
+
       let fresh = try await service.get("/cameras/camera/main.jpg?max_age=0")
       let stamp = try #require(fresh.headers["X-Timestamp"].first.flatMap(Double.init))
       #expect(stamp >= WallTime(capturedAt: asked).secondsSinceEpoch - 0.001)
+
       let first = try await service.get("/cameras/camera/main.jpg?max_age=60000")
       let second = try await service.get("/cameras/camera/main.jpg?max_age=60000")
       #expect(first.status == 200 && second.status == 200)
@@ -71,12 +77,15 @@ struct SnapshotRouteTests {
     var configuration = try Self.configuration()
     // A still is the same frame for ever.
     configuration.cameras[0].source = "pattern:smpte,size=64x36,fps=0.001"
+
     try await withService(configuration) { service in
       let first = try await service.get("/cameras/camera/main.jpg?max_age=86400000")
       let tag = try #require(first.headers["ETag"].first)
       let path = "/cameras/camera/main.jpg?max_age=86400000"
+
       let second = try await service.get(path, [("If-None-Match", tag)])
       #expect(second.status == 304 && second.bytes.isEmpty && second.headers["ETag"] == [tag])
+
       let other = try await service.get(path + "&width=32", [("If-None-Match", tag)])
       #expect(other.status == 200 && other.headers["ETag"] != [tag])
     }
@@ -93,6 +102,7 @@ struct SnapshotRouteTests {
         #expect(answer.bytes.count <= 3000)
         if !path.isEmpty { #expect(answer.text.hasPrefix(prefix)) }
       }
+
       #expect(try await service.get("/cameras/camera/main.jpg?max_bytes=100").status == 400)
       #expect(try await service.get("/cameras/camera/main.png?max_bytes=3000").status == 400)
     }
@@ -102,14 +112,17 @@ struct SnapshotRouteTests {
   func sharing() async throws {
     var configuration = try Self.configuration()
     configuration.cameras[0].source = "pattern:smpte,size=64x36,fps=0.001"
+
     try await withService(configuration) { service in
       let path = "/cameras/camera/main.jpg?max_age=86400000&width=48"
       _ = try await service.get("/cameras/camera/main.jpg?max_age=86400000")
       let before = service.inside.registry.session.statistics.pictures
+
       let tags = try await withThrowingTaskGroup(of: [String].self) { group in
         for _ in 0..<10 { group.addTask { try await service.get(path).headers["ETag"] } }
         return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
       }
+
       #expect(tags.count == 1)
       #expect(service.inside.registry.session.statistics.pictures == before + 1)
     }
@@ -121,11 +134,14 @@ struct SnapshotRouteTests {
       let placeholder = try await service.get("/cameras/gone/main.jpg")
       #expect(placeholder.status == 200)
       #expect(["lost", "opening"].contains(placeholder.headers["X-Source-State"].first ?? ""))
+
       let last = try await service.get("/cameras/gone/main.jpg?offline=last")
       #expect(last.status == 200)
+
       let error = try await service.get("/cameras/gone/main.jpg?offline=error")
       #expect(error.status == 503)
       #expect(error.headers["Retry-After"] == ["1"])
+
       let stream = try await service.parts("/cameras/gone/main.mjpeg", 2).parts
       #expect(stream.allSatisfy { $0.headers["x-source-state"] != "live" })
     }
@@ -177,6 +193,7 @@ struct SnapshotRouteTests {
       let sequence: Int
       let pictures: [Picture]
     }
+
     try await withService(Self.configuration()) { service in
       let answer = try await service.send("POST", "/api/cameras/camera/snapshots")
       #expect(answer.status == 200)
@@ -187,6 +204,7 @@ struct SnapshotRouteTests {
         let jpeg = try #require(Data(base64Encoded: picture.snapshot))
         #expect(try JPEGProbe(Array(jpeg)).height == picture.height)
       }
+
       let events = service.inside.events.log
       let follower = try events.subscribe(after: "0-0", types: ["snapshot"])
       guard case .event(let event) = await follower.next(within: allTheTimeThereIs) else {
@@ -194,11 +212,13 @@ struct SnapshotRouteTests {
         return
       }
       #expect(String(buffer: event.text).contains("\"sequence\":\(decoded.sequence)"))
+
       let parts = try await service.send(
         "POST", "/api/cameras/camera/snapshots", [("Accept", "multipart/mixed")],
         body: #"{"views": ["face"], "max_bytes": 2500}"#)
       #expect(parts.headers["Content-Type"].first?.hasPrefix("multipart/mixed") == true)
       #expect(parts.text.contains("X-View: face"))
+
       for body in [#"{"views": ["none"]}"#, #"{"quality": 0}"#, #"{"zoom": 1}"#, "[]", "{", #"{"views": 3}"#]
       {
         let answer = try await service.send("POST", "/api/cameras/camera/snapshots", body: body)

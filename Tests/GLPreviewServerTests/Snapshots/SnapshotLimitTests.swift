@@ -13,11 +13,14 @@ struct SnapshotLimitTests {
   func room() async throws {
     let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
     let gate = AdmissionLimit(capacity: 1)
+
     for key in 1...20 { #expect(try await work.value(key, gate.enter) { 2000 } == 2000) }
     #expect(work.byteCount > 5000 && work.byteCount <= 10_000)
+
     // The newest is there, the oldest is not.
     #expect(try await work.value(20, gate.enter) { 7 } == 2000)
     #expect(try await work.value(1, gate.enter) { 7 } == 7)
+
     // What is larger than all the room is given to who asks, and not kept.
     #expect(try await work.value(30, gate.enter) { 20_000 } == 20_000)
     #expect(work.byteCount == 0)
@@ -30,6 +33,7 @@ struct SnapshotLimitTests {
     let gate = AdmissionLimit(capacity: 1)
     let (open, opens) = AsyncStream.makeStream(of: Void.self)
     let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+
     async let first = work.value(1, gate.enter) {
       begins.yield()
       for await _ in open { break }
@@ -38,6 +42,7 @@ struct SnapshotLimitTests {
     for await _ in begun { break }
     async let second = work.value(1, gate.enter) { 6 }
     await #expect(throws: Problem.self) { _ = try await work.value(2, gate.enter) { 7 } }
+
     opens.yield()
     #expect(try await first == 5)
     #expect(try await second == 5)
@@ -60,6 +65,7 @@ struct SnapshotLimitTests {
   func capture() async throws {
     var configuration = try SnapshotRouteTests.configuration()
     configuration.cameras[0].views[1].isEnabled = false
+
     try await withService(configuration) { service async throws in
       var answer: RunningService.Answer?
       for (body, status) in [
@@ -69,6 +75,7 @@ struct SnapshotLimitTests {
         answer = try await service.send("POST", "/api/cameras/camera/snapshots", body: body)
         #expect(answer?.status == status, "\(body)")
       }
+
       // The last alone was answered, and is the first that is told.
       struct Answer: Decodable { let sequence: Int }
       let sequence = try #require(answer).json(Answer.self).sequence
@@ -103,6 +110,7 @@ struct SnapshotLimitTests {
     var configuration = ServerConfiguration(cameras: [camera])
     configuration.patience.opening = .milliseconds(1)
     configuration.patience.snapshot = allTheTimeThereIs
+
     try await withService(configuration) { service in
       let answer = try await service.get("/cameras/camera/main.jpg?offline=error")
       #expect(answer.status == 200)
@@ -119,6 +127,7 @@ struct SnapshotLimitTests {
     let scene = Scene(
       size: Size(width: 128, height: 64), tiles: [Tile("one"), Tile("two")])
     configuration.scenes = [SceneConfiguration(name: "all", scene: scene)]
+
     try await withService(configuration) { [configuration, scene] service async throws in
       let first = try await service.get("/cameras/all/main.jpg?exif=0")
       var (configuration, scene) = (configuration, scene)
@@ -126,6 +135,7 @@ struct SnapshotLimitTests {
       configuration.scenes = [SceneConfiguration(name: "all", scene: scene)]
       try await service.inside.apply(configuration)
       let second = try await service.get("/cameras/all/main.jpg?exif=0")
+
       #expect(first.status == 200 && second.status == 200)
       #expect(first.headers["ETag"] != second.headers["ETag"])
       #expect(first.bytes != second.bytes)

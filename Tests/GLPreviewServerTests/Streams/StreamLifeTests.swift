@@ -41,9 +41,11 @@ struct StreamLifeTests {
       try await Self.end(Self.paths, of: service) { () async throws in
         #expect(try await service.send("PATCH", view, body: #"{"enabled": false}"#).status == 200)
       }
+
       for path in Self.paths + ["/api/stream?view=camera/main"] {
         #expect(try await service.get(path).status == 409)
       }
+
       #expect(try await service.send("PATCH", view, body: #"{"enabled": true}"#).status == 200)
       for path in Self.paths { #expect(try await service.parts(path, 2).parts.count >= 2) }
     }
@@ -56,6 +58,7 @@ struct StreamLifeTests {
       let body = try await service.openStream("/api/stream?view=camera/main&view=camera/small")
       var (reader, parts) = (PartReader(), [RunningService.Part]())
       var isOff = false
+
       for try await chunk in body {
         parts += reader.read(Array(chunk.readableBytesView))
         let names = Set(parts.suffix(8).compactMap { $0.headers["x-view"] })
@@ -67,6 +70,7 @@ struct StreamLifeTests {
         }
         if isOff, parts.count >= 8, names == ["main"] { break }
       }
+
       #expect(isOff && Set(parts.suffix(8).compactMap { $0.headers["x-view"] }) == ["main"])
     }
   }
@@ -98,6 +102,7 @@ struct StreamLifeTests {
   func quality() async throws {
     var served = ServedView(ViewConfiguration(width: 320))
     served.quality = 95
+
     try await withService(StreamTests.configuration([served])) { service in
       var (reader, first) = (PartReader(), 0)
       for try await chunk in try await service.openStream("/cameras/camera/main.mjpeg") {
@@ -117,6 +122,7 @@ struct StreamLifeTests {
   func manyQualities() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.adHocViews = 2
+
     try await withService(configuration) { service in
       let streams = service.inside.streams
       let target = try service.inside.registry.view(nil, of: nil)
@@ -126,6 +132,7 @@ struct StreamLifeTests {
         wanted.quality = quality
         subscriptions.append(try streams.join(target, as: wanted, every: .zero))
       }
+
       #expect(try await service.get("/cameras/camera/main.mjpeg?quality=30").status == 503)
       #expect(subscriptions.count == 3)
     }
@@ -137,12 +144,15 @@ struct StreamLifeTests {
     #expect(pace.wait(at: .seconds(100), every: .seconds(2)) == .zero)
     pace.took(at: .seconds(100), every: .seconds(2))
     #expect(pace.wait(at: .seconds(101), every: .seconds(2)) == .seconds(1))
+
     // A little late: the next one is when it would have been.
     pace.took(at: .milliseconds(102_100), every: .seconds(2))
     #expect(pace.wait(at: .milliseconds(102_100), every: .seconds(2)) == .milliseconds(1900))
+
     // Much too late: one is left out.
     pace.took(at: .seconds(110), every: .seconds(2))
     #expect(pace.wait(at: .seconds(110), every: .seconds(2)) == .zero)
+
     // Somebody who wants more has come.
     #expect(pace.wait(at: .seconds(110), every: .zero) == .zero)
   }
@@ -160,6 +170,7 @@ struct StreamLifeTests {
     // It has no channel, and keeps what it is given.
     let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.streams.counters)
     let watcher = StreamWatcher(subscription, every: .seconds(1), of: connection)
+
     #expect(watcher.offer(part, at: .seconds(10)) == .kept)
     #expect(watcher.offer(part, at: .milliseconds(10_050)) == .notDue)
     #expect(watcher.offer(part, at: .milliseconds(10_950)) == .replaced)

@@ -22,11 +22,13 @@ struct StreamTests {
   func form() async throws {
     try await withService(Self.configuration()) { service in
       let (head, parts) = try await service.parts("/cameras/camera/main.mjpeg", 3)
+
       #expect(head["Content-Type"] == ["multipart/x-mixed-replace; boundary=boundarydonotcross"])
       #expect(head["Connection"] == ["close"])
       #expect(head["Transfer-Encoding"].isEmpty)
       #expect(head["X-Accel-Buffering"] == ["no"])
       #expect(parts.allSatisfy { $0.size == "320x180" })
+
       let sequences = parts.compactMap { $0.headers["x-frame-sequence"].flatMap(Int.init) }
       // Where nothing new comes for a second, as on a starved machine, the last comes again.
       #expect(sequences == sequences.sorted() && sequences.count == parts.count)
@@ -41,16 +43,19 @@ struct StreamTests {
     try await withService(Self.configuration()) { service in
       let session = service.inside.registry.session
       let before = session.statistics
+
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<12 {
           group.addTask { _ = try await service.parts("/cameras/camera/main.mjpeg", 5) }
         }
         try await group.waitForAll()
       }
+
       // In this order: each is made of what is counted after it.
       let counters = service.inside.streams.counters
       let encodes = session.statistics.jpegs - before.jpegs
       let after = session.statistics
+
       // The probe of readiness takes a frame, and draws nothing.
       #expect(after.pictures - before.pictures <= after.frames - before.frames + 1)
       #expect(encodes > 0 && encodes <= after.pictures)
@@ -71,6 +76,7 @@ struct StreamTests {
         }
         try await group.waitForAll()
       }
+
       // What was made for them is gone when they are.
       await until { service.inside.streams.all.isEmpty }
       #expect(service.inside.registry.session.previews.count == 1)
@@ -92,16 +98,19 @@ struct StreamTests {
   func several() async throws {
     var face = ViewConfiguration(name: "face")
     try face.set("crop", to: "90x90+0+0")
+
     try await withService(Self.configuration([ServedView(), ServedView(face)])) { service in
       let path = "/api/stream?view=camera/main&view=camera/face&fps=10"
       var sizes: [String: Set<String>] = [:]
       var count = 12
+
       // Which of them comes how often is the connection's.
       while sizes.count < 2 {
         let parts = try await service.parts(path, count).parts
         sizes = Dictionary(grouping: parts) { $0.headers["x-view"] ?? "" }.mapValues { Set($0.map(\.size)) }
         count *= 2
       }
+
       #expect(sizes == ["main": ["320x180"], "face": ["90x90"]])
     }
   }
@@ -117,11 +126,13 @@ struct StreamTests {
       SceneConfiguration(
         name: "wall", scene: Scene(size: Size(width: 160, height: 90), tiles: [Tile("camera")]))
     ]
+
     try await withService(configuration) { service in
       let names = ["camera/main", "camera/door", "camera/third", "wall/main"]
       let query = names.map { "view=\($0)" }.joined(separator: "&")
       var sizes: [String: Set<String>] = [:]
       var count = 12
+
       while sizes.count < 4 {
         let parts = try await service.parts("/api/stream?\(query)&width=64", count).parts
         sizes = Dictionary(grouping: parts) {
@@ -129,6 +140,7 @@ struct StreamTests {
         }.mapValues { Set($0.map(\.size)) }
         count *= 2
       }
+
       #expect(
         sizes == [
           "camera/main": ["64x36"], "camera/door": ["96x54"], "camera/third": ["320x180"],
@@ -177,10 +189,12 @@ struct StreamTests {
     try await withService(Self.configuration()) { service in
       let stuck = try await Self.stuckClient(of: service)
       let counters = service.inside.streams.counters
+
       try await until {
         _ = try await service.parts("/cameras/camera/main.mjpeg?width=1280", 2)
         return counters.skipped.load(ordering: .relaxed) > 0
       }
+
       #expect(counters.cutOff.load(ordering: .relaxed) == 0)
       try await stuck.close()
     }
@@ -190,8 +204,10 @@ struct StreamTests {
   func stalledClient() async throws {
     var configuration = Self.configuration()
     configuration.limits.stalledClient = .milliseconds(200)
+
     try await withService(configuration) { service in
       let stuck = try await Self.stuckClient(of: service)
+
       // It hears of it, though it reads nothing of what was sent before.
       try await stuck.closeFuture.get()
       #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) > 0)
@@ -211,6 +227,7 @@ struct StreamTests {
       for await _ in begun { break }
       return reader
     }
+
     await reader.value
   }
 }

@@ -15,10 +15,12 @@ struct JPEGBaselineTests {
     let picture = Picture(tight: size, format: .ycbcr(.yuv420), bytes: bytes)
     let encoded = try JPEGEncoder(quality: 80).encode(picture)
     let baseline = try JPEGBaseline()
+
     for _ in 0..<2 {
       #expect(try baseline.encode(JPEGBlocks(picture), quality: 80) == encoded.count)
       try baseline.decode(encoded)
     }
+
     #expect(throws: CodecError.self) { try baseline.decode(Array(encoded.prefix(20))) }
     #expect(throws: CodecError.self) { try baseline.decode(fixture("grey.jpg")) }
     try baseline.decode(encoded)

@@ -43,10 +43,12 @@ struct JPEGScaleTests {
     ], 1...7)
   func layouts(file: (name: String, format: PixelFormat), eighths: Int) throws {
     let frame = try decode(fixture(file.name), eighths: eighths)
+
     #expect(
       frame.format == FrameFormat(file.format, Size(width: 35, height: 29), color: .jfif, eighths: eighths))
     #expect(
       frame.format.size == Size(width: (35 * eighths + 7) / 8, height: (29 * eighths + 7) / 8))
+
     // Below, a sample of chroma may stand for more than a quarter of the picture.
     guard eighths >= 4 else { return }
     let whole = try decode(fixture(file.name), eighths: 8)
@@ -70,6 +72,7 @@ struct JPEGScaleTests {
   func means(chroma: ChromaSubsampling, eighths: Int) throws {
     let jpeg = try JPEGEncoder(quality: 96).encode(blobs(Size(width: 53, height: 37), chroma))
     let (whole, scaled) = (try decode(jpeg, eighths: 8), try decode(jpeg, eighths: eighths))
+
     for index in 0..<3 {
       let (all, few) = (rows(whole, index), rows(scaled, index))
       // Pixels of the whole plane to a sample: one side of 4:2:0's chroma is twice that of luma's share.
@@ -86,6 +89,7 @@ struct JPEGScaleTests {
           compared += 1
         }
       }
+
       #expect(compared >= few.count * few[0].count / 2)
     }
   }
@@ -95,10 +99,12 @@ struct JPEGScaleTests {
     // Luma runs from 0 to 255 over 128 columns: a step of 2 a pixel; Cb's rows from 64 to 191.
     let jpeg = try JPEGEncoder(quality: 100).encode(ramps(Size(width: 128, height: 96), .yuv444))
     let frame = try decode(jpeg, eighths: eighths)
+
     for (x, code) in rows(frame, 0)[5 * eighths / 8].enumerated() {
       let position = (Double(x) + 0.5) * 8 / Double(eighths)
       #expect(abs(Double(code) - 255 / 127 * (position - 0.5)) < 2.5, "column \(x)")
     }
+
     for (y, row) in rows(frame, 1).enumerated() {
       let position = (Double(y) + 0.5) * 8 / Double(eighths)
       #expect(abs(Double(row[0]) - 64 - 127.5 / 95 * (position - 0.5)) < 2.5, "row \(y)")

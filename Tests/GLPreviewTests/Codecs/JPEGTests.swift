@@ -138,11 +138,13 @@ struct JPEGDecoderTests {
       try JPEGDecoder.decode([1, 2, 3, 4], maximumPixels: 10)
     }
     #expect(notJPEG?.description == "not a JPEG")
+
     let jpeg = try smallJPEG()
     let short = #expect(throws: CodecError.self) {
       try JPEGDecoder.decode(Array(jpeg[..<(jpeg.count / 2)]), maximumPixels: 1000)
     }
     #expect(short == CodecError(.cutShort, "JPEG is cut short"))
+
     #expect(throws: CodecError.self) { try JPEGDecoder.decode([], maximumPixels: 10) }
   }
 
@@ -153,9 +155,11 @@ struct JPEGDecoderTests {
     // A scan of no data: refines the DC of one component, again and again.
     let empty: [UInt8] = [0xFF, 0xDA, 0, 8, 1, 1, 0x00, 0, 0, 0]
     jpeg.insert(contentsOf: (0..<2000).flatMap { _ in empty }, at: scan)
+
     let error = #expect(throws: CodecError.self) {
       try JPEGDecoder.decode(jpeg, maximumPixels: 2000, damage: .isTolerated)
     }
+
     #expect(error?.description.contains("more than 500 scans") == true)
   }
 
@@ -175,6 +179,7 @@ struct JPEGDecoderTests {
         #expect(frame.format.size == Size(width: 35, height: 29))
       }
     }
+
     let almost = Array(data.dropLast(20))
     #expect(try JPEGDecoder.decode(almost, maximumPixels: 2000, damage: .isTolerated).format.size.width == 35)
   }
@@ -192,6 +197,7 @@ struct JPEGEncoderTests {
   func roundTrip(chroma: ChromaSubsampling, size: Size) throws {
     let picture = ramps(size, chroma, padding: 5)
     let frame = try JPEGDecoder.decode(JPEGEncoder(quality: 100).encode(picture), maximumPixels: 1 << 20)
+
     #expect(frame.format.size == size)
     #expect(frame.format.pixelFormat == [.yuv420: .i420, .yuv422: .yuv422p, .yuv444: .yuv444p][chroma])
     for (made, plane) in zip(frame.planes, picture.planes) {

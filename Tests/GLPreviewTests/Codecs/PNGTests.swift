@@ -38,8 +38,10 @@ struct PNGDecoderTests {
         _ = unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return usage.ru_maxrss
       }
+
       let before = peak()
       let frame = try PNGDecoder.decode(bytes, maximumPixels: 64)
+
       precondition(frame.bytes.prefix(3) == [0, 0, 7])
       // All of them are 495 MB.
       precondition(peak() - before < 100 << 10, "\(peak() - before) KiB more")
@@ -51,6 +53,7 @@ struct PNGDecoderTests {
     func sample(_ x: Int, _ y: Int) -> [Int] {
       [x * 9, y * 9, 255 - x, 100 + y].prefix(type.channels).map(\.self)
     }
+
     for (width, height) in sizes {
       let png = TestPNG(
         width: width, height: height, type: type, depth: 8, isInterlaced: isInterlaced, sample: sample)
@@ -77,8 +80,10 @@ struct PNGDecoderTests {
       }
       let png = TestPNG(
         width: 5, height: 3, type: type, depth: 16, isInterlaced: isInterlaced, sample: sample)
+
       let frame = try PNGDecoder.decode(png.bytes, maximumPixels: 1000)
       #expect(frame.format.pixelFormat == .rgba64)
+
       let expected = pixels(5, 3) { x, y in
         let s = sample(x, y)
         let channels: [Int] =
@@ -94,6 +99,7 @@ struct PNGDecoderTests {
           return isLittleEndian ? bytes.reversed() : bytes
         }
       }
+
       #expect(frame.bytes == expected, "\(type)")
     }
   }
@@ -105,7 +111,9 @@ struct PNGDecoderTests {
     png.chunksBefore = [TestPNG.chunk("PLTE", colors.flatMap(\.self))]
     // Shorter than the palette: the rest is opaque.
     if hasAlpha { png.chunksBefore.append(TestPNG.chunk("tRNS", [7])) }
+
     let frame = try PNGDecoder.decode(png.bytes, maximumPixels: 1000)
+
     #expect(frame.format.pixelFormat == (hasAlpha ? .rgba : .rgb24))
     #expect(
       frame.bytes
@@ -150,6 +158,7 @@ struct PNGDecoderTests {
       }
       #expect(error?.kind == (count == 0 ? .unrecognized : .cutShort), "\(count)")
     }
+
     for index in 8..<png.count {
       var wrong = png
       wrong[index] ^= 0x10
@@ -171,8 +180,10 @@ struct PNGEncoderTests {
       let bytes = (0..<(row * size.height)).map { UInt8(truncatingIfNeeded: $0 * $0 / 7) }
       let plane = PicturePlane(size: size, offset: 0, bytesPerRow: row)
       let picture = Picture(size: size, format: .rgba, planes: [plane], bytes: bytes)
+
       let png = try PNGEncoder(compressionLevel: level).encode(picture)
       let frame = try PNGDecoder.decode(png, maximumPixels: 10_000)
+
       #expect(frame.format.pixelFormat == .rgb24)
       var expected: [UInt8] = []
       for y in 0..<size.height {
@@ -196,7 +207,9 @@ struct PNGEncoderTests {
     icc.replaceSubrange(
       128..<144, with: [0, 0, 0, 1] + Array("cprt".utf8) + TestPNG.word(144) + TestPNG.word(200))
     let picture = Picture(tight: Size(width: 1, height: 1), format: .rgba, bytes: [1, 2, 3, 255])
+
     let png = try PNGEncoder().encode(picture, iccProfile: icc)
+
     #expect(try PNGDecoder.decode(png, maximumPixels: 1).iccProfile == icc)
     #expect(try PNGDecoder.header(of: png).iccProfile == icc)
   }

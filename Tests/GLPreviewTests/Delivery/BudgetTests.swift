@@ -69,6 +69,7 @@ struct BudgetTests {
   func highestQuality(content: Content) throws {
     let picture = try content.picture(Size(width: 160, height: 90))
     let sizes = try (1...95).map { try JPEGEncoder(quality: $0).encode(picture).count }
+
     for budget in stride(from: sizes[0], to: sizes[94], by: max((sizes[94] - sizes[0]) / 37, 1)) {
       let encoded = try PictureEncoder(.jpeg, quality: 95, maximumBytes: budget).encode(picture)
       #expect(encoded.bytes.count <= budget)

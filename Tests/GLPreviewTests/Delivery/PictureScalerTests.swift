@@ -43,7 +43,9 @@ struct PictureScalerTests {
     picture = Picture(
       size: full, format: picture.format, planes: picture.planes,
       bytes: picture.bytes.map { _ in UInt8.random(in: 0...255, using: &noise) })
+
     let smaller = PictureScaler(picture).scaled(to: target)
+
     for (index, plane) in smaller.planes.enumerated() {
       let sampling = index == 0 ? Subsampling.none : chroma.subsampling
       let from = picture.planes[index]

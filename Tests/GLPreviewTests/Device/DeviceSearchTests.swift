@@ -83,6 +83,7 @@ private let desktop = Machine(
       tried.append($0.index)
       return search.probe($0)
     }
+
     #expect(try counting.choose(.automatic).index == 0)
     #expect(tried == [0])
   }
@@ -109,8 +110,10 @@ private let desktop = Machine(
       tried.append($0.index)
       return search.probe($0)
     }
+
     #expect(try counting.choose(.node("/dev/dri/renderD128")).index == 0)
     #expect(tried == [0])
+
     tried = []
     #expect(try counting.choose(.automatic).index == 1)
     #expect(tried == [0, 3, 1])
@@ -146,7 +149,9 @@ private let desktop = Machine(
     var machine = desktop
     machine.renderers = [:]
     machine.host = facts(nodes: [HostFacts.RenderNode(path: "/dev/dri/renderD129", status: EACCES)])
+
     let error = try #require(throws: DeviceError.self) { try machine.search().choose(.automatic) }
+
     #expect(!error.description.contains("\n"))
     #expect(
       error.details == """

@@ -37,7 +37,9 @@ import Testing
         GPUDevice.Driver(
           name: "driver", vendor: "Vendor", renderer: renderer, version: version, versionText: "",
           maximumTextureSize: 4096)))
+
     let tuning = device.tuning
+
     #expect(tuning.maximumTargetSide == 4096)
     #expect(tuning.boxes == (device.isSoftware ? .words : .texels))
     #expect(tuning.transfer == (device.isSoftware ? .direct : .buffered(framesInFlight: 3)))
@@ -124,6 +126,7 @@ import Testing
     ] as [Set<Substring>])
   func olderDriver(lacking: Set<Substring>) async throws {
     let context = try await TestContext(chosenDevice.value.platform, lacking: lacking)
+
     let pixel = try await context.perform {
       let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
       target.clear([0, 0, 1, 1])
@@ -131,6 +134,7 @@ import Testing
       try target.read(into: &pixel)
       return pixel
     }
+
     #expect(pixel == [0, 0, 255, 255])
     #expect(await context.end() == [:])
   }

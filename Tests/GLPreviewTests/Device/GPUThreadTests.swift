@@ -96,9 +96,11 @@ private func threadCount() -> Int {
         let context = try await TestContext(chosenDevice.value.platform)
         _ = await context.end()
       }
+
       for _ in 0..<4 { try await openAndClose() }
       let before = threadCount()
       for _ in 0..<50 { try await openAndClose() }
+
       // A thread that released itself takes a moment to go.
       await until { threadCount() <= before }
       #expect(GLLedger.living == [:])

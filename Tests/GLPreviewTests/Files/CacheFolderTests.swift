@@ -113,10 +113,13 @@ final class TestCache: Sendable {
     folder.write([1], to: "a.bin")
     try #require(unsafe chown(cache.path + "/a.bin", 65534, 65534) == 0)
     #expect(cache.read() == nil)
+
     try #require(unsafe chown(cache.path + "/a.bin", 0, 0) == 0)
     #expect(cache.read() == [1])
+
     try #require(unsafe chown(cache.path, 65534, 65534) == 0)
     #expect(cache.read() == nil)
+
     folder.write([2], to: "a.bin")
     try #require(unsafe chown(cache.path, 0, 0) == 0)
     #expect(cache.read() == [1])
@@ -128,6 +131,7 @@ final class TestCache: Sendable {
     folder.write([1], to: "a.bin")
     try files.createSymbolicLink(atPath: cache.path + "/b.bin", withDestinationPath: cache.path + "/a.bin")
     #expect(cache.read("b.bin") == nil)
+
     // What is kept takes the link's place; what it led to stays.
     folder.write([2], to: "b.bin")
     #expect(cache.read("b.bin") == [2])
@@ -143,11 +147,14 @@ final class TestCache: Sendable {
     folder.write([1], to: "a.bin")
     try #require(unsafe mkfifo(cache.path + "/fifo.bin", 0o600) == 0)
     #expect(cache.read("fifo.bin") == nil)
+
     try FileManager.default.createDirectory(
       atPath: cache.path + "/folder.bin", withIntermediateDirectories: false)
     #expect(cache.read("folder.bin") == nil)
+
     folder.write([1], to: "folder.bin")
     #expect(cache.read("folder.bin") == nil)
+
     #expect(try cache.names == ["a.bin", "fifo.bin", "folder.bin"])
   }
 
@@ -163,10 +170,13 @@ final class TestCache: Sendable {
   func sizes() throws {
     folder.write([], to: "a.bin")
     #expect(cache.read() == [])
+
     folder.write([UInt8](repeating: 1, count: 1000), to: "a.bin")
     #expect(cache.read()?.count == 1000)
+
     folder.write([UInt8](repeating: 1, count: 1001), to: "a.bin")
     #expect(cache.read() == nil)
+
     // A hole of a terabyte takes no memory.
     try #require(unsafe truncate(cache.path + "/a.bin", 1 << 40) == 0)
     #expect(cache.read() == nil)
@@ -181,6 +191,7 @@ final class TestCache: Sendable {
         ofItemAtPath: cache.path + "/" + name)
     }
     try Data(count: 5000).write(to: URL(filePath: cache.path + "/other.txt"))
+
     folder.trim(to: 400)
     #expect(try cache.names == ["a.bin", "b.bin", "c.bin", "d.bin", "other.txt"])
     folder.trim(to: 299)
@@ -206,6 +217,7 @@ final class TestCache: Sendable {
         }
       }
     }
+
     #expect(try cache.names == ["a.bin"])
   }
 
@@ -213,6 +225,7 @@ final class TestCache: Sendable {
   func variables() {
     func base(_ variables: [String: String]) -> String? { CacheBase { variables[$0] }?.path }
     let all = ["XDG_CACHE_HOME": "/x", "CACHE_DIRECTORY": "/c:/d", "HOME": "/h"]
+
     #expect(base(all) == "/x")
     #expect(base(all.merging(["XDG_CACHE_HOME": "x"]) { $1 }) == "/c")
     #expect(base(["XDG_CACHE_HOME": "", "CACHE_DIRECTORY": "", "HOME": "/h"]) == "/h/.cache")

@@ -27,10 +27,12 @@ struct GLMemoryTests {
   func counted() async throws {
     let (renderer, frame) = (try await Self.renderer(), try Self.frame())
     let wide = MemoryBudget(capacity: 1 << 30)
+
     _ = try await renderer.render(frame, Self.plan(frame, width: 256), within: wide)
     let needed = wide.peak
     #expect(needed >= 4 * Self.size.pixelCount)
     #expect(wide.reserved > 0)
+
     await renderer.removeKept()
     // Programs' tables are small, and stay.
     #expect(wide.reserved < 64 << 10)
@@ -42,6 +44,7 @@ struct GLMemoryTests {
       #expect(pictures.first?.bytes.first == 90)
     }
     #expect(budget.refusals > 0)
+
     await renderer.close()
     #expect(budget.reserved == 0)
     #expect(wide.reserved == 0)
@@ -53,11 +56,13 @@ struct GLMemoryTests {
     let plan = try Self.plan(frame, width: 256)
     let budget = MemoryBudget(capacity: 1 << 30)
     let others = try budget.reserve(budget.capacity - 4096)
+
     let error = await #expect(throws: RenderError.self) {
       try await renderer.render(frame, plan, within: budget)
     }
     #expect(error?.shortage != nil)
     #expect(error?.isContextLost == false)
+
     try others.resize(to: 0)
     #expect(try await renderer.render(frame, plan, within: budget).first?.bytes.first == 90)
     await renderer.close()

@@ -31,6 +31,7 @@ import Testing
   @Test("what rows lack is zeros: all of them where they are shorter, or the last one where the frame ends")
   func short() async throws {
     let rows = (1...10).map { UInt8($0) }
+
     let pictures = try await withContext {
       [
         try uploaded(rows, bytesPerRow: 6, width: 2, height: 2),
@@ -39,6 +40,7 @@ import Testing
         try uploaded([1, 2, 3, 4], bytesPerRow: 4, width: 1, height: 3),
       ]
     }
+
     #expect(
       pictures == [
         [1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9, 10, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0, 0, 0, 0, 0],
@@ -55,8 +57,10 @@ import Testing
           with: [UInt8](repeating: 1, count: 17).span, bytesPerRow: 17, rowByteCount: 17, rowCount: 1)
       }
       #expect(error?.reason == .size(needed: 17, given: 16))
+
       let texture = try Texture(.rgba8, width: 2, height: 3)
       #expect(throws: GLError.self) { try texture.replace(from: buffer) }
+
       try texture.replace(from: buffer, in: TexelRegion(x: 0, y: 1, width: 2, height: 2))
       // What comes next from memory is not taken for a place in a buffer.
       try texture.replace(with: [UInt8](repeating: 1, count: 24).span, bytesPerRow: 8)
@@ -69,11 +73,13 @@ import Testing
       let target = try RenderTarget(Texture(.rgba8, width: 1, height: 2))
       try target.texture.replace(with: [1, 2, 3, 4, 5, 6, 7, 8].span, bytesPerRow: 4)
       let buffer = try PixelBuffer(byteCount: 20)
+
       target.clear([1, 1, 1, 1])
       try target.read(into: buffer, TexelRegion(x: 0, y: 0, width: 1, height: 1))
       try target.texture.replace(with: [1, 2, 3, 4, 5, 6, 7, 8].span, bytesPerRow: 4)
       try target.read(into: buffer, at: 4, bytesPerRow: 12)
       let bytes = try buffer.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+
       #expect(Array(bytes[0..<8]) == [255, 255, 255, 255, 1, 2, 3, 4])
       #expect(Array(bytes[16..<20]) == [5, 6, 7, 8])
       #expect(throws: GLError.self) { try target.read(into: buffer, at: 8, bytesPerRow: 12) }
@@ -87,10 +93,12 @@ import Testing
     try await withContext {
       let pool = PixelBufferPool(for: .upload, capacity: 2)
       let granule = 64 << 10
+
       let first = try pool.take(granule * 9)
       pool.giveBack(first)
       #expect(try pool.take(granule * 9 - 5) === first)
       #expect(try pool.take(granule * 8) !== first)
+
       pool.giveBack(first)
       for _ in 0..<3 {
         pool.beginDrawing()
@@ -100,6 +108,7 @@ import Testing
         pool.giveBack(one)
         pool.giveBack(other)
       }
+
       // The large one has gone.
       #expect(pool.idleByteCount == granule * 2)
       #expect(try pool.take(granule * 9) !== first)
@@ -111,6 +120,7 @@ import Testing
     try await withContext {
       let pool = PixelBufferPool(for: .upload, capacity: 8)
       let texture = try Texture(.r8ui, width: 3, height: 2)
+
       for isFinished in [false, true] {
         let upload = BufferedUpload(pool)
         try upload.replace(texture, with: [1, 2, 3, 4, 5, 6].span, bytesPerRow: 3)
@@ -118,6 +128,7 @@ import Testing
         #expect(pool.idleByteCount == 0)
         if isFinished { upload.finish() }
       }
+
       #expect(pool.idleByteCount == 128 << 10)
       #expect(GLLedger.livingOnThisThread[.pixelBuffer] == 2)
     }
@@ -133,12 +144,14 @@ import Testing
         #expect(try PassClock(isWanted: true).timer() == nil)
         return
       }
+
       let target = try RenderTarget(Texture(.rgba32ui, width: 256, height: 256))
       let program = try program(
         "uint sum = 0u; for (uint i = 0u; i < 500u; ++i) sum ^= i; result = uvec4(sum);")
       program.use()
       target.begin()
       var times: [Duration] = []
+
       for _ in 0..<3 {
         let start = ContinuousClock.now
         var query = try TimerQuery()
@@ -152,6 +165,7 @@ import Testing
           #expect(result <= ContinuousClock.now - start)
         }
       }
+
       #expect(times.contains { $0 > .zero })
       #expect(GLLedger.livingOnThisThread[.query] == nil)
     }

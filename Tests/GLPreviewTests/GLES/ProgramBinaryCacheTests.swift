@@ -69,6 +69,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
       #expect(try drawn(binaries) == .binary)
       #expect(try cache.names.count == 2)
     }
+
     // The next context is another run's, but for the process.
     try await withBinaries { binaries throws in #expect(try drawn(binaries) == .binary) }
   }
@@ -83,12 +84,14 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     let cache = cache
     try await withBinaries { binaries in
       #expect(try drawn(binaries) == .sources)
+
       let whole = try Data(contentsOf: Self.file(cache))
       var changed = whole
       changed[changed.count / 2] ^= 1
       let damaged = [
         Data(), whole.prefix(50), whole.dropLast(), changed, whole + whole, Data(count: 5 << 20),
       ]
+
       for bytes in damaged {
         try bytes.write(to: Self.file(cache))
         #expect(try drawn(binaries) == .sources)
@@ -103,6 +106,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
     let cache = cache
     try await withBinaries { binaries in
       #expect(try drawn(binaries) == .sources)
+
       let file = try Self.file(cache)
       let format = try #require(
         ProgramBinaryFile.decode(
@@ -110,9 +114,11 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
           for: binaries.key(for: sources))
       ).format
       let updated = ProgramBinaryCache(cache.folder, driver: ["Mesa", "llvmpipe", "99"], formats: [format])
+
       #expect(try drawn(updated) == .sources)
       #expect(try drawn(updated) == .binary)
       #expect(try cache.names.count == 2)
+
       // Its file under the name that ours has is still its file.
       let other = try #require(cache.names.first { $0 != file.lastPathComponent })
       try Data(contentsOf: URL(filePath: cache.path + "/" + other)).write(to: file)
@@ -124,6 +130,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
   func refused() async throws {
     try await withBinaries { binaries in
       #expect(try drawn(binaries) == .sources)
+
       let key = binaries.key(for: sources)
       let kept = try #require(binaries.binary(for: key))
       let refused = [
@@ -132,6 +139,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
         // Not even a format of this driver.
         ProgramBinary(format: 0x1234, bytes: kept.bytes),
       ]
+
       for binary in refused {
         binaries.keep(binary, for: key)
         #expect(try drawn(binaries) == .sources)
@@ -147,6 +155,7 @@ private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> Sha
       for number in 0..<7 {
         cache.folder.write([UInt8](repeating: 1, count: 3 << 20), to: "\(number).bin")
       }
+
       #expect(try drawn(binaries) == .sources)
       #expect(try cache.names.count == 6)
       #expect(try drawn(binaries) == .binary)

@@ -32,9 +32,11 @@ import Testing
       let rows = (0..<36).map { UInt8($0) }
       try target.texture.replace(with: rows.span, bytesPerRow: 12)
       var bytes = [UInt8](repeating: 99, count: 20)
+
       try unsafe bytes.withUnsafeMutableBytes {
         unsafe try target.read(into: $0, bytesPerRow: 12, TexelRegion(x: 1, y: 1, width: 2, height: 2))
       }
+
       #expect(bytes == [16, 17, 18, 19, 20, 21, 22, 23, 99, 99, 99, 99, 28, 29, 30, 31, 32, 33, 34, 35])
     }
   }
@@ -55,9 +57,11 @@ import Testing
       let target = try RenderTarget(Texture(.rgba32ui, width: 4, height: 1))
       try target.texture.replace(with: [UInt32](repeating: 9, count: 16).memory.span, bytesPerRow: 64)
       let program = try program("result = uvec4(1u);")
+
       target.begin(TexelRegion(x: 1, y: 0, width: 2, height: 1))
       program.use()
       program.drawTriangle()
+
       #expect(try target.words().enumerated().filter { $0.offset % 4 == 0 }.map(\.element) == [9, 1, 1, 9])
     }
   }
@@ -78,11 +82,13 @@ import Testing
     try await withContext {
       let target = try RenderTarget(Texture(.rgba8, width: 2, height: 2))
       let buffer = try PixelBuffer(byteCount: 4 + 16)
+
       target.clear([1, 0, 0, 1])
       try target.read(into: buffer, at: 4)
       let fence = try Fence()
       // Drawn after the fence, so not in the buffer.
       target.clear([0, 1, 0, 1])
+
       #expect(try fence.wait(atMost: .seconds(60)) == .done)
       #expect(try fence.wait(atMost: .zero) == .done)
       let bytes = try buffer.withBytes { bytes in

@@ -16,11 +16,13 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
           color = undeclared;
         }
         """
+
       let error = #expect(throws: ShaderError.self) {
         _ = try ShaderProgram(
           vertex: fullscreen, fragment: shader(text),
           defines: [ShaderDefine("TAPS", "3"), ShaderDefine("SIDE", "1")])
       }
+
       #expect(error?.step == .compiling)
       #expect(error?.description.hasPrefix("compiling broken.frag with TAPS=3 SIDE=1: ") == true)
       #expect(error?.log.contains("undeclared") == true)
@@ -39,9 +41,11 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
         out vec4 color;
         void main() { color = nobodyWritesThis; }
         """
+
       let error = #expect(throws: ShaderError.self) {
         _ = try ShaderProgram(vertex: fullscreen, fragment: shader(text))
       }
+
       #expect(error?.step == .linking)
       #expect(error?.fileNames == ["fullscreen.vert", "broken.frag"])
       #expect(error?.log.contains("nobodyWritesThis") == true)
@@ -90,6 +94,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
         """
       let program = try program(body, declarations: declarations, defines: [ShaderDefine("LIMIT", "42")])
       let target = try RenderTarget(Texture(.rgba32ui, width: 5, height: 1))
+
       target.begin()
       program.use()
       program.set("whole", 7)
@@ -104,6 +109,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
       program.set("unused", 1)
       program.set("misspelt", 1)
       program.drawTriangle()
+
       let floats: [Float] = [0.5, 1.5, 2.5, 3.5, 0.25, 0.5, 0.75, 1, 321, 654, 987, 0]
       #expect(try target.words() == [7, 8, 9, 42, 1, 2, 3, 4] + floats.map(\.bitPattern))
       #expect(

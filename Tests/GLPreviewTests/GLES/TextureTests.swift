@@ -70,8 +70,10 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       let rows =
         format == .rg32f
         ? (0..<count).map { ($0 % bytesPerRow) % 4 == 3 ? 0x3f : byte($0) & 0x7f } : (0..<count).map(byte)
+
       let texture = try Texture(format, width: width, height: height)
       try texture.replace(with: rows.span, bytesPerRow: bytesPerRow)
+
       #expect(
         try fetched(texture)
           == expected(format, rows, bytesPerRow: bytesPerRow, width: width, height: height))
@@ -116,8 +118,10 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       unsafe try #require(mprotect(memory + page, page, PROT_NONE) == 0)
       let rows = unsafe UnsafeMutableRawBufferPointer(start: memory + page - count, count: count)
       for index in 0..<count { unsafe rows[index] = byte(index) }
+
       let target = try RenderTarget(Texture(.rg8ui, width: width, height: height))
       unsafe try target.texture.replace(with: UnsafeRawBufferPointer(rows), bytesPerRow: bytesPerRow)
+
       let right = expected(
         .rg8ui, (0..<count).map(byte), bytesPerRow: bytesPerRow, width: width, height: height)
       #expect(try target.words() == right)
@@ -196,10 +200,12 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       program.use()
       program.set("source", unit: 3)
       bound.bind(unit: 3)
+
       let other = try Texture(.r8ui, width: 1, height: 1)
       try other.replace(with: [9].span, bytesPerRow: 1)
       target.begin()
       program.drawTriangle()
+
       #expect(try target.words() == [7, 0, 0, 1])
     }
   }

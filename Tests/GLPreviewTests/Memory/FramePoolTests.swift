@@ -25,8 +25,10 @@ func sizesChange() throws {
   weak var old: FrameMemory?
   do { old = try pool.take(1000).memory }
   #expect(old != nil)
+
   let other = try pool.take(2000)
   #expect(other.byteCount == 2000 && old == nil && pool.byteCount == 2000)
+
   // What comes back late is of no use either.
   do {
     let late = try pool.take(3000)
@@ -89,11 +91,13 @@ struct LentMemoryTests {
     let pool = FramePool()
     await renderer.lendMemory(to: pool)
     var wereLent = 0
+
     for number in 0..<40 {
       let frame = try frame(pool, UInt8(100 + number))
       if (frame.storage.memory as? FrameBuffer)?.memory.isLent == true { wereLent += 1 }
       #expect(try await luma(renderer, frame) == UInt8(100 + number))
     }
+
     // The first two are there before the renderer knows what to lend.
     let canLend = try await withContext { TexelBuffer.canStayMapped }
     #expect(wereLent == (canLend ? 38 : 0))
@@ -111,9 +115,11 @@ struct LentMemoryTests {
     let kept = try frame(pool, 77)
     let canLend = try await withContext { TexelBuffer.canStayMapped }
     #expect((kept.storage.memory as? FrameBuffer)?.memory.isLent == canLend)
+
     await first.close()
     #expect((kept.storage.memory as? FrameBuffer)?.memory.isLent == false)
     #expect(kept.bytes.allSatisfy { $0 == 77 })
+
     let second = try await GLRenderer.open(on: device, tuning: tuning)
     #expect(try await luma(second, kept) == 77)
     // The pool goes on with memory of its own.
@@ -126,6 +132,7 @@ struct LentMemoryTests {
     let device = try await GPUDevice.choose(.automatic)
     let pool = FramePool()
     var kept: Frame?
+
     do {
       let renderer = try await GLRenderer.open(
         on: device, tuning: RenderTuning(maximumTargetSide: 2048, boxes: .words))
@@ -133,6 +140,7 @@ struct LentMemoryTests {
       for byte: UInt8 in 10...12 { _ = try await luma(renderer, frame(pool, byte)) }
       kept = try frame(pool, 55)
     }
+
     #expect(kept?.bytes.allSatisfy { $0 == 55 } == true)
   }
 
@@ -142,6 +150,7 @@ struct LentMemoryTests {
     let pool = FramePool()
     await renderer.lendMemory(to: pool)
     var held: [(frame: Frame, byte: UInt8)] = []
+
     for number in 0..<24 {
       let side = 32 + 16 * (number % 3)
       let format = FrameFormat(.grey, Size(width: side, height: side), color: .jfif)
@@ -151,6 +160,7 @@ struct LentMemoryTests {
       if number % 5 == 0 { held.append((frame, UInt8(number * 10))) }
       #expect(try await luma(renderer, frame) == UInt8(number * 10))
     }
+
     for (frame, byte) in held { #expect(frame.bytes.allSatisfy { $0 == byte }) }
     await renderer.close()
     for (frame, byte) in held { #expect(frame.bytes.allSatisfy { $0 == byte }) }

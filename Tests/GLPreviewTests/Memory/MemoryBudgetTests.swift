@@ -16,11 +16,13 @@ struct MemoryBudgetTests {
       #expect(budget.reserved == 100 && budget.refusals == 1)
       #expect(throws: MemoryBudgetExceeded.self) { try second.resize(to: 41) }
       #expect(second.byteCount == 40)
+
       try second.resize(to: 10)
       try first.resize(to: 90)
       #expect(budget.reserved == 100)
       withExtendedLifetime((first, second)) {}
     }
+
     #expect(budget.reserved == 0 && budget.peak == 100)
   }
 
@@ -28,14 +30,17 @@ struct MemoryBudgetTests {
   func pools() throws {
     let budget = MemoryBudget(capacity: 250)
     let pool = FramePool(budget: budget)
+
     do {
       let held = [try pool.take(100), try pool.take(100)]
       #expect(throws: MemoryBudgetExceeded.self) { try pool.take(100) }
       #expect(budget.reserved == 200)
       withExtendedLifetime(held) {}
     }
+
     // Idle, for the next frames.
     #expect(budget.reserved == 200)
+
     _ = try pool.take(100)
     pool.removeAll()
     #expect(budget.reserved == 0)
@@ -45,6 +50,7 @@ struct MemoryBudgetTests {
   func largeFrames() throws {
     let budget = MemoryBudget(capacity: 1 << 30)
     let pool = FramePool(budget: budget)
+
     for (megabytes, kept) in [(60, 2), (200, 1), (1, 7)] {
       let byteCount = megabytes << 20
       do {
@@ -62,6 +68,7 @@ struct MemoryBudgetTests {
     let header = try JPEGDecoder.header(of: jpeg)
     let budget = MemoryBudget(capacity: 1 << 20)
     let pool = FramePool(budget: budget)
+
     do {
       let frame = try JPEGDecoder.decode(jpeg, maximumPixels: 2000, memory: pool)
       // Two bytes a coefficient, of Y' and a quarter each of Cb and Cr, beside the frame.
@@ -70,6 +77,7 @@ struct MemoryBudgetTests {
     }
     pool.removeAll()
     #expect(budget.reserved == 0)
+
     let tight = MemoryBudget(capacity: budget.peak - 1)
     let error = #expect(throws: CodecError.self) {
       try JPEGDecoder.decode(jpeg, maximumPixels: 2000, memory: FramePool(budget: tight))
@@ -83,12 +91,14 @@ struct MemoryBudgetTests {
     let png = TestPNG(width: 4, height: 4, type: .rgb, depth: 8) { _, _ in [1, 2, 3] }.bytes
     let jpegs = try ["progressive420.jpg", "ycc420.jpg", "adobe-cmyk.jpg"].map(fixture)
     let past = CaptureClock.now - .seconds(1)
+
     for jpeg in jpegs {
       let error = #expect(throws: CodecError.self) {
         try JPEGDecoder.decode(jpeg, maximumPixels: 2000, damage: .isTolerated, until: past)
       }
       #expect(error?.kind == .stopped)
     }
+
     let error = #expect(throws: CodecError.self) {
       try PNGDecoder.decode(png, maximumPixels: 2000, until: past)
     }
@@ -117,11 +127,13 @@ struct MemoryBudgetTests {
     options.memory = FramePool(budget: budget)
     let device = RepeatedJPEG(jpeg, options)
     let source = LiveSource(device, options)
+
     let frame = Task { try await source.nextFrame() }
     // Nothing was left before the first picture came.
     await until { source.status.reason == "the memory budget is used up" }
     #expect(source.status.state == .live)
     #expect(source.status.counters.damaged == 0)
+
     device.letGo()
     #expect(try await frame.value != nil)
     #expect(source.status.counters.dropped > 0)
@@ -137,6 +149,7 @@ struct MemoryBudgetTests {
         SourcePace.picture + SourcePace.bytes(4_000_000), at: .milliseconds(tick * 1000 / 60))
       #expect(pause == .zero)
     }
+
     var flood = SourcePace()
     var now = Duration.zero
     for _ in 0..<5000 { now += flood.spend(SourcePace.picture, at: now) }
@@ -150,6 +163,7 @@ struct MemoryBudgetTests {
     var options = SourceOptions()
     options.maximumPictureBytes = 1 << 20
     options.memory = FramePool(budget: budget)
+
     do {
       var intake = StreamIntake(options)
       #expect(try intake.took(1 << 20, waiting: 1 << 20, foundPicture: false, at: .zero) == .zero)
@@ -163,6 +177,7 @@ struct MemoryBudgetTests {
       #expect(budget.reserved == 1 << 20)
     }
     #expect(budget.reserved == 0)
+
     options.live.delivery = .every(maximumBytes: 1)
     var all = StreamIntake(options)
     #expect(try all.took(1 << 30, waiting: 0, foundPicture: false, at: .zero) == .zero)

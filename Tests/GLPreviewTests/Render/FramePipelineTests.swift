@@ -43,7 +43,9 @@ import Testing
       let answers = Answers([
         .success(.done), .success(.pending), .success(.pending), .success(.done), .success(.done),
       ])
+
       let errors = try finish(answers)
+
       #expect(answers.limits[0] > .seconds(1))
       #expect(answers.limits == [answers.limits[0], answers.limits[0], .zero, .zero, answers.limits[0]])
       let error = GLError("drawing a frame", .timeout(answers.limits[0]))
@@ -60,11 +62,13 @@ import Testing
       let pipeline = FramePipeline(capacity: 3, PassClock(isWanted: false)) { _, limit throws(GLError) in
         try answers.next(limit)
       }
+
       let first = try (0..<2).map { _ in try pipeline.submit([], of: [], pipeline.upload(), nil) }
       #expect(throws: GLError.self) { try pipeline.finish(first[0]) }
       let later = try pipeline.submit([], of: [], pipeline.upload(), nil)
       #expect(throws: GLError.self) { try pipeline.finish(first[1]) }
       #expect(try pipeline.finish(later) != nil)
+
       #expect(answers.limits == [answers.limits[0], .zero, answers.limits[0]])
       #expect(answers.limits[0] > .seconds(1))
     }
@@ -86,9 +90,11 @@ import Testing
     try await withContext {
       let pipeline = FramePipeline(capacity: 3, PassClock(isWanted: false))
       let numbers = try (0..<3).map { _ in try pipeline.submit([], of: [], pipeline.upload(), nil) }
+
       #expect(Set(numbers).count == 3)
       for number in numbers.reversed() { #expect(try pipeline.finish(number) != nil) }
       #expect(try pipeline.finish(numbers[0]) == nil)
+
       // Their buffers are kept for the next frames, their fences are not.
       #expect(GLLedger.livingOnThisThread[.pixelBuffer] == 3)
       #expect(GLLedger.livingOnThisThread[.fence] == nil)

@@ -22,6 +22,7 @@ struct MeasurementTests {
     ]
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       frame.format, views.map { ViewRequest($0, as: .ycbcr(.yuv420)) })
+
     // The second time textures and programs are there already.
     for _ in 0..<2 {
       let (pictures, measurement) = try await renderer.measure(frame, plan)
@@ -34,6 +35,7 @@ struct MeasurementTests {
         #expect(stage.cpu >= .zero)
       }
     }
+
     await renderer.close()
     await #expect(throws: RenderError.self) { _ = try await renderer.measure(frame, plan) }
   }

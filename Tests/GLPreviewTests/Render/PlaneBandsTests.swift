@@ -39,6 +39,7 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
     color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
   let count = try #require(pixelFormat.tightByteCount(of: format.size))
   let frame = try Frame(tight: format, bytes: (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 / 7) })
+
   // The same pixels by a crop of a narrow frame: the last columns, whatever band they stand in.
   let crop = Rectangle(x: limit - 3, y: 0, width: 10, height: 3)
   let planner = RenderPlanner(tuning: renderer.tuning)
@@ -55,11 +56,13 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
       narrow += frame.bytes[start + first..<start + plane.bytesPerRow]
     }
   }
+
   let narrowFormat = FrameFormat(pixelFormat, Size(width: 11, height: 3), color: format.color)
   let narrowFrame = try Frame(tight: narrowFormat, bytes: narrow)
   let narrowView = ViewConfiguration(crop: Rectangle(x: 1, y: 0, width: 10, height: 3), filter: .nearest)
   let narrowPlan = try planner.plan(narrowFormat, [ViewRequest(narrowView, as: .rgba)])
   let expected = try await renderer.render(narrowFrame, narrowPlan)[0]
+
   #expect(picture.bytes == expected.bytes)
   await renderer.close()
 }
@@ -79,7 +82,9 @@ func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
     format, [ViewRequest(view, as: .ycbcr(.yuv420))])
   // A packed row of yuyv is half as many texels as the frame is wide, of nv12 a quarter.
   #expect(plan.views[0].passes.allSatisfy { ($0.box == nil) == (pixelFormat == .yuyv) })
+
   let picture = try await renderer.render(frame, plan)[0]
+
   #expect(
     picture.planes.allSatisfy { plane in
       (0..<plane.size.height).allSatisfy { row in

@@ -17,6 +17,7 @@ struct ReusePoolTests {
         stock.put(round, key, byteCount: 1000)
       }
     }
+
     #expect(stock.byteCount == 3000)
     #expect(stock.take("b") == 2)
     #expect(stock.take("b") == nil)
@@ -29,17 +30,21 @@ struct ReusePoolTests {
       stock.beginDrawing()
       stock.put(0, key, byteCount: byteCount)
     }
+
     // Three are too many, and with the large one they have too many bytes; that was used last.
     stock.beginDrawing()
     #expect(stock.byteCount == 100)
     #expect(stock.take("c") == 0)
+
     stock.put(0, "c", byteCount: 10)
     stock.beginDrawing()
     stock.beginDrawing()
     #expect(stock.byteCount == 100)
+
     stock.put(0, "d", byteCount: 10)
     stock.beginDrawing()
     #expect(stock.take("large") == nil)
+
     stock.removeAll()
     #expect(stock.byteCount == 0)
   }

@@ -36,6 +36,7 @@ extension GLRenderer {
       smallJPEG(Size(width: 192, height: 108)), maximumPixels: 1 << 20)
     let view = ViewConfiguration(width: 64)
     var pictures: [[Picture]] = []
+
     for renderer in [try await GLRenderer.open(), try await GLRenderer.open(on: chosenDevice.value)] {
       let plan = try RenderPlanner(tuning: renderer.tuning).plan(
         frame.format, [ViewRequest(view, as: .ycbcr(.yuv420))])
@@ -44,6 +45,7 @@ extension GLRenderer {
       #expect(await renderer.ledger()[.program] == 2)
       await renderer.close()
     }
+
     #expect(pictures[0] == pictures[1])
   }
 }

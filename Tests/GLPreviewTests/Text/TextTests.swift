@@ -96,6 +96,7 @@ struct TextTests {
     let whole = try bitmap(styled("A long line of text"))
     let cut = try bitmap(styled("A long line of text", width: 150))
     #expect(cut.size.width <= 150 && cut.size.width > 100 && cut.size.height == whole.size.height)
+
     // Dots at its end: in several pieces, and low.
     let tail = alphas(cut).enumerated().filter {
       $0.offset % cut.size.width >= cut.size.width - 24 && $0.element > 0
@@ -103,6 +104,7 @@ struct TextTests {
     #expect(!tail.isEmpty && tail.allSatisfy { $0.offset / cut.size.width > cut.size.height / 2 })
     let columns = inkedColumns(cut).suffix(24)
     #expect(zip([false] + columns, columns).count { !$0 && $1 } >= 2)
+
     let lines = try bitmap(styled("A long line of text\nand one more of them", width: 150))
     #expect(abs(lines.size.height - 2 * cut.size.height) <= 1)
     #expect(try bitmap(styled("fits", width: 150)).size == bitmap(styled("fits")).size)
@@ -136,6 +138,7 @@ struct TextTests {
     ] {
       _ = renderer.bitmap(for: styled(words))
     }
+
     // Markup is text like any other.
     #expect(try bitmap(styled("<b>a</b>")).size.width > 2 * bitmap(styled("a")).size.width)
     #expect(try bitmap(styled("a\0b")).size.width > bitmap(styled("a")).size.width)
@@ -167,9 +170,11 @@ struct TextTests {
     // that forbid it, they are three, and as wide as letters that stand alone.
     let joined = try bitmap(styled("سبن"))
     let apart = try bitmap(styled("س\u{200c}ب\u{200c}ن"))
+
     #expect(pieces(joined) == 1)
     #expect(pieces(apart) == 3)
     #expect(joined.size.width < apart.size.width)
+
     // Alif joins to the right alone: it stands at the left end of beh alif, apart in alif beh.
     #expect(try pieces(bitmap(styled("با"))) == 1)
     #expect(try pieces(bitmap(styled("اب"))) == 2)
@@ -181,6 +186,7 @@ struct TextTests {
     let words = "مرحبا بالعالم كله من هنا"
     let cut = try bitmap(styled(words, width: 150))
     #expect(cut.size.width <= 150 && cut.size.width > 100)
+
     // Its right end is the whole text's.
     let whole = try bitmap(styled(words))
     func right(_ bitmap: Bitmap) -> [Bool] {
@@ -230,11 +236,13 @@ struct TextTests {
     let first = try bitmap(styled("kept"))
     #expect(try bitmap(styled("kept")) == first)
     #expect(renderer.drawCount == 1)
+
     #expect(try bitmap(styled("kept", color: .black)) != first)
     #expect(try bitmap(styled("kept", size: 31)) != first)
     #expect(try bitmap(styled("kept", weight: .bold)) != first)
     #expect(try bitmap(styled("kept", width: 999)) != first)
     #expect(renderer.drawCount == 5)
+
     // Nothing is known, too.
     #expect(renderer.bitmap(for: styled("")) == nil && renderer.bitmap(for: styled("")) == nil)
     #expect(renderer.drawCount == 6)
@@ -270,6 +278,7 @@ struct TextTests {
       }
       return await group.reduce(into: Set<[Bitmap?]>()) { $0.insert($1) }
     }
+
     #expect(bitmaps.count == 1 && bitmaps.first?.contains(nil) == false)
     #expect(renderer.drawCount == 20)
   }

@@ -70,6 +70,7 @@ struct WatchedTests {
       let canceller = Task { waiting.cancel() }
       if round % 3 == 0 { number.update { $0 = round } }
       await canceller.value
+
       switch await waiting.result {
       case .success(let value): #expect(value == round)
       case .failure(let error): #expect(error is CancellationError)

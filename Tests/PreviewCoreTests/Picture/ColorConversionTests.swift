@@ -153,6 +153,7 @@ func jfifToJFIF() {
 func limitedToJFIF() {
   let conversion = ColorConversion(
     jfifFrom: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
+
   #expect(isClose(conversion([16, 128, 128]), [0, 128, 128], within: 1e-9))
   #expect(isClose(conversion([235, 240, 16]), [255, 255.5, 0.5], within: 1e-9))
   // Blue on black: no R'G'B' has it.
@@ -169,12 +170,14 @@ func othersToJFIF() {
   ] {
     let color = ColorDescription(matrix: matrix, range: range, siting: .centred)
     let direct = ColorConversion(jfifFrom: color)
+
     for codes: SIMD3<Double> in [
       [16, 128, 128], [235, 128, 128], [63, 102, 240], [32, 240, 118], [200, 16, 16],
     ] {
       let through = ColorConversion.jfifFromRGB(conversion(matrix, range)(codes))
       #expect(isClose(direct(codes), through, within: 1e-9))
     }
+
     #expect(direct.columns[0].y == 0 && direct.columns[0].z == 0)
     // The 709 -> 601 step mixes Cb and Cr into Y'.
     #expect(abs(direct.columns[1].x) > 0.05 && abs(direct.columns[2].x) > 0.05)
@@ -212,6 +215,7 @@ func transferFunction() {
   func isNear(_ first: Double, _ second: Double, _ bound: Double = 1e-5) -> Bool {
     abs(first - second) < bound
   }
+
   #expect(TransferFunction.linear(0) == 0 && isNear(TransferFunction.linear(1), 1, 1e-12))
   #expect(isNear(TransferFunction.linear(0.5), 0.214041))
   #expect(isNear(TransferFunction.linear(0.04045), 0.0031308, 1e-7))

@@ -53,6 +53,7 @@ func contradictingPlanes() {
   #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 0)]) }
   #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, -4)]) }
   #expect(throws: FrameError.self) { try frame(grey, count: 100, [(-1, 4)]) }
+
   // The second plane of NV12 is at fault: 2 pairs a row are 4 bytes.
   let error = #expect(throws: FrameError.self) {
     try frame(format(.nv12, 4, 2), count: 100, [(0, 4), (8, 3)])
@@ -110,6 +111,7 @@ func picturePlanes() async {
 func tightPictures() {
   let size = Size(width: 3, height: 3)
   let picture = Picture(tight: size, format: .ycbcr(.yuv420), bytes: [UInt8](repeating: 0, count: 17))
+
   #expect(picture.planes.map(\.offset) == [0, 9, 13])
   #expect(picture.planes.map(\.bytesPerRow) == [3, 2, 2])
   #expect(PictureFormat.ycbcr(.yuv422).planeSizes(of: size).map(\.description) == ["3x3", "2x3", "2x3"])

@@ -52,6 +52,7 @@ func composition() {
       let size = Size(width: 3, height: 2)
       let both = first.followed(by: second)
       #expect(both.seen(size) == second.seen(first.seen(size)))
+
       let pixel = Rectangle(x: 1, y: 0, width: 1, height: 1)
       let stepwise = first.stored(second.stored(pixel, in: first.seen(size)), in: size)
       #expect(both.stored(pixel, in: size) == stepwise)

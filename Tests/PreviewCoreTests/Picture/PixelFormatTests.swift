@@ -37,6 +37,7 @@ func planeRows() {
       [$0.texels(of: size).width, $0.texels(of: size).height, $0.tightBytesPerRow(of: size)]
     }
   }
+
   #expect(rows(.nv12) == [[7, 5, 7], [4, 3, 8]])
   #expect(rows(.i420) == [[7, 5, 7], [4, 3, 4], [4, 3, 4]])
   #expect(rows(.nv16) == [[7, 5, 7], [4, 5, 8]])
@@ -103,6 +104,7 @@ func componentsAreInside(format: PixelFormat) {
     case .luma(let luma): [luma]
     case .ycbcr(let luma, let cb, let cr): [luma, cb, cr]
     }
+
   for size in [(1, 1), (2, 2), (3, 5), (9, 4)].map({ Size(width: $0.0, height: $0.1) }) {
     for component in components {
       let plane = format.planes[component.plane]

@@ -29,6 +29,7 @@ struct CompositionPlanTests {
         view, in: Rectangle(x: 60, y: -5, width: 80, height: 45), shape: .rounded(8), border: white,
         opacity: 0.5, adjustment: .dimmed(to: 0.25)),
     ]
+
     #expect(
       try plan(scene, as: .ycbcr(.yuv420)).description == """
         frame 0 160x90 rgb24
@@ -47,6 +48,7 @@ struct CompositionPlanTests {
     let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit, surround: .clear))
     let layer = try #require(
       try layers(Layer(content, in: Rectangle(x: 10, y: 10, width: 32, height: 32), shape: .circle)).first)
+
     // 32 columns of 16:9 are 18 rows, 7 rows below the frame's top.
     #expect(layer.placement == .aligned(x: 10, y: 17))
     #expect(layer.size == Size(width: 32, height: 18))
@@ -60,6 +62,7 @@ struct CompositionPlanTests {
     let content = LayerContent.view(input: 0, ViewConfiguration(contentMode: .fit, surround: .blur))
     let both = try layers(
       Layer(content, in: Rectangle(x: 10, y: 10, width: 32, height: 32), shape: .rounded(4)))
+
     try #require(both.count == 2)
     #expect(both[0].bounds == Rectangle(x: 10, y: 10, width: 32, height: 32))
     #expect(both[1].bounds == Rectangle(x: 10, y: 17, width: 32, height: 18))
@@ -104,6 +107,7 @@ struct CompositionPlanTests {
           view, in: Rectangle(x: 40, y: 40, width: 20, height: 10), shape: .rounded(3),
           border: Border(width: 1.5, color: .black), transform: .scale(x: 2, y: 2))
       ).first)
+
     #expect(layer.size == Size(width: 40, height: 20))
     #expect(layer.placement == .aligned(x: 30, y: 35))
     #expect(layer.cornerRadius == 6)
@@ -175,6 +179,7 @@ struct CompositionPlanTests {
     #expect(throws: WordError.self) {
       try plan([Layer(.bitmap(bitmap), in: Rectangle(x: 0, y: 0, width: 2, height: 2))])
     }
+
     let small = RenderPlanner(tuning: RenderTuning(maximumTargetSide: 64), maximumPixels: 1000)
     let layer = Layer(view, in: Rectangle(x: 0, y: 0, width: 5, height: 5))
     #expect(throws: WordError.self) {
@@ -191,9 +196,11 @@ struct CompositionPlanTests {
       let view = try ViewConfiguration(parsing: words)
       return try RenderPlanner().plan(camera, [ViewRequest(view, as: .rgba)]).views[0]
     }
+
     let barred = try view("a:size=40x40,mode=fit,background=blur")
     #expect(barred.composition?.layers.count == 2)
     #expect(barred.size == Size(width: 40, height: 40))
+
     for words in [
       "a:size=32x18,mode=fit,background=blur", "a:size=40x40,background=blur", "a:size=40x40,mode=fit",
     ] {

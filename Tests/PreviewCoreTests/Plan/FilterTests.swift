@@ -59,6 +59,7 @@ func fractionalWindow() {
       window: window, filter: .auto
     ).kernel
   }
+
   #expect(kernel(6) == .box)
   #expect(kernel(7) == .bilinear)
 }

@@ -64,6 +64,7 @@ func turnedCamera() throws {
 func exifTurned() throws {
   let photo = FrameFormat(
     .i420, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
+
   #expect(
     try trace(photo, "a:rotate=270") == """
       frame 8x6 i420 bt601 full centred exif 6
@@ -143,11 +144,13 @@ func impossibleReduction() throws {
 func cropsOfPlans() throws {
   let photo = FrameFormat(
     .rgb24, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
+
   // Upright it is 6x8.
   for words in ["crop=7x1+0+0", "crop=1x1+6+0", "crop=1x9+0+0", "crop=1x1+999999999+999999999"] {
     let error = #expect(throws: WordError.self) { try trace(photo, "a:\(words)") }
     #expect(error?.key == "crop")
   }
+
   // EXIF 6: the seen top right is the stored top left; seen (x, y) is stored (y, 6 - 1 - x).
   let view = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4))
   let plan = try RenderPlanner().plan(photo, [ViewRequest(view, as: .rgba)])
@@ -162,6 +165,7 @@ func limits() {
       try planner.plan(camera, [ViewRequest(ViewConfiguration(parsing: "a:\(words)"), as: .rgba)])
     }
   }
+
   #expect(error("size=16385x1", RenderPlanner(tuning: gpu))?.key == "size")
   #expect(error("size=1x16385", RenderPlanner(tuning: gpu))?.key == "size")
   #expect(error("size=65535x65535", RenderPlanner())?.key == "size")

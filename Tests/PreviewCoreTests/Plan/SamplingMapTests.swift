@@ -24,6 +24,7 @@ func nearestMirrored() {
         AxisCase(source, to: target, .nearest, from: 5).with { $0.isReversed = true }.copies == expected)
     }
   }
+
   // 2 -> 3: the middle one's centre is the boundary; it is the sample that is seen later. [a b] -> a b b; [b a] -> b a a
   #expect(AxisCase(2, to: 3, .nearest).copies == [0, 1, 1])
   #expect(AxisCase(2, to: 3, .nearest).with { $0.isReversed = true }.copies == [1, 0, 0])
@@ -61,6 +62,7 @@ func copies() {
       #expect(mirrored.copies == (3..<3 + length).reversed())
     }
   }
+
   // Bilinear and lanczos at 1:1 change nothing either.
   #expect(AxisCase(5, to: 5, .bilinear).copies == [0, 1, 2, 3, 4])
   #expect(AxisCase(5, to: 5, .lanczos).copies == [0, 1, 2, 3, 4])
@@ -71,10 +73,12 @@ func notCopies() {
   // 3 of 8 columns from 2.5 on.
   let window = Placement(of: Size(width: 8, height: 2), width: 3, height: 2, mode: .fill).windowX
   let row = AxisCase(8, to: 3).with { $0.window = window }
+
   #expect(!row.map.isCopy)
   let halves: [[Int: Double]] = [[2: 0.5, 3: 0.5], [3: 0.5, 4: 0.5], [4: 0.5, 5: 0.5]]
   #expect(agree(row.weights, halves))
   #expect(!AxisCase(4, to: 3).map.isCopy && !AxisCase(4, to: 5).map.isCopy && !AxisCase(4, to: 2).map.isCopy)
+
   // Chroma from left to centred.
   #expect(!AxisCase(8, to: 8).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }.map.isCopy)
 }
@@ -117,6 +121,7 @@ func coverage() {
     TapTable.coverage(
       of: AxisCase(length, to: target).with { ($0.placed, $0.step) = ((start, length), step) }.map)
   }
+
   #expect(coverage(4, 0, 4, step: 1) == [1, 1, 1, 1])
   #expect(coverage(4, 1, 2, step: 1) == [0, 1, 1, 0])
   #expect(coverage(4, 1, 2, step: 2) == [0.5, 0.5])
@@ -160,6 +165,7 @@ func tapBoundsOfModes() {
         let fill = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fill)
         let filled = AxisCase(crop, to: target, filter).with { $0.window = fill.windowX }.map
         #expect(TapTable(filled).tapCount <= filled.tapBound, "\(filled) of \(fill.windowX)")
+
         let fit = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fit).placed
         let fitted = AxisCase(crop, to: target, filter).with { $0.placed = (fit.x, fit.width) }.map
         #expect(TapTable(fitted).tapCount <= fitted.tapBound, "\(fitted)")

@@ -10,6 +10,7 @@ func scaledSizes() throws {
   #expect(sizes.map(\.height) == [4, 8, 11, 15, 19, 22, 26, 29])
   #expect(Size(width: .max, height: 1).scaled(toEighths: 7) == Size(width: .max / 8 * 7 + 7, height: 1))
   #expect(Size(width: .max, height: .max).scaled(toEighths: 8).width == .max)
+
   let turned = FrameFormat(
     .grey, Size(width: 35, height: 29), color: .jfif, orientation: try #require(Orientation(exif: 6)),
     eighths: 4)
@@ -119,7 +120,9 @@ func scaledSamplesOfACrop() {
 func scaledTrace() throws {
   let format = FrameFormat(.i420, Size(width: 1920, height: 1080), color: .jfif).decoded(toEighths: 4)
   let view = try ViewConfiguration(parsing: "small:crop=1200x1080+0+0,size=x360")
+
   let plan = try RenderPlanner().plan(format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+
   #expect(
     plan.description == """
       frame 960x540 yuv444p bt601 full centred, 4/8 of 1920x1080

@@ -27,9 +27,11 @@ func areaBruteForce() {
           if overlap > 0 { taps[sample] = Double(overlap) / Double(source) }
         }
       }
+
       #expect(agree(AxisCase(source, to: target, .area).weights, expected))
       let mirrored = AxisCase(source, to: target, .area).with { $0.isReversed = true }
       #expect(agree(mirrored.weights, expected.reversed()))
+
       // Every sample counts alike.
       for sample in 0..<source {
         #expect(
@@ -63,6 +65,7 @@ func bilinearBruteForce() {
         let fraction = position - Double(first)
         return [first: 1 - fraction].merging([min(first + 1, source - 1): fraction], uniquingKeysWith: +)
       }
+
       #expect(agree(AxisCase(source, to: target, .bilinear).weights, expected))
     }
   }
@@ -73,11 +76,13 @@ func lanczosByHand() {
   // sinc(x) sinc(x / 3) at 0.25, 0.75, ... 2.75; they sum up to 0.9969714.
   let lobes = [0.8900669, 0.2701898, -0.1328710, -0.0677913, 0.0300211, 0.0073559]
   let sum = lobes.reduce(0, +)
+
   // 24 -> 48: sample 20's centre is 10.25: 10 is 0.25 away on the right, 9 is 0.75 away on the left, and so on.
   let grown = AxisCase(24, to: 48, .lanczos).weights[20]
   let nearestFirst: [Int: Int] = [10: 0, 9: 1, 11: 2, 8: 3, 12: 4, 7: 5]
   let expected: [Int: Double] = nearestFirst.mapValues { lobes[$0] / sum }
   #expect(agree([grown], [expected], within: 1e-6))
+
   // 24 -> 12: sample 6's centre is 13, between 12 and 13: both are 0.25 output samples away.
   let shrunk = AxisCase(24, to: 12, .lanczos).weights[6]
   var halves: [Int: Double] = [:]
@@ -114,6 +119,7 @@ func weightsAreNormalised(filter: Filter) {
           }
           let inside = start / subsampling...(start + length - 1) / subsampling
           let table = TapTable(row.map)
+
           #expect(table.indices.allSatisfy(inside.contains))
           #expect(table.sampleCount == (target + step - 1) / step)
           #expect(row.weights.allSatisfy { abs($0.values.reduce(0, +) - 1) < 1e-9 })
@@ -148,9 +154,11 @@ func leftChroma() {
   #expect(row.applied(to: [0, 1]) == [0, 0.5, 1, 1])
   // Mirrored it is the same picture from the other end.
   #expect(row.with { $0.isReversed = true }.applied(to: [0, 1]) == [1, 1, 0.5, 0])
+
   // 4:1:1: + 0.375: 0.5, 0.75, 1, 1.25, 1.5: every fourth pixel is a sample.
   let quarter = AxisCase(8, to: 8).with { ($0.subsampling, $0.siting) = (4, .left) }
   #expect(quarter.applied(to: [0, 1]) == [0, 0.25, 0.5, 0.75, 1, 1, 1, 1])
+
   // No subsampling, no siting.
   #expect(AxisCase(4, to: 4).with { $0.siting = .left }.copies == [0, 1, 2, 3])
 }
@@ -161,6 +169,7 @@ func leftToCentred() {
   let row = AxisCase(8, to: 8).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }
   let quarters: [[Int: Double]] = [[0: 0.75, 1: 0.25], [1: 0.75, 2: 0.25], [2: 0.75, 3: 0.25], [3: 1]]
   #expect(row.weights == quarters)
+
   // 12 -> 4: two samples of three each, from 0.25 on.
   let third = AxisCase(12, to: 4).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }
   let (first, whole, last) = (0.75 / 3, 1.0 / 3, 0.25 / 3)
@@ -177,8 +186,10 @@ func oddCrops() {
   let pair = AxisCase(2, to: 2, from: 1).with { $0.subsampling = 2 }
   let both: [[Int: Double]] = [[0: 0.75, 1: 0.25], [0: 0.25, 1: 0.75]]
   #expect(agree(pair.weights, both))
+
   // Pixel 3 alone: sample 1, position 1.75 clamps to it.
   #expect(AxisCase(1, to: 1, from: 3).with { $0.subsampling = 2 }.copies == [1])
+
   // 3 pixels of 4:4:4 to 4:2:0: the last chroma sample has one pixel, which stands for both.
   let averaged: [[Int: Double]] = [[0: 0.5, 1: 0.5], [2: 1]]
   #expect(AxisCase(3, to: 3).with { $0.step = 2 }.weights == averaged)

@@ -27,6 +27,7 @@ func columnsAgree(index: Int) throws {
       #expect(row.crop.length * outputsPerGroup % row.target != 0)
       continue
     }
+
     let bounds = row.map.source.samples
     let weights = row.weights.indices.map { output -> [Int: Double] in
       let (group, inGroup) = (output / outputsPerGroup, output % outputsPerGroup)
@@ -44,6 +45,7 @@ func columnsAgree(index: Int) throws {
       }
       return taps
     }
+
     #expect(agree(weights, row.weights), "\(row)")
     #expect(columns.groupCount == (row.weights.count + outputsPerGroup - 1) / outputsPerGroup)
   }
@@ -55,6 +57,7 @@ func rowsAgree(index: Int) throws {
   let row = cases[index]
   let rows = try #require(WordRows(row.map))
   let bounds = row.map.source.samples
+
   let weights = row.weights.indices.map { output -> [Int: Double] in
     let top = rows.start + output * rows.step
     let first = Int((Double(top) / Double(rows.unit)).rounded(.down))
@@ -70,6 +73,7 @@ func rowsAgree(index: Int) throws {
     #expect(sum == rows.height)
     return taps
   }
+
   #expect(agree(weights, row.weights))
 }
 
@@ -89,6 +93,7 @@ func refusals() {
   #expect(WordRows(AxisCase(258, to: 1).map) == nil)
   #expect(WordColumns(AxisCase(1920, to: 1152).map, outputsPerGroup: 16) == nil)
   #expect(WordColumns(AxisCase(1080, to: 320).map, outputsPerGroup: 4) == nil)
+
   for filter in [Filter.nearest, .bilinear, .lanczos] {
     #expect(WordRows(AxisCase(300, to: 100, filter).map) == nil)
     #expect(WordColumns(AxisCase(300, to: 100, filter).map, outputsPerGroup: 16) == nil)

@@ -23,6 +23,7 @@ func usualPictures() throws {
   #expect(usual.picture(for: .stalled, hasFrame: true) == .lastFrameDimmed)
   #expect(usual.picture(for: .stalled, hasFrame: false) == .noSignal)
   #expect(usual.picture(for: .lost, hasFrame: true) == .noSignal)
+
   let avatar = try StillImage.pixel()
   let somebody = Fallback(avatar: avatar)
   #expect(somebody.picture(for: .off, hasFrame: true) == .avatar(avatar))
@@ -36,7 +37,9 @@ func avatar() throws {
   let image = try StillImage.pixel()
   let view = ViewConfiguration(
     crop: Rectangle(x: 1, y: 2, width: 3, height: 4), rotation: .clockwise90, mirroring: .both)
+
   let scene = composed(.avatar(image), Outage(.off, since: 0), view: view)
+
   #expect(scene.inputs == [.image(image)])
   #expect(
     scene.composition.layers == [
@@ -56,6 +59,7 @@ func gradient() {
       Layer(
         .bitmap(Icon.microphoneOff.bitmap(side: 60)), in: Rectangle(x: 130, y: 60, width: 60, height: 60)),
     ])
+
   let bare = composed(.gradient(.dusk), Outage(.off, since: 0))
   #expect(bare.composition.layers == [Layer(.gradient(.dusk), in: all)])
 }
@@ -65,8 +69,10 @@ func dimmedFrame() throws {
   let text = BoxText()
   let view = ViewConfiguration(mirroring: .horizontal, contentMode: .fit, background: .white)
   let state = Outage(.stalled, since: 1_795_280_700)
+
   let scene = composed(.lastFrameDimmed, state, view: view, text: text)
   let caption = try #require(text.only("Stalled, since 17:05:00"))
+
   #expect(scene.inputs == [.source("door")])
   #expect(
     scene.composition.layers == [
@@ -87,6 +93,7 @@ func noSignal() throws {
   let text = BoxText()
   let scene = composed(
     .noSignal, Outage(.lost, reason: "no such device", since: 951_782_400), text: text)
+
   #expect(text.texts == ["NO SIGNAL", "no such device", "since 2000-02-29 00:00:00"])
   let layers = scene.composition.layers
   guard case .image(let bars)? = scene.inputs.first else {
@@ -96,6 +103,7 @@ func noSignal() throws {
   #expect(bars.frame.format.size == Size(width: 7, height: 6))
   #expect(
     layers[0] == Layer(.view(input: 0, ViewConfiguration(contentMode: .stretch, filter: .nearest)), in: all))
+
   // Rows of 20, 10 and 10 pixels, 7 apart: 54 high, from 63 on. The panel has 7 more above and below, 14 at the sides;
   // the widest row has 25 letters of 5 pixels.
   #expect(
@@ -103,6 +111,7 @@ func noSignal() throws {
       "153x68+83+56", "90x20+115+63", "70x10+125+90", "125x10+97+107",
     ])
   #expect(layers[1].content == .color(.black) && layers[1].opacity == 0.7)
+
   // The same object whenever it is asked for, so that its texture is kept.
   #expect(composed(.noSignal, Outage(.lost, since: 0)).inputs == scene.inputs)
 }
@@ -118,6 +127,7 @@ func smallFallbacks() {
       #expect(!scene.composition.layers.isEmpty)
     }
   }
+
   #expect(text.texts.isEmpty)
 }
 
@@ -143,7 +153,9 @@ func sceneFallbacks() throws {
     tiles: [
       Tile("a"), Tile("a", cornerRadius: 4, isSpeaking: true, fallback: Fallback(always: .gradient(.dusk))),
     ])
+
   let composed = try scene.composed(["a": lost], at: .testing, text: nil)
+
   #expect(composed.inputs == [.image(avatar)])
   #expect(
     composed.composition.layers.last

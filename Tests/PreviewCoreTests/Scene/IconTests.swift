@@ -16,6 +16,7 @@ private func coverage(_ bitmap: Bitmap) -> Double {
 func iconSizes(icon: Icon) {
   let large = coverage(icon.bitmap(side: 240))
   #expect((0.1...0.6).contains(large))
+
   for side in [24, 48, 65, 100] {
     let color = RGBColor(red: 1, green: 2, blue: 3)
     let bitmap = icon.bitmap(side: side, color: color)

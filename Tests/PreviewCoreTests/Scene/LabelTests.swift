@@ -37,8 +37,10 @@ func pill() throws {
   let background = LabelBackground(color: .white, opacity: 0.4, padding: 5, cornerRadius: 6)
   let label = Label(
     .text("abcd"), font: Font(size: 10), background: background, position: .topRight, margin: 8)
+
   let drawn = try layers(label, text: text)
   let bitmap = try #require(text.only("abcd"))
+
   // Text of 20 x 10, padded by 5 and 3: 30 x 16, 8 from the right of 320.
   #expect(
     drawn == [
@@ -78,7 +80,9 @@ func times() throws {
     "a": SourceAppearance(hasFrame: true, capturedAt: 951_782_400), "b": SourceAppearance(hasFrame: true),
   ]
   let time = WallClockTime(secondsSince1970: 1_795_280_709, secondsFromUTC: 3600)
+
   let layers = try scene.composed(sources, at: time, text: text).composition.layers
+
   #expect(text.texts == ["2000-02-29 01:00:00", "b 18:05:09", "17:05:09"])
   // Labels lie above all tiles.
   #expect(layers.last?.content == text.only("17:05:09").map { .bitmap($0) })

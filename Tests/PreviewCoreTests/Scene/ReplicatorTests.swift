@@ -21,7 +21,9 @@ func steps() throws {
     instanceCount: 3, transform: .translation(x: 5, y: -3), colorOffset: [10, 0, -10],
     colorScale: [1, 0.5, 1],
     opacityOffset: -0.25, delay: .milliseconds(100))
+
   let scene = try composed(Tile("a", replicator: replicator))
+
   #expect(
     scene.inputs == [
       .source("a"), .source("a", delay: .milliseconds(100)), .source("a", delay: .milliseconds(200)),
@@ -52,6 +54,7 @@ func unseenInstances() throws {
   let scene = try composed(Tile("a", replicator: fading))
   #expect(scene.inputs == [.source("a"), .source("a", delay: .seconds(1))])
   #expect(scene.composition.layers.map(\.opacity) == [1, 0.5])
+
   let growing = Replicator(instanceCount: 4, opacityOffset: 0.4)
   #expect(
     try composed(Tile("a", opacity: 0.3, replicator: growing)).composition.layers.map(\.opacity) == [
@@ -66,8 +69,10 @@ func aboutTheTile() throws {
   let turn = AffineTransform(a: 0, b: 1, c: -1, d: 0, tx: 0, ty: 0)
   let tile = Tile("a", replicator: Replicator(instanceCount: 2, transform: turn), fallback: avatar)
   let lost = SourceAppearance(hasFrame: false, outage: Outage(.lost, since: 0))
+
   let layers = try Scene(size: size, tiles: [tile]).composed(["a": lost], at: .testing, text: BoxText())
     .composition.layers
+
   #expect(layers.count == 6)
   for (layer, turned) in zip(layers[..<3], layers[3...]) {
     #expect(layer.frame == turned.frame && layer.content == turned.content)

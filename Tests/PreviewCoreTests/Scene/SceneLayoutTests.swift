@@ -74,6 +74,7 @@ func gridsAreApart(count: Int) throws {
     let size = Size(width: width, height: height)
     let grid = try SceneLayout.grid.rectangles(for: tiles(count), in: size, gap: gap)
     #expect(grid.count == count)
+
     for (index, tile) in grid.enumerated() {
       #expect(tile.width > 0 && tile.height > 0)
       #expect(tile.x >= gap && tile.x + tile.width <= width - gap)
@@ -82,6 +83,7 @@ func gridsAreApart(count: Int) throws {
         x: tile.x - gap, y: tile.y - gap, width: tile.width + gap, height: tile.height + gap)
       for other in grid[..<index] { #expect(!doTouch(wide, other), "\(tile) and \(other) in \(size)") }
     }
+
     // As even as whole pixels are.
     let widths = grid.map(\.width)
     let heights = grid.map(\.height)
@@ -97,6 +99,7 @@ func tinyGrids() throws {
   #expect(try rectangles(.grid, 2, 1, 2) == ["1x1+0+0", "1x1+0+1"])
   #expect(try rectangles(.grid, 4, 2, 2) == ["1x1+0+0", "1x1+1+0", "1x1+0+1", "1x1+1+1"])
   #expect(try rectangles(.grid, 1, 3, 3, gap: 1) == ["1x1+1+1"])
+
   #expect(throws: WordError("size", "1 tiles with gaps of 1 don't fit 2x2")) {
     try rectangles(.grid, 1, 2, 2, gap: 1)
   }
@@ -116,6 +119,7 @@ func spotlights() throws {
     try rectangles(.spotlight(main: 1, strip: Strip(edge: .top)), 3, 1280, 720) == [
       "256x144+384+0", "1280x576+0+144", "256x144+640+0",
     ])
+
   // A quarter of 1600 is 400; 9/16 of that is 225; gaps of 10 are between all and at the edges.
   #expect(
     try rectangles(.spotlight(main: 0, strip: Strip(edge: .right, share: 0.25)), 3, 1600, 900, gap: 10) == [
@@ -148,12 +152,14 @@ func insets() throws {
     try rectangles(.inset(), 3, 1280, 720, gap: 10) == [
       "1280x720+0+0", "320x180+944+524", "320x180+944+334",
     ])
+
   for (corner, place) in [
     (Corner.topLeft, "+5+5"), (.topRight, "+535+5"), (.bottomLeft, "+5+236"), (.bottomRight, "+535+236"),
   ] {
     let inset = Inset(corner: corner, share: 0.1, margin: 5)
     #expect(try rectangles(.inset(inset), 2, 600, 275) == ["600x275+0+0", "60x34+" + place.dropFirst()])
   }
+
   #expect(try rectangles(.inset(Inset(share: 1, margin: 0)), 2, 160, 90) == ["160x90+0+0", "160x90+0+0"])
   #expect(throws: WordError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
     try rectangles(.inset(), 5, 1280, 720, gap: 10)
@@ -164,10 +170,12 @@ func insets() throws {
 func freeTiles() throws {
   let size = Size(width: 100, height: 100)
   let half = Rectangle(x: -10, y: 90, width: 20, height: 30)
+
   #expect(try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half)], in: size) == [half])
   #expect(throws: WordError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
     try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half), Tile("b")], in: size)
   }
+
   for wrong in [
     Rectangle(x: 0, y: 0, width: 0, height: 5), Rectangle(x: 0, y: 0, width: 5, height: -1),
     Rectangle(x: 70000, y: 0, width: 5, height: 5), Rectangle(x: .min, y: .max, width: .max, height: .max),
@@ -192,6 +200,7 @@ func refusedLayouts(layout: SceneLayout) {
       (error as? WordError)?.key == key
     }
   }
+
   isRefused("tiles", [], size)
   isRefused("tiles", tiles(50), size)
   isRefused("size", tiles(1), Size(width: 0, height: 720))

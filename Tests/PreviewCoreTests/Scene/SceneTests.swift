@@ -15,6 +15,7 @@ private func composed(
 @Test("a grid of live sources is a view each, over black")
 func plainGrid() throws {
   let scene = try composed(Scene(size: wide, tiles: [Tile("a"), Tile("b"), Tile("a")], gap: 8))
+
   #expect(scene.inputs == [.source("a"), .source("b")])
   #expect(
     scene.composition
@@ -43,6 +44,7 @@ func surrounds() throws {
   var view = ViewConfiguration(
     name: "x", mirroring: .horizontal, width: 5, height: 5, contentMode: .fit, background: .white)
   let all = Rectangle(all: wide)
+
   for surround in [Surround.background, .blur, .clear] {
     view.surround = surround
     // Neither its name nor its size is looked at.
@@ -62,11 +64,13 @@ func dress() throws {
   #expect(layers.map(\.shape) == [.rounded(7)])
   #expect(layers.map(\.border) == [border])
   #expect(layers.map(\.opacity) == [0.5])
+
   (tile.isSpeaking, tile.cornerRadius) = (true, 0)
   scene.tiles = [tile]
   layers = try composed(scene).composition.layers
   #expect(layers.map(\.shape) == [.rectangle])
   #expect(layers.map(\.border) == [.speaking])
+
   tile.opacity = 0
   scene.tiles = [tile]
   #expect(try composed(scene) == ComposedScene(composition: Composition(size: wide), inputs: []))
@@ -89,11 +93,13 @@ func backgrounds() throws {
     let scene = Scene(size: wide, tiles: [Tile("b", opacity: 0)], background: background)
     return try composed(scene, ["a": appearance, "b": .live])
   }
+
   #expect(try background(.color(.white)).composition.layers == [Layer(.color(.white), in: all)])
   #expect(try background(.gradient(.dusk)).composition.layers == [Layer(.gradient(.dusk), in: all)])
   let blurred = try background(.blur(source: "a", Blur(cell: 40)))
   #expect(blurred.inputs == [.source("a")])
   #expect(blurred.composition.layers == [Layer(.blurred(input: 0, plain, Blur(cell: 40)), in: all)])
+
   // Black: no frame yet; or somebody does not want to be seen.
   for hidden in [
     SourceAppearance(hasFrame: false),
@@ -102,6 +108,7 @@ func backgrounds() throws {
     #expect(try background(.blur(source: "a"), hidden).inputs.isEmpty)
     #expect(try background(.blur(source: "a"), hidden).composition.layers.isEmpty)
   }
+
   let lost = SourceAppearance(hasFrame: true, outage: Outage(.lost, since: 0))
   #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
   #expect(throws: WordError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }

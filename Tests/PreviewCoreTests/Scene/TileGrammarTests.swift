@@ -15,6 +15,7 @@ func tileKeys() throws {
   tile.view.crop = Rectangle(x: 1, y: 2, width: 30, height: 40)
   tile.view.rotation = .clockwise270
   tile.view.mirroring = .horizontal
+
   #expect(
     try Tile(
       parsing: "ann:crop=1,2,30,40,rotate=-90,mirror=horizontal,at=20x10+3+4,z=-1,radius=7.5,opacity=0.5")

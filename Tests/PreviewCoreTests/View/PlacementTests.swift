@@ -83,13 +83,16 @@ func fillMode() {
   let square = placement((16, 9), 5, 5, .fill)
   #expect(square.placed == Rectangle(x: 0, y: 0, width: 5, height: 5))
   #expect(isWindow(square.windowX, start: (7, 2), length: (9, 1)) && isWhole(square.windowY, 9))
+
   // The same on its side.
   let turned = placement((9, 16), 5, 5, .fill)
   #expect(isWhole(turned.windowX, 9) && isWindow(turned.windowY, start: (7, 2), length: (9, 1)))
+
   // 3x2 of 10x7: factors 3/10 and 2/7 = 0.2857; the larger is 3/10, so 2 / (3/10) = 20/3 rows, from
   // (7 - 20/3) / 2 = 1/6 on.
   let uneven = placement((10, 7), 3, 2, .fill)
   #expect(isWhole(uneven.windowX, 10) && isWindow(uneven.windowY, start: (1, 6), length: (20, 3)))
+
   // A shape that agrees is seen whole.
   let same = placement((1920, 1080), 640, 360, .fill)
   #expect(isWhole(same.windowX, 1920) && isWhole(same.windowY, 1080))
@@ -103,6 +106,7 @@ func insideMode() {
     #expect(isWhole(placed.windowX, crop.0) && isWhole(placed.windowY, crop.1))
     return placed.target
   }
+
   #expect(size((4, 2), 100, 100) == Size(width: 4, height: 2))
   #expect(size((40, 20), 10, 10) == Size(width: 10, height: 5))
   #expect(size((40, 20), 10, nil) == Size(width: 10, height: 5))
@@ -150,6 +154,7 @@ func fitRectangles() {
 func longSides(mode: ContentMode) {
   let longest = 65535
   let sides = [1, 2, longest - 1, longest]
+
   for crop in sides.flatMap({ width in sides.map { (width, $0) } }) {
     for target in sides.flatMap({ width in sides.map { (width, $0) } }) {
       let placed = placement(crop, target.0, target.1, mode)
@@ -158,6 +163,7 @@ func longSides(mode: ContentMode) {
     #expect(placement(crop, longest, nil, mode).target.height >= 1)
     #expect(placement(crop, nil, longest, mode).target.width >= 1)
   }
+
   // A row of 65535 columns: of 65535 rows the middle one is seen.
   let row = placement((longest, longest), longest, 1, .fill)
   #expect(isWindow(row.windowY, start: (32767, 1), length: (1, 1)))

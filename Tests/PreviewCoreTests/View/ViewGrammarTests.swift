@@ -18,6 +18,7 @@ func everyKey() throws {
     parsing:
       "a:crop=640x480+10+20,rotate=90,mirror=both,size=320x240,mode=fit,background=#102030,filter=lanczos,linear=true"
   )
+
   #expect(
     view
       == ViewConfiguration(
@@ -41,6 +42,7 @@ func sizeForms() throws {
     let view = try ViewConfiguration(parsing: "a:\(text)")
     return [view.width, view.height]
   }
+
   #expect(try sides("size=320x240") == [320, 240])
   #expect(try sides("size=320x") == [320, nil])
   #expect(try sides("size=x240") == [nil, 240])
@@ -68,6 +70,7 @@ func wordForms() throws {
     try view.set(key, to: value)
     return view
   }
+
   for mode in ["fill", "fit", "stretch", "inside"] {
     #expect(try set("mode", mode).contentMode.rawValue == mode)
   }
@@ -92,6 +95,7 @@ func listedKeys() {
     "mode": "fit",
     "background": "000000", "filter": "area", "linear": "1",
   ]
+
   for key in ViewConfiguration.keys {
     #expect(throws: Never.self) {
       var view = ViewConfiguration()

@@ -27,6 +27,7 @@
       #expect(url.address == "rtsp://user:secret@camera/a#b?c")
       #expect(url.transport == .udp)
       #expect(try StreamURL("rtsp://camera/a").transport == nil)
+
       let error = #expect(throws: SourceError.self) {
         try StreamURL("rtsp://u:secret@camera/a#transport=tpc")
       }
@@ -48,12 +49,14 @@
       var clock = StreamClock()
       let delays = [30, 90, 10, 200, 10, 60]
       var times: [Duration] = []
+
       for (index, delay) in delays.enumerated() {
         let says = Duration.milliseconds(40 * index)
         let arrived = Duration.seconds(100) + says + .milliseconds(delay)
         clock.observe(says, arrived: arrived)
         times.append(clock.time(of: says, now: arrived))
       }
+
       let expected = [30, 70, 90, 130, 170, 210].map { Duration.seconds(100) + .milliseconds($0) }
       #expect(times == expected)
     }
@@ -62,6 +65,7 @@
     func drift() {
       var clock = StreamClock()
       var error = Duration.zero
+
       for second in 0..<3600 {
         let arrived = Duration.seconds(1000 + second)
         // The sender's clock loses a thousandth.
@@ -69,6 +73,7 @@
         clock.observe(says, arrived: arrived)
         error = max(error, arrived - clock.time(of: says, now: arrived))
       }
+
       #expect(error <= .milliseconds(31))
     }
 
@@ -79,9 +84,11 @@
       var clock = StreamClock()
       clock.observe(.seconds(1000), arrived: .seconds(50))
       #expect(clock.time(of: .seconds(1000), now: .seconds(50)) == .seconds(50))
+
       clock.observe(.seconds(1001 + seconds), arrived: .seconds(51))
       #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(51)) == .seconds(51))
       #expect(clock.time(of: nil, now: .seconds(52)) == .seconds(52))
+
       // Never in the future, and never back.
       #expect(clock.time(of: .seconds(1009 + seconds), now: .seconds(53)) == .seconds(53))
       #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(54)) == .seconds(53))
@@ -96,12 +103,14 @@
       func admits(_ isKey: Bool, _ isDamaged: Bool, _ second: Int) -> Bool {
         gate.admits(isKey: isKey, isDamaged: isDamaged, at: .seconds(second))
       }
+
       #expect(admits(true, false, 0))
       #expect(admits(false, false, 0))
       #expect(!admits(false, true, 1))
       #expect(!admits(false, false, 2))
       #expect(!admits(true, true, 2))
       #expect(admits(true, false, 3))
+
       gate.lost(at: .seconds(4))
       #expect(!admits(false, false, 8))
       // Without key pictures, after a while.
@@ -143,6 +152,7 @@
       let layout = try VideoLayout.named(name)
       let largest = (1 << layout.bits) - 1
       let lift = layout.isHighAligned ? 16 - layout.bits : 0
+
       for isChroma in [false, true] {
         for range in QuantizationRange.allCases {
           let narrowing = layout.narrowing(isChroma: isChroma, range)
@@ -195,6 +205,7 @@
         orientation.swapsAxes
         ? Orientation(displayMatrix: 0, x, y, 0) : Orientation(displayMatrix: x, 0, 0, y)
       #expect(found == orientation)
+
       // A little askew.
       let skewed =
         orientation.swapsAxes

@@ -110,6 +110,7 @@
     @Test("give every picture in its own colours, in order", arguments: samples)
     func colors(sample: Sample) async throws {
       let all = try await withFile(video(sample.name), named: "any.name") { try await frames($0) }
+
       #expect(all.count == sample.frames)
       let description = ColorDescription(matrix: sample.matrix, range: sample.range, siting: sample.siting)
       for (index, frame) in all.enumerated() {
@@ -154,6 +155,7 @@
       try await withFile(video(name)) { path in
         let source = try await SourceLocator(path).open()
         var rounds: [[[UInt8]]] = []
+
         for round in 0..<3 {
           var pictures: [[UInt8]] = []
           while pictures.count < (round == 1 ? 1 : 9), let frame = try await source.nextFrame() {
@@ -163,6 +165,7 @@
           rounds.append(pictures)
           try await source.rewind()
         }
+
         #expect(rounds[0] == rounds[2])
         #expect(rounds[0].first == rounds[1].first)
         #expect(Set(rounds[0]).count == rounds[0].count)
@@ -203,6 +206,7 @@
     func cuts(sample: Sample) async throws {
       let whole = try video(sample.name)
       let all = try await withFile(whole) { try await frames($0) }.map(\.bytes)
+
       for length in stride(from: 1, to: whole.count, by: max(whole.count / 40, 1)) {
         try await withFile(Array(whole.prefix(length))) { path in
           var given: [[UInt8]] = []
@@ -212,6 +216,7 @@
           } catch {
             #expect((error as? SourceError)?.kind == .badData, "\(length) bytes: \(error)")
           }
+
           // The end of what has no frame around it can't be known.
           let isPlain = sample.name.hasSuffix("h264") || sample.name.hasSuffix("ts")
           // Pictures that are seen earlier may come later.
@@ -231,11 +236,13 @@
     func noise(name: String) async throws {
       let whole = try video(name)
       var noise = TestNoise(seed: 7)
+
       for _ in 0..<60 {
         var bytes = whole
         for _ in 0..<Int.random(in: 1...8, using: &noise) {
           bytes[Int.random(in: 0..<bytes.count, using: &noise)] = .random(in: 0...255, using: &noise)
         }
+
         let (count, error) = try await failure(bytes, SourceOptions(maximumPixels: 1_000_000))
         #expect(count <= 40)
         if let error { #expect(error.kind == .badData) }

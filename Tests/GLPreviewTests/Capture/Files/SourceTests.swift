@@ -23,6 +23,7 @@ struct SourceLocatorTests {
       (try smallJPEG(), .i420), (png, .rgb24),
       (Array("YUV4MPEG2 W2 H2 Cmono\nFRAME\n\u{1}\u{2}\u{3}\u{4}".utf8), .grey),
     ]
+
     for (bytes, format) in formats {
       let all = try await withFile(bytes, named: name) { try await frames($0) }
       #expect(all.map(\.format.pixelFormat) == [format])
@@ -46,6 +47,7 @@ struct SourceLocatorTests {
       ("", .badRequest, ": not a path"),
       ("two\nlines", .notFound, "two\u{FFFD}lines: no such file"),
     ]
+
     for (text, kind, message) in cases {
       let error = await sourceError { _ = try await SourceLocator(text).open() }
       #expect(error?.kind == kind)
@@ -85,6 +87,7 @@ struct SourceLocatorTests {
       var count = 0
       while try await source.nextFrame() != nil { count += 1 }
       #expect(count == 2)
+
       let error = await sourceError { try await source.rewind() }
       #expect(error?.kind == .badRequest)
     }
@@ -124,6 +127,7 @@ struct ImageFileSourceTests {
       let first = try await source.nextFrame()
       #expect(first?.sequence == 0 && first?.timestamp == .zero)
       #expect(try await source.nextFrame() == nil)
+
       try await source.rewind()
       #expect(try await source.nextFrame()?.bytes == first?.bytes)
     }
@@ -154,10 +158,13 @@ struct RawVideoSourceTests {
     for (size, count) in [(Size(width: 4, height: 4), even), (Size(width: 5, height: 3), odd)] {
       let bytes = (0..<(3 * count)).map { UInt8(truncatingIfNeeded: $0) }
       let options = SourceOptions(inputFormat: format, inputSize: size)
+
       let all = try await withFile(bytes) { try await frames($0, options) }
+
       #expect(all.count == 3)
       #expect(all.flatMap(\.bytes) == bytes)
       #expect(all.map(\.sequence) == [0, 1, 2])
+
       let error = try await withFile(bytes.dropLast()) { path in
         await sourceError { _ = try await SourceLocator(path).open(options) }
       }
@@ -173,6 +180,7 @@ struct RawVideoSourceTests {
     let cases: [(Size, ColorMatrix)] = [
       (Size(width: 64, height: 2), .bt601), (Size(width: 1280, height: 2), .bt709),
     ]
+
     for (size, matrix) in cases {
       let bytes = [UInt8](repeating: 0, count: PixelFormat.nv12.tightByteCount(of: size) ?? 0)
       let options = SourceOptions(inputFormat: .nv12, inputSize: size, framesPerSecond: 25)
@@ -224,11 +232,13 @@ struct TestPatternSourceTests {
   @Test("draws the bars of ECR 1-1978")
   func smpte() async throws {
     let frame = try #require(try await frames("pattern:smpte,size=84x48", limit: 1).first)
+
     let bars = (0..<7).map { rgb(frame, 12 * $0 + 6, 10) }
     #expect(
       bars == [
         [191, 191, 191], [191, 191, 0], [0, 191, 191], [0, 191, 0], [191, 0, 191], [191, 0, 0], [0, 0, 191],
       ])
+
     let castellations = (0..<7).map { rgb(frame, 12 * $0 + 6, 34) }
     #expect(castellations == bars.reversed().enumerated().map { $0 % 2 == 0 ? $1 : [0, 0, 0] })
     #expect(rgb(frame, 20, 40) == [255, 255, 255])

@@ -153,7 +153,9 @@ struct MJPEGSourceTests {
     let boundary = Array("--boundary\r\nContent-Length: 9\r\n\r\n".utf8)
     let stream =
       boundary + plain + boundary + [0xFF, 0xFF, 0xD8, 0x00, 0xFF] + thumbnail + padded + [0, 0, 0]
+
     let (pictures, rest) = try split(stream, step: step)
+
     #expect(pictures == [plain, thumbnail, padded])
     #expect(rest.isEmpty)
   }
@@ -211,9 +213,11 @@ struct MJPEGSourceTests {
     let jpeg = try smallJPEG()
     let cut = try await failure(jpeg + jpeg.dropLast(9), named: "a.mjpeg")
     #expect(cut?.reason == "frame 1 is cut short: the data ends before its end marker")
+
     var corrupt = jpeg
     let scan = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDA })
     corrupt.removeSubrange((scan + 20)..<(jpeg.count - 2))
+
     try await withFile(jpeg + corrupt + jpeg, named: "a.mjpeg") { path in
       let source = try await SourceLocator(path).open()
       #expect(try await source.nextFrame()?.sequence == 0)
@@ -236,6 +240,7 @@ struct HostileInputTests {
         0xE1, Array("Exif\0\0".utf8) + exif(orientation: 6), into: try smallJPEG(iccProfile: profile())))
     seeds.append(
       TestPNG(width: 9, height: 7, type: .rgba, depth: 16, isInterlaced: true) { x, y in [x, y, x, y] }.bytes)
+
     for seed in seeds {
       for _ in 0..<60 {
         var bytes = seed
@@ -261,9 +266,11 @@ struct HostileInputTests {
         _ = EXIFReader(bytes)
       }
     }
+
     #expect(EXIFReader(good).orientation == Orientation(exif: 6))
     #expect(EXIFReader(Array("Exif\0\0".utf8) + good).orientation == Orientation(exif: 6))
     #expect(EXIFReader(exif(orientation: 1, dateTime: "not a date, really!")).dateTimeOriginal == nil)
+
     // A camera directory that is the first one: read once, not for ever.
     var loop = good
     loop[30] = 8

@@ -14,9 +14,11 @@
       try await server.isReached(by: source, hole)
       // A stream's first picture may be taken before it is closed, or not.
       let waiting = Task { while try await source.nextFrame() != nil {} }
+
       // It returns at all: whatever is going on would go on for ever.
       await source.close()
       try await waiting.value
+
       #expect(source.status.state == .idle)
       await until { server.server.openCount == 0 }
     }
@@ -40,9 +42,11 @@
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/\($0)").count
           }
         }
+
         for _ in 0..<3 { try await round() }
         let before = try counts()
         for _ in 0..<10 { try await round() }
+
         // The server's own threads end when they have seen the client go, and queues' when they have had nothing to do.
         try await until { try zip(counts(), before).allSatisfy { $0 <= $1 + 2 } }
       }

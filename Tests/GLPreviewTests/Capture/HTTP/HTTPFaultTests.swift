@@ -52,8 +52,10 @@
             && field.contains("nc=0000000\(index)")
         return isRight ? httpAnswer(jpeg + [UInt8(index)]) : httpAnswer([], status: "403 Forbidden")
       }
+
       let url = "http://u:p%40ss@127.0.0.1:\(server.port)/x?y=z"
       let source = try await openHTTP(url, httpOptions(givesUp: .zero, every: true))
+
       #expect(source.name == "http://***@127.0.0.1:\(server.port)/x?y=***")
       for _ in 0..<3 { #expect(try await source.nextFrame() != nil) }
       #expect(server.requests.first?.fields["authorization"] == nil)
@@ -75,6 +77,7 @@
           "WWW-Authenticate: Digest realm=\"a\", nonce=\"\(nonce)\", qop=\"auth\"\(index > 0 ? ", stale=true" : "")"
         )
       }
+
       let source = try await openHTTP(
         "http://u:p@127.0.0.1:\(server.port)/", httpOptions(givesUp: .zero, every: true))
       for _ in 0..<4 { #expect(try await source.nextFrame() != nil) }
@@ -84,6 +87,7 @@
         httpAnswer(
           [], status: "401 Unauthorized", "WWW-Authenticate: Digest realm=\"a\", nonce=\"n\", qop=\"auth\"")
       }
+
       let error = try await failure("http://u:secret@127.0.0.1:\(refusing.port)/")
       #expect(error.reason == "does not accept this user and password")
       #expect(!"\(error)".contains("secret"))
@@ -99,11 +103,13 @@
         HeaderField(name: "Authorization", value: "Bearer xyz"),
         HeaderField(name: "user-agent", value: "mine"),
       ]
+
       let source = try await openHTTP(server.url(), options)
       #expect(try await source.nextFrame() != nil)
       #expect(server.requests.first?.fields["authorization"] == "Bearer xyz")
       #expect(server.requests.first?.fields["user-agent"] == "mine")
       await source.close()
+
       for field in [("a b", "c"), ("a", "b\r\nc: d"), ("", "b")] {
         options.headers = [HeaderField(name: field.0, value: field.1)]
         let error = await #expect(throws: SourceError.self) { try await openHTTP(server.url(), options) }
@@ -130,8 +136,10 @@
       options.headers = [HeaderField(name: "X-Key", value: "secret")]
       // Asks once: the next picture is due in a thousand seconds.
       options.demand.framesPerSecond = 0.001
+
       let source = try await openHTTP("http://u:p@127.0.0.1:\(server.port)/a", options)
       #expect(try await source.nextFrame() != nil)
+
       #expect(server.requests.map(\.target) == ["/a", "/b", "/b"])
       #expect(server.requests.allSatisfy { $0.fields["x-key"] == "secret" })
       #expect(other.requests.first?.target == "/c")
@@ -148,6 +156,7 @@
         return request.target == "/x"
           ? httpAnswer(jpeg) : httpAnswer([], type: nil, status: "302 Found", "Location: \(place)")
       }
+
       for (policy, path, reason) in [
         (RedirectPolicy.sameHost, "/same", nil), (.any, "/same", nil), (.any, "/other", nil),
         (.none, "/same", "redirects, which redirects: none does not allow"),
@@ -158,6 +167,7 @@
         // Asks once: the next picture is due in a thousand seconds.
         options.demand.framesPerSecond = 0.001
         let source = try await openHTTP(server.url(path), options)
+
         if let reason {
           let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
           #expect(error?.reason == reason)
@@ -166,6 +176,7 @@
         }
         await source.close()
       }
+
       #expect(other.requests.count == 1)
     }
 
@@ -175,6 +186,7 @@
       }
       #expect(try await failure(round.url()).reason == "redirects more than 5 times")
       #expect(round.requests.count == 6)
+
       let nowhere = try HTTPTestServer { _, _ in
         httpAnswer([], type: nil, status: "302 Found", "Location: ftp://u:secret@x/")
       }
@@ -216,13 +228,17 @@
         _ = peer.request()
         peer.send("SSH-2.0-OpenSSH_9.2\r\n\r\n")
       }
+
       let reason = try await failure(server.url()).reason
       #expect(reason.hasPrefix("does not speak HTTP") || reason == "closed the connection", "\(reason)")
+
       server.stop()
       #expect(try await failure(server.url()).reason == "refuses the connection")
+
       let silent = try HTTPTestServer { peer in peer.waitForEnd() }
       let error = try await failure(silent.url(), httpOptions(connects: .milliseconds(300), givesUp: .zero))
       #expect(error.reason == "no connection within 0.3 s")
+
       #expect(try await failure("http://no-such-host.invalid/").kind == .unavailable)
     }
 
@@ -235,8 +251,10 @@
         if index == 2 { isWatched.wait() }
         return index < 2 ? httpAnswer([], status: "503 Service Unavailable") : httpAnswer(jpeg)
       }
+
       let source = LiveSource(try HTTPDevice(server.url(), httpOptions()), httpOptions())
       let statuses = source.statuses
+
       isWatched.signal()
       #expect(try await source.nextFrame() != nil)
       let lost = await statuses.first { $0.state == .lost }
@@ -294,17 +312,20 @@
           #expect(source.status.mode?.transport == "https")
           await source.close()
         }
+
         let error = try await failure("https://127.0.0.1:\(port)/")
         #expect(error.reason == "TLS fails: the server's certificate is not one that this machine trusts")
         // To a server that wants TLS, plain HTTP is no HTTP.
         #expect(try await failure("http://127.0.0.1:\(port)/").kind == .unavailable)
       }
+
       let plain = try HTTPTestServer { peer in
         // As servers do, it speaks when it has been spoken to.
         peer.waitForMore()
         peer.send(answer)
         peer.waitForEnd()
       }
+
       let error = try await failure("https://127.0.0.1:\(plain.port)/")
       #expect(error.reason == "TLS fails: the server does not speak it here (http://?)")
     }

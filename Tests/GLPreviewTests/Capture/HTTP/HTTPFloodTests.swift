@@ -29,11 +29,13 @@
       options.maximumPictureBytes = 1 << 20
       var sources: [LiveSource] = []
       for server in servers { sources.append(try await openHTTP(server.url(), options)) }
+
       // All of them are in the midst of it: each has let a picture go that had no end.
       for source in sources {
         await until { source.status.counters.damaged != 0 }
         #expect(source.status.lastDamage == "a picture is larger than 1 MiB")
       }
+
       for source in sources { await source.close() }
       #expect(sources.allSatisfy { $0.status.state == .idle })
       for server in servers {
@@ -57,8 +59,10 @@
       let server = try endlessPart(Array(try smallJPEG().prefix(400)))
       var options = httpOptions(givesUp: .zero)
       options.memory = FramePool(budget: budget)
+
       let source = try await openHTTP(server.url(), options)
       let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
+
       #expect(error?.reason.contains("the memory budget is used up") == true)
       await source.close()
       #expect(budget.peak <= budget.capacity)

@@ -37,6 +37,7 @@ struct HTTPMultipartTests {
     #expect(pictures(whole) == stream.pictures)
     #expect(damagedCount(whole) == stream.damagedCount)
     #expect(whole.contains(.ended) == stream.isEnded)
+
     for size in 1...9 {
       let cuts = stride(from: size, to: stream.bytes.count, by: size)
       #expect(events(stream.bytes, boundary: stream.boundary, cuts: cuts) == whole, "pieces of \(size)")
@@ -73,6 +74,7 @@ struct HTTPMultipartTests {
     var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
     var found: [PictureEvent] = []
     for _ in 0..<1100 { found += parser.take(junk[...], at: .zero) }
+
     #expect(found.count == 1, "no boundary: hopeless")
     #expect(parser.waitingByteCount == 0)
 
@@ -81,6 +83,7 @@ struct HTTPMultipartTests {
       ("picture", Array("--b\r\n\r\n".utf8) + markersOnly(1).dropLast(2)),
       ("length", Array("--b\r\nContent-Length: 99999999\r\n\r\n".utf8) + markersOnly(1).dropLast(2)),
     ]
+
     for (what, start) in starts {
       var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
       var found = parser.take(start[...], at: .zero)
@@ -89,6 +92,7 @@ struct HTTPMultipartTests {
         #expect(parser.waitingByteCount <= MultipartParser.headerLimit + junk.count, "\(what)")
       }
       #expect(damagedCount(found) == 1, "\(what)")
+
       // And it goes on afterwards.
       found = parser.take(
         (Array("\r\n--b\r\n\r\n".utf8) + markersOnly(2) + Array("\r\n".utf8))[...], at: .zero)
@@ -106,9 +110,11 @@ struct HTTPMultipartTests {
       let whole = events(bytes, boundary: stream.boundary, cuts: [])
       var cuts: [Int] = []
       while (cuts.last ?? 0) < bytes.count { cuts.append((cuts.last ?? 0) + 1 + random.below(40)) }
+
       #expect(
         events(bytes, boundary: stream.boundary, cuts: cuts) == whole, "round \(round), \(stream.manner)")
       for picture in pictures(whole) { #expect(picture.count <= Self.limit) }
+
       // With little room as well, where pictures are too large.
       _ = events(bytes, boundary: stream.boundary, cuts: cuts, limit: 30)
     }

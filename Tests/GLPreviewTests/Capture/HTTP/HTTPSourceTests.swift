@@ -62,8 +62,10 @@
         for picture in pictures { peer.send(multipartPart(picture)) }
         peer.waitForEnd()
       }
+
       let before = CaptureClock.now
       let source = try await openHTTP(server.url("/?action=stream"), httpOptions(every: true))
+
       for (index, size) in sizes.enumerated() {
         let frame = try #require(try await source.nextFrame())
         #expect(frame.format.size == size && frame.sequence == index)
@@ -73,6 +75,7 @@
       #expect(source.status.mode?.format == "MJPEG" && source.status.mode?.transport == "http")
       #expect(server.requests.first?.target == "/?action=stream")
       #expect(server.requests.first?.fields["host"] == "127.0.0.1:\(server.port)")
+
       await source.close()
       #expect(source.status.state == .idle)
     }
@@ -108,6 +111,7 @@
         }
         peer.waitForEnd()
       }
+
       let source = try await openHTTP(server.url(), httpOptions(every: true))
       for _ in 0..<2 { #expect(try await source.nextFrame()?.format.size == Size(width: 24, height: 16)) }
       await source.close()
@@ -124,6 +128,7 @@
         peer.send(multipartPart(jpeg))
         peer.waitForEnd()
       }
+
       let source = try await openHTTP(server.url(), httpOptions(every: true))
       #expect(try await source.nextFrame()?.sequence == 0)
       #expect(try await source.nextFrame()?.sequence == 2)
@@ -144,10 +149,12 @@
         peer.send(multipartPart(jpeg, "x-timestamp: 12345.5\r\n"))
         peer.waitForEnd()
       }
+
       let start = CaptureClock.now
       let source = try await openHTTP(server.url(), httpOptions(every: true))
       let old = try #require(try await source.nextFrame())
       let new = try #require(try await source.nextFrame())
+
       #expect(new.timestamp >= start)
       let time = CaptureClock.timeSince1970(old.timestamp) / .seconds(1)
       #expect(abs(time - told.withLock { $0 }) < 1)
@@ -167,8 +174,10 @@
           peer.reset()
         }
       }
+
       let source = try await openHTTP(server.url(), httpOptions())
       #expect(try await source.nextFrame() != nil)
+
       let lost = await status(.lost, of: source)
       #expect(
         lost?.reason == "closed the connection" || lost?.reason == "ended the stream",
@@ -189,8 +198,10 @@
           guard peer.send([byte]), peer.isThere(after: 20) else { return }
         }
       }
+
       let source = try await openHTTP(
         server.url(), httpOptions(stalls: .milliseconds(200), reconnects: .milliseconds(500)))
+
       #expect(try await source.nextFrame() != nil)
       #expect(await status(.stalled, of: source)?.reason == "no picture for 0.2 s")
       #expect(await status(.lost, of: source)?.reason == "no picture for 0.5 s")
@@ -210,8 +221,10 @@
           if type.hasPrefix("video") { peer.send([0xFF, 0xD8, 0xFF, 0xD9]) }
           while peer.send(junk) {}
         }
+
         var options = httpOptions(givesUp: .zero)
         options.maximumPixels = 100_000
+
         let error = try await failure(server.url(), options)
         #expect(error.kind == .unavailable && error.reason.hasPrefix("sends "), "\(error)")
       }
@@ -227,8 +240,10 @@
       }
       var options = httpOptions()
       options.live.delivery = .every(maximumBytes: 1)
+
       let source = try await openHTTP(server.url(), options)
       for index in 0..<5 { #expect(try await source.nextFrame()?.sequence == index) }
+
       // Nobody asks for more, while another source takes more than all that may be on its way.
       let busy = try HTTPTestServer { peer in
         guard peer.request() != nil, peer.send(multipartHead) else { return }
@@ -238,6 +253,7 @@
       let other = try await openHTTP(busy.url(), httpOptions())
       _ = try await other.nextFrame(from: 2 * mostOnTheWay / jpeg.count)
       await other.close()
+
       #expect(sent.withLock { $0 } * jpeg.count < mostOnTheWay)
       #expect(try await source.nextFrame()?.sequence == 5)
       await source.close()
@@ -257,6 +273,7 @@
       }
       var options = httpOptions(every: true)
       options.demand.framesPerSecond = 50
+
       let source = try await openHTTP(server.url("/shot.jpg"), options)
       var (old, new) = ([Duration](), [Duration]())
       // Twice the second one: the same bytes again and again are the same picture, but after a while it is shown still.
@@ -264,6 +281,7 @@
         let frame = try #require(try await source.nextFrame())
         if frame.format.size.width == 24 { old.append(frame.timestamp) } else { new.append(frame.timestamp) }
       }
+
       #expect(old.count >= 1)
       // By their own times, those that are given again are a second apart.
       #expect(zip(old.dropFirst(), old.dropFirst(2)).allSatisfy { $1 - $0 >= .seconds(1) })
@@ -282,9 +300,11 @@
             jpeg, "Last-Modified: Fri, 21 Nov 2025 10:00:00 GMT", "Date: Fri, 21 Nov 2025 10:00:05 GMT")
           : httpAnswer([], type: nil, status: "304 Not Modified")
       }
+
       let source = try await openHTTP(server.url(), httpOptions(every: true))
       var times: [Duration] = []
       for _ in 0..<3 { times.append(try #require(try await source.nextFrame()).timestamp) }
+
       #expect(source.status.state == .live && source.status.counters.reconnections == 0)
       #expect(times == times.sorted() && Set(times).count == 3, "it is as new as the server's word for it")
       #expect(server.requests.last?.fields["if-modified-since"] == "Fri, 21 Nov 2025 10:00:00 GMT")
@@ -298,14 +318,17 @@
         try HTTPTestServer { _, index in httpAnswer(jpeg + [UInt8(index & 0xFF)]) }
       }
       let (rare, frequent) = (try server(), try server())
+
       var options = httpOptions(every: true)
       // One in a thousand seconds, which is the least.
       options.demand.framesPerSecond = 0.001
       let source = try await openHTTP(rare.url(), options)
       #expect(try await source.nextFrame() != nil)
+
       options.demand.framesPerSecond = 50
       let other = try await openHTTP(frequent.url(), options)
       for _ in 0..<20 { #expect(try await other.nextFrame() != nil) }
+
       #expect(rare.requests.count == 1)
       await source.close()
       await other.close()
@@ -334,6 +357,7 @@
         guard let request = peer.request() else { return }
         peer.send(httpAnswer(jpeg + Array(request.target.utf8)))
       }
+
       let source = try await openHTTP(server.url(), httpOptions(every: true))
       for _ in 0..<2 { #expect(try await source.nextFrame() != nil) }
       #expect(source.status.counters.reconnections == 0)

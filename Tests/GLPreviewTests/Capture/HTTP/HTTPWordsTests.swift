@@ -8,11 +8,13 @@ struct HTTPWordsTests {
   @Test("a URL comes apart, and what may not be sent is encoded")
   func addresses() throws {
     let address = try HTTPAddress("HTTP://Camera.Local:8080/a b/\u{E9}?action=stream&x=%26#top")
+
     #expect(address.scheme == .http)
     #expect(address.host == "camera.local")
     #expect(address.port == 8080)
     #expect(address.target == "/a%20b/%C3%A9?action=stream&x=%26")
     #expect(address.hostField == "camera.local:8080")
+
     #expect(try HTTPAddress("https://a").url == "https://a/")
     #expect(try HTTPAddress("http://a:80/").hostField == "a")
     let six = try HTTPAddress("http://[FE80::1]:81/x")
@@ -71,6 +73,7 @@ struct HTTPWordsTests {
     func isCarried(_ from: String, _ to: String) throws -> Bool {
       try HTTPAddress(from).following(to).credentials != nil
     }
+
     #expect(try isCarried("http://u:p@a/", "/x"))
     #expect(try isCarried("http://u:p@a/", "http://a/x"))
     #expect(try isCarried("http://u:p@a/", "https://a/x"))
@@ -107,13 +110,16 @@ struct HTTPWordsTests {
       "realm=\"http-auth@example.org\", qop=\"auth, auth-int\", nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
       + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""
     let nonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+
     let md5 = field(["Digest \(rest), algorithm=MD5"], nonce)
     #expect(md5?.contains("response=\"8ca523f5e9506fed4657c9700eebdbec\"") == true)
     #expect(md5?.contains("nc=00000001") == true && md5?.contains("qop=auth,") == true)
+
     let both = field(
       ["Digest \(rest), algorithm=MD5", "Digest \(rest), algorithm=SHA-256", "Basic realm=\"x\""], nonce)
     #expect(
       both?.contains("response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1\"") == true)
+
     let old = HTTPAddress.Credentials(user: "Mufasa", password: "CircleOfLife")
     let without = field(
       ["Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", opaque=\"5ccc\""],
@@ -128,6 +134,7 @@ struct HTTPWordsTests {
       answering: HTTPChallenge.parse(["Digest realm=\"a\", nonce=\"n\", qop=auth"]), Self.mufasa)
     _ = digest?.field(target: "/", clientNonce: "c")
     #expect(digest?.field(target: "/", clientNonce: "c").contains("nc=00000002") == true)
+
     #expect(field(["Negotiate", "Digest realm=\"a\", nonce=\"n\", algorithm=SHA-512-256"], "c") == nil)
     #expect(
       field(["Digest realm=\"a\", nonce=\"n\", qop=\"auth-int\", Basic realm=\"b\""], "c")?.hasPrefix(
@@ -175,6 +182,7 @@ struct HTTPWordsTests {
     func time(_ server: Double?) -> Duration {
       ServerTime.captureTime(server, received: .seconds(100), receivedSince1970: .seconds(1_700_000_000))
     }
+
     #expect(time(nil) == .seconds(100))
     #expect(time(1_699_999_999.5) == .milliseconds(99_500))
     #expect(time(1_700_000_000.05) == .seconds(100))
@@ -187,8 +195,10 @@ struct HTTPWordsTests {
   func runs() {
     let (one, two) = (markersOnly(1), markersOnly(2))
     var run = JPEGRun(pictureLimit: 4096)
+
     var found = run.take((one + [0, 0] + two + one.dropLast())[...], at: .seconds(1))
     found += run.take([0xD9], at: .seconds(2))
+
     #expect(
       found
         == [(one, 1), (two, 1), (one, 1)].map { .picture(ReceivedPicture(jpeg: $0.0, time: .seconds($0.1))) })

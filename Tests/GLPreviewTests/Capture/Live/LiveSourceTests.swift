@@ -60,10 +60,12 @@ struct LiveSourceTests {
     let device = ScriptedDevice(.picture(0), .picture(1), .picture(2))
     let source = LiveSource(device, .patient(everything))
     #expect(try await source.nextFrame(from: 1)?.code == 1)
+
     let now = CaptureClock.now
     async let next = source.nextFrame(from: 0, capturedAt: now)
     device.play(.picture(9))
     let code = try await next?.code
+
     // 2 only where it had not come when the clock was read.
     #expect(code == 9 || code == 2)
     await source.close()
@@ -88,6 +90,7 @@ struct LiveSourceTests {
     ])
     let source = LiveSource(device, .patient(everything))
     let states = source.statuses
+
     #expect(try await source.nextFrame()?.code == 1)
     let second = try #require(try await source.nextFrame())
     #expect(second.code == 2)
@@ -95,6 +98,7 @@ struct LiveSourceTests {
     #expect(source.status.state == .live)
     #expect(source.status.counters.reconnections == 1)
     #expect(device.counts.attempts == 4)
+
     await source.close()
     var seen: [SourceState] = []
     for await status in states where seen.last != status.state { seen.append(status.state) }
@@ -128,8 +132,10 @@ struct LiveSourceTests {
     let source = LiveSource(device, .patient(stallsAfter: .milliseconds(10)))
     // What changes between two looks is not missed: both are of one stream.
     let statuses = source.statuses
+
     let status = try #require(await statuses.first { $0.state == .stalled })
     #expect(status.reason == "no picture for 0.01 s")
+
     device.play(.picture(2))
     _ = try #require(await statuses.first { $0.state == .live })
     #expect(device.counts.attempts == 1)
@@ -165,12 +171,14 @@ struct LiveSourceTests {
       ScriptedDevice([.success([.picture(1), .lost("was unplugged")])]),
       ScriptedDevice([.failure(lost), .failure(lost)], longestPause: .seconds(100)),
     ]
+
     for device in devices {
       let source = LiveSource(device)
       _ = source.statuses
       async let frame: Frame? = {
         while try await source.nextFrame() != nil {}; return nil
       }()
+
       await source.close()
       #expect(try await frame == nil)
       #expect(source.status.state == .idle)
@@ -197,8 +205,10 @@ struct LiveSourceTests {
     let source = LiveSource(device)
     _ = try await source.nextFrame()
     let waiting = Task { try await source.nextFrame() }
+
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
+
     device.play(.picture(2))
     #expect(try await source.nextFrame()?.code == 2)
     await source.close()
@@ -213,12 +223,15 @@ struct LiveSourceTests {
         device,
         .patient(.every(maximumBytes: 4), stallsAfter: .milliseconds(5), reconnectsAfter: .milliseconds(10)))
     }
+
     let held = source(device)
     await until { held.isHeld }
     let (attempts, state) = (device.counts.attempts, held.status.state)
+
     // One that nobody holds is connected anew again and again meanwhile.
     let other = source(silent)
     await until { silent.counts.attempts > 5 }
+
     #expect(device.counts.attempts == attempts)
     #expect(held.status.state == state)
     await held.close()

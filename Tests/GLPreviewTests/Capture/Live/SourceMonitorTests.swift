@@ -35,6 +35,7 @@ struct SourceMonitorTests {
     var monitor = monitor()
     monitor.connected(mode, at: .seconds(100))
     monitor.received(at: .seconds(101))
+
     #expect(monitor.patience(isHeld: false, at: .seconds(102)) == .wait(until: .seconds(103)))
     #expect(monitor.status.state == .live)
     #expect(monitor.patience(isHeld: false, at: .seconds(103)) == .wait(until: .seconds(111)))
@@ -70,10 +71,12 @@ struct SourceMonitorTests {
   func damaged() {
     var monitor = monitor()
     monitor.connected(mode, at: .seconds(100))
+
     for second in 101..<103 {
       monitor.received(damaged: 1, "cut short")
       _ = monitor.patience(isHeld: false, at: .seconds(second))
     }
+
     #expect(monitor.status.state == .stalled)
     #expect(monitor.status.counters.damaged == 2)
     #expect(monitor.status.lastDamage == "cut short")
@@ -92,6 +95,7 @@ struct SourceMonitorTests {
   func backoff() {
     var monitor = monitor(longestPause: .seconds(1))
     let pauses = (0..<5).map { _ in monitor.failed(lost, at: .seconds(101), jitter: 0.5) }
+
     #expect(
       zip(pauses, [0.1875, 0.375, 0.75, 0.75, 0.75]).allSatisfy { pause, seconds in
         guard case .retry(let after) = pause else { return false }
@@ -120,6 +124,7 @@ struct SourceMonitorTests {
       monitor.connected(mode, at: .seconds(110))
       monitor.received(at: .seconds(110))
       monitor.received(at: .seconds(110 + seconds))
+
       guard case .retry(let pause) = monitor.failed(lost, at: .seconds(120), jitter: 0.5) else {
         Issue.record("it gave up")
         continue
@@ -132,10 +137,12 @@ struct SourceMonitorTests {
   func givingUp() {
     var impatient = monitor(givesUpAfter: .zero)
     #expect(impatient.failed(lost, at: .seconds(100), jitter: 0.5) == .giveUp)
+
     var patient = monitor(givesUpAfter: .seconds(30), longestPause: .seconds(60))
     for _ in 0..<9 { _ = patient.failed(lost, at: .seconds(101), jitter: 0.5) }
     #expect(patient.failed(lost, at: .seconds(129), jitter: 0.5) == .retry(after: .seconds(1)))
     #expect(patient.failed(lost, at: .seconds(130), jitter: 0.5) == .giveUp)
+
     var recovered = monitor(givesUpAfter: .seconds(30))
     recovered.connected(mode, at: .seconds(120))
     recovered.received(at: .seconds(125))
@@ -158,12 +165,15 @@ struct SourceMonitorTests {
     var monitor = monitor()
     monitor.connected(mode, at: .seconds(100))
     monitor.received(at: .seconds(101))
+
     _ = monitor.failed(lost, at: .seconds(102), jitter: 0.5)
     monitor.connected(mode, at: .seconds(103))
     #expect(monitor.status.state == .lost)
+
     _ = monitor.patience(isHeld: false, at: .seconds(106))
     #expect(monitor.status.state == .lost)
     #expect(monitor.status.since == .seconds(102))
+
     monitor.received(at: .seconds(107))
     #expect(monitor.status.state == .live)
     #expect(monitor.status.counters.reconnections == 1)

@@ -23,11 +23,13 @@ struct WatchedMonitorTests {
         await Task.yield()
       }
     }
+
     for _ in 0..<20_000 {
       let watcher = Task.detached { for await _ in monitor.stream() {} }
       await Task.yield()
       watcher.cancel()
     }
+
     isOver.store(true, ordering: .relaxed)
     await changes.value
     monitor.finish()
@@ -37,14 +39,17 @@ struct WatchedMonitorTests {
   func order() async {
     let monitor = Self.monitor()
     let stream = monitor.stream()
+
     monitor.change { $0.received(at: .seconds(1)) }
     monitor.change { $0.received(at: .seconds(2)) }
     let error = SourceError(.unavailable, path: "camera", reason: "is gone")
     _ = monitor.change { $0.failed(error, at: .seconds(3), jitter: .random(in: 0...1)) }
     monitor.finish()
+
     var states: [SourceState] = []
     for await status in stream { states.append(status.state) }
     #expect(states == [.opening, .live, .lost])
+
     var late: [SourceState] = []
     for await status in monitor.stream() { late.append(status.state) }
     #expect(late == [.lost])

@@ -14,6 +14,7 @@ struct PipeDeviceTests {
     try await withFile([]) { path in
       let fifo = path + ".fifo"
       try #require(unsafe mkfifo(fifo, 0o600) == 0)
+
       for round in 0..<20 {
         let source = try await SourceLocator(fifo).open()
         // Its writer may not be there yet, may have written, may be gone.
@@ -24,6 +25,7 @@ struct PipeDeviceTests {
         if round % 3 > 1, let live = source as? LiveSource {
           _ = try #require(await live.status { $0.state == .lost })
         }
+
         await source.close()
         #expect(try await source.nextFrame() == nil)
         // `close` leaves a machine that is too slow for its second to itself.
@@ -38,6 +40,7 @@ struct PipeDeviceTests {
       let fifo = path + ".fifo"
       try #require(unsafe mkfifo(fifo, 0o600) == 0)
       let source = try await SourceLocator(fifo).open()
+
       for sequence in 0..<3 {
         // Who writes before the last one is seen to be gone writes into the same stream.
         if sequence > 0, let live = source as? LiveSource {
@@ -57,12 +60,14 @@ struct PipeDeviceTests {
       options.live = .patient()
       let source = try await SourceLocator("exec:echo $$ > '\(path)'; exec sleep 1000").open(options)
       let live = try #require(source as? LiveSource)
+
       var id: pid_t?
       try await until {
         id = pid_t((try String(contentsOfFile: path, encoding: .utf8)).trimmingCharacters(in: .newlines))
         return id != nil
       }
       #expect(live.status.state == .opening)
+
       await source.close()
       let process = try #require(id)
       await until { kill(process, 0) != 0 }

@@ -38,6 +38,7 @@ struct MaskedSourceTests {
   func changingSize() async throws {
     let sizes = [32, 64, 16, 48].map { Size(width: $0, height: $0 / 2) }
     let expected = [[8, 15, 4, 9], [16, 31, 8, 19], [4, 7, 2, 4], [12, 23, 6, 14]]
+
     try await withFile(sizes.flatMap { try level($0) }) { path in
       let source = try await SourceLocator(path).open(options(masks))
       for _ in 0..<2 {
@@ -74,6 +75,7 @@ struct MaskedSourceTests {
       let source = try await SourceLocator("exec:cat '\(path)'").open(options(masks))
       #expect(try dark(#require(await source.nextFrame())) == [8, 15, 4, 9])
       await source.close()
+
       let far: PrivacyMasks = [PrivacyMask(.rectangle(Rectangle(x: 99, y: 0, width: 1, height: 1)))]
       let other = try await SourceLocator("exec:cat '\(path)'").open(options(far))
       let error = await #expect(throws: SourceError.self) { try await other.nextFrame() }
@@ -89,6 +91,7 @@ struct MaskedSourceTests {
     let view = ViewRequest(ViewConfiguration(width: Int(side / 3)), as: .rgba)
     var options = options(masks)
     options.decoding = .fast(for: [view])
+
     try await withFile(jpeg) { path in
       let frame = try #require(await SourceLocator(path).open(options).nextFrame())
       let n = frame.format.eighths

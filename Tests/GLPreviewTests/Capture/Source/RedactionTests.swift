@@ -133,6 +133,7 @@ struct RedactionTests {
     var generator = SystemRandomNumberGenerator()
     let signs = Array("@:/?#&=%;, \"'[]\\~.")
     let schemes = ["http", "HTTPS", "rtsp", "rtmp", "srt", "udp", "x+y"]
+
     for _ in 0..<3000 {
       var password = "SECRET"
       for _ in 0..<Int.random(in: 0...4, using: &generator) {
@@ -141,6 +142,7 @@ struct RedactionTests {
       let query = Bool.random(using: &generator) ? "?token=SECRET" : ""
       let text =
         "\(schemes.randomElement(using: &generator) ?? "http")://user:\(password)@host:81/path\(query)"
+
       let shown = Redaction.source(text)
       #expect(!shown.contains("SECRET"), "\(text)")
       #expect(shown.contains("host:81"), "\(text)")

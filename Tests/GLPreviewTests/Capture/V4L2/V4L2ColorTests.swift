@@ -30,6 +30,7 @@ func told() {
   let matrices: [(UInt32, ColorMatrix)] = [
     (1, .bt601), (2, .bt709), (5, .bt601), (6, .bt2020), (7, .bt2020), (8, .smpte240m),
   ]
+
   for (encoding, matrix) in matrices {
     for (quantization, range) in [(1, QuantizationRange.full), (2, .limited)] as [(UInt32, QuantizationRange)]
     {
@@ -37,6 +38,7 @@ func told() {
         color(8, encoding, quantization) == ColorDescription(matrix: matrix, range: range, siting: .left))
     }
   }
+
   // A webcam of full range.
   #expect(color(8, 0, 1).range == .full)
 }
@@ -71,6 +73,7 @@ func rgb(format: PixelFormat) {
   arguments: [PixelFormat.yuyv, .nv12, .yv12])
 func constantLuminance(format: PixelFormat) {
   #expect(V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
+
   // 75 % yellow, worked out by hand: Y'c = E(0.9407 * L(0.75)) = 0.72645, C'bc = -Y'c / 1.9404, C'rc = 0.02355 / 0.9936.
   let (y, cb, cr): (UInt8, UInt8, UInt8) = (175, 44, 133)
   let codes: [UInt8] =
@@ -79,7 +82,9 @@ func constantLuminance(format: PixelFormat) {
     case .nv12: [y, y, y, y, cb, cr]
     default: [y, y, y, y, cr, cb]
     }
+
   let pixels = V4L2ConstantLuminance(.limited).rgb(codes, format, Size(width: 2, height: 2))
+
   #expect(pixels.count == 12)
   for (index, code) in pixels.enumerated() {
     let expected = index % 3 == 2 ? 0 : 191

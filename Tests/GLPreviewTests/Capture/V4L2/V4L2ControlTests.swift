@@ -44,6 +44,7 @@ func integers() {
   for text in ["65", "-65", "bright", "", "1.5", "99999999999999999999"] {
     #expect(value(brightness, text) == "control brightness=\(text): it takes -64...64")
   }
+
   #expect(value(control("Pan", .integer, 0...9, step: 3), "10").hasSuffix("it takes 0...9 in steps of 3"))
   #expect(value(control("Long", .integer64, .min...Int.max), "-9223372036854775808") == "\(Int.min)")
   #expect(value(control("Bits", .bitmask, 0...0xF0), "0xf0") == "240")
@@ -66,6 +67,7 @@ func menus() {
   for text in ["0", "2", "4", "Shutter", ""] {
     #expect(value(exposure, text).hasSuffix("there are 1 (Manual Mode), 3 (Aperture Priority Mode)"))
   }
+
   #expect(value(frequency, "2") == "2")
   #expect(value(frequency, "60") == "2")
   #expect(value(frequency, "1").hasSuffix("there are 0 (50), 2 (60)"))
@@ -88,6 +90,7 @@ func finding() throws {
   #expect(try CameraControl.find("Auto Exposure", in: [exposure]) == exposure)
   #expect(try CameraControl.find("exposure_auto", in: [exposure]) == exposure)
   #expect(try CameraControl.find("auto_exposure", in: [old]) == old)
+
   #expect(
     throws: V4L2Refusal("has no control 'focus': there are auto_exposure, power_line")
   ) { try CameraControl.find("focus", in: [exposure, frequency, control("Table", .other)]) }

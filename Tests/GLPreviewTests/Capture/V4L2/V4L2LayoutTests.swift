@@ -74,10 +74,12 @@ func noStride() throws {
 func alpha() throws {
   let size = Size(width: 1, height: 2)
   let bytes: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+
   for code in ["XR24", "XB24", "BGR4"] as [StaticString] {
     let layout = try #require(V4L2Layout(samples(code), size, bytesPerLine: [4]))
     #expect(copied(layout, [bytes]) == [1, 2, 3, 255, 5, 6, 7, 255], "\(code)")
   }
+
   for code in ["AR24", "AB24"] as [StaticString] {
     let layout = try #require(V4L2Layout(samples(code), size, bytesPerLine: [4]))
     #expect(copied(layout, [bytes]) == bytes, "\(code)")
@@ -100,9 +102,11 @@ func bytes() throws {
     ("NV12", 1500), ("YUYV", 2000), ("GREY", 1000), ("RGB3", 3000), ("XR24", 4000), ("422P", 2000),
     ("411P", 1500), ("YM24", 3000), ("MJPG", nil),
   ]
+
   for (code, bytes) in expected {
     #expect(try #require(V4L2PixelFormat(FourCC(code))).bytesPerThousandPixels == bytes, "\(code)")
   }
+
   for code in ["BA81", "Y10", "Y16", "H264", "P010", "RGBP", "VYUY", "NV61"] as [StaticString] {
     #expect(V4L2PixelFormat(FourCC(code)) == nil, "\(code)")
   }

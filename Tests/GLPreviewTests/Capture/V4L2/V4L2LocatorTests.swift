@@ -16,6 +16,7 @@ func cameraNames() throws {
   let plain = try V4L2Locator("/dev/video0")
   #expect(plain.path == "/dev/video0")
   #expect(plain.preferences == V4L2Preferences())
+
   let full = try V4L2Locator("/dev/video2,format=YUYV,size=1280x720,fps=29.97")
   #expect(full.path == "/dev/video2")
   #expect(

@@ -62,11 +62,13 @@ func webcamChoice(size: Size?, fps: Double?, expected: String) {
 func cheapestSamples() {
   let all = [(vga, [30.0])]
   let grey = format("GREY", all)
+
   #expect(choice([grey, format("RGB3", all), format("YUYV", all)], size: vga) == "YUYV 640x480 30")
   #expect(choice([format("YUYV", all), format("NV12", all)], size: vga) == "NV12 640x480 30")
   #expect(choice([format("AR24", all), format("XR24", all)], size: vga) == "XR24 640x480 30")
   #expect(choice([grey, format("MJPG", all)], size: vga) == "MJPG 640x480 30")
   #expect(choice([grey], size: vga) == "GREY 640x480 30")
+
   let emulated = format("YU12", all, isEmulated: true)
   #expect(choice([emulated, format("BA81", all)]) == "YU12 640x480 30 emulated")
   #expect(choice([emulated, grey]) == "GREY 640x480 30")
@@ -122,6 +124,7 @@ func stepwiseSizes() {
     minimum: Size(width: 32, height: 32), maximum: Size(width: 2592, height: 1944),
     step: Size(width: 16, height: 2), intervals: rates([30]))
   let formats = [CameraFormat(FourCC("YUYV"), sizes: [range])]
+
   #expect(choice(formats, size: Size(width: 641, height: 479)) == "YUYV 656x480 30")
   #expect(choice(formats, size: Size(width: 1, height: 1)) == "YUYV 32x32 30")
   #expect(choice(formats, size: Size(width: 9999, height: 9999)) == "YUYV 2592x1944 30")
@@ -141,8 +144,10 @@ func scaledSignals() throws {
     step: Size(width: 2, height: 2),
     intervals: rates([60]))
   let formats = [CameraFormat(FourCC("YUYV"), sizes: [range])]
+
   let asItIs = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(), signal: Size(width: 720, height: 576))
   #expect(asItIs.size == Size(width: 720, height: 576))
+
   let scaled = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(minimumSize: vga), signal: fullHD)
   #expect(scaled.size == vga)
 }
@@ -205,6 +210,7 @@ func referenceRanges() {
           minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8))
       ])
   ]
+
   #expect(reference(range) == "1920x1080")
   #expect(reference(range, signal: hd) == "1280x720")
 }
@@ -214,6 +220,7 @@ func pinned() throws {
   func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws -> Size {
     try V4L2ModeSelection(cropping, preferences, CaptureDemand(minimumSize: demand), pinned: pinned).size
   }
+
   for demand in [nil, Size(width: 4, height: 3), vga, hd, fullHD, Size(width: 65535, height: 65535)] {
     #expect(try size(hd, demand) == hd)
     #expect(try size(Size(width: 2592, height: 1944), demand) == Size(width: 2592, height: 1944))
@@ -221,6 +228,7 @@ func pinned() throws {
     #expect(try size(Size(width: 960, height: 540), demand) == fullHD)
     #expect(throws: V4L2Refusal.self) { try size(Size(width: 640, height: 640), demand) }
   }
+
   // In that size the quickest that serves, as ever.
   #expect(try V4L2ModeSelection(cropping, V4L2Preferences(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
   #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Preferences(size: vga)) }
