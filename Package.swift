@@ -147,7 +147,7 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "CommandTests", dependencies: ["CProcess", "GLPreview", "glpreview-cli"],
-      exclude: ["rtsp_server.py"],
+      exclude: ["Support/rtsp_server.py"],
       swiftSettings: house),
     .testTarget(
       name: "CameraTests",

@@ -8,25 +8,32 @@ extension DashboardTests {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")
       let focused = "document.activeElement.closest('.tile')?.dataset.key"
+
       try await browser.press(.right)
       try await browser.wait("the first tile", until: "\(focused) === 'door/main'")
       let ring = try await browser.text("return getComputedStyle(document.activeElement).outlineStyle")
       #expect(ring == "solid")
+
       try await browser.press(.enter)
       try await browser.wait("the view", until: "document.getElementById('detail').open")
+
       try await browser.press(.right)
       try await browser.wait(
         "the next", until: "document.getElementById('detail-title').textContent === 'doorface'")
       try await browser.waitForMotion("#detail-canvas")
+
       // Focus stays in what is open.
       for _ in 0..<40 { try await browser.press(.tab) }
       #expect(try await browser.truth("return !document.activeElement.closest('main, .bar')"))
+
       try await browser.press(.escape)
       try await browser.wait("the overview", until: "!document.getElementById('detail').open")
       try await browser.wait("the focus", until: "\(focused) === 'door/face'")
+
       try await browser.press("3")
       try await browser.wait(
         "the third", until: "document.getElementById('detail-title').textContent === 'barsmain'")
+
       try await browser.press(.escape)
       try await browser.press("?")
       try await browser.wait("the keys", until: "document.getElementById('help').open")
@@ -40,6 +47,7 @@ extension DashboardTests {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")
       try await browser.click("[data-key=\"door/main\"] .tile-open")
+
       let nameless = try await browser.text(
         """
         return [...document.querySelectorAll('button, input, select, a, canvas')].filter((element) => {
@@ -47,6 +55,7 @@ extension DashboardTests {
           return element.checkVisibility() && !name;
         }).map((element) => element.outerHTML).join('\\n');
         """)
+
       #expect(nameless == "")
     }
   }
@@ -58,8 +67,10 @@ extension DashboardTests {
       let width =
         "return Math.max(document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth)"
       #expect(try await browser.number(width) == 390)
+
       try await browser.click("[data-key=\"door/main\"] .tile-open")
       try await browser.waitForMotion("#detail-canvas")
+
       #expect(try await browser.number(width) == 390)
       #expect(
         try await browser.truth(
@@ -74,13 +85,16 @@ extension DashboardTests {
   func theme() async throws {
     var screen = WebDriver.Screen.desktop
     screen.isDark = true
+
     try await withDashboard(Self.cameras, on: screen) { browser, _ in
       let light =
         "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((value) => value > 128)"
       try await browser.waitForTile("door/main")
       #expect(try await !browser.truth("return \(light)"))
+
       try await browser.press("t")
       #expect(try await browser.truth("return \(light)"))
+
       try await browser.run("location.reload()")
       try await browser.waitForTile("door/main")
       #expect(try await browser.truth("return \(light)"))
@@ -125,6 +139,7 @@ extension DashboardTests {
       """
     var screen = WebDriver.Screen(width: 1280, height: 820)
     screen.isDark = true
+
     try await withDashboard(configuration, on: screen) { browser, service in
       for key in ["door/main", "door/hall", "printer/main", "garden/main", "lab/main", "overview/main"] {
         try await browser.waitForTile(key)
@@ -132,10 +147,12 @@ extension DashboardTests {
       try await browser.waitForEvents()
       try await browser.wait(
         "it to be at rest", until: "/Live for/.test(document.querySelector('.camera-meta').textContent)")
+
       try await service.ask("POST", "api/cameras/door/snapshots")
       try await browser.wait("the toast", until: "document.querySelectorAll('.toast img').length > 0")
       try await browser.wait(
         "it to have come", until: "document.getAnimations().every(({playState}) => playState !== 'running')")
+
       let png = try await browser.screenshot()
       #expect(png.count < 300_000)
       try png.write(to: URL(filePath: file))

@@ -31,6 +31,7 @@ struct DashboardTests {
       try await browser.waitForColor("grey", at: 0.05, 0.3, of: "[data-key=\"bars/main\"] canvas")
       try await browser.wait(
         "the state", until: "/^Live/.test(document.querySelector('.camera-meta').textContent)")
+
       let watchers = try await service.watchers(of: "door", "face")
       #expect(watchers == 1)
       let shape = try await browser.text(
@@ -45,6 +46,7 @@ struct DashboardTests {
       try await browser.waitForTile("door/main")
       try await browser.wait(
         "a rate", until: "/\\d fps/.test(document.querySelector('.camera-meta').textContent)")
+
       let device = try await service.ask("GET", "api/cameras")["device"] as? [String: Any]
       let isSoftware = device?["software"] as? Bool ?? false
       try await browser.wait(
@@ -58,12 +60,14 @@ struct DashboardTests {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("door/main")
       try await browser.waitForEvents()
+
       try await service.ask("POST", "api/cameras/door/snapshots")
       try await browser.wait(
         "a round picture", until: "document.querySelector('.toast[data-camera=door] img')")
       try await browser.wait(
         "them to be there",
         until: "[...document.querySelectorAll('.toast img')].every((image) => image.naturalWidth > 0)")
+
       let largest = try await browser.number(
         "return Math.max(...[...document.querySelectorAll('.toast img')].flatMap((image) => [image.naturalWidth, image.naturalHeight]))"
       )
@@ -75,6 +79,7 @@ struct DashboardTests {
       let isHeard = try await browser.truth(
         "return Boolean(document.querySelector('.toast').closest('[aria-live=polite]'))")
       #expect(isHeard)
+
       try await browser.click(".toast-close")
       try await browser.wait("the toast to go", until: "!document.querySelector('.toast')")
     }
@@ -85,11 +90,14 @@ struct DashboardTests {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("bars/main")
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
+
       try await browser.press("s")
       try await browser.wait(
         "a toast", until: "document.querySelector('.toast[data-camera=bars] .toast-save')?.checkVisibility()")
+
       let name = try await browser.text("return document.querySelector('.toast-save').download")
       #expect(name.hasPrefix("bars-main-") && name.hasSuffix(".jpg"))
+
       try await browser.run(
         "const image = new Image(); image.src = document.querySelector('.toast-save').href; window.saved = image;"
       )
@@ -107,9 +115,11 @@ struct DashboardTests {
       try await browser.waitForTile("bars/main")
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
       try await browser.waitForColor("grey", at: 0.05, 0.3, of: canvas)
+
       try await browser.click("[name=mirror][value=horizontal] + span")
       try await browser.waitForColor("blue", at: 0.05, 0.3, of: canvas)
       #expect(try await service.view("main", of: "bars")["mirror"] as? String == "horizontal")
+
       try await browser.click("[name=rotate][value=\"180\"] + span")
       // Mirrored and upside down: the bars are at the bottom, in their own order.
       try await browser.waitForColor("grey", at: 0.05, 0.7, of: canvas)
@@ -124,10 +134,12 @@ struct DashboardTests {
       try await browser.waitForTile("bars/main")
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
       try await browser.waitForColor("grey", at: 0.05, 0.3, of: canvas)
+
       // Nothing happens to a picture that is only touched.
       let middle = try await browser.middle(of: canvas)
       try await browser.drag(from: middle, to: (middle.x + 120, middle.y + 90))
       #expect(try await service.view("main", of: "bars")["crop"] as? String == nil)
+
       try await browser.click("#crop-select")
       try await browser.drag(from: (middle.x + 4, middle.y - 4), to: (middle.x + 164, middle.y - 94))
       // Right of the middle: what is left of the green bar, then magenta.
@@ -136,6 +148,7 @@ struct DashboardTests {
       try await browser.waitForColor("green", at: 0.03, 0.3, of: canvas)
       try await browser.waitForColor("magenta", at: 0.6, 0.3, of: canvas)
       #expect(try await service.view("main", of: "bars")["crop"] as? String != nil)
+
       try await browser.click("#crop-whole")
       try await browser.waitForColor("grey", at: 0.05, 0.3, of: canvas)
     }
@@ -146,9 +159,11 @@ struct DashboardTests {
     try await withDashboard(Self.cameras, expecting: ["400 (Bad Request)"]) { browser, _ in
       try await browser.waitForTile("bars/main")
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
+
       try await browser.run(
         "const crop = document.getElementById('crop'); crop.value = '9000x9000+0+0'; crop.dispatchEvent(new Event('change', {bubbles: true}))"
       )
+
       try await browser.wait("a problem", until: "document.getElementById('problem').checkVisibility()")
       let state = try await browser.text(
         "const c = document.getElementById('crop'); return [c.ariaInvalid, c.value].join(' ')")
@@ -163,10 +178,12 @@ struct DashboardTests {
     try await withDashboard(Self.cameras) { browser, service in
       try await browser.waitForTile("bars/main")
       try await browser.click("[data-key=\"bars/main\"] .tile-open")
+
       try await browser.click("[name=enabled]")
       try await browser.wait(
         "it to be off", until: "document.getElementById('detail-state').textContent === 'Off'")
       try await awaited("nobody to watch") { try await service.watchers(of: "bars") == 0 ? true : nil }
+
       try await browser.press(.escape)
       try await browser.wait(
         "the tile", until: "document.querySelector('[data-key=\"bars/main\"]').dataset.state === 'off'")

@@ -18,17 +18,21 @@ extension CameraMachine {
       let name = "\(camera.node),format=NV12"
       let before = try await V4L2Camera.controls(of: name)
       let brightness = try #require(before.first { $0.name == "brightness" }?.value)
+
       let after = try await V4L2Camera.set(
         [CameraControlSetting(name: "brightness", value: "\(brightness + 20)")], of: name)
+
       #expect(after.first { $0.name == "brightness" }?.value == brightness + 20)
       #expect(try camera.value("brightness") == Int32(brightness + 20))
       _ = try await source.frame()
+
       for (control, value) in [("brightness", "100000"), ("no_such_control", "1"), ("brightness", "loud")] {
         await #expect(throws: SourceError.self) {
           try await V4L2Camera.set([CameraControlSetting(name: control, value: value)], of: name)
         }
       }
       await #expect(throws: SourceError.self) { try await V4L2Camera.controls(of: "/dev/video77") }
+
       await source.close()
       try camera.reset()
     }

@@ -29,9 +29,11 @@ extension CameraMachine {
         }
         let devices: [Device]
       }
+
       let output = try runCommand("devices", "--json")
       let devices = try JSONDecoder().decode(Report.self, from: Data(output.utf8)).devices
       let nodes = devices.filter { $0.drmNode == renderNode }
+
       #expect(nodes.map(\.driver) == ["kms_swrast"])
       #expect(nodes.map(\.works) == [true])
     }
@@ -41,12 +43,14 @@ extension CameraMachine {
       let folder = FileManager.default.temporaryDirectory.appending(path: "gbm-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
+
       let pictures = try ["software", renderNode].enumerated().map { index, device in
         let file = folder.appending(path: "\(index).png")
         try runCommand(
           "render", "--gpu", device, "pattern:smpte,size=320x240", "--size", "100x75", "-o", file.path)
         return try Data(contentsOf: file)
       }
+
       #expect(pictures[0].count > 100)
       #expect(pictures[0] == pictures[1])
     }

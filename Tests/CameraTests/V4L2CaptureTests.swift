@@ -23,6 +23,7 @@ extension CameraMachine {
         for _ in 0..<50 { frames.append(try await source.frame()) }
         let counters = source.status.counters
         await source.close()
+
         let gaps = zip(frames, frames.dropFirst()).map { $1.sequence - $0.sequence - 1 }.reduce(0, +)
         #expect(counters.dropped == 0 && counters.damaged == 0)
         #expect(gaps <= counters.missed)
@@ -31,6 +32,7 @@ extension CameraMachine {
         missed = gaps
         if missed == 0 { break }
       }
+
       #expect(missed == 0)
     }
 
@@ -39,11 +41,13 @@ extension CameraMachine {
       try camera.set("percentage_of_dropped_buffers", 50)
       let source = try await LiveSource.camera(
         "\(camera.node),size=320x180", delivery: .every(maximumBytes: 64 << 20))
+
       var sequences: [Int] = []
       for _ in 0..<20 { sequences.append(try await source.frame().sequence) }
       let missed = source.status.counters.missed
       await source.close()
       let gaps = zip(sequences, sequences.dropFirst()).map { $1 - $0 - 1 }.reduce(0, +)
+
       #expect(gaps > 0)
       #expect(missed >= gaps)
     }
@@ -67,11 +71,13 @@ extension CameraMachine {
         (CaptureDemand(framesPerSecond: 40), "NV12", Size(width: 640, height: 360)),
         (CaptureDemand(), "NV12", Size(width: 640, height: 480)),
       ]
+
       for (demand, format, size) in cases {
         let source = try await LiveSource.camera(camera.node, demand: demand)
         let frame = try await source.frame()
         let mode = try #require(source.status.mode)
         await source.close()
+
         // YU12, YV12, NV12 and NV21 cost the same; the driver's order decides.
         #expect(
           ["YU12", "YV12", "NV12", "NV21"].contains(mode.format), "\(format) or its like for \(demand)")
@@ -93,6 +99,7 @@ extension CameraMachine {
         (",format=BA81", "'BA81' is not read: there are YUYV"), (",format=nope", "no format 'nope'"),
         (",size=321x180", "no 321x180: there are 320x180, 640x360"), (",fps=7", "no 7 frames a second"),
       ]
+
       for (wish, words) in cases {
         let error = try await refusal(of: camera.node + wish)
         #expect(error.kind == .badRequest)
@@ -113,8 +120,10 @@ extension CameraMachine {
           CameraControlSetting(name: "bitmask", value: "0x10"),
           CameraControlSetting(name: "button", value: ""),
         ])
+
       _ = try await source.frame()
       let values = try ["brightness", "boolean", "menu", "integer_menu", "bitmask"].map(camera.value)
+
       #expect(values == [200, 0, 4, 8, 0x10])
       let described = try #require(await V4L2Camera.all().first { $0.node == camera.node })
       #expect(described.controls.first { $0.name == "integer_64_bits" }?.value == 5_000_000_000)
@@ -129,6 +138,7 @@ extension CameraMachine {
         ("nonsense", "1", "there are brightness, contrast"),
         ("string", "abcd", "can't be set"),
       ]
+
       for (name, value, words) in cases {
         let error = try await refusal(
           of: camera.node, controls: [CameraControlSetting(name: name, value: value)])
@@ -141,6 +151,7 @@ extension CameraMachine {
     func list() async throws {
       let cameras = await V4L2Camera.all()
       let found = try #require(cameras.first { $0.node == camera.node })
+
       #expect(found.driver == "vivid" && found.bus == "platform:vivid-000" && found.diagnosis == nil)
       let yuyv = try #require(found.formats.first { $0.fourCC == "YUYV" })
       #expect(yuyv.isReadable && !yuyv.isEmulated)

@@ -20,6 +20,7 @@ extension CameraMachine {
         let source = try await LiveSource.camera("\(camera.node),format=\(format),size=\(width)x\(height)")
         let frame = try await source.frame()
         await source.close()
+
         #expect(frame.format.size == Size(width: width, height: height))
         #expect(frame.format.color.range == colour.effectiveRange, "\(colour)")
         let drawn = try await bars(frame, by: renderer, renderer.tuning)

@@ -15,13 +15,16 @@ extension CameraMachine {
     func unplugged() async throws {
       let source = try await LiveSource.camera(name)
       _ = try await source.frame()
+
       try Vivid.unplug()
       let lost = try await source.reaches(.lost)
       #expect(lost.reason == "was unplugged")
+
       try Vivid.plugIn()
       try await source.reaches(.live)
       _ = try await source.frame { $0.timestamp > lost.since }
       #expect(source.status.counters.reconnections == 1)
+
       await source.close()
       #expect(try Holdings.cameras == 0)
     }
@@ -32,6 +35,7 @@ extension CameraMachine {
       _ = try await source.frame()
       // A number is free only when nobody has what it stood for open any more.
       let keeper = try #require(FileHandle(forReadingAtPath: camera.node))
+
       try Vivid.unplug()
       try Vivid.plugIn()
       let moved = try #require(try Vivid.all.first)
@@ -39,6 +43,7 @@ extension CameraMachine {
       let plugged = CaptureClock.now
       _ = try await source.frame { $0.timestamp > plugged }
       #expect(source.status.state == .live)
+
       // And back again.
       try Vivid.unplug()
       try await source.reaches(.lost)
@@ -46,6 +51,7 @@ extension CameraMachine {
       try Vivid.plugIn()
       let back = CaptureClock.now
       _ = try await source.frame { $0.timestamp > back }
+
       await source.close()
       #expect(try Holdings.cameras == 0)
     }
@@ -66,10 +72,12 @@ extension CameraMachine {
     func damaged() async throws {
       let source = try await LiveSource.camera(name, delivery: .every(maximumBytes: 64 << 20))
       _ = try await source.frame()
+
       for count in 1...3 {
         try camera.inject(.damagedBuffer)
         _ = try await source.frame { _ in source.status.counters.damaged == count }
       }
+
       #expect(source.status.state == .live)
       #expect(source.status.counters.reconnections == 0)
       await source.close()
@@ -126,9 +134,11 @@ extension CameraMachine {
       try other.run()
       // It writes a `<` for every picture; then it streams.
       try await until { try Data(contentsOf: log).contains(UInt8(ascii: "<")) || !other.isRunning }
+
       let error = try await refusal(of: name)
       #expect(error.kind == .unavailable)
       #expect(error.reason == "is in use by 'v4l2-ctl' (process \(other.processIdentifier))")
+
       let source = try await LiveSource.camera(name)
       try await source.reaches(.lost)
       // Programs that are started from a thread of Dispatch's hear no gentler signal: it blocks them.
@@ -153,8 +163,10 @@ extension CameraMachine {
       let error = try await refusal(of: "/dev/video77")
       #expect(error.kind == .notFound)
       #expect(error.reason.contains(camera.node), "\(error)")
+
       try Vivid.unplug()
       #expect(try await refusal(of: name).reason.contains("this machine has none"))
+
       let source = try await LiveSource.camera(name)
       try await source.reaches(.lost)
       try Vivid.plugIn()
@@ -185,6 +197,7 @@ extension CameraMachine {
         let source = try await LiveSource.camera(camera.node)
         let before = try await source.frame().format.size
         #expect(before != Size(width: 640, height: 480))
+
         // The first of its timings, 640x480; 4 is "Selected DV Timings" (vivid.rst).
         try camera.set("dv_timings_signal_mode", 4)
         try camera.set("dv_timings", 0)
@@ -192,6 +205,7 @@ extension CameraMachine {
         #expect(after.format.size == Size(width: 640, height: 480))
         #expect(source.status.mode?.size == after.format.size)
         #expect(source.status.counters.reconnections == 0)
+
         // 1 is "No Signal", 0 "Current DV Timings".
         try camera.set("dv_timings_signal_mode", 1)
         #expect(try await source.reaches(.lost).reason == "has no signal")
@@ -204,6 +218,7 @@ extension CameraMachine {
     @Test("a source is closed from any state, and everything is given back")
     func closing() async throws {
       let descriptors = try Holdings.descriptors
+
       // Live, with a frame that is still held.
       var source = try await LiveSource.camera(name)
       let held = try await source.frame()
@@ -211,10 +226,12 @@ extension CameraMachine {
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
       #expect(held.format.size.width == 320)
       #expect(try await source.nextFrame() == nil)
+
       // Opening.
       source = try await LiveSource.camera(name)
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+
       // Waiting for a frame.
       source = try await LiveSource.camera(name + ",fps=1")
       _ = try await source.frame()
@@ -222,6 +239,7 @@ extension CameraMachine {
       await source.close()
       #expect(try await waiting.value == nil)
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+
       // Lost.
       source = try await LiveSource.camera(name)
       _ = try await source.frame()
@@ -229,6 +247,7 @@ extension CameraMachine {
       try await source.reaches(.lost)
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+
       try Vivid.plugIn()
       #expect(try Holdings.descriptors <= descriptors)
     }
@@ -238,8 +257,10 @@ extension CameraMachine {
       var source: LiveSource? = try await LiveSource.camera(name)
       let statuses = try #require(source?.statuses)
       _ = try await source?.frame()
+
       source = nil
       for await _ in statuses {}
+
       // Who opens it next finds it free.
       let next = try await LiveSource.camera(name)
       _ = try await next.frame()
@@ -262,6 +283,7 @@ extension CameraMachine {
       var memory: [Int] = []
       var descriptors: [Int] = []
       var threads: [Int] = []
+
       for _ in 0..<Self.rounds {
         try Vivid.unplug()
         let lost = try await source.reaches(.lost)
@@ -272,9 +294,11 @@ extension CameraMachine {
         threads.append(try Holdings.threads)
         #expect(try Holdings.cameras == 1)
       }
+
       #expect(source.status.counters.reconnections == Self.rounds)
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
+
       // The first rounds fill caches and pools; a leak of one 320x180 picture a round would be 86 KB a round.
       let warm = Self.rounds / 3
       let growth = try #require(memory.last) - memory[warm]

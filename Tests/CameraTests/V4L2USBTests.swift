@@ -58,11 +58,13 @@ extension CameraMachine {
     func frames() async throws {
       let source = try await LiveSource.camera(
         try await camera.waitForNode(), delivery: .every(maximumBytes: 64 << 20))
+
       for expected in [40, 200, 120, 40, 200, 120] {
         let frame = try await source.frame()
         #expect(frame.format.color == .jfif)
         #expect(abs(brightness(frame) - expected) < 3)
       }
+
       let mode = try #require(source.status.mode)
       #expect((mode.format, mode.size, mode.framesPerSecond) == ("MJPG", Self.size, 20))
       #expect(source.status.counters.damaged == 0)
@@ -74,11 +76,13 @@ extension CameraMachine {
     func emulated() async throws {
       let source = try await LiveSource.camera(
         try await camera.waitForNode() + ",format=RGB3", delivery: .every(maximumBytes: 64 << 20))
+
       for expected in [40, 200, 120] {
         let frame = try await source.frame()
         #expect(frame.format.pixelFormat == .rgb24)
         #expect(abs(brightness(frame) - expected) < 3)
       }
+
       #expect(source.status.mode?.transport == "mmap, made by libv4lconvert")
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
@@ -111,13 +115,16 @@ extension CameraMachine {
     func otherPort() async throws {
       let source = try await LiveSource.camera(try await camera.waitForNode())
       _ = try await source.frame()
+
       try camera.tell(.unplug)
       let lost = try await source.reaches(.lost)
       #expect(lost.reason == "was unplugged")
+
       try camera.tell(.otherPort)
       try camera.tell(.plug)
       _ = try await source.frame { $0.timestamp > lost.since }
       #expect(source.status.state == .live)
+
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
     }

@@ -24,9 +24,12 @@ extension CameraMachine {
     func bars(colour: VividColour) throws {
       try camera.setFormat("YUYV", width: 320, height: 180)
       try colour.set(on: camera)
+
       let codes = try Self.bars(camera.rawFrame())
       let decoded = codes.map { colour.decoded($0) }
+
       #expect(VividBars.distance(of: decoded) <= VividBars.tolerance, "\(codes) is \(decoded)")
+
       // The library's own matrices say the same of those codes.
       guard let matrix = colour.matrix else { return }
       let description = ColorDescription(matrix: matrix, range: colour.effectiveRange, siting: .left)
@@ -43,7 +46,9 @@ extension CameraMachine {
       ] {
         try camera.setFormat("RGB3", width: 320, height: 180)
         try VividColour(quantization: quantization).set(on: camera)
+
         let (format, bytes) = try camera.rawFrame()
+
         for (bar, colour) in VividBars.colours.enumerated() {
           let start = 90 * format.bytesPerRow + 3 * VividBars.column(bar, width: format.width)
           let expected = [colour.red, colour.green, colour.blue].map { $0 == 0 ? off : on }

@@ -27,6 +27,7 @@ struct HelpTests {
   @Test("render's help names every option and the words that they take")
   func render() async throws {
     let text = try await help("render")
+
     let options = [
       "--output", "--view", "--crop", "--rotate", "--mirror", "--size", "--width", "--height", "--mode",
       "--background",
@@ -38,6 +39,7 @@ struct HelpTests {
       "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar",
     ]
     for option in options { #expect(text.contains(option), "\(option)") }
+
     let words = [
       "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "lanczos", "bt601",
       "bt709",

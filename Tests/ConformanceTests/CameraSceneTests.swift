@@ -22,6 +22,7 @@ struct CameraSceneTests {
     let planar = try Self.scene.frame(3, FrameFormat(.i420, size, color: .jfif)).bytes
     let pairs = try Self.scene.frame(3, FrameFormat(.nv12, size, color: .jfif)).bytes
     let (luma, chroma) = (size.pixelCount, size.pixelCount / 4)
+
     #expect(planar[..<luma] == pairs[..<luma])
     let blue = planar[luma..<luma + chroma]
     let red = planar[(luma + chroma)...]

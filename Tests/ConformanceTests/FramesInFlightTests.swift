@@ -74,14 +74,18 @@ struct FramesInFlightTests {
       try await Self.renderer(0, boxes: boxes), try await Self.renderer(framesInFlight, boxes: boxes)
     )
     let works = try Self.works(PixelFormat.allCases.count, direct.tuning)
+
     let actual = try await Self.render(works, on: pipelined)
+
     for (work, pictures) in zip(works, actual) {
       #expect(try await direct.render(work.frame, work.plan) == pictures.get(), "\(work.frame.format)")
     }
+
     // And once more with buffers and targets that were used before.
     for (work, pictures) in zip(works, actual) {
       #expect(try await pipelined.render(work.frame, work.plan) == pictures.get(), "\(work.frame.format)")
     }
+
     await direct.close()
     await pipelined.close()
   }
@@ -93,14 +97,17 @@ struct FramesInFlightTests {
       .nv12, Size(width: 150, height: 40),
       color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
     let frame = try Frame.synthetic(format, .noise, seed: 4, padding: 3)
+
     for transfer in [FrameTransfer.direct, .buffered(framesInFlight: 2)] {
       let tuning = RenderTuning(maximumTargetSide: 64, transfer: transfer)
       let renderer = try await GLRenderer.open(on: device, tuning: tuning)
       let plan = try RenderPlanner(tuning: tuning).plan(
         format, [ViewRequest(ViewConfiguration(width: 30, height: 20), as: .rgba)])
+
       let difference = PictureDifference(
         expected: ReferenceRenderer().render(frame, plan)[0],
         actual: try await renderer.render(frame, plan)[0])
+
       #expect(difference.worst <= 1, "\(transfer)")
       await renderer.close()
     }
@@ -113,6 +120,7 @@ struct FramesInFlightTests {
       let pictures = try await renderer.render(work.frame, work.plan)
       let (timed, time) = try await renderer.renderTimed(work.frame, work.plan)
       let (measured, measurement) = try await renderer.measure(work.frame, work.plan)
+
       #expect(timed == pictures)
       #expect(measured == pictures)
       #expect((time ?? .zero) >= .zero)
@@ -120,6 +128,7 @@ struct FramesInFlightTests {
       #expect((measurement.passes.gpu ?? .zero) >= .zero)
       #expect(measurement.readback.byteCount == pictures.reduce(0) { $0 + $1.bytes.count })
     }
+
     #expect(await renderer.living(.query) == 0)
     await renderer.close()
   }
@@ -132,11 +141,13 @@ struct FramesInFlightTests {
       let hasClock = await renderer.hasClock()
       var times: [Duration?] = []
       var measured: [Duration?] = []
+
       // The first query of llvmpipe is one too large.
       for _ in 0..<4 {
         times.append(try await renderer.renderTimed(work.frame, work.plan).gpuTime)
         measured.append(try await renderer.measure(work.frame, work.plan).measurement.passes.gpu)
       }
+
       let isTold = hasClock && timesPasses
       #expect(times.contains { $0 != nil } == isTold, "\(framesInFlight) \(timesPasses)")
       #expect(measured.contains { $0 != nil } == isTold, "\(framesInFlight) \(timesPasses)")
@@ -152,13 +163,16 @@ struct FramesInFlightTests {
     let works = try Self.works(4, renderer.tuning)
     let crowd = (0..<200).map { works[$0 % works.count] }
     let alone = try await Self.render(works, on: renderer).map { try $0.get() }
+
     for (index, result) in try await Self.render(crowd, on: renderer).enumerated() {
       #expect(try result.get() == alone[index % works.count])
     }
     #expect(await renderer.living(.fence) == 0)
+
     // What no drawing has used since goes with the second: a buffer for the pictures and three for planes, of three frames, stay.
     for _ in 0..<2 { _ = try await renderer.render(works[0].frame, works[0].plan) }
     #expect(await renderer.living(.pixelBuffer) <= 12)
+
     await renderer.close()
     #expect(await renderer.living(.pixelBuffer) == 0)
   }
@@ -168,7 +182,9 @@ struct FramesInFlightTests {
     for count in [1, 3, 5] {
       let renderer = try await Self.renderer(3)
       let works = try Self.works(count, renderer.tuning)
+
       let (results, inFlight) = await renderer.renderAndClose(works.map { ($0.frame, $0.plan) })
+
       #expect(inFlight == min(count, 3))
       #expect(results.count == count)
       for result in results {
@@ -192,6 +208,7 @@ struct FramesInFlightTests {
           #expect(!(try result.get().isEmpty))
         }
       }
+
       try await draw()
       // Its thread takes a moment to end what it holds.
       await until { GLLedger.living == [:] }
@@ -202,12 +219,15 @@ struct FramesInFlightTests {
   func cancelled() async throws {
     let renderer = try await Self.renderer(2)
     let works = Array(repeatElement(try Self.works(3, renderer.tuning), count: 4).joined())
+
     let tasks = works.map { work in Task { try await renderer.render(work.frame, work.plan) } }
     for (index, task) in tasks.enumerated() where index % 2 == 0 { task.cancel() }
+
     for (work, task) in zip(works, tasks) {
       let pictures = try await task.value
       #expect(pictures == (try await renderer.render(work.frame, work.plan)))
     }
+
     #expect(await renderer.living(.fence) == 0)
     await renderer.close()
   }
@@ -223,6 +243,7 @@ struct FramesInFlightTests {
     let mixed = works.enumerated().map { index, work in
       index % 3 == 0 ? Work(frame: works[0].frame, plan: huge) : work
     }
+
     for (index, result) in try await Self.render(mixed, on: renderer).enumerated() {
       if index % 3 == 0 {
         #expect(throws: RenderError.self) { try result.get() }
@@ -230,6 +251,7 @@ struct FramesInFlightTests {
         #expect(!(try result.get().isEmpty))
       }
     }
+
     #expect(await renderer.living(.fence) == 0)
     await renderer.close()
     #expect(await renderer.ledger() == [:])

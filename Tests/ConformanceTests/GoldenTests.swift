@@ -15,11 +15,13 @@ struct GoldenTests {
     let frames = try golden.frames()
     let actual = try await ReferenceRenderer().picture(of: golden.subject, frames, RenderPlanner()).flattened
     let stored = try GoldenFiles.picture(golden.name)
+
     if GoldenTests.record == "all" || (GoldenTests.record == "missing" && stored == nil) {
       try GoldenFiles.record(actual, as: golden.name)
       Issue.record("recorded \(golden.name).png: look at it before you commit it")
       return
     }
+
     let expected = try #require(
       stored, "there is no golden picture \(golden.name).png (make golden records it)")
     try expect(golden.name + "-reference", expected: expected, actual: actual, bound: 0)
@@ -29,12 +31,14 @@ struct GoldenTests {
   func gpu() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)
+
     for golden in GoldenSuite.cases {
       let expected = try #require(
         try GoldenFiles.picture(golden.name), "no golden picture \(golden.name).png")
       let actual = try await renderer.picture(of: golden.subject, golden.frames(), planner)
       try expect(golden.name + "-gpu", expected: expected, actual: actual.flattened, bound: golden.bound)
     }
+
     await renderer.close()
   }
 

@@ -12,6 +12,7 @@ struct RendererConformanceTests {
   func gpu(group: String) async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
+
     for conformanceCase in RendererConformanceTests.groups[group] ?? [] {
       let result = try await run.result(of: conformanceCase)
       guard !result.isWithinBound else { continue }
@@ -20,6 +21,7 @@ struct RendererConformanceTests {
       let sample = result.difference.worstSample.map { "\($0)" } ?? ""
       Issue.record("\(conformanceCase) is off by \(result.difference.worst): \(sample); see \(place)")
     }
+
     await renderer.close()
   }
 
@@ -35,6 +37,7 @@ struct RendererConformanceTests {
       transfer: .buffered(framesInFlight: 3), timesPasses: true)
     let renderer = try await GLRenderer.open(on: device, tuning: tuning)
     let run = ConformanceRun(renderer, tuning: tuning)
+
     for (index, conformanceCase) in (RendererConformanceTests.groups[group] ?? []).enumerated()
     where index % 3 == 0 {
       let result = try await run.result(of: conformanceCase)
@@ -42,6 +45,7 @@ struct RendererConformanceTests {
       #expect(
         result.isWithinBound, "\(conformanceCase) is off by \(result.difference.worst): \(sample)")
     }
+
     await renderer.close()
   }
 
@@ -65,12 +69,14 @@ struct RendererConformanceTests {
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
     let format = FrameFormat(
       .nv12, Size(width: 9, height: 7), color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
+
     for width in 1...300 {
       let view = ViewConfiguration(width: width, height: 1, contentMode: .stretch)
       let result = try await run.result(
         of: ConformanceCase("many", format, .noise, ViewRequest(view, as: .rgba)))
       #expect(result.isWithinBound, "\(result.conformanceCase)")
     }
+
     await renderer.close()
   }
 
@@ -96,8 +102,10 @@ struct RendererConformanceTests {
         }
       }
     }
+
     let plan = try planner.plan(frame.format, requests)
     let pictures = try await renderer.render(frame, plan)
+
     for (request, (expected, actual)) in zip(requests, zip(ReferenceRenderer().render(frame, plan), pictures))
     {
       let difference = PictureDifference(expected: expected, actual: actual)
@@ -105,6 +113,7 @@ struct RendererConformanceTests {
       let alone = try await renderer.render(frame, planner.plan(frame.format, [request]))[0]
       #expect(alone == actual, "\(request.view) changes with what else is asked for")
     }
+
     await renderer.close()
   }
 }

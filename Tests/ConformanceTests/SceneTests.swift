@@ -31,17 +31,21 @@ struct SceneTests {
     let frames = try [Self.frame(1), Self.frame(2), Self.frame(3, .rgba)]
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       frames.map(\.format), Self.composition([0, 1, 2, 1]), as: .rgba)
+
     let first = try await renderer.render(frames, plan)
     // Of the second frame there are two equal tiles.
     #expect(await renderer.countTiles() == 3)
+
     let again = try await renderer.render(frames.map { $0.with(sequence: 9) }, plan)
     #expect(again == first)
     #expect(await renderer.countTiles() == 3)
+
     let changed = [frames[0], try Self.frame(4), frames[2]]
     let next = try await renderer.render(changed, plan)
     #expect(await renderer.countTiles() == 4)
     let difference = PictureDifference(expected: ReferenceRenderer().render(changed, plan), actual: next)
     #expect(difference.worst <= 1)
+
     await renderer.close()
   }
 
@@ -49,6 +53,7 @@ struct SceneTests {
   func manyTiles() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)
+
     for seed in 0..<UInt64(24) {
       let frames = try (0..<4).map { try Self.frame(seed % 20 * 4 + $0) }
       let plan = try planner.plan(frames.map(\.format), Self.composition([0, 1, 2, 3]), as: .ycbcr(.yuv420))
@@ -56,6 +61,7 @@ struct SceneTests {
         expected: ReferenceRenderer().render(frames, plan), actual: try await renderer.render(frames, plan))
       #expect(difference.worst <= 1)
     }
+
     // Equal bytes are no identity: every frame is new.
     #expect(await renderer.countTiles() == 96)
     await renderer.close()
@@ -75,10 +81,13 @@ struct SceneTests {
         frames.map(\.format), Self.composition([0, 1]), as: index % 2 == 0 ? .rgba : .ycbcr(.yuv420))
       return (frames, plan)
     }
+
     let tasks = scenes.map { frames, plan in Task { try await buffered.render(frames, plan) } }
+
     for ((frames, plan), task) in zip(scenes, tasks) {
       #expect(try await task.value.flattened == direct.render(frames, plan).flattened)
     }
+
     await direct.close()
     await buffered.close()
   }
@@ -102,11 +111,13 @@ struct SceneTests {
     let plan = try RenderPlanner(tuning: renderer.tuning).plan(
       [frame.format, frame.format], Self.composition([1]), as: .rgba)
     #expect(plan.sources == [nil, frame.format])
+
     let picture = try await renderer.render([nil, frame], plan)
     #expect(try await renderer.render([Self.frame(1, .rgba), frame], plan) == picture)
     for frames in [[], [frame], [frame, nil], [frame, try Self.frame(1, .rgba)]] {
       await #expect(throws: RenderError.self) { try await renderer.render(frames, plan) }
     }
+
     await renderer.close()
   }
 }

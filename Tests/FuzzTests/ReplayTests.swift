@@ -12,6 +12,7 @@ struct ReplayTests {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let seeds = try target.seeds()
     #expect(!seeds.isEmpty)
+
     for seed in seeds {
       #expect(seed.count <= target.longest)
       try await target.run(seed)
@@ -28,6 +29,7 @@ struct ReplayTests {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let folder = Self.regressions.appending(path: name)
     guard FileManager.default.fileExists(atPath: folder.path) else { return }
+
     for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
       let input = try Data(contentsOf: file)
       do {

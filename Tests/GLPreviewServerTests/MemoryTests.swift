@@ -47,10 +47,12 @@ struct MemoryTests {
   func budget() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.memory = 64 << 20
+
     try await withService(configuration) { service in
       #expect(try await service.get("/cameras/camera/main.png?width=100").status == 200)
       let budget = service.inside.registry.budget
       #expect(budget.capacity == 64 << 20)
+
       do {
         let rest = try budget.reserve(budget.capacity - budget.reserved)
         let refused = try await service.get("/cameras/camera/main.png?width=102")
@@ -60,6 +62,7 @@ struct MemoryTests {
         #expect(budget.refusals > 0)
         withExtendedLifetime(rest) {}
       }
+
       #expect(try await service.get("/cameras/camera/main.png?width=104").status == 200)
       let metrics = try await service.get("/metrics").text
       #expect(metrics.contains("glpreview_memory_budget_bytes 67108864\n"))
@@ -71,15 +74,18 @@ struct MemoryTests {
   func unreadEvents() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.stalledClient = .milliseconds(300)
+
     try await withService(configuration) { service in
       let counters = service.inside.streams.counters
       let client = try await stuck(service, "/api/events")
       let log = service.inside.events.log
+
       // Events as large as pictures, until the sockets hold no more.
       while counters.cutOff.load(ordering: .relaxed) == 0 {
         log.publish(type: "snapshot", data: [UInt8](repeating: 0x61, count: 1 << 20))
         await letOthersGoOn()
       }
+
       try await client.closeFuture.get()
       await until { log.subscriberCount == 0 }
       #expect(try await service.get("/healthz").status == 200)
@@ -156,6 +162,7 @@ struct MemoryTests {
     func limits(_ memberships: String) -> [Int] {
       MachineMemory.groupLimits(of: memberships, in: "/cg") { files[$0] }
     }
+
     #expect(limits("0::/a/b\n") == [1000])
     #expect(limits("5:cpu,memory:/x\n3:pids:/y\n") == [500, 9_223_372_036_854_771_712])
     // A container sees its own group as the root.

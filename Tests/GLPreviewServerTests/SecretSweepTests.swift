@@ -65,6 +65,7 @@ struct SecretSweepTests {
     let configuration = try folder.load(Self.yaml.replacing("PORT", with: "\(echo.port)")).configuration
     let lines = Lines()
     let answers = Mutex<[String: String]>([:])
+
     try await withService(configuration, logger: lines.logger(.text)) { service in
       let authorization = "Authorization: Bearer 5ECRETcontrol"
       func ask(_ line: String, _ fields: [String] = [authorization], body: String = "") async throws -> String
@@ -79,6 +80,7 @@ struct SecretSweepTests {
         if isEndless { try? await connection.close() } else { try await connection.waitsForEnd() }
         return connection.received
       }
+
       let events = try await RawConnection(
         to: service.port,
         sending: "GET /api/events?last_event_id=x-0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\(authorization)\r\n\r\n")
@@ -88,6 +90,7 @@ struct SecretSweepTests {
         failing.isSubset(of: Set(service.inside.watch.failing.map(\.camera)))
           && failing.allSatisfy { service.inside.watch.report(of: $0).reason != nil }
       }
+
       let routes = service.inside.router().routes.filter { $0.method == .get }.map { "\($0.path)" }
       #expect(routes.count > 15)
       for route in routes {
@@ -101,10 +104,12 @@ struct SecretSweepTests {
           }
         }
       }
+
       for (number, wrong) in ["Bearer 5ECRETwrong", "Basic NUVDUkVUOjVFQ1JFVA==", "Bearer"].enumerated() {
         let answer = try await ask("GET /api/cameras?token=5ECRETurl", ["Authorization: \(wrong)"])
         answers.withLock { $0["wrong \(number)"] = answer }
       }
+
       for (line, body) in [
         ("POST /api/login", #"{"user": "ann", "password": "5ECRETwrong"}"#),
         ("POST /api/login", #"{"token": "5ECRETcontrol"}"#),
@@ -116,6 +121,7 @@ struct SecretSweepTests {
         let answer = try await ask(line, line.hasPrefix("GET") ? [] : [authorization], body: body)
         answers.withLock { $0[line + body] = answer }
       }
+
       // The webhook fails, and says so.
       await until { lines.all.contains(where: { $0.contains("webhook") }) }
       try await events.waits(for: "rtsp")
@@ -123,10 +129,12 @@ struct SecretSweepTests {
       try? await events.close()
     }
     try await echo.end()
+
     for (path, answer) in answers.withLock({ $0 }) {
       #expect(!answer.contains(Self.marker), "\(path): \(answer.prefix(2000))")
     }
     for line in lines.all { #expect(!line.contains(Self.marker), "\(line)") }
+
     let cameras = try #require(answers.withLock { $0["/api/cameras"] })
     for shown in [
       "http://***@127.0.0.1:1/snap?pwd=***&channel=1", "exec:sh ...", "rtmp://127.0.0.1:1/app/***",

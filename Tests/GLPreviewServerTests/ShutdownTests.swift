@@ -59,6 +59,7 @@ struct ShutdownTests {
       for await _ in begun { break }
       return reader
     }
+
     try await reader.value
   }
 
@@ -67,6 +68,7 @@ struct ShutdownTests {
     var camera = CameraConfiguration(source: "exec:exec sleep 1000")
     camera.isRequired = false
     camera.options.live.stallsAfter = allTheTimeThereIs
+
     let reader = try await Self.endAfter([camera]) { base in
       let path = "/cameras/camera/main.jpg?offline=error"
       let reader = Task { try await Self.get(base + path).status.code }
@@ -77,6 +79,7 @@ struct ShutdownTests {
       }
       return reader
     }
+
     #expect(try await reader.value == 503)
   }
 }

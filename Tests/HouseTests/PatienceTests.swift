@@ -27,46 +27,52 @@ struct PatienceTests {
   /// Where a rule does not hold, by the end of the file's path and the rule's name, and why.
   static let exceptions: [(file: String, rule: String, reason: String)] = [
     ("/Patience.swift", "sleep", "between two looks at what is awaited"),
-    ("BrowserTests/LocalProcess.swift", "sleep", "between two looks at what is awaited"),
-    ("BrowserTests/LocalProcess.swift", "clock", "what a browser never shows is told with the page's state"),
+    ("Support/LocalProcess.swift", "sleep", "between two looks at what is awaited"),
+    ("Support/LocalProcess.swift", "clock", "what a browser never shows is told with the page's state"),
     (
-      "CommandTests/CommandRunner.swift", "clock", "a command that hangs is killed after a quarter of an hour"
+      "Support/CommandRunner.swift", "clock", "a command that hangs is killed after a quarter of an hour"
     ),
     (
-      "CommandTests/CommandRunner.swift", "deadline",
+      "Support/CommandRunner.swift", "deadline",
       "a command that hangs is killed after a quarter of an hour"
     ),
-    ("Faults/RawRequestTests.swift", "sleep", "a client that is slow on purpose"),
-    ("GLPreviewTests/MemoryBudgetTests.swift", "sleep", "the pace of a camera that never ends"),
-    ("GLPreviewTests/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
-    ("Privacy/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
-    ("Privacy/ServicePrivacyTests.swift", "sleep", "a look at a stream, however much it shows meanwhile"),
-    ("Privacy/SessionPrivacyTests.swift", "sleep", "the pace of random steps, and not what comes of them"),
-    ("GLPreviewTests/PixelBufferTests.swift", "clock", "the GPU's clock counts no more than real time"),
+    ("GLPreviewServerTests/RawRequestTests.swift", "sleep", "a client that is slow on purpose"),
+    ("Memory/MemoryBudgetTests.swift", "sleep", "the pace of a camera that never ends"),
+    ("Memory/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
+    ("Support/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
     (
-      "GLPreviewTests/PixelBufferTests.swift", "elapsed time", "the GPU's clock counts no more than real time"
+      "GLPreviewServerTests/ServicePrivacyTests.swift", "sleep",
+      "a look at a stream, however much it shows meanwhile"
     ),
     (
-      "GLPreviewTests/HTTPSourceTests.swift", "clock",
+      "GLPreviewServerTests/SessionPrivacyTests.swift", "sleep",
+      "the pace of random steps, and not what comes of them"
+    ),
+    ("GLES/PixelBufferTests.swift", "clock", "the GPU's clock counts no more than real time"),
+    (
+      "GLES/PixelBufferTests.swift", "elapsed time", "the GPU's clock counts no more than real time"
+    ),
+    (
+      "Capture/HTTP/HTTPSourceTests.swift", "clock",
       "the time of day that a server tells, and not how long it takes"
     ),
     (
-      "GLPreviewTests/HTTPSourceTests.swift", "elapsed time",
+      "Capture/HTTP/HTTPSourceTests.swift", "elapsed time",
       "a frame is not older than the request and not newer than now"
     ),
-    ("CommandTests/RTSPTests.swift", "elapsed time", "a frame is not newer than now"),
+    ("Render/RTSPTests.swift", "elapsed time", "a frame is not newer than now"),
     ("CameraTests/V4L2CaptureTests.swift", "elapsed time", "a frame is not newer than now"),
     (
-      "BrowserTests/LocalProcess.swift", "elapsed time",
+      "Support/LocalProcess.swift", "elapsed time",
       "what a browser never shows is told with the page's state"
     ),
-    ("GLPreviewTests/MeasurementTests.swift", "elapsed time", "a processor's clock goes on while it works"),
+    ("Render/MeasurementTests.swift", "elapsed time", "a processor's clock goes on while it works"),
     (
       "Session/SessionStressTests.swift", "elapsed time",
       "how long random work goes on, and not what comes of it"
     ),
     (
-      "GLPreviewTests/DeviceSearchTests.swift", "environment of the process", "in a process of its own"
+      "Device/DeviceSearchTests.swift", "environment of the process", "in a process of its own"
     ),
   ]
 
@@ -91,6 +97,7 @@ struct PatienceTests {
     let pattern = try Regex(rule.pattern)
     let allowed = Self.exceptions.filter { $0.rule == name }.map(\.file)
     var used: Set<String> = []
+
     for (path, number, text) in try Self.lines() where text.contains(pattern) {
       if let file = allowed.first(where: { path.hasSuffix($0) }) {
         used.insert(file)
@@ -98,6 +105,7 @@ struct PatienceTests {
         Issue.record("\(path):\(number): \(name); \(rule.instead)")
       }
     }
+
     #expect(Set(allowed).subtracting(used) == [], "exceptions that nothing needs any more")
   }
 }

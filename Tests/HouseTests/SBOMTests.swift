@@ -50,6 +50,7 @@ struct SBOMTests {
     try Self.withFile { file in
       let command = Self.root.appending(path: ".build/debug/glpreview").path
       let (status, text) = try Self.sbom("--command", command, "-o", file.path)
+
       try #require(status == 0, "\(text)")
       let document = try JSONDecoder().decode(Document.self, from: Data(contentsOf: file))
       #expect(document.spdxVersion == "SPDX-2.3")
@@ -72,7 +73,9 @@ struct SBOMTests {
          "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "CONTAINS", "relatedSpdxElement": "none"}]}
         """#
       try Data(document.utf8).write(to: file)
+
       let (status, text) = try Self.sbom("--check", file.path)
+
       #expect(status == 1)
       for fault in [
         "the document has no documentNamespace", "'created' is no time", "a creator is of no kind",

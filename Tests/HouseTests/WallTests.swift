@@ -109,9 +109,11 @@ struct WallTests {
     let output = Pipe()
     process.standardOutput = output
     process.standardError = output
+
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
+
     #expect(process.terminationStatus == 0, "make format mends it:\n\(text)")
   }
 }

@@ -92,6 +92,7 @@ func oddSizes() throws {
   let full = try frame(.yuv444p, 3, 3, many(128, 9) + cb + many(128, 9))
   #expect(try render(full, "", as: .ycbcr(.yuv420)).rows(1) == [[25, 70], [65, 200]])
   #expect(try render(full, "", as: .ycbcr(.yuv422)).rows(1) == [[15, 90], [35, 50], [65, 200]])
+
   // 3x1 of 4:2:2 grown to 6: pixel i is at (i + 0.5) / 4: 0.125, 0.375, 0.625, 0.875, 1.125, 1.375.
   let odd = try frame(.yuv422p, 3, 1, many(128, 3) + [40, 200] + [128, 128])
   #expect(
@@ -106,10 +107,12 @@ func layouts() throws {
   func shown(_ format: PixelFormat, _ bytes: [UInt8]) throws -> Picture {
     try render(frame(format, 4, 2, bytes, .camera601), "size=3x2,mode=stretch,mirror=horizontal")
   }
+
   let planar = try shown(.i420, y + u + v)
   #expect(try shown(.yv12, y + v + u) == planar)
   #expect(try shown(.nv12, y + [90, 110, 160, 200]) == planar)
   #expect(try shown(.nv21, y + [110, 90, 200, 160]) == planar)
+
   // 4:2:2, a row of chroma each.
   let (u2, v2): ([UInt8], [UInt8]) = ([90, 160, 30, 40], [110, 200, 50, 60])
   let planar422 = try shown(.yuv422p, y + u2 + v2)

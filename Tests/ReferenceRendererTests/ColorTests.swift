@@ -99,6 +99,7 @@ func limitedToJFIF() throws {
     [29, 255, 108],
     [0, 128, 128],
   ]
+
   #expect(
     try planes(render(row(bars601, description(.bt601, .limited)), "", as: .ycbcr(.yuv444))) == expected)
 }
@@ -114,9 +115,11 @@ func noClamping() throws {
 func bt709ToJFIF() throws {
   let shown = try planes(render(row(bars709, description(.bt709, .limited)), "", as: .ycbcr(.yuv444)))
   for (bar, expected) in zip(shown, jfif) { #expect(isWithin(1, bar, expected), "\(bar) is not \(expected)") }
+
   // Red to the code: (63, 102, 240) is R 255.51, G 0.58, B -0.20, not clamped;
   // Y 76.40 + 0.34 - 0.02, Cb 128 - 43.11 - 0.19 - 0.10, Cr 128 + 127.76 - 0.24 + 0.02.
   #expect(shown[5] == [77, 85, 255])
+
   // Full range and 2020 have the same greys.
   let greys: [[UInt8]] = [[0, 128, 128], [99, 128, 128], [255, 128, 128]]
   for matrix in ColorMatrix.allCases {
@@ -136,6 +139,7 @@ func rgbToJFIF() throws {
     [0, 128, 128],
     [100, 128, 128],
   ]
+
   #expect(try planes(render(rgb([pixels]), "", as: .ycbcr(.yuv444))) == expected)
 }
 
@@ -151,10 +155,12 @@ func rgbTo420() throws {
   // Cb (84.97 + 255.5) / 2 = 170.24, Cr (255.5 + 107.27) / 2 = 181.38; then blue alone.
   let row = try render(rgb([[red, blue, blue]]), "", as: .ycbcr(.yuv420))
   #expect(row.samples == [[[76, 29, 29]], [[170, 255]], [[181, 107]]])
+
   // 3x3: four, two, two and one.
   let square = try render(
     rgb([[red, red, blue], [red, red, blue], [blue, blue, red]]), "", as: .ycbcr(.yuv420))
   #expect(square.rows(1) == [[85, 255], [255, 85]] && square.rows(2) == [[255, 107], [107, 255]])
+
   // 4:2:2 has a row of chroma for each.
   let half = try render(rgb([[red, blue], [blue, blue]]), "", as: .ycbcr(.yuv422))
   #expect(half.rows(1) == [[170], [255]] && half.planes.map(\.size.description) == ["2x2", "1x2", "1x2"])
@@ -172,6 +178,7 @@ func greyFrames() throws {
       #expect(
         samples[0] == [[0, 128, 255]] && Set(samples[1][0] + samples[2][0]) == [128], "\(matrix) \(chroma)")
     }
+
     let full = try frame(.grey, 3, 1, [0, 99, 255], description(matrix, .full))
     #expect(
       try render(full, "", as: .ycbcr(.yuv420)).samples == [[[0, 99, 255]], [[128, 128]], [[128, 128]]])

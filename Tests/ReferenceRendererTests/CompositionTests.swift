@@ -126,6 +126,7 @@ struct CompositionTests {
         scale: SIMD3(repeating: scale), offset: SIMD3(repeating: offset))
       return try red([Layer(.color(grey), in: all(1), adjustment: adjustment)], width: 1)[0][0]
     }
+
     #expect(try adjusted(0.4, 0) == 40)
     #expect(try adjusted(3, 0) == 255)
     #expect(try adjusted(1, -101) == 0)

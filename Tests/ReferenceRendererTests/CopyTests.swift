@@ -54,6 +54,7 @@ func exifOrientations(number: Int) throws {
 func order(number: Int) throws {
   let seen = upright[number - 1]
   let whole = Rectangle(x: 0, y: 0, width: seen[0].count, height: seen.count)
+
   for crop in [whole, Rectangle(x: 1, y: 0, width: 1, height: 2), Rectangle(x: 0, y: 1, width: 2, height: 1)]
   {
     for rotation in Rotation.allCases {
@@ -94,6 +95,7 @@ func planeCopies(width: Int, height: Int) throws {
   let kinds: [(PixelFormat, ChromaSubsampling)] = [
     (.i420, .yuv420), (.yuv422p, .yuv422), (.yuv444p, .yuv444),
   ]
+
   for (pixelFormat, chroma) in kinds {
     let count = try #require(pixelFormat.tightByteCount(of: size))
     // 37 and 256 have no divisor in common: all codes are different for the first 256 bytes.
@@ -124,7 +126,9 @@ func paddedFrames() throws {
   let padded = try Frame(
     FrameFormat(.nv12, Size(width: 3, height: 2), color: .jfif), bytes: bytes,
     planes: [FramePlane(offset: 2, bytesPerRow: 5), FramePlane(offset: 20, bytesPerRow: 7)])
+
   let picture = try render(padded, "", as: .ycbcr(.yuv420))
+
   #expect(picture.samples == [[[1, 2, 3], [4, 5, 6]], [[101, 102]], [[201, 202]]])
 }
 

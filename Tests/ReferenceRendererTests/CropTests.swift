@@ -17,6 +17,7 @@ func rgbCrops(filter: Filter, linear: Bool) throws {
     for x in crop.x..<crop.x + crop.width { rows[y][x] = [60, 120, 180] }
   }
   let source = try rgb(rows)
+
   for turn in turns {
     for size in sizes {
       let words = "crop=\(crop),filter=\(filter.rawValue),linear=\(linear)\(turn)\(size)"
@@ -39,6 +40,7 @@ func chromaCrops(crop: (start: Int, length: Int), siting: ChromaSiting) throws {
   )
   let color = ColorDescription(matrix: .bt601, range: .full, siting: siting)
   let source = try frame(.yuv422p, 8, 1, luma + cb + cr, color)
+
   // R = 90 + 1.402 * 12 = 106.8, G = 90 + 0.344136 * 28 - 0.714136 * 12 = 91.07, B = 90 - 1.772 * 28 = 40.4
   for filter in Filter.allCases {
     for more in [
@@ -63,6 +65,7 @@ func verticalCrops(pixelFormat: PixelFormat) throws {
   let cb: [UInt8] = [0, 100, 100, 0].flatMap { many($0, width) }
   let cr: [UInt8] = [255, 140, 140, 255].flatMap { many($0, width) }
   let source = try frame(pixelFormat, 2, 8, luma + cb + cr)
+
   for filter in Filter.allCases {
     for more in ["", ",size=2x9,mode=stretch", ",size=1x1", ",mirror=vertical", ",rotate=270"] {
       let words = "crop=2x2+0+3,filter=\(filter.rawValue)\(more)"

@@ -75,6 +75,7 @@ func nearest() throws {
   #expect(try row([10, 20, 30, 40], 2, "nearest") == [20, 40])  // 1, 3
   #expect(try row([10, 20, 30, 40], 2, "nearest", ",mirror=horizontal") == [30, 10])
   #expect(try row([10, 20, 30, 40], 1, "nearest") == [30])  // 2
+
   // Turned by half a turn both axes are mirrored.
   let square: [[UInt8]] = [[1, 2], [3, 4]]
   #expect(try render(grey(square), "size=1x1,filter=nearest").rows() == [[4]])

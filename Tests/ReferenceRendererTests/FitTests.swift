@@ -13,6 +13,7 @@ func fittedBars() throws {
   )
   #expect(picture.colors == [bar, line, line, bar])
   #expect(picture.rows(3) == [[UInt8]](repeating: many(255, 4), count: 4))
+
   // 1x1 into 4x1: floor(3 / 2) on the left.
   #expect(try render(grey([[9]]), "size=4x1,mode=fit").rows() == [[0, 9, 0, 0]])
 }
@@ -25,6 +26,7 @@ func barsDoNotBleed(filter: Filter) throws {
     let source = try rgb([[[UInt8]]](repeating: [[UInt8]](repeating: [90, 60, 30], count: 5), count: 5))
     let picture = try render(
       source, "size=9x4,mode=fit,background=ff00ff,linear=\(linear),filter=\(filter.rawValue)")
+
     // 4x4 from column floor(5 / 2) = 2 on.
     let pixels = many(0, 2) + many(1, 4) + many(0, 3)
     let line: [[UInt8]] = pixels.map { $0 == 1 ? [90, 60, 30] : [255, 0, 255] }
@@ -40,6 +42,7 @@ func straddlingChroma() throws {
   let picture = try render(source, "size=4x4,mode=fit", as: .ycbcr(.yuv420))
   #expect(picture.rows(0) == [many(0, 4), many(100, 4), many(100, 4), many(0, 4)])
   #expect(picture.rows(1) == [[84, 84], [84, 84]] && picture.rows(2) == [[164, 164], [164, 164]])
+
   // On red (76, 84.97, 255.5): 62.49 and 227.75.
   let onRed = try render(source, "size=4x4,mode=fit,background=ff0000", as: .ycbcr(.yuv420))
   #expect(onRed.rows(0)[0] == many(76, 4))

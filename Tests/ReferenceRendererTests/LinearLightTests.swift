@@ -36,10 +36,12 @@ func chromaFirst() throws {
   let samples = many(128, 4) + [100, 180] + [128, 128]
   #expect(try render(frame(.yuv422p, 4, 1, samples), "linear=1").rows(2) == [[78, 114, 185, 220]])
   #expect(try render(frame(.yuv422p, 4, 1, samples, .jfifLeft), "linear=1").rows(2) == [[78, 149, 220, 220]])
+
   // Down a column it is centred.
   let column = many(128, 4) + [100, 180] + [128, 128]
   #expect(
     try render(frame(.yuv440p, 1, 4, column, .jfifLeft), "linear=1").rows(2) == [[78], [114], [185], [220]])
+
   // Nearest picks pixels, whose chroma is bilinear all the same.
   #expect(
     try render(frame(.yuv422p, 4, 1, samples), "linear=1,filter=nearest,size=2x1,mode=stretch").rows(2) == [

@@ -28,6 +28,7 @@ func bars() throws {
   #expect(try fitted.sourcePoint(of: [50, 10], in: size) == nil)
   #expect(try fitted.sourcePoint(of: [50, 50], in: size) == [50, 30])
   #expect(try fitted.picturePoint(of: [0, 0], in: size) == [0, 20])
+
   let filled = ViewConfiguration(width: 30, height: 30)
   #expect(try filled.picturePoint(of: [10, 10], in: size) == nil)
   #expect(throws: WordError.self) {
@@ -41,11 +42,13 @@ func pixels(rotation: Rotation) throws {
   let small = Size(width: 7, height: 5)
   let codes = (0..<UInt8(35)).map { $0 * 7 }
   let frame = try Frame(tight: FrameFormat(.grey, small, color: .jfif), bytes: codes)
+
   for mirroring in Mirroring.allCases {
     let view = ViewConfiguration(
       crop: Rectangle(x: 1, y: 1, width: 5, height: 3), rotation: rotation, mirroring: mirroring)
     let plan = try RenderPlanner().plan(frame.format, [ViewRequest(view, as: .rgba)])
     let picture = ReferenceRenderer().render(frame, plan)[0]
+
     for y in 0..<picture.size.height {
       for x in 0..<picture.size.width {
         let middle = SIMD2(Double(x) + 0.5, Double(y) + 0.5)

@@ -19,15 +19,18 @@ struct ShaderVariantTests {
       let defines = key.defines.map { "#define \($0)\n" }.joined()
       files.append(try write("\(lines[0])\n\(defines)\(lines[1])", "variant-\(index).frag", folder))
     }
+
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = ["glslangValidator"] + files.map(\.path)
     let output = Pipe()
     process.standardOutput = output
     process.standardError = output
+
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
+
     #expect(process.terminationStatus == 0, "\(text)")
   }
 

@@ -11,7 +11,7 @@ import time
 import pictures
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RTSP = os.path.join(HERE, "..", "CommandTests", "rtsp_server.py")
+RTSP = os.path.join(HERE, "..", "CommandTests", "Support", "rtsp_server.py")
 TICK = 0.125
 # What a camera may be told to do. `odd` is of another aspect; all from `cut` on lie.
 SIZES = {"good": (320, 240), "small": (160, 120), "large": (640, 480), "odd": (320, 176)}

@@ -96,9 +96,11 @@ struct AccessTests {
       #expect(
         challenges == [#"Bearer realm="glpreview""#, #"Basic realm="glpreview", charset="UTF-8""#])
       #expect(answer.headers[.contentType] == "application/problem+json")
+
       let page = try await client.execute(
         uri: "/api/cameras", method: .get, headers: try Self.fields(["X-Requested-With": "dashboard"]))
       #expect(page.headers[values: .wwwAuthenticate] == [#"Bearer realm="glpreview""#])
+
       let events = try await client.execute(
         uri: "/api/events", method: .get, headers: try Self.fields(["Accept": "text/event-stream"]))
       #expect(events.headers[values: .wwwAuthenticate] == [#"Bearer realm="glpreview""#])
@@ -114,6 +116,7 @@ struct AccessTests {
         let only = try await client.execute(uri: "\(path)?token=change", method: .get)
         #expect(String(buffer: only.body) == "control \(path)")
       }
+
       #expect(try await client.execute(uri: "/api/cameras?token=look", method: .get).status == .unauthorized)
       #expect(
         try await client.execute(uri: "/api/cameras/a/views/main?token=change", method: .patch).status
@@ -129,6 +132,7 @@ struct AccessTests {
     ] {
       #expect(URLToken.isAccepted(at: path), "\(path)")
     }
+
     for path in ["/api/events", "/api/cameras/a", "/metrics", "/cameras", "/streams"] {
       #expect(!URLToken.isAccepted(at: path), "\(path)")
     }
@@ -147,6 +151,7 @@ struct AccessTests {
   func noCredentials() async throws {
     var insecure = Self.configuration
     insecure.isInsecure = true
+
     for configuration in [AccessConfiguration(), insecure] {
       try await Self.withService(configuration) { client in
         let answer = try await client.execute(uri: "/api/cameras/a/views/main", method: .patch)
@@ -165,17 +170,20 @@ struct AccessTests {
       #expect(
         try await client.execute(uri: "/api/cameras", method: .get, headers: Self.fields(Self.basic)).status
           == .ok)
+
       let wrong = try Self.fields(["Authorization": "Bearer wrong"])
       for _ in 0..<10 {
         #expect(
           try await client.execute(uri: "/api/cameras", method: .get, headers: wrong).status
             == .unauthorized)
       }
+
       // A right token is nobody's guess.
       let token = try Self.fields(["Authorization": "Bearer look"])
       #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: token).status == .ok)
       let again = try await client.execute(uri: "/api/cameras", method: .get, headers: wrong)
       #expect(again.status == .tooManyRequests)
+
       // Anna's password was right before, Bert's was not: he may be guessing.
       let known = try await client.execute(
         uri: "/api/cameras", method: .get, headers: Self.fields(Self.basic))
@@ -184,13 +192,16 @@ struct AccessTests {
       let refused = try await client.execute(uri: "/api/cameras", method: .get, headers: right)
       #expect(refused.status == .tooManyRequests)
       #expect(refused.headers[.retryAfter] == "60")
+
       let login = try await client.execute(
         uri: "/api/login", method: .post, body: ByteBuffer(string: #"{"user": "bert", "password": "b"}"#))
       #expect(login.status == .tooManyRequests)
+
       let page = try await client.execute(
         uri: "/api/cameras", method: .get,
         headers: try Self.fields(["Authorization": "Bearer wrong", "Cookie": "\(cookie)"]))
       #expect(page.status == .ok)
+
       clock.advance(by: .seconds(60))
       #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: right).status == .ok)
     }
@@ -205,17 +216,20 @@ struct AccessTests {
         uri: "/api/login", method: .post,
         body: ByteBuffer(string: #"{"user": "bert", "password": "b"}"#))
       #expect(answer.status == .noContent)
+
       let field = try #require(answer.headers[.setCookie])
       #expect(field.hasSuffix("; HttpOnly; SameSite=Strict; Path=/; Max-Age=604800; Secure"))
       let cookie = try #require(field.split(separator: ";").first)
       #expect(cookie.hasPrefix("__Host-glpreview-"))
       #expect(cookie.drop { $0 != "=" }.count == 65)
+
       let fields = try Self.fields(["Cookie": "theme=dark; \(cookie)"])
       let look = try await client.execute(uri: "/api/cameras", method: .get, headers: fields)
       #expect(String(buffer: look.body).hasPrefix("read"))
       let change = try await client.execute(
         uri: "/api/cameras/a/views/main", method: .patch, headers: fields)
       #expect(change.status == .forbidden)
+
       clock.advance(by: LoginSessions.lifetime)
       #expect(
         try await client.execute(uri: "/api/cameras", method: .get, headers: fields).status == .unauthorized)
@@ -224,6 +238,7 @@ struct AccessTests {
         "Cookie": "\(try await Self.logIn(client, #"{"token": "look"}"#))"
       ])
       #expect(try await client.execute(uri: "/api/cameras", method: .get, headers: other).status == .ok)
+
       let end = try await client.execute(uri: "/api/logout", method: .post, headers: other)
       #expect(end.status == .noContent)
       #expect(end.headers[.setCookie]?.contains("Max-Age=0") == true)
@@ -246,10 +261,13 @@ struct AccessTests {
     var head = HTTPRequest(
       method: .post, scheme: "http", authority: host, path: "/api/login",
       headerFields: try Self.fields(fields))
+
     let field = LoginCookie.field(
       "1", seconds: 2, for: Request(head: head, body: RequestBody(buffer: ByteBuffer())), speaksTLS: false)
+
     #expect(field.hasPrefix("\(name)=1; "))
     #expect(field.hasSuffix("; Secure") == isSecure)
+
     head.headerFields[.cookie] = "glpreview-1=a; \(name)=b; __Host-glpreview-1=c"
     let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
     #expect(LoginCookie.values(in: request) == ["b"])
@@ -269,10 +287,12 @@ struct AccessTests {
   func update() throws {
     let control = AccessControl(Self.configuration)
     let cookie = control.sessions.begin(.control)
+
     var configuration = Self.configuration
     configuration.allowedHosts = ["a"]
     control.update(configuration)
     #expect(control.sessions.role(cookie: cookie) == .control)
+
     configuration.tokens.removeLast()
     control.update(configuration)
     #expect(control.sessions.role(cookie: cookie) == nil)
@@ -287,12 +307,15 @@ struct AccessTests {
       clock.advance(by: .seconds(1))
       return sessions.begin(.read)
     }
+
     #expect(cookies.map { sessions.role(cookie: $0) } == [nil, .read, .read])
+
     let failures = FailedAttempts(capacity: 2, now: { clock.now })
     for address in ["10.0.0.1", "10.0.0.2", "10.0.0.3"] {
       clock.advance(by: .seconds(1))
       for _ in 0..<10 { failures.add(ClientGroup(address)) }
     }
+
     #expect(failures.secondsToWait(ClientGroup("10.0.0.1")) == nil)
     #expect(failures.secondsToWait(ClientGroup("10.0.0.2")) == 59)
     #expect(failures.secondsToWait(ClientGroup("10.0.0.3")) == 60)

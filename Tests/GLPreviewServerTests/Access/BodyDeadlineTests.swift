@@ -27,11 +27,13 @@ struct BodyDeadlineTests {
   func body() throws {
     let channel = try channel()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))
+
     for _ in 0..<59 {
       channel.embeddedEventLoop.advanceTime(by: .seconds(1))
       try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "x")))
     }
     #expect(channel.isActive)
+
     channel.embeddedEventLoop.advanceTime(by: .seconds(1))
     #expect(!channel.isActive)
   }
@@ -41,17 +43,21 @@ struct BodyDeadlineTests {
     let channel = try channel()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))
     try answer(channel)
+
     channel.embeddedEventLoop.advanceTime(by: .seconds(4))
     try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "x")))
     #expect(channel.isActive)
+
     channel.embeddedEventLoop.advanceTime(by: .seconds(1))
     #expect(!channel.isActive)
 
     let other = try self.channel()
     try other.writeInbound(HTTPRequestPart.head(Self.head))
     try answer(other)
+
     try other.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: 100)))
     #expect(other.isActive)
+
     try other.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: 1)))
     #expect(!other.isActive)
   }
@@ -59,6 +65,7 @@ struct BodyDeadlineTests {
   @Test("a request that is whole leaves its answer all the time there is, and the next one begins anew")
   func whole() throws {
     let channel = try channel()
+
     for _ in 0..<3 {
       try channel.writeInbound(HTTPRequestPart.head(Self.head))
       try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: 1000)))
@@ -67,6 +74,7 @@ struct BodyDeadlineTests {
       try answer(channel)
       channel.embeddedEventLoop.advanceTime(by: .hours(10))
     }
+
     #expect(channel.isActive)
   }
 
@@ -77,9 +85,11 @@ struct BodyDeadlineTests {
     try channel.writeInbound(HTTPRequestPart.end(nil))
     try channel.writeInbound(HTTPRequestPart.head(Self.head))
     try answer(channel)
+
     channel.embeddedEventLoop.advanceTime(by: .seconds(30))
     try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 0, count: 1000)))
     #expect(channel.isActive)
+
     try answer(channel)
     channel.embeddedEventLoop.advanceTime(by: .seconds(5))
     #expect(!channel.isActive)

@@ -71,10 +71,12 @@ struct DoorTests {
     func isAllowed(_ host: String, by rule: HostRule, or names: [String] = []) throws -> Bool {
       rule.allows(try #require(HostName(host)), or: names)
     }
+
     for name in ["cam.lan:80", "pi", "pi.local:8080"] { #expect(try isAllowed(name, by: rule)) }
     #expect(try !isAllowed("cam", by: rule))
     #expect(try isAllowed("any.example", by: rule, or: ["*"]))
     #expect(try !isAllowed("pi.example.local", by: HostRule(.loopback, machine: "pi.example")))
+
     let socket = HostRule(.unix(path: "/run/s"), machine: nil)
     #expect(try isAllowed("cams.example", by: socket))
     #expect(try !isAllowed("evil.example", by: socket, or: ["cams.example"]))
@@ -95,11 +97,13 @@ struct DoorTests {
   func origins(fields: [String], status: String) async throws {
     var configuration = ServerConfiguration()
     configuration.access.allowedOrigins = ["https://home.example"]
+
     try await Self.withService(configuration) { client in
       let type = "Content-Type: application/json"
       let change = try await Self.status(
         client, "PATCH /api/views", ["Host: localhost", type] + fields, body: "{}")
       #expect(change == status)
+
       let look = try await Self.status(client, "GET /api/cameras", ["Host: localhost"] + fields)
       #expect(look == "200")
     }
@@ -111,15 +115,18 @@ struct DoorTests {
   func allOrigins() async throws {
     var configuration = ServerConfiguration()
     configuration.access.allowedOrigins = ["*", "https://home.example"]
+
     try await Self.withService(configuration) { client in
       func send(_ line: String, _ origin: String) async throws -> String {
         try await Self.status(
           client, line, ["Host: localhost", "Content-Type: application/json", "Origin: \(origin)"], body: "{}"
         )
       }
+
       #expect(try await send("PATCH /api/views", "https://evil.example") == "403")
       #expect(try await send("GET /api/cameras", "https://evil.example") == "200")
       #expect(try await send("PATCH /api/views", "https://home.example") == "200")
+
       for (origin, methods) in [
         ("https://evil.example", "GET, HEAD"),
         ("https://home.example", "GET, HEAD, POST, PUT, PATCH, DELETE"),
@@ -141,6 +148,7 @@ struct DoorTests {
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }
+
     try await Application(router: router).test(.live) { client in
       let answer = try await client.execute(
         uri: "/", method: .patch, headers: [.contentType: "application/json"],
@@ -153,6 +161,7 @@ struct DoorTests {
   func bodies() async throws {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 100
+
     try await Self.withService(configuration) { client in
       func send(_ type: String?, _ size: Int) async throws -> HTTPResponse.Status {
         var fields = HTTPFields()
@@ -162,6 +171,7 @@ struct DoorTests {
           body: ByteBuffer(repeating: 0x20, count: size)
         ).status
       }
+
       #expect(try await send("application/json; charset=utf-8", 100) == .ok)
       #expect(try await send("application/merge-patch+json", 2) == .ok)
       #expect(try await send("text/plain", 2) == .unsupportedMediaType)
@@ -188,17 +198,21 @@ struct DoorTests {
     var configuration = ServerConfiguration()
     configuration.access.allowedOrigins = ["https://home.example"]
     configuration.access.tokens = [.init(secret: "look", role: .read)]
+
     try await Self.withService(configuration) { client in
       let home: HTTPFields = [.origin: "https://home.example", .accessControlRequestMethod: "GET"]
+
       let asked = try await client.execute(uri: "/api/cameras", method: .options, headers: home)
       #expect(asked.status == .noContent)
       #expect(asked.headers[.accessControlAllowOrigin] == "https://home.example")
       #expect(asked.headers[.accessControlAllowHeaders]?.contains("Authorization") == true)
       #expect(asked.headers[.accessControlAllowCredentials] == nil)
+
       let refused = try await client.execute(uri: "/api/cameras", method: .get, headers: home)
       #expect(refused.status == .unauthorized)
       #expect(refused.headers[.accessControlAllowOrigin] == "https://home.example")
       #expect(refused.headers[.vary] == "Origin")
+
       let other: HTTPFields = [
         .origin: "https://home.example.evil", .accessControlRequestMethod: "GET",
         .authorization: "Bearer look",
@@ -206,9 +220,11 @@ struct DoorTests {
       let read = try await client.execute(uri: "/api/cameras", method: .get, headers: other)
       #expect(read.status == .ok)
       #expect(read.headers[.accessControlAllowOrigin] == nil)
+
       let question = try await client.execute(uri: "/api/cameras", method: .options, headers: other)
       #expect(question.headers[.accessControlAllowOrigin] == nil)
     }
+
     try await Self.withService { client in
       let answer = try await client.execute(
         uri: "/api/cameras", method: .get, headers: [.origin: "https://home.example"])
@@ -224,18 +240,22 @@ struct DoorTests {
       #expect(page.headers[.contentSecurityPolicy]?.contains("script-src 'self'") == true)
       #expect(page.headers[.contentSecurityPolicy]?.contains("frame-ancestors 'none'") == true)
       #expect(page.headers[.strictTransportSecurity] == nil)
+
       let picture = try await client.execute(uri: "/cameras/a/main.jpg", method: .get)
       #expect(picture.headers[.crossOriginResourcePolicy] == nil)
       #expect(picture.headers[.contentSecurityPolicy] == nil)
       #expect(picture.headers[.xContentTypeOptions] == "nosniff")
+
       for uri in ["/api/cameras", "/nothing", "/broken"] {
         let answer = try await client.execute(uri: uri, method: .get)
         #expect(answer.headers[.crossOriginResourcePolicy] == "same-origin")
         #expect(answer.headers[.xContentTypeOptions] == "nosniff")
         #expect(answer.headers[named: "Referrer-Policy"] == "no-referrer")
       }
+
       let lost = try await client.execute(uri: "/nothing", method: .get)
       #expect(lost.headers[.contentType] == "application/problem+json")
+
       let broken = try await client.execute(uri: "/broken", method: .get)
       #expect(broken.status == .internalServerError)
       #expect(!String(buffer: broken.body).contains("secret"))
@@ -247,14 +267,18 @@ struct DoorTests {
     let clock = TestClock()
     let limiter = RateLimiter(requestsPerSecond: 2, capacity: 2, now: { clock.now })
     let (one, other) = (ClientGroup("10.0.0.1"), ClientGroup("10.0.0.2"))
+
     #expect((0..<6).map { _ in limiter.secondsToWait(one) } == [nil, nil, nil, nil, 1, 1])
     #expect((0..<3).map { _ in limiter.secondsToWait(other) } == [nil, nil, nil])
+
     clock.advance(by: .milliseconds(500))
     #expect((0..<2).map { _ in limiter.secondsToWait(one) } == [nil, 1])
+
     // Two more share a bucket, until one of the first is forgotten.
     let third = ClientGroup("10.0.0.3")
     #expect((0..<3).map { _ in limiter.secondsToWait(third) } == [nil, nil, nil])
     #expect((0..<2).map { _ in limiter.secondsToWait(ClientGroup("10.0.0.4")) } == [nil, 1])
+
     clock.advance(by: .seconds(10))
     #expect((0..<5).map { _ in limiter.secondsToWait(third) } == [nil, nil, nil, nil, 1])
 
@@ -271,6 +295,7 @@ struct DoorTests {
   @Test("a gate lets in so many, refuses the next at once, and has room when a pass goes")
   func gate() throws {
     let gate = AdmissionLimit(capacity: 2)
+
     do {
       let passes = [try gate.enter(), try gate.enter()]
       let problem = #expect(throws: Problem.self) { try gate.enter() }
@@ -278,6 +303,7 @@ struct DoorTests {
       #expect(problem?.headers["Retry-After"] == "1")
       withExtendedLifetime(passes) {}
     }
+
     #expect(gate.count == 0)
     _ = try gate.enter()
   }
@@ -294,19 +320,24 @@ struct DoorTests {
       }
       .bind(host: "127.0.0.1", port: 0).get()
     let port = try #require(server.localAddress?.port)
+
     let first = try await RawConnection(to: port, sending: "")
     let second = try await RawConnection(to: port, sending: "")
     try await first.waits(for: "hello")
     try await second.waits(for: "hello")
+
     let third = try await RawConnection(to: port, sending: "")
     try await third.waitsForEnd()
     #expect(third.received.isEmpty)
+
     let client = ClientGroup("127.0.0.1")
     #expect(limiter.count(of: client) == 2)
+
     try await first.close()
     await until { limiter.count(of: client) == 1 }
     let fourth = try await RawConnection(to: port, sending: "")
     try await fourth.waits(for: "hello")
+
     try await second.close()
     try await fourth.close()
     try await server.close()

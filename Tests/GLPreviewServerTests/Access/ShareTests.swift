@@ -27,18 +27,22 @@ struct ShareTests {
   func gate() throws {
     let gate = AdmissionLimit(capacity: 4)
     var passes = try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
+
     let refused = #expect(throws: Problem.self) { try inside("10.0.0.1") { try gate.enter() } }
     #expect(refused?.status == .tooManyRequests)
     #expect(refused?.headers["Retry-After"] == "1")
     #expect(gate.count == 2)
+
     // The same address with a secret of its own is somebody else, as behind a proxy.
     passes.append(try inside("10.0.0.1", secret: 1) { try gate.enter() })
     passes.append(try inside("10.0.0.2") { try gate.enter() })
     let full = #expect(throws: Problem.self) { try inside("10.0.0.3") { try gate.enter() } }
     #expect(full?.status == .serviceUnavailable)
+
     passes.removeFirst(2)
     passes += try inside("10.0.0.1") { [try gate.enter(), try gate.enter()] }
     #expect(gate.count == 4)
+
     passes = []
     #expect(gate.count == 0)
   }
@@ -70,12 +74,15 @@ struct ShareTests {
   func requests() async throws {
     var configuration = StreamTests.configuration()
     configuration.limits.adHocViews = 4
+
     try await withService(configuration) { service in
       let first = try await service.openStream("/cameras/camera/main.mjpeg?width=60")
       let second = try await service.openStream("/cameras/camera/main.mjpeg?width=62")
+
       let refused = try await service.get("/cameras/camera/main.mjpeg?width=64")
       #expect(refused.status == 429)
       #expect(refused.headers["Retry-After"] == ["1"])
+
       // What is served is nobody's share.
       #expect(try await service.parts("/cameras/camera/main.mjpeg", 1).parts.count == 1)
       withExtendedLifetime((first, second)) {}

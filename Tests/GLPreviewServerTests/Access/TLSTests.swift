@@ -40,10 +40,12 @@ struct TLSTests {
   func faults() throws {
     #expect(Self.error("/nowhere/a.pem", Self.pair) == "/nowhere/a.pem: No such file or directory")
     #expect(Self.error(Self.pair, "/nowhere/a.pem") == "/nowhere/a.pem: No such file or directory")
+
     try Self.withFile("hello") { file in
       #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
       #expect(Self.error(Self.pair, file)?.hasPrefix("\(file): is not a PEM private key") == true)
     }
+
     try Self.withFile(P256.Signing.PrivateKey().pemRepresentation) { file in
       #expect(Self.error(file, Self.pair)?.hasPrefix("\(file): ") == true)
       #expect(

@@ -44,6 +44,7 @@ struct ConfigurationFileTests {
               face: {crop: 400x400+10+20, rotate: 90, fps: 4.5, quality: 70, locked: true, enabled: off}
         """
       ).cameras.first)
+
     #expect(camera.name == "door")
     #expect(camera.source == "rtsp://camera/1")
     #expect(camera.options.streamTransport == .tcp)
@@ -104,6 +105,7 @@ struct ConfigurationFileTests {
         b: {source: 'http://h/', max-megapixels: 2.5, max-picture-bytes: 3MiB}
       """
     ).cameras
+
     #expect(cameras.map(\.options.maximumPixels) == [50_000_000, 2_500_000])
     #expect(cameras.map(\.options.maximumPictureBytes) == [32 << 20, 3 << 20])
   }
@@ -119,6 +121,7 @@ struct ConfigurationFileTests {
         one: {tiles: {door: "crop=10x10+0+0"}}
       """)
     let scenes = configuration.scenes
+
     #expect(scenes.map(\.name) == ["all", "grid", "one"])
     #expect(scenes[0].scene.tiles.map(\.source) == ["door", "yard"])
     #expect(scenes[0].scene.tiles.allSatisfy { $0.label != nil })
@@ -134,6 +137,7 @@ struct ConfigurationFileTests {
   func service() throws {
     for name in ["cert.pem", "key.pem"] { try folder.write("x", to: name) }
     try folder.write("from a file\n".replacing(" ", with: "-"), to: "token")
+
     let configuration = try folder.load(
       """
       bind: "[::]:8443"
@@ -159,6 +163,7 @@ struct ConfigurationFileTests {
         folder: {path: snaps, max-age: 7d, max-count: 100, max-bytes: 1.5GB}
         webhook: {url: https://h/x, secret: s, max-event-bytes: 5kB, attempts: 2, capacity: 3}
       """)
+
     #expect(configuration.bind == .host("::", port: 8443))
     #expect(
       configuration.tls
@@ -193,6 +198,7 @@ struct ConfigurationFileTests {
     try FileManager.default.createSymbolicLink(
       atPath: "\(folder.path)/link", withDestinationPath: "\(folder.path)/real/deep")
     try folder.write("x", to: "real/face.png")
+
     let configuration = try folder.load(
       """
       cameras:
@@ -202,6 +208,7 @@ struct ConfigurationFileTests {
         d: {source: "exec:cat x.jpg"}
       snapshots: {folder: {path: link/new/../snaps}}
       """)
+
     #expect(configuration.cameras[0].source == "\(folder.path)/clip.mp4")
     // Through the link, as the kernel does it: its `..` is `real`.
     #expect(configuration.cameras[0].avatar == "\(folder.path)/real/face.png")
@@ -234,6 +241,7 @@ struct ConfigurationFileTests {
         a: {source: "http://${HOST_NAME}/${PATH_PART:live:1}${EMPTY}"}
         b: {source: "exec:echo $${HOME} ${NESTED} $x"}
       """, environment: environment)
+
     #expect(
       configuration.cameras.map(\.source) == ["http://cam/live:1", "exec:echo ${HOME} ${HOST_NAME} $x"])
   }

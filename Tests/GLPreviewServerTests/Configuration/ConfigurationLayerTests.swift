@@ -17,9 +17,11 @@ struct ConfigurationLayerTests {
     let environment = [
       "GLPREVIEW_BIND": "127.0.0.1:2", "GLPREVIEW_GPU": "software", "GLPREVIEW_LIMITS_PIXELS": "",
     ]
+
     let configuration = try folder.load(
       "{bind: '127.0.0.1:1', gpu: 1, limits: {pixels: 5, connections: 6}}", options: options,
       environment: environment)
+
     #expect(configuration.bind == .host("127.0.0.1", port: 3))
     #expect(configuration.gpu == .software)
     #expect(configuration.limits.pixels == 5)
@@ -35,9 +37,11 @@ struct ConfigurationLayerTests {
       "GLPREVIEW_CAMERAS_FRONT_DOOR_MASKS": "1,2,3,4;5x6+7+8", "GLPREVIEW_ACCESS_HOSTS": "a;b",
       "GLPREVIEW_TOKEN": "t", "GLPREVIEW_USER": "ann:p:w",
     ]
+
     let configuration = try folder.load(
       "cameras: {front-door: {source: x, views: {main: {rotate: 180, size: 8x8}}}}", environment: environment)
     let camera = try #require(configuration.cameras.first)
+
     #expect(camera.source == "pattern:smpte")
     #expect(camera.views.map(\.view) == [try ViewConfiguration(parsing: "main:rotate=90,size=8x8")])
     #expect(camera.options.masks.masks.count == 2)
@@ -73,7 +77,9 @@ struct ConfigurationLayerTests {
       cameras: {door: {views: {main: {fps: 7}, face: }}, hall: {source: three}}
       snapshots:
       """, to: "b.yaml")
+
     let configuration = try folder.loader(["a.yaml", "b.yaml"]).load()
+
     #expect(configuration.bind == .host("127.0.0.1", port: 1))
     #expect(configuration.access.tokens == [AccessConfiguration.Token(secret: "c", role: .read)])
     #expect(configuration.access.allowedHosts == ["z"])
@@ -111,7 +117,9 @@ struct ConfigurationLayerTests {
     options.addView("main:w=320,fps=4")
     options.addView("face:crop=1,2,3,4,quality=50,locked=true")
     options.setForViews("quality", to: "70", by: "--quality")
+
     let configuration = try folder.load("cameras: {door: {source: x}}", options: options)
+
     #expect(configuration.cameras.map(\.name) == ["camera", "door"])
     var main = ServedView(try ViewConfiguration(parsing: "main:width=320"))
     (main.framesPerSecond, main.quality) = (4, 70)

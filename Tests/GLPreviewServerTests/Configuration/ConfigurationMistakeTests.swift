@@ -181,6 +181,7 @@ struct ConfigurationMistakeTests {
       scenes: {s: {tiles: [b]}}
       """)
     let places = problems.map { $0.split(separator: ": ", maxSplits: 1)[0] }
+
     #expect(places.sorted() == ["1:7", "2:6", "3:1", "8:22", "8:31", "9:22"])
   }
 

@@ -126,6 +126,7 @@ struct EventTests {
       Issue.record("goes on")
       return
     }
+
     let ended = try log.subscribe()
     async let step = ended.next(within: allTheTimeThereIs)
     ended.end()
@@ -133,6 +134,7 @@ struct EventTests {
       Issue.record("goes on")
       return
     }
+
     let last = try log.subscribe()
     async let end = last.next(within: allTheTimeThereIs)
     log.finish()
@@ -140,6 +142,7 @@ struct EventTests {
       Issue.record("goes on")
       return
     }
+
     #expect(log.publish(type: "camera", data: []) == nil)
   }
 
@@ -148,9 +151,11 @@ struct EventTests {
     let log = EventLog(epoch: "e")
     log.publish(type: "camera", data: Self.data(1))
     log.publish(type: "snapshot", data: Self.data(2))
+
     let answer = try await Self.answer(of: log, "/api/events", try Self.fields("Last-Event-ID", "e-1")) {
       log.publish(type: "view", data: Self.data(3))
     }
+
     #expect(answer.status == .ok)
     #expect(answer.headers[.contentType] == "text/event-stream")
     #expect(answer.headers[.cacheControl] == "no-store")
@@ -159,6 +164,7 @@ struct EventTests {
     #expect(
       text == "retry: 3000\n\nid: e-2\nevent: snapshot\ndata: {\"n\":2}\n\n"
         + "id: e-3\nevent: view\ndata: {\"n\":3}\n\n")
+
     let query = try await Self.answer(of: EventLog(epoch: "e"), "/api/events?last_event_id=f-1")
     #expect(String(buffer: query.body) == "retry: 3000\n\n")
   }
@@ -169,14 +175,17 @@ struct EventTests {
     let answer = try await Self.answer(of: log, "/api/events?types=view,snapshot") {
       for type in ["camera", "snapshot", "camera", "view"] { log.publish(type: type, data: Array("1".utf8)) }
     }
+
     #expect(
       String(buffer: answer.body)
         == "retry: 3000\n\nid: e-2\nevent: snapshot\ndata: 1\n\nid: e-4\nevent: view\ndata: 1\n\n")
+
     let router = Router(context: ServiceContext.self)
     EventRoutes(log: EventLog()).add(to: router)
     let wrong = try await Application(router: router).test(.router) { client in
       try await client.execute(uri: "/api/events?types=snapshot,smell", method: .get)
     }
+
     #expect(wrong.status == .badRequest)
     #expect(String(buffer: wrong.body).contains("camera,service,snapshot,view"))
   }

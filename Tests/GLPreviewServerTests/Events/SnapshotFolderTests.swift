@@ -47,6 +47,7 @@ struct SnapshotFolderTests {
     #expect(Self.name("d", "a/b:ü.x").file == "2023-11-14T22-13-20.000Z-a%2Fb%3A%C3%BC.x.jpg")
     #expect(Self.name("", ".").camera == "_")
     #expect(Self.name("d", "m").numbered(2) == "2023-11-14T22-13-20.000Z-m-2.jpg")
+
     let name = Self.name("d", "m")
     #expect(SnapshotFileName(camera: "d", file: name.file) == name)
     for other in ["notes.jpg", "2023-11-14T22-13-20.000Z-m.png", "2023-11-14T22:13:20.000Z-m.jpg"] {
@@ -59,10 +60,12 @@ struct SnapshotFolderTests {
     try await Self.withFolder { folder in
       var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
       let name = Self.name("door", "main")
+
       #expect(try store.write([1, 2, 3], as: name, at: .zero) == "door/\(name.file)")
       #expect(try store.write([4], as: name, at: .zero) == "door/\(name.numbered(2))")
       #expect(Self.files(folder) == ["door/\(name.numbered(2))", "door/\(name.file)"])
       #expect(try Data(contentsOf: folder.appending(path: "door/\(name.file)")) == Data([1, 2, 3]))
+
       // Others on the machine see nothing of it.
       for (path, mode) in [("door", 0o750), ("door/\(name.file)", 0o640)] {
         let attributes = try FileManager.default.attributesOfItem(atPath: folder.appending(path: path).path)
@@ -84,6 +87,7 @@ struct SnapshotFolderTests {
         at: inside.appending(path: "door"), withDestinationURL: outside)
       try Data().write(to: inside.appending(path: "gate"))
       var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path), now: Self.noon, at: .zero)
+
       #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main"), at: .zero) }
       let error = #expect(throws: FolderError.self) {
         try store.write([1], as: Self.name("gate", "main"), at: .zero)
@@ -102,7 +106,9 @@ struct SnapshotFolderTests {
       for name in kept + [".glpreview-\(getpid())-3.part", ".glpreview-2147483646-3.part"] {
         try Data([1]).write(to: door.appending(path: name))
       }
+
       _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
+
       #expect(Set(Self.files(folder)) == Set(kept.map { "door/\($0)" }))
     }
   }
@@ -120,17 +126,20 @@ struct SnapshotFolderTests {
         }
         #expect(store.prune(now: Self.noon, at: .zero) == 0)
       }
+
       try Data([1]).write(to: folder.appending(path: "a/notes.jpg"))
       func left() -> [Int] {
         (0..<9).filter { second in
           ["a", "b"].contains { Self.files(folder).contains("\($0)/\(Self.name($0, "m", second).file)") }
         }
       }
+
       limits.maximumCount = 5
       var store = try FolderStore(limits, now: Self.noon, at: .zero)
       #expect(store.count == 6)
       #expect(store.prune(now: Self.noon, at: .zero) == 1)
       #expect(left() == [1, 2, 3, 4, 5])
+
       _ = try store.write([1], as: Self.name("a", "m", 6), at: .zero)
       #expect(store.prune(now: Self.noon, at: .zero) == 1)
       #expect(left() == [2, 3, 4, 5, 6])
@@ -157,6 +166,7 @@ struct SnapshotFolderTests {
     var files = RetainedFiles(limits, now: Self.noon, at: .zero)
     let seconds = [5, 1, 3, 4, 2]
     for second in seconds { files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero) }
+
     #expect(removed(&files, 0) == [5, 1])
     for second in 6..<3000 {
       files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero)
@@ -189,10 +199,12 @@ struct SnapshotFolderTests {
   func future() {
     var files = files(found: [3600, 3601, 3602, -10]) { $0.maximumCount = 4 }
     #expect(files.takeNotices().count == 1)
+
     for second in 1...3 {
       files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .seconds(second))
       #expect(removed(&files, second) == [3599 + second])
     }
+
     // Then the oldest that was found, and only then what was written.
     files.add(.init(name: Self.name("a", "m", 4), bytes: 1), at: .seconds(4))
     #expect(removed(&files, 4) == [-10])
@@ -206,6 +218,7 @@ struct SnapshotFolderTests {
   func jumpAhead() {
     var files = files(found: [-3000, -100]) { $0.maximumAge = .seconds(3600) }
     files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .seconds(1))
+
     #expect(removed(&files, 10).isEmpty)
     #expect(removed(&files, 20, error: 300_000_000).isEmpty)
     #expect(files.takeNotices().count == 1)
@@ -254,9 +267,11 @@ struct SnapshotFolderTests {
       let kept = SnapshotFolder(
         configuration, metrics: ServiceMetrics(metrics), logger: records.logger, now: { Self.noon },
         clock: { .zero })
+
       kept.add(Self.snapshot("door", ["a"], 0))
       kept.add(Self.snapshot("door", ["a", "b"], 1))
       await kept.flush()
+
       #expect(records.messages == ["snapshot not saved"])
       #expect(await metrics.text().contains(#"glpreview_folder_files_total{result="failed"} 3"#))
 
@@ -265,6 +280,7 @@ struct SnapshotFolderTests {
       kept.add(Self.snapshot("door", ["a", "b"], 2))
       kept.add(Self.snapshot("gate", ["a", "b"], 3))
       await kept.flush()
+
       #expect(records.messages.contains("snapshots are saved again"))
       let files = Self.files(folder.appending(path: "later/in"))
       #expect(files.count == 3)

@@ -72,17 +72,20 @@ struct WebhookTests {
     func seconds() -> Int { Int(CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)) }
     let before = seconds()
     let metrics = PrometheusMetrics()
+
     let receiver = try await Self.send(["{\"n\":1}", "{\"n\":2}"], metrics: metrics) {
       $0.secret = "schlüssel"
     } until: { _, text in
       text.contains(#"glpreview_webhook_events_total{result="done"} 2"#)
     }
+
     #expect(receiver.bodies == ["{\"n\":1}", "{\"n\":2}"])
     let first = try #require(receiver.received.first)
     #expect(first.fields[.contentType] == "application/json")
     #expect(first.fields[named: "X-GLPreview-Event"] == "snapshot")
     let timestamp = try #require(first.fields[named: "X-GLPreview-Timestamp"])
     #expect((before...seconds()).contains(try #require(Int(timestamp))))
+
     // As a receiver would, by its own words.
     let code = HMAC<SHA256>.authenticationCode(
       for: Array("\(timestamp).{\"n\":1}".utf8), using: SymmetricKey(data: Array("schlüssel".utf8)))
@@ -111,6 +114,7 @@ struct WebhookTests {
       ],
       metrics: metrics
     ) { _, text in text.contains(#"glpreview_webhook_events_total{result="done"} 2"#) }
+
     #expect(receiver.bodies == ["a", "a", "a", "b"])
     #expect(Set(receiver.received.prefix(3).map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 1)
     #expect(await metrics.text().contains("glpreview_webhook_retries_total 2"))
@@ -168,6 +172,7 @@ struct WebhookTests {
       ["a"], metrics: metrics, configure: { $0.url = "http://127.0.0.1:1/" },
       schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600))
     ) { _, _ in true }
+
     #expect(receiver.bodies.isEmpty)
     let text = await metrics.text()
     #expect(

@@ -24,6 +24,7 @@ struct MetricsTests {
     FloatingPointCounter(label: "b_total", factory: metrics).increment(by: 0.5)
     Meter(label: "c", factory: metrics).set(-2.5)
     Gauge(label: "d", factory: metrics).record(7)
+
     #expect(
       await Self.lines(metrics) == [
         "# HELP a_requests_total a_requests_total", "# TYPE a_requests_total counter",
@@ -39,7 +40,9 @@ struct MetricsTests {
     timer.recordNanoseconds(1_000_000)
     timer.recordMilliseconds(3)
     timer.recordSeconds(20)
+
     let lines = await Self.lines(metrics)
+
     #expect(lines.contains("# TYPE glpreview_stage_seconds histogram"))
     for (bound, count) in [
       ("0.0005", 0), ("0.001", 1), ("0.0025", 1), ("0.005", 2), ("10", 2), ("+Inf", 3),
@@ -70,7 +73,9 @@ struct MetricsTests {
     ] {
       Counter(label: "n", dimensions: dimensions, factory: metrics).increment()
     }
+
     let lines = await Self.lines(metrics)
+
     #expect(lines.contains(#"n_total{a="1",b="2"} 2"#))
     #expect(lines.filter { $0.hasPrefix("n_total") }.count == 5)
   }
@@ -81,6 +86,7 @@ struct MetricsTests {
     for number in 0..<10 {
       Counter(label: "n", dimensions: [("path", "\(number)")], factory: metrics).increment()
     }
+
     let text = await metrics.text()
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("n_total{") }.count == 3)
     #expect(text.contains("\nglpreview_metrics_refused_total 7\n"))
@@ -106,6 +112,7 @@ struct MetricsTests {
     let counter = Counter(label: "n", factory: metrics)
     let sum = FloatingPointCounter(label: "f", factory: metrics)
     let timer = CoreMetrics.Timer(label: "t", factory: metrics)
+
     await withTaskGroup { group in
       for _ in 0..<8 {
         group.addTask {
@@ -117,6 +124,7 @@ struct MetricsTests {
         }
       }
     }
+
     let lines = await Self.lines(metrics)
     for line in ["n_total 8000", "f_total 2000", "t_seconds_sum 8000", "t_seconds_count 8000"] {
       #expect(lines.contains(line))
@@ -129,7 +137,9 @@ struct MetricsTests {
     metrics.addCollector { [.streamClients([("a", "main", 2)])] }
     metrics.addCollector { [.streamClients([("b", "main", 0)]), .cameraStates([("a", .live)])] }
     metrics.addCollector { [.gpu(renderer: "llvmpipe", vendor: "Mesa", isSoftware: true)] }
+
     let lines = await Self.lines(metrics)
+
     #expect(lines.filter { $0 == "# TYPE glpreview_stream_clients gauge" }.count == 1)
     #expect(
       lines.filter { $0.hasPrefix("glpreview_stream_clients") } == [
@@ -145,11 +155,13 @@ struct MetricsTests {
   func process() throws {
     var values: [String: Double] = [:]
     for family in ProcessMetrics.families() { values[family.name] = family.samples.first?.value }
+
     #expect(try #require(values["process_resident_memory_bytes"]) > 1e6)
     #expect(try #require(values["process_virtual_memory_bytes"]) > 1e6)
     #expect(try #require(values["process_cpu_seconds_total"]) >= 0)
     #expect(try #require(values["process_open_fds"]) >= 3)
     #expect(try #require(values["process_max_fds"]) >= 3)
+
     // It began after this was written, and before now.
     let start = try #require(values["process_start_time_seconds"])
     #expect(start > 1_700_000_000)
@@ -164,11 +176,14 @@ struct MetricsTests {
     router.add(middleware: ProblemMiddleware())
     router.get("/cameras/:camera") { _, context -> Response in throw Problem.notFound("no such camera") }
     MetricsRoutes(metrics: metrics).add(to: router)
+
     try await Application(router: router).test(.router) { client in
       _ = try await client.execute(uri: "/cameras/a", method: .get)
       _ = try await client.execute(uri: "/cameras/b", method: .get)
       for path in ["/x", "/y"] { _ = try await client.execute(uri: path, method: .init("ODD") ?? .get) }
+
       let answer = try await client.execute(uri: "/metrics", method: .get)
+
       #expect(answer.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
       let lines = String(buffer: answer.body).split(separator: "\n").filter {
         $0.hasPrefix("glpreview_http_requests_total")

@@ -38,6 +38,7 @@ struct LogTests {
           "camera": ["name": "door", "views": ["main", "face"]], "fps": "\(29.5)", "level": "mine",
         ])
     }
+
     #expect(lines.count == 1 && lines[0].hasSuffix("}\n") && lines[0].count(where: { $0 == "\n" }) == 1)
     let object = try #require(
       JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: String])
@@ -96,6 +97,7 @@ struct LogTests {
         label: label, format: .text, throttle: throttle, now: { Date(timeIntervalSince1970: 0) },
         write: { line in lines.all.withLock { $0.append(String(line.dropFirst(25).dropLast())) } })
     }
+
     for number in 0..<5 { logger.info("again", metadata: ["number": "\(number)"]) }
     logger.info("another")
     clock.advance(by: .seconds(1))
@@ -103,6 +105,7 @@ struct LogTests {
     logger.info("again", metadata: ["number": "6"])
     clock.advance(by: .seconds(20))
     logger.info("later")
+
     #expect(
       lines.all.withLock { $0 } == [
         "info glpreview: again number=0", "info glpreview: again number=1", "info glpreview: another",

@@ -44,12 +44,14 @@ struct RendererWatchTests {
   func mends() async throws {
     let machine = Machine(isThere: false)
     let records = LogRecords()
+
     try await withService(StreamTests.configuration(), options: machine.options, logger: records.logger) {
       service in
       // The picture is what says so first, however long the watch takes.
       #expect(try await service.get("/cameras/camera/main.jpg").status == 503)
       await until { machine.tries.load(ordering: .relaxed) != 0 }
       await until { service.inside.renderer.state.failure == "\(Machine.failure)" }
+
       let answer = try await service.get("/readyz")
       #expect(answer.status == 503)
       #expect(try answer.json(Health.self).renderer == "no usable GPU: plug one in")
@@ -63,6 +65,7 @@ struct RendererWatchTests {
       let mended = try await service.get("/api/cameras").json(Cameras.self)
       #expect(mended.device != nil && mended.device_failure == nil)
     }
+
     let told = records.messages.filter { $0.contains("renderer") }
     #expect(told.count == 2)
     #expect(told.first?.hasPrefix("renderer failed") == true && told.last == "the renderer works again")
@@ -87,11 +90,13 @@ struct RendererWatchTests {
     let (states, told) = AsyncStream.makeStream(of: RendererWatch.State.self)
     let watch = RendererWatch(
       requiresHardware: true, logger: records.logger, device: { device }, onChange: { told.yield($0) })
+
     let running = Task { try await watch.run() }
     for await state in states {
       #expect(state.failure?.contains("hardware is required") == true)
       break
     }
+
     running.cancel()
     _ = await running.result
   }

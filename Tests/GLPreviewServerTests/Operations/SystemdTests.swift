@@ -59,11 +59,13 @@ struct SystemdTests {
   func states(isAbstract: Bool) async throws {
     let socket = try NotifySocket(isAbstract: isAbstract)
     let notifier = SystemdNotifier(environment: ["NOTIFY_SOCKET": socket.address])
+
     #expect(notifier.status("3 cameras\nlive"))
     #expect(notifier.ready())
     #expect(notifier.reloading())
     #expect(notifier.stopping())
     #expect(notifier.alive())
+
     var messages = socket.messages.makeAsyncIterator()
     #expect(await messages.next() == "STATUS=3 cameras live")
     #expect(await messages.next() == "READY=1")
@@ -89,6 +91,7 @@ struct SystemdTests {
     func interval(_ more: [String: String]) -> Duration? {
       SystemdNotifier(environment: socket.merging(more) { $1 }).watchdogInterval
     }
+
     #expect(interval([:]) == nil)
     #expect(interval(["WATCHDOG_USEC": "20000000"]) == .seconds(10))
     #expect(interval(["WATCHDOG_USEC": "20000000", "WATCHDOG_PID": "\(getpid())"]) == .seconds(10))
@@ -116,11 +119,13 @@ struct SystemdTests {
     let health = Health()
     let group = ServiceGroup(
       services: [SystemdWatchdog(notifier) { health.isHealthy() }], logger: Logger(label: "test"))
+
     async let run: Void = group.run()
     var messages = socket.messages.makeAsyncIterator()
     for _ in 1...3 { #expect(await messages.next() == "WATCHDOG=1") }
     // Every other time it was not.
     #expect(health.asked.withLock { $0 } >= 6)
+
     await group.triggerGracefulShutdown()
     try await run
     // What was fed before is read first.

@@ -22,15 +22,18 @@ struct FallbackSessionTests {
     let session = try PreviewSession(scripted: Self.source(device))
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
+
     let live = try #require(try await frames.next())
     #expect(live.sourceState == .live)
     #expect(live.code == 50)
+
     // It is lost once that has been seen: before, its fallback may be what is seen first.
     device.play(.lost("unplugged"))
     let fallback = try #require(try await frames.next())
     #expect(fallback.sourceState == .lost)
     #expect(fallback.picture.size == Size(width: 32, height: 18))
     #expect(fallback.picture != live.picture)
+
     // Two connections have asked for three pictures when the second one waits for its first.
     await device.requested(3)
     device.play(.picture(90))
@@ -55,6 +58,7 @@ struct FallbackSessionTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
+
     while session.statistics.frames == 0 { _ = try await frames.next() }
     try await until { try await preview.pictures.first?.sourceState == .lost }
     await session.close()
@@ -67,12 +71,15 @@ struct FallbackSessionTests {
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
     _ = try await frames.next()
+
     device.play(.lost("unplugged"))
     #expect(try await frames.next()?.sourceState == .lost)
+
     let renders = session.statistics.renders
     async let next = frames.next()
     await until { await session.waitingCount > 0 }
     #expect(session.statistics.renders == renders)
+
     preview.preferredSize = Size(width: 16, height: 16)
     let changed = try #require(try await next)
     #expect(changed.sourceState == .lost)
@@ -89,8 +96,10 @@ struct FallbackSessionTests {
     _ = try await frames.next()
     device.play(.lost("unplugged"))
     _ = try await frames.next()
+
     let snapshot = try await session.snapshot(SnapshotRequest.patient(.next, as: .rgba))
     #expect(snapshot.sourceState == .lost)
+
     let refused = SnapshotRequest.patient(.next, as: .rgba, fallback: .error)
     await #expect(throws: SourceError.self) { try await session.snapshot(refused) }
     await session.close()
@@ -110,6 +119,7 @@ struct FallbackSessionTests {
           Tile("fine", rectangle: Rectangle(x: 32, y: 0, width: 32, height: 36)),
         ]))
     var frames = preview.pictures.makeAsyncIterator()
+
     fine.give(120)
     // NO SIGNAL's bars begin where there was the lost camera's grey.
     var left: UInt8 = 50
@@ -132,14 +142,17 @@ struct FallbackSessionTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.view)
     var frames = preview.pictures.makeAsyncIterator()
+
     script.give(10)
     #expect(try await frames.next()?.code == 10)
+
     await session.setSource(isOn: false)
     let off = try #require(try await frames.next())
     #expect(off.sourceState == .off)
     // The circle in the middle is the avatar itself.
     #expect(off.picture.bytes[4 * (9 * 32 + 16)] == 200)
     #expect(!script.isOpen)
+
     await session.setSource(isOn: true)
     script.give(20)
     #expect(try await frames.next()?.code == 20)

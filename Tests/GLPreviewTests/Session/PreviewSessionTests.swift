@@ -27,6 +27,7 @@ struct PreviewSessionTests {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
+
     do {
       var frames = preview.pictures.makeAsyncIterator()
       for code: UInt8 in [10, 20, 30] {
@@ -36,6 +37,7 @@ struct PreviewSessionTests {
         #expect(frame.picture.size == Size(width: 4, height: 3))
       }
     }
+
     await closed(script)
     #expect(script.opens.count == 1)
     #expect(session.statistics.frames == 3)
@@ -55,6 +57,7 @@ struct PreviewSessionTests {
     let one = try session.addPreview(Self.view("one"))
     let two = try session.addPreview(Self.view("two", width: 6))
     let unread = try session.addPreview(Self.view("unread"))
+
     async let first = one.pictures.first
     async let again = one.pictures.first
     async let second = two.pictures.first
@@ -62,6 +65,7 @@ struct PreviewSessionTests {
     await until { await session.waitingCount >= 3 }
     script.give(77)
     let frames = try await [first, again, second].compactMap(\.self)
+
     #expect(frames.map(\.code) == [77, 77, 77])
     #expect(session.statistics.renders == 1)
     #expect(session.statistics.pictures == 2)
@@ -76,6 +80,7 @@ struct PreviewSessionTests {
     let preview = try session.addPreview(Self.small)
     var slow = preview.pictures.makeAsyncIterator()
     var fast = preview.pictures.makeAsyncIterator()
+
     script.give(1)
     #expect(try await slow.next()?.code == 1)
     #expect(try await fast.next()?.code == 1)
@@ -86,6 +91,7 @@ struct PreviewSessionTests {
     script.give(10)
     async let next = fast.next()
     #expect(try await next?.code == 10)
+
     // What is newest is what the slow one gets, whether it is drawn already or comes next.
     script.give(11)
     let code = try #require(try await slow.next()?.code)
@@ -103,11 +109,13 @@ struct PreviewSessionTests {
     #expect(try await frames.next()?.picture.size == Size(width: 4, height: 3))
     async let next = frames.next()
     await until { await session.waitingCount > 0 }
+
     preview.update {
       ($0.width, $0.height) = (2, 6)
       $0.contentMode = .stretch
     }
     let changed = try #require(try await next)
+
     #expect(changed.picture.size == Size(width: 2, height: 6))
     #expect(changed.sequence == 0)
     #expect(preview.contentMode == .stretch)
@@ -122,10 +130,12 @@ struct PreviewSessionTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()
+
     preview.isEnabled = false
     async let next = frames.next()
     await closed(script)
     let renders = session.statistics.renders
+
     preview.isEnabled = true
     script.give(2)
     #expect(try await next?.code == 2)
@@ -142,11 +152,13 @@ struct PreviewSessionTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     #expect(try await frames.next()?.code == 1)
+
     async let next = frames.next()
     script.give(2)
     let busy = try session.addPreview(Self.view("busy"))
     #expect(try await busy.pictures.first?.code == 2)
     #expect(session.statistics.pictures == 2)
+
     preview.updateEvery = .zero
     script.give(3)
     let code = try #require(try await next?.code)
@@ -163,11 +175,14 @@ struct PreviewSessionTests {
     async let one = removed.pictures.first
     async let other = closed.jpegs().first
     await until { await session.waitingCount >= 2 }
+
     session.remove(removed)
     #expect(try await one == nil)
+
     await session.close()
     #expect(try await other == nil)
     #expect(!script.isOpen)
+
     #expect(throws: SessionError.self) { try session.addPreview(Self.view("late")) }
     await #expect(throws: SnapshotError.self) { try await session.snapshot() }
   }
@@ -180,6 +195,7 @@ struct PreviewSessionTests {
     script.give(1)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next() != nil)
+
     session = nil
     #expect(try await frames.next() == nil)
     await closed(script)
@@ -192,6 +208,7 @@ struct PreviewSessionTests {
     let preview = try session.addPreview(Self.small)
     let reader = Task { try await preview.pictures.first }
     await until { await session.waitingCount > 0 }
+
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     await closed(script)
@@ -205,10 +222,12 @@ struct PreviewSessionTests {
     let wrong = try session.addPreview(
       ViewConfiguration(name: "wrong", crop: Rectangle(x: 5, y: 0, width: 50, height: 2)))
     let right = try session.addPreview(Self.view("right"))
+
     let one = Task { try await wrong.pictures.first }
     async let other = right.pictures.first
     await until { await session.waitingCount >= 2 }
     script.give(9)
+
     #expect(try await other?.code == 9)
     await #expect(throws: WordError.self) { try await one.value }
     await session.close()
@@ -221,6 +240,7 @@ struct PreviewSessionTests {
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
     await #expect(throws: SourceError.self) { try await preview.pictures.first }
+
     script.refuse(nil)
     script.give(4)
     #expect(try await preview.pictures.first?.code == 4)
@@ -238,8 +258,10 @@ struct PreviewSessionTests {
     script.give(2)
     script.give(.success(nil))
     script.give(.success(nil))
+
     var codes: [UInt8] = []
     for try await frame in preview.pictures { codes.append(frame.code) }
+
     #expect(codes == [1, 2])
     await session.close()
   }
@@ -248,6 +270,7 @@ struct PreviewSessionTests {
   func names() async throws {
     let session = try PreviewSession(SourceScript().source())
     _ = try session.addPreview(Self.view("one"))
+
     #expect(throws: SessionError.self) { try session.addPreview(Self.view("one")) }
     #expect(throws: SessionError.self) { try session.addPreview(Self.view("")) }
     #expect(throws: SessionError.self) { try session.addPreview(Self.view("two"), of: "nobody") }
@@ -264,10 +287,12 @@ struct PreviewSessionTests {
     let session = try PreviewSession(scripted: script.source(hasSizes: true))
     let small = try session.addPreview(Self.view("small"))
     let large = try session.addPreview(Self.view("large", width: 40))
+
     script.give(1)
     var frames = small.pictures.makeAsyncIterator()
     _ = try await frames.next()
     #expect(script.opens.map(\.minimumSize) == [Size(width: 4, height: 3)])
+
     var others = large.pictures.makeAsyncIterator()
     // What is there is shown larger, until the camera gives more.
     #expect(try await others.next()?.code == 1)

@@ -31,9 +31,11 @@ struct SceneChangeTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(60)
     try await show(60, &frames)
+
     var others = preview.pictures.makeAsyncIterator()
     try await show(60, &others)
     #expect(try await preview.jpegs().first?.picture.size == Self.size)
+
     // Nothing is drawn again and again for that.
     let renders = session.statistics.renders
     await letOthersGoOn()
@@ -65,10 +67,12 @@ struct SceneChangeTests {
     script.give(.success(nil))
     var frames = preview.pictures.makeAsyncIterator()
     try await show(60, &frames)
+
     await session.setSource("one", isOn: false)
     while let frame = try await frames.next() {
       if frame.picture.bytes[4 * (9 * 32 + 16)] != 60 { break }
     }
+
     script.give(70)
     script.give(.success(nil))
     await session.setSource("one", isOn: true)
@@ -83,6 +87,7 @@ struct SceneChangeTests {
     let preview = try session.addScene(
       Scene(size: Self.size, tiles: [Tile("one")], labels: [Label(.time(), font: Font(size: 4), margin: 0)]))
     var frames = preview.pictures.makeAsyncIterator()
+
     // A picture a second would take longer than this test may.
     for code: UInt8 in 1...70 {
       script.give(code)
@@ -100,6 +105,7 @@ struct SceneChangeTests {
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next() != nil)
     #expect(try await frames.next() != nil)
+
     script.refuse(nil)
     script.give(80)
     try await show(80, &frames)
@@ -113,14 +119,18 @@ struct SceneChangeTests {
     let preview = try session.addScene(Scene(size: Self.size, tiles: [Tile("one")]))
     script.give(60)
     #expect(try await preview.pictures.first != nil)
+
     preview.update { $0.tiles.append(Tile("nobody")) }
     await #expect(throws: WordError.self) { try await preview.pictures.first }
+
     preview.update { $0.tiles = [Tile("nobody")] }
     await #expect(throws: WordError.self) { try await preview.pictures.first }
+
     preview.update { $0.background = .blur(source: "nobody") }
     await #expect(throws: WordError.self) {
       try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
     }
+
     preview.scene = Scene(size: Self.size, tiles: [Tile("one")])
     script.give(70)
     var frames = preview.pictures.makeAsyncIterator()

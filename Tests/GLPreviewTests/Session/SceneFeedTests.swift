@@ -24,6 +24,7 @@ struct SceneFeedTests {
           Tile("right", rectangle: Rectangle(x: 32, y: 0, width: 32, height: 36)),
         ]))
     var frames = preview.pictures.makeAsyncIterator()
+
     left.give(50)
     right.give(200)
     var codes: [UInt8] = []
@@ -32,11 +33,13 @@ struct SceneFeedTests {
       #expect(frame.picture.size == Self.size)
       codes = [frame.picture.bytes[4 * 5], frame.picture.bytes[4 * 60]]
     }
+
     left.give(90)
     while codes != [90, 200] {
       let frame = try #require(try await frames.next())
       codes = [frame.picture.bytes[4 * 5], frame.picture.bytes[4 * 60]]
     }
+
     await session.close()
     #expect(!left.isOpen && !right.isOpen)
   }
@@ -60,8 +63,10 @@ struct SceneFeedTests {
     _ = try session.addScene(Self.scene("on", "off"), name: "call")
     await session.setSource("off", isOn: false)
     on.give(120)
+
     let snapshot = try await session.snapshot(SnapshotRequest.patient(.newest, of: ["call"], as: .rgba))
     let picture = try #require(snapshot["call"]?.picture)
+
     #expect(picture.bytes[4 * (18 * 64 + 10)] == 120)
     #expect(off.opens.isEmpty)
     await session.close()
@@ -73,6 +78,7 @@ struct SceneFeedTests {
     broken.refuse(SourceError(.notFound, path: "broken", reason: "is not there"))
     let session = try PreviewSession(scripted: fine.source(named: "fine"), broken.source(named: "broken"))
     let preview = try session.addScene(Self.scene("fine", "broken"))
+
     fine.give(120)
     var frames = preview.pictures.makeAsyncIterator()
     var code: UInt8 = 0
@@ -91,11 +97,13 @@ struct SceneFeedTests {
       let frame = try #require(SourceScript.frame(UInt8(second), Size(width: 2, height: 2), second))
       history.add(frame.with(timestamp: .seconds(second)))
     }
+
     #expect(history.frame(at: .seconds(5))?.bytes[0] == 5)
     #expect(history.frame(at: .milliseconds(3500))?.bytes[0] == 3)
     #expect(history.frame(at: .seconds(3))?.bytes[0] == 3)
     // What is older is not kept: the oldest stands in for it.
     #expect(history.frame(at: .seconds(1))?.bytes[0] == 3)
+
     history.keep(for: .zero)
     let frame = try #require(SourceScript.frame(9, Size(width: 2, height: 2), 9))
     history.add(frame)

@@ -32,6 +32,7 @@ struct SessionInputTests {
         ViewConfiguration(name: "e", rotation: .clockwise90, width: 65535, height: side),
         ViewConfiguration(name: "f", width: side, height: side, contentMode: .inside, surround: .blur),
       ]
+
       for view in views {
         let preview = try session.addPreview(view)
         await #expect(throws: WordError.self, "\(view.name) \(state)") { try await preview.pictures.first }
@@ -60,6 +61,7 @@ struct SessionInputTests {
       Rectangle(x: 0, y: 0, width: number, height: 2), Rectangle(x: 1, y: 1, width: 2, height: number),
       Rectangle(x: number, y: number, width: number, height: number),
     ]
+
     for state in State.allCases {
       let session = try await Self.session(state)
       for (index, crop) in crops.enumerated() where !crop.isInside(Size(width: 8, height: 6)) {
@@ -85,6 +87,7 @@ struct SessionInputTests {
     let preview = try session.addPreview(ViewConfiguration(width: 4, height: 3), updateEvery: duration)
     let scene = try session.addScene(
       Scene(size: Size(width: 8, height: 8), tiles: [Tile("camera")]), updateEvery: duration)
+
     for code: UInt8 in 0..<9 { script.give(code) }
     var frames = preview.pictures.makeAsyncIterator()
     while try await frames.next()?.sourceState != .live {}
@@ -93,11 +96,13 @@ struct SessionInputTests {
       return try await frames.next()
     }
     #expect(try await scene.pictures.first != nil)
+
     let patience = duration > .zero ? duration : .milliseconds(20)
     _ = try? await session.snapshot(SnapshotRequest(.newest(maxAge: duration), timeout: patience))
     await #expect(throws: (any Error).self) {
       try await session.snapshot(SnapshotRequest(.next, of: ["nobody"], timeout: duration))
     }
+
     await session.close()
     _ = try await next.value
   }
@@ -174,6 +179,7 @@ struct SessionInputTests {
       if state == .off { await session.setSource(isOn: false) }
       let good = Scene(size: Size(width: 32, height: 18), tiles: [Tile("camera")])
       let preview = try session.addScene(good)
+
       for (name, scene) in Self.scenes {
         preview.scene = scene
         let error = await #expect(throws: (any Error).self, "\(name) \(state)") {
@@ -184,6 +190,7 @@ struct SessionInputTests {
           try await session.snapshot(SnapshotRequest.patient(.newest, of: ["scene"]))
         }
       }
+
       preview.scene = good
       #expect(try await preview.pictures.first != nil)
       await session.close()

@@ -103,6 +103,7 @@ struct SessionLifetimeTests {
     script.give(1)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.code == 1)
+
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<20 {
         group.addTask {
@@ -112,6 +113,7 @@ struct SessionLifetimeTests {
       }
       for await isOpen in group { #expect(!isOpen) }
     }
+
     #expect(try await frames.next() == nil)
     #expect(await session.status() == nil)
     await session.setSource(isOn: false)
@@ -128,7 +130,9 @@ struct SessionLifetimeTests {
     script.give(1)
     let still = Task { try await session.snapshot(SnapshotRequest.patient(.still, as: .rgba)) }
     await until { script.opens.last?.minimumSize?.width == 65535 }
+
     if isClosed { await session.close() } else { await session.setSource(isOn: false) }
+
     #expect(!script.isOpen)
     if isClosed {
       await #expect(throws: SnapshotError.self) { try await still.value }
@@ -144,11 +148,13 @@ struct SessionLifetimeTests {
     let session = try PreviewSession(scripted: script.source(hasSizes: true))
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
     let request = SnapshotRequest.patient(.still, as: .rgba)
+
     let stills = (0..<2).map { _ in Task { try await session.snapshot(request) } }
     await until { await session.waitingCount == 2 }
     script.give(1)
     var taken = 0
     for still in stills where (try? await still.value) != nil { taken += 1 }
+
     #expect(taken == 1)
     #expect(script.opens.filter { $0.minimumSize?.width == 65535 }.count == 1)
     await session.close()

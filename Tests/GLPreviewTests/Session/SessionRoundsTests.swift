@@ -67,6 +67,7 @@ struct SessionRoundsTests {
       // What is made once is made now.
       for number in 0..<50 { try await Self.round(number) }
       let before = try Holdings()
+
       for number in 1...max(rounds, 1) { try await Self.round(number) }
       // What was let go ends in its own time.
       var looks = 0
@@ -74,6 +75,7 @@ struct SessionRoundsTests {
         looks += 1
         return try looks == 60_000 || !Holdings().isMore(than: before, kilobytes: 12_000)
       }
+
       let after = try Holdings()
       #expect(
         !after.isMore(than: before, kilobytes: 12_000), "\(before) before \(rounds) rounds, then \(after)")

@@ -23,7 +23,9 @@ struct SessionSnapshotTests {
     let script = SourceScript()
     let session = try Self.session(script)
     script.give(50)
+
     let snapshot = try await session.snapshot(Self.rgba(.newest))
+
     #expect(snapshot.pictures.map(\.name) == ["one", "two"])
     #expect(snapshot.pictures.map(\.picture.size) == [Size(width: 4, height: 3), Size(width: 3, height: 4)])
     #expect(snapshot.pictures.allSatisfy { $0.picture.bytes[0] == 50 })
@@ -42,8 +44,10 @@ struct SessionSnapshotTests {
     var frames = preview.jpegs().makeAsyncIterator()
     script.give(1)
     let frame = try #require(try await frames.next())
+
     let snapshot = try await session.snapshot(
       SnapshotRequest.patient(.newest(maxAge: .seconds(3600)), of: ["one"]))
+
     #expect(snapshot.sequence == frame.sequence)
     #expect(snapshot.timestamp == frame.timestamp)
     #expect(snapshot["one"]?.picture == frame.picture)
@@ -59,10 +63,12 @@ struct SessionSnapshotTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()
+
     async let snapshot = session.snapshot(Self.rgba(.next, of: ["one"]))
     await until { await session.waitingCount > 0 }
     script.give(2)
     let taken = try await snapshot
+
     #expect(taken["one"]?.picture.bytes[0] == 2)
     #expect(taken.sequence == 1)
     await session.close()
@@ -76,9 +82,11 @@ struct SessionSnapshotTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     _ = try await frames.next()
+
     async let snapshot = session.snapshot(Self.rgba(.newest(maxAge: .zero), of: ["one"]))
     await until { await session.waitingCount > 0 }
     script.give(2)
+
     #expect(try await snapshot.sequence == 1)
     await session.close()
   }
@@ -92,14 +100,17 @@ struct SessionSnapshotTests {
     script.give(1)
     _ = try await frames.next()
     let unsized = try session.addPreview(ViewConfiguration(name: "whole"))
+
     let snapshot = try await session.snapshot(Self.rgba(.still, of: ["whole", "one"]))
     #expect(snapshot["whole"]?.picture.size == Size(width: 16, height: 12))
     #expect(snapshot["whole"]?.picture.bytes[0] == 200)
+
     script.give(3)
     let after = try #require(try await frames.next())
     #expect(after.code == 3)
     #expect(after.sequence > snapshot.sequence)
     #expect(script.opens.map { $0.minimumSize?.width } == [4, 65535, 4])
+
     session.remove(unsized)
     await session.close()
     #expect(!script.isOpen)
@@ -110,9 +121,11 @@ struct SessionSnapshotTests {
     let script = SourceScript()
     let session = try Self.session(script)
     await session.setSource(isOn: false)
+
     let snapshot = try await session.snapshot(Self.rgba(.newest))
     #expect(snapshot.sourceState == .off)
     #expect(snapshot.pictures.count == 2)
+
     let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     await #expect(throws: SourceError.self) { try await session.snapshot(request) }
     #expect(script.opens.isEmpty)
@@ -135,11 +148,13 @@ struct SessionSnapshotTests {
     let (handled, continuation) = AsyncStream.makeStream(of: Result<Snapshot, any Error>.self)
     session.attach(trigger, Self.rgba(.newest(maxAge: .seconds(3600)))) { continuation.yield($0) }
     let snapshots = trigger.snapshots
+
     script.give(8)
     trigger.capture()
     var results = handled.makeAsyncIterator()
     #expect(try await results.next()?.get()["one"]?.picture.bytes[0] == 8)
     #expect(try await trigger.snapshot().sequence == 0)
+
     var count = 0
     for await _ in snapshots {
       count += 1
@@ -168,7 +183,9 @@ struct SessionSnapshotTests {
     session.attach(trigger, Self.rgba(.next)) { result in
       if case .failure(let error) = result { continuation.yield(error is SnapshotError) }
     }
+
     for _ in 0...SnapshotTrigger.mostUnderWay { trigger.capture() }
+
     var failures = handled.makeAsyncIterator()
     #expect(await failures.next() == true)
     await session.close()
@@ -178,12 +195,14 @@ struct SessionSnapshotTests {
   func wrong() async throws {
     let session = try PreviewSession(scripted: SourceScript().source())
     await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+
     _ = try session.addPreview()
     for names in [["nobody"], []] {
       await #expect(throws: SnapshotError.self) {
         try await session.snapshot(Self.rgba(.newest, of: names))
       }
     }
+
     await session.close()
     await #expect(throws: SnapshotError.self) { try await session.snapshot() }
   }

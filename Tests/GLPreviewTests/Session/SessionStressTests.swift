@@ -44,6 +44,7 @@ struct SessionStressTests {
       ).preview
     }
     let end = CaptureClock.now + Self.length
+
     await withTaskGroup(of: Void.self) { group in
       for preview in previews + steady {
         for _ in 0..<3 { group.addTask { await Self.read(preview, until: end) } }
@@ -53,15 +54,18 @@ struct SessionStressTests {
       for _ in 0..<2 { group.addTask { await Self.takeSnapshots(of: session, until: end) } }
       group.addTask { await Self.addAndRemove(session, until: end) }
     }
+
     for camera in cameras { camera.calmDown() }
     for source in Self.sources { await session.setSource(source, isOn: true) }
     for preview in previews { preview.isEnabled = true }
+
     // Whoever reads now gets one picture after the other.
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for preview in previews + steady { group.addTask { try await Self.count(20, of: preview) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(counts == Array(repeating: 20, count: previews.count + steady.count))
+
     // These wait when it is closed.
     let readers = (previews + steady).map { preview in
       Task {
@@ -73,6 +77,7 @@ struct SessionStressTests {
         }
       }
     }
+
     await session.close()
     for reader in readers { #expect(await reader.value) }
     for camera in cameras {

@@ -40,6 +40,7 @@ struct SharedRendererTests {
     let opener = Opener()
     let renderers = opener.renderers()
     var cores: [SessionCore] = []
+
     for code: UInt8 in 1...3 {
       let script = SourceScript()
       let (core, preview) = try Self.session(script, renderers)
@@ -47,6 +48,7 @@ struct SharedRendererTests {
       script.give(code)
       #expect(try await preview.pictures.first?.code == code)
     }
+
     #expect(opener.opened.withLock { $0.count } == 1)
     for core in cores { await core.close() }
     await renderers.closeUnused()
@@ -61,6 +63,7 @@ struct SharedRendererTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     #expect(try await frames.next()?.code == 1)
+
     await opener.opened.withLock { $0[0] }.loseContext()
     for code: UInt8 in 2...4 {
       script.give(code)
@@ -88,6 +91,7 @@ struct SharedRendererTests {
         progress.lost.add(1, ordering: .relaxed)
       }
     }
+
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
         group.addTask {
@@ -114,6 +118,7 @@ struct SharedRendererTests {
       }
       try await group.waitForAll()
     }
+
     progress.isOver.store(true, ordering: .relaxed)
     await losing.value
     #expect(opener.opened.withLock { $0.count } > 3)
@@ -133,11 +138,13 @@ struct SharedRendererTests {
   func closed() async throws {
     let opener = Opener()
     let renderers = opener.renderers()
+
     for code: UInt8 in 1...2 {
       let script = SourceScript()
       let (core, preview) = try Self.session(script, renderers)
       script.give(code)
       #expect(try await preview.pictures.first?.code == code)
+
       await core.close()
       await renderers.closeUnused()
       let renderer = try #require(opener.opened.withLock { $0.last })
@@ -145,6 +152,7 @@ struct SharedRendererTests {
       let plan = try RenderPlanner().plan(frame.format, [])
       await #expect(throws: RenderError.self) { try await renderer.render(frame, plan) }
     }
+
     #expect(opener.opened.withLock { $0.count } == 2)
   }
 }

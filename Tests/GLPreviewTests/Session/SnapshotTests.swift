@@ -89,9 +89,11 @@ struct SnapshotTests {
     let red: [UInt8] = [200, 30, 60, 255]
     let bytes = (0..<33 * 17).flatMap { _ in red }
     let picture = Picture(tight: Size(width: 33, height: 17), format: .rgba, bytes: bytes)
+
     let jpeg = try RenderedPicture("a", picture).encodedJPEG(
       quality: 100, fitting: Size(width: 9, height: 9))
     let frame = try JPEGDecoder.decode(jpeg.bytes, maximumPixels: 1000)
+
     #expect(frame.format.size == Size(width: 9, height: 5))
     for (x, y) in [(0, 0), (8, 0), (4, 2), (8, 4)] {
       #expect(isNear(rgb(frame, x, y), [200, 30, 60], within: 2), "\(x) \(y)")
@@ -120,8 +122,10 @@ struct SnapshotTests {
       "label": "a \"person\"", "score": 0.5, "box": [1, -2, 3.25], "seen": true, "by": nil,
       "of": ["k": "\u{7F}\t"],
     ]
+
     let event = try snapshot.event(view: "whole", type: "alarm", metadata: metadata)
     let object = try #require(JSONSerialization.jsonObject(with: Data(event.json)) as? [String: Any])
+
     #expect(object["type"] as? String == "alarm")
     #expect(object["camera"] as? String == snapshot.camera)
     #expect(object["view"] as? String == "whole")

@@ -17,10 +17,12 @@ struct SourceFaultTests {
       Scene(size: Size(width: 64, height: 36), tiles: [Tile("fine"), Tile("broken")]), name: "call")
     let preview = try session.addPreview(of: "broken")
     #expect(await session.failure(of: "broken") == nil)
+
     fine.give(120)
     _ = try await session.snapshot(.patient(of: ["call"], as: .rgba))
     #expect((await session.failure(of: "broken") as? SourceError)?.kind == .notFound)
     #expect(await session.failure(of: "fine") == nil)
+
     broken.refuse(nil)
     broken.give(7)
     // An attempt that began before may still fail, and this reader then gets its error.
@@ -36,6 +38,7 @@ struct SourceFaultTests {
       let session = try PreviewSession(scripted: script.source())
       let preview = try session.addPreview()
       for result in results { script.give(result) }
+
       await #expect {
         try await preview.pictures.first
       } throws: { error in
@@ -54,11 +57,13 @@ struct SourceFaultTests {
     script.give(90)
     while try #require(try await first.next()).code != 90 {}
     #expect(try await preview.pictures.first?.code == 90)
+
     // How often it is drawn is another thing than what is seen: nothing is drawn anew for that.
     let renders = session.statistics.renders
     preview.updateEvery = .milliseconds(1)
     #expect(try await preview.pictures.first?.code == 90)
     #expect(session.statistics.renders == renders)
+
     script.give(91)
     #expect(try await first.next()?.code == 91)
     await session.close()

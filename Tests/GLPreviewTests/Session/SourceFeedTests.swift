@@ -18,11 +18,13 @@ struct SourceFeedTests {
     source.keepsWarm = true
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.small)
+
     async let picture = preview.pictures.first
     await until { await session.waitingCount == 1 && gate.waitingCount > 0 }
     await letOthersGoOn()
     gate.open()
     script.give(7)
+
     #expect(try await picture?.code == 7)
     #expect(script.opens.count == 1)
     await session.close()
@@ -36,8 +38,10 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     let reader = Task { try await preview.pictures.first }
     await until { gate.waitingCount == 1 }
+
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
+
     gate.open()
     await until { script.opens.count == 1 && !script.isOpen }
     #expect(!script.isOpen)
@@ -54,9 +58,11 @@ struct SourceFeedTests {
     await until { gate.waitingCount == 1 }
     let other = Task { try await large.pictures.first }
     await until { await session.waitingCount == 2 }
+
     gate.open()
     await until { script.opens.last?.minimumSize == Size(width: 40, height: 3) }
     script.give(1)
+
     #expect(try await one.value?.code == 1)
     #expect(try await other.value?.code == 1)
     await session.close()
@@ -71,7 +77,9 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     async let picture = preview.pictures.first
     await until { gate.waitingCount == 2 }
+
     await session.close()
+
     #expect(try await picture == nil)
     #expect(gate.waitingCount == 0)
     #expect(script.opens.isEmpty)
@@ -86,6 +94,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.sourceState == .opening)
+
     gate.open()
     script.give(5)
     #expect(try await frames.next()?.code == 5)
@@ -101,6 +110,7 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     script.give(1)
     #expect(try await preview.pictures.first?.code == 1)
+
     // It lingers, or has done so, where the machine is slow.
     await until { await session.firstFeed?.closing != nil || !script.isOpen }
     #expect(try await session.snapshot(Self.anyAge).sequence == 0)
@@ -128,10 +138,12 @@ struct SourceFeedTests {
     script.give(1)
     #expect(try await preview.pictures.first?.code == 1)
     await until { gate.waitingCount == 1 }
+
     async let next = preview.pictures.first
     await until { await session.waitingCount == 1 }
     await letOthersGoOn()
     #expect(script.opens.count == 1)
+
     gate.open()
     script.give(2)
     #expect(try await next?.code == 2)
@@ -148,6 +160,7 @@ struct SourceFeedTests {
     script.give(1)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.code == 1)
+
     let first = Task { await session.close() }
     await until { gate.waitingCount == 1 }
     let second = Task {
@@ -156,6 +169,7 @@ struct SourceFeedTests {
     }
     await letOthersGoOn()
     gate.open()
+
     #expect(await second.value == false)
     await first.value
     #expect(try await frames.next() == nil)
@@ -171,11 +185,13 @@ struct SourceFeedTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     #expect(try await frames.next()?.code == 1)
+
     let next = Task { [frames] in
       var frames = frames
       return try await frames.next()
     }
     await until { await session.waitingCount == 1 }
+
     await session.setSource(isOn: false)
     #expect(try await next.value?.sourceState == .off)
     await letOthersGoOn()
@@ -196,10 +212,12 @@ struct SourceFeedTests {
       return try await frames.next()
     }
     await until { await session.waitingCount == 1 }
+
     await session.setSource(isOn: true)
     preview.preferredSize = Size(width: 6, height: 6)
     await letOthersGoOn()
     script.give(3)
+
     #expect(try await next.value?.code == 3)
     await session.close()
   }
@@ -211,10 +229,12 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     async let picture = preview.pictures.first
     await until { await session.waitingCount == 1 && script.isOpen }
+
     preview.isEnabled = false
     await until { !script.isOpen }
     preview.isEnabled = true
     script.give(6)
+
     #expect(try await picture?.code == 6)
     await session.close()
   }
@@ -227,8 +247,10 @@ struct SourceFeedTests {
     script.give(.failure(SourceError(.unavailable, path: "script", reason: "is gone")))
     #expect(try await preview.pictures.first?.sourceState == .lost)
     await until { !script.isOpen }
+
     script.give(4)
     let snapshot = try await session.snapshot(Self.anyAge)
+
     #expect(snapshot.sourceState == .live)
     await session.close()
   }
@@ -241,8 +263,10 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: script.source())
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
+
     script.give(.failure(SourceError(.badRequest, path: "script", reason: "masks are for another shape")))
     #expect(try await frames.next()?.sourceState == .lost)
+
     script.give(8)
     #expect(try await frames.next()?.code == 8)
     await session.close()
@@ -259,6 +283,7 @@ struct SourceFeedTests {
     // A frame of the script is as old as its giving.
     let request = SnapshotRequest.patient(.newest(maxAge: allTheTimeThereIs), as: .rgba)
     #expect(try await session.snapshot(request).sourceState == .lost)
+
     script.refuse(nil)
     script.give(8)
     try await until { try await session.snapshot(request).sourceState == .live }
@@ -272,12 +297,14 @@ struct SourceFeedTests {
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
     #expect(try await frames.next()?.sourceState == .lost)
+
     let next = Task { [frames] in
       var frames = frames
       return try await frames.next()
     }
     await until { failing.count > 1 }
     #expect(failing.count < 10)
+
     await session.close()
     #expect(try await next.value == nil)
   }
@@ -296,6 +323,7 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(Self.small)
     var frames = preview.pictures.makeAsyncIterator()
+
     #expect(try await frames.next()?.sourceState == .lost)
     let request = SnapshotRequest.patient(.newest, as: .rgba, fallback: .error)
     let error = await #expect(throws: SourceError.self) { try await session.snapshot(request) }
@@ -317,15 +345,18 @@ struct SourceFeedTests {
     let session = try PreviewSession(scripted: source)
     let preview = try session.addPreview(ViewConfiguration())
     var frames = preview.pictures.makeAsyncIterator()
+
     script.give(90)
     let picture = try #require(try await frames.next()).picture
     #expect(picture.bytes[0] == 0 && picture.bytes[4 * 7] == 90)
+
     async let still = session.snapshot(SnapshotRequest.patient(.still, as: .rgba))
     await until { await session.waitingCount == 1 }
     script.give(91)
     let taken = try #require(try await still["main"]).picture
     #expect(taken.size == script.size && taken.bytes[0] == 0 && taken.bytes[4 * 7] == 91)
     #expect(script.opens == [CaptureDemand(isPinned: true)])
+
     await session.close()
     #expect(!script.isOpen)
   }
@@ -337,6 +368,7 @@ struct SourceFeedTests {
     let script = SourceScript()
     let session = try PreviewSession(scripted: script.source(isLive: false))
     let preview = try session.addPreview(Self.small)
+
     for code: UInt8 in [1, 2] {
       script.give(code)
       script.give(.success(nil))
@@ -345,6 +377,7 @@ struct SourceFeedTests {
       #expect(codes == [code])
       await until { !script.isOpen }
     }
+
     var frames = preview.pictures.makeAsyncIterator()
     script.give(3)
     #expect(try await frames.next()?.code == 3)

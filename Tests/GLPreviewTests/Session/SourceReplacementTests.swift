@@ -17,22 +17,26 @@ struct SourceReplacementTests {
     var pictures = before.pictures.makeAsyncIterator()
     old.give(10)
     #expect(try await pictures.next()?.code == 10)
+
     var source = new.source(named: "new")
     source.opensWithin = .seconds(3600)
     try session.addSource(source, replacing: ["old"])
     let after = try session.addPreview(ViewConfiguration(name: "after", width: 4), of: "new")
     new.give(20)
     let first = Task { try await after.pictures.first }
+
     // The old one goes on meanwhile.
     for code: UInt8 in 11...14 {
       old.give(code)
       #expect(try await pictures.next()?.code == code)
     }
     #expect(new.opens.isEmpty && old.isOpen)
+
     await session.removeSource("old")
     #expect(!old.isOpen)
     #expect(try await first.value?.code == 20)
     #expect(try await pictures.next() == nil)
+
     await session.close()
     #expect(!new.isOpen)
   }
@@ -55,7 +59,9 @@ struct SourceReplacementTests {
     let hangs: @Sendable () async -> Void = {
       await withCheckedContinuation { continuation in held.withLock { $0.append(continuation) } }
     }
+
     await #expect(throws: SourceError.self) { try await withTimeout(.milliseconds(1), "camera", hangs) }
+
     let waiting = Task { try await withTimeout(.seconds(3600), "camera", hangs) }
     await until { held.withLock({ $0.count }) >= 2 }
     waiting.cancel()

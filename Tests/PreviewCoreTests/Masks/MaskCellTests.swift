@@ -24,7 +24,9 @@ struct MaskCellTests {
     let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .pixelate(cell: 16))]
     func mean(_ x: Int, _ y: Int) -> Int { (x - 10) / 16 * 40 + (y - 8) / 16 * 7 + 20 }
     let open = try grey { x, y in mean(x, y) + (x % 2 == 0 ? 3 : -3) }
+
     let masked = try open.masked(by: masks)
+
     let wanted = (0..<Self.size.pixelCount).map { index in
       let (x, y) = (index % Self.size.width, index / Self.size.width)
       return (10..<74).contains(x) && (8..<56).contains(y) ? UInt8(mean(x, y)) : open.bytes[index]
@@ -42,6 +44,7 @@ struct MaskCellTests {
     let other = try grey { x, y in
       x < 10 || x >= 74 || y < 8 || y >= 56 ? (x - 10) % 4 < 2 ? 40 : 200 : (y - 8) % 8 < 4 ? 200 : 40
     }
+
     #expect(one.bytes != other.bytes)
     #expect(try one.masked(by: masks).bytes == other.masked(by: masks).bytes)
     #expect(Set(codes(try one.masked(by: masks))) == [120])
@@ -53,6 +56,7 @@ struct MaskCellTests {
     for (rectangle, cells) in [(Self.rectangle, 8 * 8), (small, 5 * 2)] {
       let masks: PrivacyMasks = [PrivacyMask(.rectangle(rectangle), effect: .pixelate(cell: 1))]
       let masked = try grey { x, y in x * 2 + y }.masked(by: masks)
+
       var seen: Set<[UInt8]> = []
       let rows = codes(masked, rectangle)
       for row in 0..<rectangle.height {
@@ -61,6 +65,7 @@ struct MaskCellTests {
       let changes = zip(rows.prefix(rectangle.width), rows.prefix(rectangle.width).dropFirst()).filter {
         $0 != $1
       }
+
       #expect(seen.count * (changes.count + 1) <= cells)
       #expect(seen.count > 1 && changes.count > 1)
     }
@@ -105,9 +110,11 @@ struct MaskCellTests {
         PrivacyMask(.rectangle(Rectangle(x: 5, y: 3, width: 23, height: 29)), effect: effect)
       ]
       let count = try #require(pixelFormat.tightByteCount(of: format.size))
+
       // Wide codes have two equal bytes.
       let level = try Frame(tight: format, bytes: [UInt8](repeating: 93, count: count))
       #expect(try level.masked(by: masks).bytes == level.bytes)
+
       let masked = try Frame(tight: format, bytes: (0..<count).map { UInt8($0 * 7 % 256) }).masked(by: masks)
       #expect(masked.bytes.count == count)
     }

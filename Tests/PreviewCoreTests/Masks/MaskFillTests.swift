@@ -89,7 +89,9 @@ struct MaskFillTests {
       let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .fill(.black))]
       let (one, other) = (try frame(format, hiding: 1), try frame(format, hiding: 1009))
       #expect(one.bytes != other.bytes)
+
       let masked = try one.masked(by: masks)
+
       #expect(try other.masked(by: masks).bytes == masked.bytes)
       #expect(masked.sequence == 3 && masked.timestamp == .seconds(4) && masked.iccProfile == [1])
       #expect(masked.format == format && masked.planes == one.planes)
@@ -127,10 +129,12 @@ struct MaskFillTests {
     let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle))]
     let frame = try Frame(
       tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: 9, count: size.pixelCount))
+
     let masked = try frame.masked(by: masks, reference: Self.reference)
     let hidden = masked.bytes.indices.filter { masked.bytes[$0] == 0 }.map {
       [$0 % size.width, $0 / size.width]
     }
+
     let wanted = (expected.y..<expected.y + expected.height).flatMap { y in
       (expected.x..<expected.x + expected.width).map { [$0, y] }
     }
@@ -146,6 +150,7 @@ struct MaskFillTests {
     ] {
       let color = ColorDescription(matrix: matrix, range: range, siting: .left)
       let codes = pixelFormat.codes(of: orange, color)
+
       switch pixelFormat.model {
       case .rgb: #expect(codes.prefix(3) == [250, 130, 20] || codes.prefix(3) == [64250, 33410, 5140])
       case .luma, .ycbcr:
@@ -169,8 +174,10 @@ struct MaskFillTests {
     func address(_ frame: Frame) -> UnsafePointer<UInt8>? {
       unsafe frame.storage.withSpan { span in unsafe span.withUnsafeBufferPointer { $0.baseAddress } }
     }
+
     let same = try frame.masked(by: .none)
     #expect(unsafe address(same) == address(frame))
+
     let masked = try frame.masked(by: [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 2, height: 1)))])
     #expect(frame.bytes == [UInt8](repeating: 9, count: 16))
     #expect(masked.bytes == [0, 0] + [UInt8](repeating: 9, count: 14))
@@ -186,9 +193,11 @@ struct MaskFillTests {
       memory = lent
       return try Frame(tight: format, storage: FrameBytes(lent))
     }
+
     let alone = try lend().masked(by: masks)
     #expect(alone.bytes == [0, 8])
     #expect(alone.storage.memory === memory)
+
     let shared = try lend()
     let masked = try shared.masked(by: masks)
     #expect(shared.bytes == [7, 8] && masked.bytes == [0, 8])

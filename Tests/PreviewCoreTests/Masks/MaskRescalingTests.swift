@@ -53,6 +53,7 @@ struct MaskRescalingTests {
         [mask.x, mask.y], [mask.x + mask.width, mask.y], [mask.x + mask.width, mask.y + mask.height],
         [mask.x, mask.y + mask.height],
       ]
+
       for shape in [MaskShape.rectangle(mask), .polygon(corners)] {
         let format = FrameFormat(
           .i420, size, color: .jfif, orientation: numbers.next(0...1) == 0 ? .upright : Orientation(.half))
@@ -63,6 +64,7 @@ struct MaskRescalingTests {
         for span in step.region.spans {
           for column in span.start..<span.end { isHidden[span.row * size.width + column] = true }
         }
+
         for change in changes(reference, size) {
           let left = shown(mask, by: change, format).first { !isHidden[$0] }
           #expect(left == nil, "\(mask) of \(reference) at \(size)")
@@ -100,6 +102,7 @@ struct MaskRescalingTests {
       let format = FrameFormat(.grey, Size(width: width, height: height), color: .jfif)
       return try "\(#require(MaskPlan(mask, reference: reference, format: format).steps.first).region.bounds)"
     }
+
     #expect(try bounds(160, 90) == "10x10+20+10")
     #expect(try bounds(320, 180) == "20x20+40+20")
     #expect(try bounds(80, 45) == "5x5+10+5")
@@ -120,7 +123,9 @@ struct MaskRescalingTests {
       let crop = Rectangle(
         x: x, y: y, width: numbers.next(1...reference.width - x),
         height: numbers.next(1...reference.height - y))
+
       let now = try #require(ViewConfiguration(crop: crop).rescaled(from: reference, to: size).crop)
+
       #expect(now.isInside(size))
       #expect(now.width == 1 || now.x * reference.width >= crop.x * size.width)
       #expect(now.width == 1 || (now.x + now.width) * reference.width <= (crop.x + crop.width) * size.width)

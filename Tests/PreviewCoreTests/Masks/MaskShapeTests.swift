@@ -81,7 +81,9 @@ struct MaskShapeTests {
     let reference = Size(width: 30, height: 20)
     let points = (0..<next(3...7)).map { _ in SIMD2(next(-6...36), next(-6...26)) }
     let size = [reference, Size(width: 47, height: 31), Size(width: 15, height: 10)][seed % 3]
+
     let rows = drawn(.polygon(points), in: size, said: reference).map { Array($0) }
+
     var missed: Set<SIMD2<Int>> = []
     // Points of a grid of 4 x 4 in each pixel, by the winding number in whole numbers.
     for y in 0..<size.height * 4 {
@@ -100,6 +102,7 @@ struct MaskShapeTests {
         if winding != 0, rows[y / 4][x / 4] != "#" { missed.insert([x / 4, y / 4]) }
       }
     }
+
     #expect(missed.isEmpty, "\(points)")
   }
 
@@ -137,8 +140,10 @@ struct MaskShapeTests {
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1))),
       PrivacyMask(.polygon([[9, 0], [12, 0], [9, 4]]), effect: .blur(radius: 3)),
     ]
+
     let error = #expect(throws: WordError.self) { try masks.check(in: eight) }
     #expect(error?.description == "mask: '9,0 12,0 9,4:blur=3' lies outside the 8x5 picture")
+
     #expect(throws: WordError.self) {
       try ([PrivacyMask(.polygon([[0, 0], [4, 4]]))] as PrivacyMasks).check(in: eight)
     }
@@ -156,6 +161,7 @@ struct MaskShapeTests {
         masks, reference: Size(width: 1, height: 1),
         format: FrameFormat(.grey, size, color: .jfif, orientation: orientation))
     }
+
     #expect(throws: Never.self) { try plan(1920, 1080) }
     #expect(throws: Never.self) { try plan(1920, 1088) }
     #expect(throws: Never.self) { try plan(360, 640, Orientation(.clockwise90)) }

@@ -1,1 +1,0 @@
-../GLPreviewTests/Patience.swift

@@ -1,0 +1,72 @@
+// Pictures from cameras that speak HTTP, to files.
+#if HTTP
+  import Foundation
+  import Testing
+
+  @Suite("Rendering what comes by HTTP")
+  struct HTTPRenderTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    /// A small JPEG.
+    private func jpeg() async throws -> [UInt8] {
+      let result = try await folder.render("pattern:smpte,size=32x24", "-o", "-", "--format", "jpeg")
+      #expect(result.status == 0)
+      return result.output
+    }
+
+    @Test("as many pictures of a stream are rendered as are asked for")
+    func stream() async throws {
+      let jpeg = try await jpeg()
+      let server = try HTTPTestServer { peer in
+        guard peer.request() != nil, peer.send(multipartHead) else { return }
+        while peer.send(multipartPart(jpeg)), peer.isThere(after: 10) {}
+      }
+      let url = "http://me:secret@127.0.0.1:\(server.port)/?action=stream"
+
+      let result = try await folder.render(
+        url, "--timeout", "3600", "--frames", "3", "-o", "{frame:05}.png", "--json")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try folder.names.count == 3)
+      #expect(try result.reports.allSatisfy { $0.width == 32 && $0.height == 24 })
+      #expect(
+        !String(decoding: result.output, as: UTF8.self).contains("secret")
+          && !result.errors.contains("secret"))
+    }
+
+    @Test("a URL that makes no sense is wrong usage, and its password is not shown")
+    func malformed() async throws {
+      let result = try await folder.render("http://me:sec/ret@camera/", "-o", "a.png")
+      #expect(result.status == 64)
+      #expect(
+        result.errors.contains("http://***@camera/: ") && !result.errors.contains("ret"), "\(result.errors)")
+    }
+
+    private static let interpreter = OtherProgram("python3")
+
+    @Test(
+      "a JPEG that Python's server has is rendered, and again for each frame that is asked for",
+      .enabled(if: interpreter != nil, "needs python3"))
+    func python() async throws {
+      try folder.write(await jpeg(), to: "shot.jpg")
+      let server = try ChildProcess(
+        #require(Self.interpreter).path, ["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
+        environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
+      defer { kill(server.id, SIGKILL) }
+      let output = StreamReader(server.output, limit: .max)
+      let line = try #require(await output.nextLine())
+      let port = try #require(line.split(separator: " ").compactMap { Int($0) }.first, "\(line)")
+
+      let result = try await folder.render(
+        "http://127.0.0.1:\(port)/shot.jpg", "--timeout", "3600", "--frames", "2", "-o", "shot-{frame}.png")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try folder.names == ["shot-0.png", "shot-1.png", "shot.jpg"])
+
+      kill(server.id, SIGTERM)
+      _ = await ChildProcess.status(of: server.id)
+    }
+  }
+#endif

@@ -1,0 +1,130 @@
+// Pipes and commands as live sources: the newest frame for who is slow, all of them for who says so.
+import Foundation
+import Testing
+
+@Suite("Pipes")
+struct PipeTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  @Test("a pipe into one name gives its first picture")
+  func single() async throws {
+    let result = try await folder.render("-", "-o", "now.png", "--json", input: SourceBytes.y4m(0..<3))
+    #expect(result.status == 0)
+    #expect(try folder.names == ["now.png"])
+    #expect(try result.reports.map(\.transport) == ["pipe"])
+  }
+
+  @Test("--frames N gives N frames that follow one another, however slow they are taken")
+  func row() async throws {
+    let result = try await folder.render(
+      "-", "--frames", "40", "-o", "null:", "--json", input: SourceBytes.y4m(0..<50))
+    #expect(try result.reports.map(\.frame) == Array(0..<40))
+  }
+
+  @Test(
+    "who is slow gets the newest frames in order, the last one among them, and is told of those that were dropped"
+  )
+  func newest() async throws {
+    let result = try await folder.render("-", "-o", "null:png", "--json", input: SourceBytes.y4m(0..<500))
+    #expect(result.status == 0)
+    let frames = try result.reports.map(\.frame)
+    #expect(frames == frames.sorted() && Set(frames).count == frames.count)
+    #expect(frames.last == 499)
+    let dropped = 500 - frames.count
+    #expect(result.errors == (dropped == 0 ? "" : "glpreview: -: of 500 frames, \(dropped) dropped\n"))
+  }
+
+  @Test("--lossless renders every frame")
+  func lossless() async throws {
+    let result = try await folder.render(
+      "-", "--lossless", "-o", "null:", "--json", input: SourceBytes.y4m(0..<200))
+    #expect(try result.reports.map(\.frame) == Array(0..<200))
+    #expect(result.errors == "")
+  }
+
+  @Test("--warmup passes over frames, or seconds", arguments: [["--warmup", "2"], ["--warmup", "0.06s"]])
+  func warmup(words: [String]) async throws {
+    try folder.write(SourceBytes.y4m(0..<5), to: "a.y4m")
+    let result = try await folder.run(
+      ["render", "a.y4m", "--renderer", "reference", "--frames", "2", "-o", "null:", "--json"] + words)
+    #expect(try result.reports.map(\.frame) == [2, 3])
+  }
+
+  @Test("--interval and --duration go by the frames' time")
+  func interval() async throws {
+    try folder.write(SourceBytes.y4m(0..<100), to: "a.y4m")
+    let result = try await folder.render(
+      "a.y4m", "--interval", "0.5", "--duration", "1.6", "-o", "null:", "--json")
+    let times = try result.reports.map(\.timestamp)
+    #expect(times.count == 4)
+    #expect(zip(times, [0, 0.5, 1, 1.5]).allSatisfy { abs($0 - $1) < 0.04 })
+  }
+
+  @Test("--duration ends a source from which nothing comes any more")
+  func silence() async throws {
+    let command = try await RunningCommand(
+      ["render", "-", "--renderer", "reference", "--duration", "0.1", "-o", "{frame}.png"], in: folder)
+    command.write(SourceBytes.y4m(0..<1))
+    #expect(try await command.result().status == 0)
+    #expect(try folder.names == ["0.png"])
+  }
+
+  @Test("exec: reads what a command writes")
+  func command() async throws {
+    try folder.write(SourceBytes.y4m(0..<3), to: "a.y4m")
+    let result = try await folder.render("exec:cat a.y4m", "--lossless", "-o", "{frame}.png", "--json")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try result.reports.map(\.frame) == [0, 1, 2])
+    #expect(try folder.names == ["0.png", "1.png", "2.png", "a.y4m"])
+  }
+
+  @Test("a command that fails is 69 and says how, one that writes nothing is 65")
+  func failures() async throws {
+    for (command, status, words) in [
+      ("exec:exit 3", Int32(65), "is empty"), ("exec:cat a.y4m; exit 3", 69, "ended with status 3"),
+      ("exec:kill -9 $$", 65, "is empty"), ("exec: ", 64, "needs a command"),
+    ] {
+      try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
+      let result = try await folder.render(command, "--lossless", "-o", "null:")
+      #expect(result.status == status)
+      #expect(result.errors.contains(words), "\(result.errors)")
+    }
+  }
+
+  @Test("a command does not outlive the run, nor does what it started", .timeLimit(.minutes(15)))
+  func orphans() async throws {
+    try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
+    let command = "exec:sleep 1000 & echo $! > pid; cat a.y4m; wait"
+
+    #expect(try await folder.render(command, "--frames", "1", "-o", "a.png").status == 0)
+
+    let text = String(decoding: try folder.bytes(of: "pid"), as: UTF8.self)
+    let id = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    // A zombie is as good as gone: it waits for a parent that may be slow to ask.
+    await until {
+      let status = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)
+      return status?.contains(") Z ") ?? true
+    }
+  }
+
+  @Test("--reconnect runs a command again")
+  func again() async throws {
+    try folder.write(SourceBytes.y4m(0..<1), to: "a.y4m")
+    let result = try await folder.render(
+      "exec:cat a.y4m", "--reconnect", "3600", "--frames", "3", "-o", "null:", "--json")
+    #expect(try result.reports.map(\.frame) == [0, 1, 2])
+  }
+
+  @Test(
+    "what makes no sense is wrong usage",
+    arguments: [
+      ["--interval", "-1"], ["--timeout", "0"], ["--warmup", "x"], ["--warmup", "-1"], ["--duration", "nan"],
+      ["--header", "nothing"], ["--control", "=3"],
+    ])
+  func usage(words: [String]) async throws {
+    let result = try await folder.run(["render", "exec:true", "-o", "null:"] + words)
+    #expect(result.status == 64)
+  }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import Testing
+
+@testable import glpreview_cli
+
+@Suite("Where pictures go")
+struct RenderOutputTests {
+  private let folder: TestFolder
+  private let pattern = "pattern:smpte,size=16x8"
+  private let counter = "pattern:counter,size=16x8"
+
+  init() throws { folder = try TestFolder() }
+
+  @Test("without -o a picture is a JPEG, called after source and view, in the folder where the command runs")
+  func defaultName() async throws {
+    try folder.makeFolder("album")
+    #expect(try await folder.render(pattern, "-o", "album/photo.of.me.png").status == 0)
+
+    let result = try await folder.render("album/photo.of.me.png")
+
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    #expect(result.output.isEmpty)
+    #expect(try folder.names == ["album", "photo.of.me-main.jpg"])
+    #expect(
+      PictureFacts(try folder.bytes(of: "photo.of.me-main.jpg"))
+        == PictureFacts(format: .jpeg, width: 16, height: 8, chroma: "2x2"))
+  }
+
+  @Test("without -o every view has a name of its own")
+  func defaultNames() async throws {
+    let result = try await folder.render(pattern, "--view", "left:crop=8x8+0+0", "--view", "small:size=4x")
+    #expect(result.status == 0)
+    #expect(try folder.names == ["smpte-left.jpg", "smpte-small.jpg"])
+  }
+
+  @Test("without -o --format says what the file is, and the name says so too")
+  func defaultNameOfFormat() async throws {
+    #expect(try await folder.render(pattern, "--format", "png").status == 0)
+    #expect(try folder.names == ["smpte-main.png"])
+    let name = try #require(try folder.names.first)
+    #expect(PictureFacts(try folder.bytes(of: name))?.format == .png)
+  }
+
+  @Test("what comes through standard input has a name too")
+  func defaultNameOfStandardInput() async throws {
+    let result = try await folder.render("-", input: SourceBytes.y4m(0..<1))
+    #expect(result.status == 0)
+    #expect(result.output.isEmpty)
+    let names = try folder.names
+    #expect(names.count == 1)
+    #expect(names.allSatisfy { $0.hasSuffix("-main.jpg") })
+  }
+
+  @Test(
+    "a live source's pictures are named after it, never after a password",
+    arguments: [
+      ("/dev/video0,size=640x480", "video0"), ("exec:cat a/b.y4m", "exec"),
+      ("rtsp://me:secret@camera", "stream"),
+      ("http://me:secret@camera/cgi/now.jpg?user=me&password=x", "now"), ("http://camera/", "stream"),
+    ])
+  func liveNames(source: String, stem: String) throws {
+    let output = try RenderOutput(nil, source: source, format: nil)
+    #expect(output.name(view: "main", frame: 0) == "\(stem)-main.jpg")
+  }
+
+  @Test(
+    "the name's ending picks the format, in whichever case",
+    arguments: [
+      ("a.jpg", PictureFacts.Format.jpeg), ("a.jpeg", .jpeg), ("a.JPG", .jpeg), ("a.png", .png),
+      ("a.Png", .png),
+    ])
+  func ending(name: String, format: PictureFacts.Format) async throws {
+    #expect(try await folder.render(pattern, "-o", name).status == 0)
+    #expect(PictureFacts(try folder.bytes(of: name))?.format == format)
+  }
+
+  @Test("a name that does not tell needs --format")
+  func format() async throws {
+    expectFailure(try await folder.render(pattern, "-o", "a.gif"), 64, naming: "a.gif", ".png", "--format")
+    #expect(try folder.names == [])
+    #expect(try await folder.render(pattern, "-o", "a.thumbnail", "--format", "png").status == 0)
+    #expect(PictureFacts(try folder.bytes(of: "a.thumbnail"))?.format == .png)
+  }
+
+  @Test("{view}, {frame} and {frame:05} are replaced wherever they stand")
+  func places() async throws {
+    let result = try await folder.render(
+      counter, "--frames", "2", "--view", "a", "--view", "b:size=4x4", "-o",
+      "{frame}-{view}-{view}-{frame:05}.png")
+    #expect(result.status == 0)
+    #expect(
+      try folder.names == ["0-a-a-00000.png", "0-b-b-00000.png", "1-a-a-00001.png", "1-b-b-00001.png"])
+  }
+
+  @Test("{view} may be a folder")
+  func folders() async throws {
+    try folder.makeFolder("main")
+    #expect(try await folder.render(pattern, "-o", "{view}/{frame}.png").status == 0)
+    #expect(PictureFacts(try folder.bytes(of: "main/0.png")) != nil)
+  }
+
+  @Test(
+    "a name with something else in braces, or with half of them, is wrong usage",
+    arguments: [
+      "{camera}.jpg", "{frame:x}.jpg", "{frame:}.jpg", "{}.jpg", "{view.jpg", "view}.jpg", "{frame:+5}.jpg",
+    ])
+  func braces(name: String) async throws {
+    expectFailure(try await folder.render(pattern, "-o", name), 64, naming: name)
+    #expect(try folder.names == [])
+  }
+
+  @Test("braces, spaces and letters of any language in a source's name are nothing special")
+  func oddSourceNames() async throws {
+    for stem in ["br{a}ce{view}", "two words", "Größe 写真", "line\nbreak"] {
+      #expect(try await folder.render(pattern, "-o", "picture.png").status == 0)
+      try FileManager.default.moveItem(at: folder["picture.png"], to: folder["\(stem).png"])
+      #expect(try await folder.render("./\(stem).png").status == 0)
+      #expect(PictureFacts(try folder.bytes(of: "\(stem)-main.jpg")) != nil)
+    }
+  }
+
+  @Test("the longest name that a folder takes is a name")
+  func longName() async throws {
+    let name = String(repeating: "x", count: 251) + ".jpg"
+    let result = try await folder.render(pattern, "-o", name)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try folder.names == [name])
+  }
+
+  @Test("several views into one file are refused, and nothing is written")
+  func manyViews() async throws {
+    let views = ["--view", "a", "--view", "b"]
+    for (output, word) in [("x.png", "{view}"), ("{frame}.png", "{view}"), ("-", "standard output")] {
+      let result = try await folder.run(["render", "--renderer", "reference", pattern, "-o", output] + views)
+      expectFailure(result, 64, naming: word)
+      #expect(try folder.names == [])
+    }
+  }
+
+  @Test("several frames into one file are refused, and nothing is written")
+  func manyFrames() async throws {
+    try folder.write(SourceBytes.y4m(0..<3), to: "video.y4m")
+    expectFailure(
+      try await folder.render("video.y4m", "-o", "{view}.png"), 64, naming: "video.y4m", "{frame}")
+    expectFailure(try await folder.render("video.y4m"), 64, naming: "video.y4m", "{frame}")
+    expectFailure(try await folder.render(counter, "--frames", "2", "-o", "x.png"), 64, naming: "{frame}")
+    #expect(try folder.names == ["video.y4m"])
+    #expect(try await folder.render("video.y4m", "--frames", "1", "-o", "x.png").status == 0)
+    #expect(try folder.names == ["video.y4m", "x.png"])
+  }
+
+  @Test("standard output gets the bytes that a file would, and nothing else", arguments: ["jpeg", "png"])
+  func standardOutput(format: String) async throws {
+    #expect(try await folder.render(pattern, "-o", "file", "--format", format).status == 0)
+    let result = try await folder.render(pattern, "-o", "-", "--format", format)
+    #expect(result.status == 0)
+    #expect(result.output == (try folder.bytes(of: "file")))
+    #expect(result.errors.isEmpty)
+    #expect(try folder.names == ["file"])
+  }
+
+  @Test("standard output gets JPEGs where nothing is said, one frame after the other")
+  func standardOutputOfManyFrames() async throws {
+    #expect(try await folder.render(counter, "--frames", "3", "-o", "{frame}.jpg").status == 0)
+    let result = try await folder.render(counter, "--frames", "3", "-o", "-")
+    let files = try ["0.jpg", "1.jpg", "2.jpg"].flatMap { try folder.bytes(of: $0) }
+    #expect(result.output == files)
+    #expect(try folder.names == ["0.jpg", "1.jpg", "2.jpg"])
+  }
+
+  @Test(
+    "null: renders, null:jpg and null:png encode as well, and no file is written",
+    arguments: [("null:", nil), ("null:jpg", "jpeg"), ("null:png", "png")])
+  func nowhere(output: String, format: String?) async throws {
+    let result = try await folder.render(
+      counter, "--frames", "2", "--view", "a", "--view", "b", "-o", output, "--json")
+
+    #expect(result.status == 0)
+    let reports = try result.reports
+    #expect(reports.map(\.view) == ["a", "b", "a", "b"])
+    #expect(reports.map(\.frame) == [0, 0, 1, 1])
+    #expect(reports.allSatisfy { $0.file == nil && $0.format == format })
+    #expect(reports.allSatisfy { ($0.bytes ?? 0 > 0) == (format != nil) })
+    #expect(try folder.names == [])
+
+    expectFailure(try await folder.render(pattern, "-o", "null:gif"), 64, naming: "null:gif", "null:png")
+  }
+
+  @Test("--json tells of each picture on a line of its own")
+  func reports() async throws {
+    let result = try await folder.render(
+      "pattern:counter,size=32x16,fps=4", "--frames", "2", "--view", "a", "--view", "b:size=8x", "-o",
+      "{view}{frame}.jpg", "--quality", "70", "--json")
+
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    let reports = try result.reports
+    #expect(reports.map(\.view) == ["a", "b", "a", "b"])
+    #expect(reports.map(\.frame) == [0, 0, 1, 1])
+    #expect(reports.map(\.timestamp) == [0, 0, 0.25, 0.25])
+    #expect(reports.map(\.width) == [32, 8, 32, 8])
+    #expect(reports.map(\.height) == [16, 4, 16, 4])
+    #expect(reports.map(\.file) == ["a0.jpg", "b0.jpg", "a1.jpg", "b1.jpg"])
+    #expect(reports.allSatisfy { $0.format == "jpeg" && $0.quality == 70 && $0.renderer == "reference" })
+    for report in reports { #expect(report.bytes == (try folder.bytes(of: report.file ?? "").count)) }
+  }
+
+  @Test("--json goes to standard error where the pictures go to standard output")
+  func reportsBesidePictures() async throws {
+    let plain = try await folder.render(pattern, "-o", "-")
+    let result = try await folder.render(pattern, "-o", "-", "--json")
+    #expect(result.status == 0)
+    #expect(result.output == plain.output)
+    let reports = try PictureReport.lines(of: result.errors)
+    #expect(reports.map(\.bytes) == [result.output.count])
+    #expect(reports.map(\.view) == ["main"])
+  }
+
+  @Test("there is no progress where standard error is no terminal")
+  func progress() async throws {
+    let result = try await folder.render(counter, "--frames", "30", "-o", "null:")
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    #expect(result.output.isEmpty)
+  }
+
+  @Test("a hundred views come from one frame")
+  func hundredViews() async throws {
+    let views = (1...100).flatMap { ["--view", "v\($0):size=\($0)x1"] }
+    let result = try await folder.run(["render", pattern, "-o", "{view}.png"] + views)
+
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try folder.names.count == 100)
+    for width in [1, 57, 100] {
+      #expect(
+        PictureFacts(try folder.bytes(of: "v\(width).png"))
+          == PictureFacts(format: .png, width: width, height: 1))
+    }
+  }
+}

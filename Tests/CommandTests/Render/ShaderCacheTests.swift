@@ -1,0 +1,117 @@
+// What is kept from run to run, and that no state of it changes a picture.
+import Foundation
+import Testing
+
+@Suite("Shader cache")
+struct ShaderCacheTests {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+    try folder.makeFolder("cache")
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder["cache"].path)
+  }
+
+  private func render(_ variables: [String: String]) async throws -> [UInt8] {
+    let result = try await folder.run(
+      ["render", "source.jpg", "--size", "64x", "-o", "-"], environment: variables)
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty, "\(result.errors)")
+    return result.output
+  }
+
+  private func makeSource() async throws {
+    let made = try await folder.render("pattern:smpte,size=192x108", "-o", "source.jpg")
+    #expect(made.status == 0)
+  }
+
+  /// The files of programs below a folder.
+  private func programs(in cache: String) -> [URL] {
+    let folder = folder[cache].appending(path: "glpreview")
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.map { folder.appending(path: $0) }
+  }
+
+  @Test("a picture is the same with what was kept, without it, and with any damage to it")
+  func samePicture() async throws {
+    try await makeSource()
+    let variables = ["XDG_CACHE_HOME": folder["cache"].path]
+    let first = try await render(variables)
+
+    // None where the driver gives no binaries; where it does, those that a view of a JPEG takes, and on hardware the
+    // one that the device was tried with.
+    let programs = programs(in: "cache")
+    #expect([0, 2, 3].contains(programs.count))
+    #expect(try await render(variables) == first)
+
+    for damage in [{ _ in Data() }, { $0.prefix(60) }, { Data($0.reversed()) }] as [(Data) -> Data] {
+      for program in programs { try damage(Data(contentsOf: program)).write(to: program) }
+      #expect(try await render(variables) == first)
+    }
+
+    #expect(try await render(["GLPREVIEW_SHADER_CACHE": "off"]) == first)
+  }
+
+  @Test("two runs at once that begin with an empty cache draw the same")
+  func twoAtOnce() async throws {
+    try await makeSource()
+    let variables = ["XDG_CACHE_HOME": folder["cache"].path]
+    async let one = render(variables)
+    async let other = render(variables)
+    #expect(try await one == other)
+    #expect(try await render(variables) == one)
+  }
+
+  @Test("switched off, or with nowhere to go, nothing is kept and nothing is said")
+  func nowhere() async throws {
+    try await makeSource()
+    let cache = folder["cache"].path
+    let first = try await render(["XDG_CACHE_HOME": cache, "GLPREVIEW_SHADER_CACHE": "off"])
+    #expect(!FileManager.default.fileExists(atPath: cache + "/glpreview"))
+
+    let nowhere = ["XDG_CACHE_HOME": "", "CACHE_DIRECTORY": "", "HOME": ""]
+    #expect(try await render(nowhere) == first)
+
+    // A link to a folder that is not there, and a file where the folder should be.
+    try folder.link("cache/glpreview", to: "/nonexistent")
+    #expect(try await render(["XDG_CACHE_HOME": cache]) == first)
+
+    try FileManager.default.removeItem(atPath: cache + "/glpreview")
+    try folder.write([1], to: "cache/glpreview")
+    #expect(try await render(["XDG_CACHE_HOME": cache]) == first)
+    #expect(try folder.bytes(of: "cache/glpreview") == [1])
+  }
+
+  @Test("a service without a home keeps its programs, and Mesa its own, in the folder that systemd gives it")
+  func service() async throws {
+    try await makeSource()
+    let cache = folder["cache"].path
+    let variables = ["XDG_CACHE_HOME": "", "HOME": "/", "CACHE_DIRECTORY": "\(cache):/nonexistent"]
+
+    let first = try await render(variables)
+    let device = try await folder.run("devices", "--json")
+    let isMesa = String(decoding: device.output, as: UTF8.self).contains("\"vendor\":\"Mesa")
+    let kept = try FileManager.default.contentsOfDirectory(atPath: cache)
+
+    #expect(kept.contains { $0.hasPrefix("mesa_shader_cache") } == isMesa)
+    #expect(try await render(variables) == first)
+  }
+
+  @Test("help, wrong words and names that lead nowhere load no driver")
+  func help() async throws {
+    #expect(try await loadsDriver("devices"))
+    #expect(try await !loadsDriver("--help"))
+    #expect(try await !loadsDriver("help", "render"))
+    #expect(try await !loadsDriver("--version"))
+    #expect(try await !loadsDriver("render", "source.jpg", "--size", "x"))
+    #expect(try await !loadsDriver("render", "missing.jpg"))
+  }
+
+  /// The dynamic linker of glibc tells on standard error what it loads: here, the vendors' libraries behind libglvnd's,
+  /// and Mesa's drivers.
+  private func loadsDriver(_ arguments: String...) async throws -> Bool {
+    let result = try await folder.run(arguments, environment: ["LD_DEBUG": "files"])
+    #expect(result.errors.contains("libEGL.so"))
+    return ["libEGL_", "_dri.so", "libgallium", "libLLVM"].contains { result.errors.contains($0) }
+  }
+}

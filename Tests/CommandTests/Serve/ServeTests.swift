@@ -1,0 +1,126 @@
+// `glpreview serve` before it serves: options, help, and what --check-config tells.
+import Foundation
+import Testing
+
+@Suite("The service's command line")
+struct ServeTests {
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  private func check(_ arguments: String..., environment: [String: String] = [:]) async throws
+    -> CommandResult
+  {
+    try await folder.run(["serve", "--check-config"] + arguments, environment: environment)
+  }
+
+  private func lines(_ result: CommandResult) -> [Substring] {
+    String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+  }
+
+  @Test("without anything there is the test pattern on loopback")
+  func nothing() async throws {
+    let result = try await check()
+    #expect(result.status == 0 && result.errors.isEmpty)
+    #expect(
+      lines(result) == [
+        "configuration OK: 1 camera, 0 scenes; listening on 127.0.0.1:8080 without authentication",
+        "  camera: main",
+      ])
+  }
+
+  @Test("a good file is ok, with what it comes to, and no secrets")
+  func file() async throws {
+    let text = """
+      bind: 0.0.0.0:80
+      access: {tokens: [{token: hush}]}
+      cameras: {door: {source: "rtsp://ann:hush@door/"}, yard: {source: x, views: {a: {}, b: {}}}}
+      scenes: {both: {}}
+      """
+    try folder.write(Array(text.utf8), to: "c.yaml")
+
+    let result = try await check("--config", "c.yaml")
+
+    #expect(result.status == 0)
+    #expect(
+      lines(result) == [
+        "configuration OK: 2 cameras, 1 scene; listening on 0.0.0.0:80 with 1 token and 0 users",
+        "  door: main", "  yard: a, b",
+        "  both: a scene of door, yard",
+      ])
+  }
+
+  @Test("all mistakes of all files are told, each on a line that begins with its place; status 64")
+  func mistakes() async throws {
+    try folder.write(Array("bind: nowhere:x\ngpu: slow\n".utf8), to: "a.yaml")
+    try folder.write(Array("colour: red\ncameras: {\"a\\nb\": {source: x}}\n".utf8), to: "b.yaml")
+    let result = try await check("-c", "a.yaml", "-c", "b.yaml", "--quality", "0")
+    #expect(result.status == 64 && result.output.isEmpty)
+    let places = result.errors.split(separator: "\n").map { $0.split(separator: ": ")[0] }
+    #expect(
+      places.sorted() == ["--quality", "--quality", "a.yaml:1:7", "a.yaml:2:6", "b.yaml:1:1", "b.yaml:2:11"])
+  }
+
+  @Test(
+    "options say where it listens",
+    arguments: [
+      (["--bind", "[::1]:9"], "[::1]:9"), (["-s", "localhost"], "localhost:8080"),
+      (["-p", "9"], "127.0.0.1:9"),
+      (["--host", "::1", "--port", "0"], "[::1]:0"), (["-U", "/tmp/glp.sock"], "unix:/tmp/glp.sock"),
+      (["--bind", "0.0.0.0:9", "--insecure"], "0.0.0.0:9"),
+    ])
+  func addresses(options: [String], address: String) async throws {
+    let result = try await folder.run(["serve", "--check-config", "pattern:smpte"] + options)
+    #expect(result.errors.isEmpty && result.status == 0)
+    #expect(
+      lines(result).first?.contains("listening on \(address) without authentication") == true,
+      "\(lines(result))")
+  }
+
+  @Test(
+    "options that make no sense are wrong usage",
+    arguments: [
+      (["--bind", "a:1", "--port", "2"], "--host or --port"), (["a", "--device", "b"], "--device"),
+      (["--bind", "0.0.0.0:80"], "GLPREVIEW_TOKEN"), (["--user", "ann"], "NAME:PASSWORD"),
+      (["--log-format", "xml"], "log-format"), (["--log-level", "loud"], "log-level"),
+      (["--gpu", "fast"], "--gpu"),
+      (["--tls-key", "x"], "tls.certificate"), (["--view", "a:b=c"], "unknown key 'b'"),
+      (["--fps", "0"], "--fps"),
+      (["-r", "big"], "--resolution"), (["--config", "gone.yaml"], "gone.yaml: is not there"),
+      (["a", "b"], "b"),
+    ])
+  func usage(options: [String], word: String) async throws {
+    let result = try await folder.run(["serve", "--check-config"] + options)
+    #expect(result.status == 64)
+    #expect(result.errors.contains(word), "\(result.errors)")
+  }
+
+  @Test("a token of the environment opens an address, and a variable says a camera's source")
+  func environment() async throws {
+    let result = try await check(
+      environment: [
+        "GLPREVIEW_BIND": "0.0.0.0:80", "GLPREVIEW_TOKEN": "hush", "GLPREVIEW_REQUIRE_HARDWARE": "yes",
+      ])
+    #expect(
+      lines(result).first
+        == "configuration OK: 1 camera, 0 scenes; listening on 0.0.0.0:80 with 1 token and 0 users")
+    #expect(!result.errors.contains("hush"))
+  }
+
+  @Test("help names every option, where secrets are better, and the exit statuses")
+  func help() async throws {
+    let result = try await folder.run("serve", "--help")
+    #expect(result.status == 0 && result.errors.isEmpty)
+    let text = String(decoding: result.output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+      .joined(separator: " ")
+
+    let words = [
+      "--config", "--check-config", "--bind", "--view", "--fps", "--insecure", "--token", "--user",
+      "--tls-certificate", "--tls-key", "--log-format", "--log-level", "--gpu", "--require-hardware",
+      "-d, --device", "-r, --resolution", "-f, --fps", "--desired-fps", "-q, --quality", "-s, --host",
+      "-p, --port",
+      "-U, --unix", "GLPREVIEW_TOKEN", "token-file", "127.0.0.1:8080", "SIGHUP", "64 ", "69 ",
+    ]
+    for word in words { #expect(text.contains(word), "\(word)") }
+  }
+}

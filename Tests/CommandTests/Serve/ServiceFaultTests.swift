@@ -1,0 +1,75 @@
+// What befalls a service from outside: it is killed in the midst of writing, it has too few descriptors.
+import Foundation
+import Testing
+
+@Suite("A service that is killed")
+struct KilledServiceTests {
+  private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "Benchmarks/Service/kill-writes").path
+  private static let python = OtherProgram("python3")
+  /// The script is not in every place that tests are run in.
+  private static let canRun = python != nil && FileManager.default.fileExists(atPath: script)
+
+  private struct Counts: Decodable {
+    let kills: Int
+    let taken: Int
+    let files: Int
+    let torn: Int
+    let left_over: Int
+  }
+
+  @Test(
+    "leaves whole pictures, and nothing half written behind the next start",
+    .enabled(if: canRun, "needs python3 and Benchmarks/Service/kill-writes"), .timeLimit(.minutes(15)))
+  func writes() async throws {
+    let folder = try TestFolder()
+    let result = try await #require(Self.python).run(
+      [Self.script, "--kills", "3", "--glpreview", RunningCommand.executable], in: folder)
+    #expect(result.status == 0, "\(result.errors)")
+    let counts = try JSONDecoder().decode(Counts.self, from: Data(result.output))
+    #expect(counts.kills == 3 && counts.taken >= 3 && counts.torn == 0 && counts.left_over == 0)
+    #expect(counts.files > 0)
+  }
+}
+
+@Suite("A service with few descriptors", .timeLimit(.minutes(15)))
+struct FewDescriptorsTests {
+  @Test("takes fewer connections, says so, and goes on; who has to wait is answered when others have gone")
+  func few() async throws {
+    let folder = try TestFolder()
+    let service = try await ServedCommand(
+      "pattern:counter,size=64x36,fps=20", in: folder, preparing: "ulimit -n 100")
+    #expect(service.log.contains { $0.contains("allows fewer connections") && $0.contains("connections=50") })
+
+    let held = try (0..<120).map { _ in try LoopbackSocket(port: service.port) }
+
+    // All are answered in the end, also those that had to wait until others had gone.
+    for socket in held {
+      let answer = await socket.answer(
+        to: "GET /snapshot?timeout=60000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
+    }
+  }
+}
+
+@Suite("A service that is told to reload while it starts", .timeLimit(.minutes(15)))
+struct EarlyReloadTests {
+  /// Changes the file and sends SIGHUP as soon as the service handles it: before the file is read, or after.
+  private static let reload = """
+    (until grep -q '^SigCgt:.*[13579bdf]$' /proc/$$/status; do sleep 0.001; done
+     echo 'cameras: {second: {source: "pattern:smpte,size=16x8"}}' > c.yaml; kill -HUP $$) & true
+    """
+
+  @Test("serves what the file says now")
+  func early() async throws {
+    let folder = try TestFolder()
+    try folder.write(Array("cameras: {first: {source: \"pattern:smpte,size=16x8\"}}\n".utf8), to: "c.yaml")
+    let service = try await ServedCommand("--config", "c.yaml", in: folder, preparing: Self.reload)
+    try await until {
+      let answer = try await LoopbackSocket(port: service.port).answer(
+        to: "GET /api/cameras HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      return String(decoding: answer, as: UTF8.self).contains("second")
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// When somebody is told of a camera: once for each state and each reason, however often it is tried again.
+import Synchronization
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("Cameras that are watched")
+struct WatchedCameraTests {
+  private static let start = Duration.seconds(1000)
+
+  private static func lost(_ reason: String) -> SourceStatus {
+    var status = SourceStatus(.lost, since: start)
+    status.reason = reason
+    return status
+  }
+
+  /// What is told of a camera that is tried again every five seconds for `minutes`: open for one of them, then closed.
+  private static func told(minutes: Int, _ reason: (Int) -> String) -> [CameraReport] {
+    var camera = WatchedCamera()
+    var told: [CameraReport] = []
+    for tick in 0..<minutes * 240 {
+      let now = start + .milliseconds(250 * tick)
+      let status: SourceStatus? =
+        switch tick % 20 {
+        case 0: SourceStatus(.opening, since: now)
+        case 1...4: lost(reason(tick / 20))
+        default: nil
+        }
+      camera.update(status, nil, 0, at: now)
+      if tick % 20 == 2 {
+        camera.proved(SourceError(.unavailable, path: "camera", reason: reason(tick / 20)), at: now)
+      }
+      if let news = camera.takeNews() { told.append(news) }
+      #expect(tick < 1 || camera.report.state == .lost)
+    }
+    return told
+  }
+
+  @Test("a camera that is away is told of once, and its state does not flap while it is tried again")
+  func away() {
+    let told = Self.told(minutes: 60) { _ in "is not there" }
+    #expect(told.map(\.state) == [.opening, .lost])
+    #expect(told.last?.reason == "is not there")
+  }
+
+  @Test("two reasons that take turns are told once each, and new ones without end are not")
+  func reasons() {
+    #expect(Self.told(minutes: 60) { ["is not there", "is busy"][$0 % 2] }.count == 3)
+    #expect(Self.told(minutes: 60) { "failed for the \($0). time" }.count == 9)
+  }
+
+  @Test("once it gives a picture it is live, and then closed; when it goes again that is told again")
+  func back() {
+    var camera = WatchedCamera()
+    var told: [SourceState] = []
+    func see(_ status: SourceStatus?, after seconds: Int) {
+      camera.update(status, nil, 0, at: Self.start + .seconds(seconds))
+      if let news = camera.takeNews() { told.append(news.state) }
+    }
+
+    see(Self.lost("is not there"), after: 0)
+    #expect(camera.failure == "is not there")
+    see(nil, after: 1)
+    #expect(camera.failure == "is not there")
+    see(SourceStatus(.live, since: Self.start + .seconds(2)), after: 2)
+    #expect(camera.failure == nil)
+    see(nil, after: 3)
+    #expect(camera.failure == nil)
+    see(Self.lost("is not there"), after: 4)
+    #expect(told == [.lost, .live, .idle, .lost])
+  }
+
+  @Test(
+    "one that nobody has tried for a minute is closed, and one that gave a picture when it was tried at once")
+  func forgotten() {
+    var camera = WatchedCamera()
+    camera.update(Self.lost("is not there"), nil, 0, at: Self.start)
+
+    camera.update(nil, nil, 0, at: Self.start + .seconds(59))
+    #expect(camera.report.state == .lost)
+
+    camera.update(nil, nil, 0, at: Self.start + .seconds(61))
+    #expect(camera.report.state == .idle)
+
+    camera.update(Self.lost("is not there"), nil, 0, at: Self.start + .seconds(70))
+    camera.proved(nil, at: Self.start + .seconds(71))
+    camera.update(nil, nil, 0, at: Self.start + .seconds(72))
+    #expect(camera.report.state == .idle && camera.failure == nil)
+  }
+
+  @Test("what is wrong is named before any state says so")
+  func untold() {
+    var camera = WatchedCamera()
+    #expect(camera.failure == "has not given a picture yet")
+    camera.update(SourceStatus(.opening, since: Self.start), nil, 0, at: Self.start)
+    #expect(camera.failure == "is being opened")
+    camera.proved(
+      SourceError(.unavailable, path: "camera", reason: "gave no picture within 5 s"), at: Self.start)
+    #expect(camera.failure == "gave no picture within 5 s")
+  }
+
+  @Test("a required camera that is away is tried again and again, and told of once", .timeLimit(.minutes(15)))
+  func service() async throws {
+    let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
+    let registry = try await CameraRegistry(
+      ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger,
+      options: SessionOptions(linger: .zero))
+    let told = Mutex<[SourceState]>([])
+    let watch = CameraWatch(registry, logger: LogRecords().logger, provesEvery: .milliseconds(100)) {
+      _, report in
+      told.withLock { $0.append(report.state) }
+    }
+
+    let running = Task { try await watch.run() }
+    // Each try that finds it closed opens it.
+    let source = registry.cameras[0].source
+    await until { registry.session.statistics(of: source)?.opens ?? 0 >= 3 }
+    running.cancel()
+    _ = await running.result
+
+    // It may be seen before it is tried, and while it is.
+    let states = told.withLock { $0 }
+    #expect(states.filter { $0 == .lost }.count == 1)
+    #expect(states.last == .lost && states.count <= 3)
+    #expect(watch.failing.map(\.camera) == ["gone"])
+    // Which of its troubles was seen last, nobody knows: that its output was empty, its status, that no picture came in time.
+    for (_, reason) in watch.failing {
+      #expect(reason != WatchedCamera.notTried && reason != "is being opened")
+      #expect(!reason.contains("Cancellation"))
+    }
+
+    await registry.session.close()
+  }
+}

@@ -1,0 +1,92 @@
+// The dashboard's files: all that the page names is there, and nothing is asked of anybody else.
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTesting
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("The dashboard's files")
+struct WebFileTests {
+  private func text(_ path: String) throws -> String {
+    let file = try #require(WebFile.all.first { $0.path == path })
+    return String(buffer: file.content)
+  }
+
+  @Test("what the page and its modules load is served")
+  func complete() throws {
+    for file in WebFile.all {
+      let named = try text(file.path).matches(of: /(?:src=|href=|from )"([a-z.\/]+\.(?:js|css))"/)
+      if file.path == "/" || file.path == "/dashboard.js" { #expect(named.count > 3) }
+      for name in named.map({ String($0.1) }) {
+        let base = try #require(URL(string: "http://localhost\(file.path)"))
+        let path = try #require(URL(string: name, relativeTo: base)).path
+        #expect(WebFile.all.contains { $0.path == path }, "\(file.path) names \(name), which is not served")
+      }
+    }
+  }
+
+  @Test("every file is below the page, so that a proxy may serve it anywhere")
+  func relative() throws {
+    for file in WebFile.all {
+      #expect(
+        try !text(file.path).contains(/(?:fetch\(|EventSource\(|src=|href=|from )["`]\//), "\(file.path)")
+    }
+  }
+
+  @Test("no file names another host, or needs what the policy forbids")
+  func selfContained() throws {
+    for file in WebFile.all {
+      let code = try text(file.path).replacing("http://www.w3.org/2000/svg", with: "")
+      #expect(!code.contains(/https?:\/\/|["']\/\/|@import|url\(/), "\(file.path) names another place")
+      #expect(!code.contains(/\sstyle=|\son[a-z]+="|innerHTML|eval\(/), "\(file.path) has something inline")
+    }
+  }
+
+  @Test("everybody may have the files: what they show is asked for by the page")
+  func open() {
+    for file in WebFile.all { #expect(AccessRule.of(.get, URI(file.path)) == .everybody, "\(file.path)") }
+    #expect(AccessRule.of(.get, URI("/api/cameras")) == .role(.read))
+  }
+
+  @Test("a page that a browser has already keeps the policy that it came with")
+  func policyOfWhatIsKept() async throws {
+    let router = Router(context: ServiceContext.self)
+    router.add(middleware: SecurityHeadersMiddleware(isSecure: false))
+    DashboardRoutes { _, _ in nil }.add(to: router.group(""))
+
+    try await Application(router: router).test(.router) { client in
+      let first = try await client.execute(uri: "/", method: .get)
+      let policy = try #require(first.headers[.contentSecurityPolicy])
+      #expect(policy.contains("script-src 'self'"))
+
+      let tag = try #require(first.headers[.eTag])
+      let second = try await client.execute(uri: "/", method: .get, headers: [.ifNoneMatch: tag])
+      #expect(second.status == .notModified)
+      #expect(second.headers[.contentSecurityPolicy] == nil)
+    }
+  }
+
+  @Test("a file is given whole once, and 304 to who has it")
+  func conditional() async throws {
+    let router = Router(context: ServiceContext.self)
+    DashboardRoutes { _, _ in nil }.add(to: router.group(""))
+
+    try await Application(router: router).test(.router) { client in
+      let first = try await client.execute(uri: "/", method: .get)
+      #expect(first.status == .ok)
+      #expect(first.headers[.contentType] == "text/html; charset=utf-8")
+      #expect(first.body.readableBytes > 5000)
+
+      let tag = try #require(first.headers[.eTag])
+      let second = try await client.execute(uri: "/", method: .get, headers: [.ifNoneMatch: tag])
+      #expect(second.status == .notModified)
+      #expect(second.body.readableBytes == 0)
+
+      let other = try await client.execute(uri: "/dashboard.js", method: .get, headers: [.ifNoneMatch: tag])
+      #expect(other.status == .ok)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import AsyncHTTPClient
+// `/api/cameras`, changes while it runs, the URLs of others, health, and another configuration.
+import FoundationEssentials
+import GLPreview
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Cameras over HTTP")
+struct CameraRouteTests {
+  @Test("what is served is listed, with where it is to be had")
+  func list() async throws {
+    try await withService(SnapshotRouteTests.configuration()) { service in
+      // The device is known once it is opened.
+      await until { service.inside.renderer.state.failure == nil }
+
+      let answer = try await service.get("/api/cameras")
+
+      for part in [
+        #""name":"camera""#, #""kind":"camera""#, #""crop":"90x90+10+20""#, #""locked":true"#,
+        #""stream":"/cameras/camera/face.mjpeg""#, #""software":"#, #""role":"control""#,
+      ] {
+        #expect(answer.text.contains(part), "\(part)")
+      }
+      #expect(try await service.get("/api/cameras/camera").status == 200)
+      #expect(try await service.get("/api/cameras/nobody").status == 404)
+    }
+  }
+
+  @Test("a PATCH changes a view while it runs, or nothing at all")
+  func patch() async throws {
+    try await withService(SnapshotRouteTests.configuration()) { service in
+      let path = "/api/cameras/camera/views/main"
+      let changed = try await service.send(
+        "PATCH", path, body: #"{"rotate": 90, "width": 90, "fps": 5, "quality": 60, "crop": "160x90+0+0"}"#)
+
+      #expect(changed.status == 200)
+      #expect(changed.text.contains(#""fps_limit":5"#) && changed.text.contains(#""rotate":90"#))
+      let picture = try await service.get("/cameras/camera/main.jpg")
+      #expect(picture.headers["X-View-Size"] == ["90x160"])
+
+      for body in [
+        #"{"rotate": 45}"#, #"{"fps": 0}"#, #"{"quality": 101}"#, #"{"name": "other"}"#, "{}", "", "[1]",
+        "nonsense",
+        #"{"rotate": null}"#, #"{"crop": "999x999+0+0"}"#, #"{"enabled": "maybe"}"#,
+        #"{"rotate": 0, "mirror": "sideways"}"#,
+      ] {
+        #expect(try await service.send("PATCH", path, body: body).status == 400, "\(body)")
+      }
+      #expect(try await service.get("/cameras/camera/main.jpg").headers["X-View-Size"] == ["90x160"])
+
+      #expect(
+        try await service.send("PATCH", "/api/cameras/camera/views/door", body: #"{"fps": 1}"#).status == 403)
+
+      #expect(try await service.send("PATCH", path, body: #"{"enabled": false}"#).status == 200)
+      #expect(try await service.get("/cameras/camera/main.jpg").status == 409)
+    }
+  }
+
+  @Test("the URLs of ustreamer, mjpg-streamer and go2rtc lead to the first view, or the one that they name")
+  func borrowed() async throws {
+    try await withService(SnapshotRouteTests.configuration()) { service in
+      for (path, size) in [
+        ("/snapshot", "320x180"), ("/?action=snapshot", "320x180"), ("/?action=snapshot&width=64", "64x36"),
+        ("/?action=snapshot_0", "320x180"), ("/api/frame.jpeg?src=camera", "320x180"),
+        ("/api/frame.jpeg?src=camera/face&w=45", "45x45"), ("/snapshot.jpg?_=123", "320x180"),
+      ] {
+        let answer = try await service.get(path)
+        #expect(answer.status == 200 && answer.headers["X-View-Size"] == [size], "\(path)")
+      }
+
+      for path in [
+        "/stream", "/stream?key=me&extra_headers=1", "/?action=stream", "/api/stream.mjpeg?src=camera",
+      ] {
+        #expect(try await service.parts(path, 1).parts.first?.size == "320x180", "\(path)")
+      }
+
+      #expect(try await service.get("/?action=snapshot_7").status == 400)
+      #expect(try await service.get("/?action=reboot").status == 400)
+      #expect(try await service.get("/api/frame.jpeg?src=nobody").status == 404)
+
+      let state = try await service.get("/state")
+      #expect(state.text.hasPrefix(#"{"ok":true,"result":{"encoder":{"quality":80,"type":"CPU"}"#))
+    }
+  }
+
+  @Test("it is ready when every camera that must work has given a picture")
+  func readiness() async throws {
+    var configuration = try SnapshotRouteTests.configuration()
+    try await withService(configuration) { service in
+      #expect(try await service.get("/healthz").status == 200)
+      try await until { try await service.get("/readyz").status == 200 }
+    }
+
+    configuration.cameras[1].isRequired = true
+    try await withService(configuration) { service in
+      // It has been tried.
+      await until { service.inside.watch.report(of: "gone").state == .lost }
+      let answer = try await service.get("/readyz")
+      #expect(answer.status == 503 && answer.text.contains(#""camera":"gone""#))
+      #expect(try await service.get("/healthz").status == 200)
+    }
+  }
+
+  @Test("another configuration changes what is another, and what is the same runs on")
+  func reload() async throws {
+    let configuration = try SnapshotRouteTests.configuration()
+    try await withService(configuration) { service in
+      let parts = service.inside
+      _ = try await service.get("/cameras/camera/main.jpg")
+      _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"rotate": 180}"#)
+      let opens = parts.registry.session.statistics(of: "camera")?.opens
+
+      var other = configuration
+      other.cameras.removeLast()
+      other.cameras[0].views[1].view.crop = nil
+      other.cameras[0].views.removeLast()
+      other.cameras.append(CameraConfiguration(name: "second", source: "pattern:smpte,size=64x36"))
+
+      try await parts.apply(other)
+
+      #expect(try await service.get("/cameras/gone/main.jpg").status == 404)
+      #expect(try await service.get("/cameras/camera/door.jpg").status == 404)
+      #expect(try await service.get("/cameras/second/main.jpg").headers["X-View-Size"] == ["64x36"])
+      #expect(try await service.get("/cameras/camera/face.jpg").headers["X-View-Size"] == ["320x180"])
+      // What was changed while it ran stays, since the file says nothing new of it.
+      #expect(try await service.get("/cameras/camera/main.jpg").headers["X-View-Rotate"] == ["180"])
+      #expect(parts.registry.session.statistics(of: "camera")?.opens == opens)
+
+      // A camera that is another one under the same name.
+      other.cameras[1].source = "pattern:smpte,size=32x18"
+      try await parts.apply(other)
+      #expect(try await service.get("/cameras/second/main.jpg").headers["X-View-Size"] == ["32x18"])
+    }
+  }
+
+  @Test("what is no camera of this machine has no controls")
+  func controls() async throws {
+    var configuration = try SnapshotRouteTests.configuration()
+    var device = CameraConfiguration(name: "device", source: "/dev/video77")
+    device.isRequired = false
+    configuration.cameras.append(device)
+
+    try await withService(configuration) { service in
+      for (camera, status) in [("camera", 409), ("nobody", 404), ("device", 503)] {
+        let answer = try await service.get("/api/cameras/\(camera)/controls")
+        #expect(answer.status == status)
+      }
+
+      let set = try await service.send("PATCH", "/api/cameras/camera/controls", body: #"{"gain": 1}"#)
+      #expect(set.status == 409)
+    }
+  }
+}

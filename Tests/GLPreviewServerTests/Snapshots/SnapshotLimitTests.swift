@@ -1,0 +1,144 @@
+// What snapshots may cost: pictures that are kept, pictures that are made at a time, and what is refused.
+import FoundationEssentials
+import GLPreview
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Limits of snapshots")
+struct SnapshotLimitTests {
+  @Test("what was made is kept as far as there is room for its bytes, the newest first")
+  func room() async throws {
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
+
+    for key in 1...20 { #expect(try await work.value(key, gate.enter) { 2000 } == 2000) }
+    #expect(work.byteCount > 5000 && work.byteCount <= 10_000)
+
+    // The newest is there, the oldest is not.
+    #expect(try await work.value(20, gate.enter) { 7 } == 2000)
+    #expect(try await work.value(1, gate.enter) { 7 } == 7)
+
+    // What is larger than all the room is given to who asks, and not kept.
+    #expect(try await work.value(30, gate.enter) { 20_000 } == 20_000)
+    #expect(work.byteCount == 0)
+    #expect(try await work.value(30, gate.enter) { 8 } == 8)
+  }
+
+  @Test("who wants what is being made shares it; who wants something else has to be let in")
+  func admission() async throws {
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
+    let (open, opens) = AsyncStream.makeStream(of: Void.self)
+    let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+
+    async let first = work.value(1, gate.enter) {
+      begins.yield()
+      for await _ in open { break }
+      return 5
+    }
+    for await _ in begun { break }
+    async let second = work.value(1, gate.enter) { 6 }
+    await #expect(throws: Problem.self) { _ = try await work.value(2, gate.enter) { 7 } }
+
+    opens.yield()
+    #expect(try await first == 5)
+    #expect(try await second == 5)
+    await until { gate.count == 0 }
+    #expect(try await work.value(2, gate.enter) { 7 } == 7)
+  }
+
+  @Test("what fails is not kept, and its place is free again")
+  func failure() async throws {
+    let work = SingleFlightCache<Int, Int>(capacity: 10_000) { $0 }
+    let gate = AdmissionLimit(capacity: 1)
+    await #expect(throws: CancellationError.self) {
+      _ = try await work.value(1, gate.enter) { throw CancellationError() }
+    }
+    await until { gate.count == 0 }
+    #expect(try await work.value(1, gate.enter) { 3 } == 3)
+  }
+
+  @Test("a POST takes no view that is switched off, and each that it names once")
+  func capture() async throws {
+    var configuration = try SnapshotRouteTests.configuration()
+    configuration.cameras[0].views[1].isEnabled = false
+
+    try await withService(configuration) { service async throws in
+      var answer: RunningService.Answer?
+      for (body, status) in [
+        (#"{"views": ["face"]}"#, 409), (#"{"views": ["main", "main"]}"#, 400), (#"{"views": []}"#, 400),
+        (#"{"views": ["main"], "max_bytes": 10}"#, 400), (#"{"views": ["main"]}"#, 200),
+      ] {
+        answer = try await service.send("POST", "/api/cameras/camera/snapshots", body: body)
+        #expect(answer?.status == status, "\(body)")
+      }
+
+      // The last alone was answered, and is the first that is told.
+      struct Answer: Decodable { let sequence: Int }
+      let sequence = try #require(answer).json(Answer.self).sequence
+      let follower = try service.inside.events.log.subscribe(after: "0-0", types: ["snapshot"])
+      guard case .event(let event) = await follower.next(within: allTheTimeThereIs) else {
+        Issue.record("nobody was told")
+        return
+      }
+      #expect(String(buffer: event.text).contains("\"sequence\":\(sequence)"))
+    }
+  }
+
+  @Test("a POST holds to what the camera's snapshots are where it gives nothing")
+  func offline() async throws {
+    var configuration = try SnapshotRouteTests.configuration()
+    configuration.cameras[1].offline = .error
+    try await withService(configuration) { service async throws in
+      let path = "/api/cameras/gone/snapshots"
+      #expect(try await service.send("POST", path).status == 503)
+      #expect(try await service.send("POST", path, body: #"{"offline": "placeholder"}"#).status == 200)
+    }
+  }
+
+  @Test("a camera that is slow to open is waited for, also by who wants an error of one that gives nothing")
+  func slowOpening() async throws {
+    var camera = CameraConfiguration(
+      source:
+        #"exec:sleep 0.2; printf 'YUV4MPEG2 W16 H16 F1:1 C420jpeg\n'; for i in 1 2 3 4 5 6 7 8 9; do printf 'FRAME\n'; head -c 384 /dev/zero; done; exec sleep 60"#
+    )
+    camera.isRequired = false
+    camera.options.live.stallsAfter = allTheTimeThereIs
+    var configuration = ServerConfiguration(cameras: [camera])
+    configuration.patience.opening = .milliseconds(1)
+    configuration.patience.snapshot = allTheTimeThereIs
+
+    try await withService(configuration) { service in
+      let answer = try await service.get("/cameras/camera/main.jpg?offline=error")
+      #expect(answer.status == 200)
+      #expect(answer.headers["X-Source-State"] == ["live"])
+    }
+  }
+
+  @Test("a scene of another layout is another picture, where its cameras' frames are the same")
+  func scenes() async throws {
+    var configuration = ServerConfiguration(cameras: [
+      CameraConfiguration(name: "one", source: "pattern:smpte,size=64x36,fps=0.001"),
+      CameraConfiguration(name: "two", source: "pattern:counter,size=64x36,fps=0.001"),
+    ])
+    let scene = Scene(
+      size: Size(width: 128, height: 64), tiles: [Tile("one"), Tile("two")])
+    configuration.scenes = [SceneConfiguration(name: "all", scene: scene)]
+
+    try await withService(configuration) { [configuration, scene] service async throws in
+      let first = try await service.get("/cameras/all/main.jpg?exif=0")
+      var (configuration, scene) = (configuration, scene)
+      scene.tiles.reverse()
+      configuration.scenes = [SceneConfiguration(name: "all", scene: scene)]
+      try await service.inside.apply(configuration)
+      let second = try await service.get("/cameras/all/main.jpg?exif=0")
+
+      #expect(first.status == 200 && second.status == 200)
+      #expect(first.headers["ETag"] != second.headers["ETag"])
+      #expect(first.bytes != second.bytes)
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../../GLPreviewTests/Support/Patience.swift

@@ -1,0 +1,217 @@
+// What is decided about streams without one: addresses, times, what is shown after a loss, what FFmpeg's numbers mean.
+#if FFmpeg
+  import PreviewCore
+  import Testing
+
+  @testable import GLPreview
+
+  @Suite("StreamURL")
+  struct StreamURLTests {
+    @Test(
+      "is called without user and password",
+      arguments: [
+        ("rtsp://camera/live?channel=1", "rtsp://camera/live?channel=1"),
+        ("rtsp://admin:secret@camera:554/live", "rtsp://***@camera:554/live"),
+        ("srt://h:1?passphrase=secret#x", "srt://h:1?passphrase=***#***"),
+      ])
+    func names(text: String, name: String) throws {
+      let url = try StreamURL(text)
+      #expect(url.name == name)
+      #expect(url.address == text)
+      #expect(!url.name.contains("secret"))
+    }
+
+    @Test("may end in the transport that is asked for, which FFmpeg does not see")
+    func transports() throws {
+      let url = try StreamURL("rtsp://user:secret@camera/a#b?c#transport=udp")
+      #expect(url.address == "rtsp://user:secret@camera/a#b?c")
+      #expect(url.transport == .udp)
+      #expect(try StreamURL("rtsp://camera/a").transport == nil)
+
+      let error = #expect(throws: SourceError.self) {
+        try StreamURL("rtsp://u:secret@camera/a#transport=tpc")
+      }
+      #expect(error?.kind == .badRequest)
+      #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test("must name a host", arguments: ["rtsp:", "rtsp:camera", "rtsp://", "rtsp://a\0b"])
+    func nonsense(text: String) {
+      let error = #expect(throws: SourceError.self) { try StreamURL(text) }
+      #expect(error?.kind == .badRequest)
+    }
+  }
+
+  @Suite("StreamClock")
+  struct StreamClockTests {
+    @Test("takes the smallest delay: what a network delays is not taken later")
+    func jitter() {
+      var clock = StreamClock()
+      let delays = [30, 90, 10, 200, 10, 60]
+      var times: [Duration] = []
+
+      for (index, delay) in delays.enumerated() {
+        let says = Duration.milliseconds(40 * index)
+        let arrived = Duration.seconds(100) + says + .milliseconds(delay)
+        clock.observe(says, arrived: arrived)
+        times.append(clock.time(of: says, now: arrived))
+      }
+
+      let expected = [30, 70, 90, 130, 170, 210].map { Duration.seconds(100) + .milliseconds($0) }
+      #expect(times == expected)
+    }
+
+    @Test("follows clocks that drift apart")
+    func drift() {
+      var clock = StreamClock()
+      var error = Duration.zero
+
+      for second in 0..<3600 {
+        let arrived = Duration.seconds(1000 + second)
+        // The sender's clock loses a thousandth.
+        let says = Duration.milliseconds(999 * second)
+        clock.observe(says, arrived: arrived)
+        error = max(error, arrived - clock.time(of: says, now: arrived))
+      }
+
+      #expect(error <= .milliseconds(31))
+    }
+
+    @Test(
+      "begins anew where the sender's clock jumps, and without one tells when pictures came",
+      arguments: [-900, 900])
+    func jumps(seconds: Int) {
+      var clock = StreamClock()
+      clock.observe(.seconds(1000), arrived: .seconds(50))
+      #expect(clock.time(of: .seconds(1000), now: .seconds(50)) == .seconds(50))
+
+      clock.observe(.seconds(1001 + seconds), arrived: .seconds(51))
+      #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(51)) == .seconds(51))
+      #expect(clock.time(of: nil, now: .seconds(52)) == .seconds(52))
+
+      // Never in the future, and never back.
+      #expect(clock.time(of: .seconds(1009 + seconds), now: .seconds(53)) == .seconds(53))
+      #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(54)) == .seconds(53))
+    }
+  }
+
+  @Suite("PictureGate")
+  struct PictureGateTests {
+    @Test("shows nothing that rests on what is lost, up to the next key picture")
+    func loss() {
+      var gate = PictureGate()
+      func admits(_ isKey: Bool, _ isDamaged: Bool, _ second: Int) -> Bool {
+        gate.admits(isKey: isKey, isDamaged: isDamaged, at: .seconds(second))
+      }
+
+      #expect(admits(true, false, 0))
+      #expect(admits(false, false, 0))
+      #expect(!admits(false, true, 1))
+      #expect(!admits(false, false, 2))
+      #expect(!admits(true, true, 2))
+      #expect(admits(true, false, 3))
+
+      gate.lost(at: .seconds(4))
+      #expect(!admits(false, false, 8))
+      // Without key pictures, after a while.
+      #expect(admits(false, false, 9))
+      #expect(admits(false, false, 9))
+    }
+  }
+
+  @Suite("VideoLayout")
+  struct VideoLayoutTests {
+    @Test(
+      "knows FFmpeg's names",
+      arguments: [
+        ("yuv420p", PixelFormat.i420, 8, false), ("yuvj422p", .yuv422p, 8, true), ("nv21", .nv21, 8, false),
+        ("yuv440p10le", .yuv440p, 10, false), ("yuv444p16le", .yuv444p, 16, false),
+        ("gray12le", .grey, 12, false),
+        ("p010le", .nv12, 10, false), ("p210le", .nv16, 10, false), ("yuyv422", .yuyv, 8, false),
+        ("bgra", .bgra, 8, false), ("yuv411p", .yuv411p, 8, false),
+      ])
+    func names(name: String, format: PixelFormat, bits: Int, isFullRange: Bool) throws {
+      let layout = try VideoLayout.named(name)
+      #expect(layout.pixelFormat == format)
+      #expect(layout.bits == bits)
+      #expect(layout.isFullRange == isFullRange)
+    }
+
+    @Test(
+      "refuses the others by name",
+      arguments: ["yuv420p10be", "pal8", "bayer_rggb8", "yuva420p", "gbrp", "yuv410p", ""])
+    func others(name: String) {
+      let failure = #expect(throws: VideoFailure.self) { try VideoLayout.named(name) }
+      #expect(failure?.description == "pictures of \(name) are not supported")
+    }
+
+    @Test(
+      "takes deep samples to the nearest code of 8 bits",
+      arguments: ["yuv420p10le", "yuv420p12le", "yuv420p16le", "p010le", "p016le"])
+    func narrowing(name: String) throws {
+      let layout = try VideoLayout.named(name)
+      let largest = (1 << layout.bits) - 1
+      let lift = layout.isHighAligned ? 16 - layout.bits : 0
+
+      for isChroma in [false, true] {
+        for range in QuantizationRange.allCases {
+          let narrowing = layout.narrowing(isChroma: isChroma, range)
+          for code in stride(from: 0, through: largest, by: max(largest / 4095, 1)) {
+            let sample = Int32((code << lift) >> Int(narrowing.shift)) & Int32(narrowing.mask)
+            let found = min(max((sample * narrowing.scale + narrowing.offset) >> 16, 0), 255)
+            let exact: Double =
+              switch (range, isChroma) {
+              case (.limited, _): Double(code) * 256 / Double(largest + 1)
+              case (.full, false): Double(code) * 255 / Double(largest)
+              case (.full, true): (Double(code) - Double(largest + 1) / 2) * 255 / Double(largest) + 128
+              }
+            #expect(abs(Double(found) - min(exact, 255)) <= 0.52, "\(name) \(range) \(isChroma) \(code)")
+          }
+        }
+      }
+    }
+
+    @Test(
+      "reads H.273's numbers",
+      arguments: [
+        (1, ColorMatrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .bt709), (9, .bt2020),
+        (10, .bt2020),
+      ])
+    func matrices(number: Int, matrix: ColorMatrix) throws {
+      let size = Size(width: 640, height: 480)
+      let layout = try VideoLayout.named("yuv420p")
+      let color = try VideoSignal(matrix: number, range: 2, chromaLocation: 2).color(of: layout, size)
+      #expect(color == ColorDescription(matrix: matrix, range: .full, siting: .centred))
+      let silent = try VideoSignal(matrix: 2, range: 0, chromaLocation: 0)
+        .color(of: layout, Size(width: 1280, height: 720))
+      #expect(silent == ColorDescription(matrix: .bt709, range: .limited, siting: .left))
+    }
+
+    @Test("refuses what is no Y'CbCr", arguments: [0, 8, 14])
+    func otherMatrices(number: Int) throws {
+      let layout = try VideoLayout.named("yuv444p")
+      #expect(throws: VideoFailure.self) {
+        try VideoSignal(matrix: number, range: 1, chromaLocation: 1)
+          .color(of: layout, Size(width: 8, height: 8))
+      }
+    }
+
+    @Test("a display matrix is one of the eight ways to lie", arguments: Orientation.allCases)
+    func displayMatrix(orientation: Orientation) {
+      // Where the stored axes go, for each.
+      let one: Int32 = 1 << 16
+      let (x, y) = (orientation.flipsX ? -one : one, orientation.flipsY ? -one : one)
+      let found =
+        orientation.swapsAxes
+        ? Orientation(displayMatrix: 0, x, y, 0) : Orientation(displayMatrix: x, 0, 0, y)
+      #expect(found == orientation)
+
+      // A little askew.
+      let skewed =
+        orientation.swapsAxes
+        ? Orientation(displayMatrix: 900, x, y, -900) : Orientation(displayMatrix: x, 900, -900, y)
+      #expect(skewed == orientation)
+      #expect(Orientation(displayMatrix: .min, 0, 0, .min) == Orientation(.half))
+    }
+  }
+#endif

@@ -1,0 +1,285 @@
+// Sources as the command sees them: what is opened as what, what comes out, what is refused and how.
+import Foundation
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+/// The error that `body` ends with.
+private func sourceError(_ body: () async throws -> Void) async -> SourceError? {
+  do {
+    try await body()
+    return nil
+  } catch { return error as? SourceError }
+}
+
+@Suite("SourceLocator")
+struct SourceLocatorTests {
+  @Test(
+    "tells files by their first bytes, whatever their name", arguments: ["a.jpg", "a.png", "a.y4m", "a.txt"])
+  func sniffing(name: String) async throws {
+    let png = TestPNG(width: 3, height: 2, type: .rgb, depth: 8) { x, y in [x, y, 0] }.bytes
+    let formats: [([UInt8], PixelFormat)] = [
+      (try smallJPEG(), .i420), (png, .rgb24),
+      (Array("YUV4MPEG2 W2 H2 Cmono\nFRAME\n\u{1}\u{2}\u{3}\u{4}".utf8), .grey),
+    ]
+
+    for (bytes, format) in formats {
+      let all = try await withFile(bytes, named: name) { try await frames($0) }
+      #expect(all.map(\.format.pixelFormat) == [format])
+    }
+  }
+
+  @Test("reads anything as raw where a format is given")
+  func rawWins() async throws {
+    let jpeg = try smallJPEG()
+    let options = SourceOptions(inputFormat: .grey, inputSize: Size(width: jpeg.count, height: 1))
+    let all = try await withFile(jpeg, named: "a.jpg") { try await frames($0, options) }
+    #expect(all.map(\.bytes) == [jpeg])
+  }
+
+  @Test("says in one line what can't be opened, and what kind of problem that is")
+  func refusals() async throws {
+    let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+    let cases: [(String, SourceError.Kind, String)] = [
+      ("/no/such/file.jpg", .notFound, "/no/such/file.jpg: no such file"),
+      (folder, .unreadable, "\(folder): is a directory"),
+      ("", .badRequest, ": not a path"),
+      ("two\nlines", .notFound, "two\u{FFFD}lines: no such file"),
+    ]
+
+    for (text, kind, message) in cases {
+      let error = await sourceError { _ = try await SourceLocator(text).open() }
+      #expect(error?.kind == kind)
+      #expect(error?.description == message)
+    }
+  }
+
+  @Test("refuses empty and unknown files as bad data")
+  func badData() async throws {
+    for (bytes, reason) in [([], "is empty"), (Array("hello".utf8), "is not a JPEG, PNG")] {
+      let error = try await withFile(bytes) { path in await sourceError { _ = try await frames(path) } }
+      #expect(error?.kind == .badData)
+      #expect(error?.reason.hasPrefix(reason) == true)
+    }
+  }
+
+  @Test("refuses options that make no sense", arguments: [0, -1, .nan, .infinity, 1e-9, 1e9])
+  func badRates(rate: Double) async throws {
+    let error = await sourceError {
+      _ = try await SourceLocator("pattern:smpte").open(SourceOptions(framesPerSecond: rate))
+    }
+    #expect(error?.kind == .badRequest)
+  }
+
+  @Test("applies what the user knows better about the colours")
+  func colorOverride() async throws {
+    let options = SourceOptions(color: ColorOverride(matrix: .bt2020, range: .limited))
+    let all = try await withFile(smallJPEG()) { try await frames($0, options) }
+    #expect(all.first?.format.color == ColorDescription(matrix: .bt2020, range: .limited, siting: .centred))
+  }
+
+  @Test("reads a FIFO as a stream of frames, that can't be played again")
+  func fifo() async throws {
+    let jpeg = try smallJPEG()
+    try await withFIFO(jpeg + jpeg) { fifo in
+      let source = try await SourceLocator(fifo).open(.lossless())
+      var count = 0
+      while try await source.nextFrame() != nil { count += 1 }
+      #expect(count == 2)
+
+      let error = await sourceError { try await source.rewind() }
+      #expect(error?.kind == .badRequest)
+    }
+  }
+
+  @Test("stops waiting for a FIFO's writer when it is cancelled")
+  func cancellation() async throws {
+    try await withFile([]) { path in
+      try #require(unsafe mkfifo(path + ".fifo", 0o600) == 0)
+      let opening = Task { _ = try await SourceLocator(path + ".fifo").open(.lossless()) }
+      opening.cancel()
+      await #expect(throws: CancellationError.self) { try await opening.value }
+    }
+  }
+
+  @Test("takes several parts of a phone's still in a stream for one picture")
+  func stillInStream() async throws {
+    let still = inserting(0xE2, Array("MPF\0".utf8) + [0], into: try smallJPEG())
+    try await withFIFO(still + still) { fifo in
+      let source = try await SourceLocator(fifo).open(.lossless())
+      #expect(try await source.nextFrame() != nil)
+      #expect(try await source.nextFrame() == nil)
+      try await source.rewind()
+      #expect(try await source.nextFrame() != nil)
+    }
+  }
+}
+
+@Suite("ImageFileSource")
+struct ImageFileSourceTests {
+  @Test("gives its one picture again after a rewind, and ignores what follows it")
+  func once() async throws {
+    let jpeg = try smallJPEG()
+    try await withFile(jpeg + jpeg + [1, 2, 3], named: "a.jpg") { path in
+      let source = try await SourceLocator(path).open()
+      #expect(source.name == path)
+      let first = try await source.nextFrame()
+      #expect(first?.sequence == 0 && first?.timestamp == .zero)
+      #expect(try await source.nextFrame() == nil)
+
+      try await source.rewind()
+      #expect(try await source.nextFrame()?.bytes == first?.bytes)
+    }
+  }
+
+  @Test("says what is wrong with a picture when it is opened")
+  func cut() async throws {
+    let jpeg = try smallJPEG()
+    let error = try await withFile(Array(jpeg.dropLast(30)), named: "cut.jpg") { path in
+      await sourceError { _ = try await SourceLocator(path).open() }
+    }
+    #expect(error?.kind == .badData)
+    #expect(error?.reason == "JPEG is cut short")
+  }
+}
+
+@Suite("RawVideoSource")
+struct RawVideoSourceTests {
+  @Test(
+    "takes the bytes that each format has, also at odd sizes",
+    arguments: [
+      (PixelFormat.nv12, 24, 27), (.nv21, 24, 27), (.i420, 24, 27), (.yv12, 24, 27), (.nv16, 32, 33),
+      (.yuyv, 32, 36), (.uyvy, 32, 36), (.yvyu, 32, 36), (.yuv422p, 32, 33), (.yuv440p, 32, 35),
+      (.yuv411p, 24, 27), (.yuv444p, 48, 45), (.grey, 16, 15), (.rgb24, 48, 45), (.bgr24, 48, 45),
+      (.rgba, 64, 60), (.bgra, 64, 60), (.rgba64, 128, 120),
+    ])
+  func byteCounts(format: PixelFormat, even: Int, odd: Int) async throws {
+    for (size, count) in [(Size(width: 4, height: 4), even), (Size(width: 5, height: 3), odd)] {
+      let bytes = (0..<(3 * count)).map { UInt8(truncatingIfNeeded: $0) }
+      let options = SourceOptions(inputFormat: format, inputSize: size)
+
+      let all = try await withFile(bytes) { try await frames($0, options) }
+
+      #expect(all.count == 3)
+      #expect(all.flatMap(\.bytes) == bytes)
+      #expect(all.map(\.sequence) == [0, 1, 2])
+
+      let error = try await withFile(bytes.dropLast()) { path in
+        await sourceError { _ = try await SourceLocator(path).open(options) }
+      }
+      #expect(error?.kind == .badData)
+      #expect(
+        error?.reason
+          == "\(bytes.count - 1) bytes are not a whole number of \(size) \(format) frames of \(count) bytes")
+    }
+  }
+
+  @Test("guesses colours by the size, limited and sited left")
+  func colors() async throws {
+    let cases: [(Size, ColorMatrix)] = [
+      (Size(width: 64, height: 2), .bt601), (Size(width: 1280, height: 2), .bt709),
+    ]
+
+    for (size, matrix) in cases {
+      let bytes = [UInt8](repeating: 0, count: PixelFormat.nv12.tightByteCount(of: size) ?? 0)
+      let options = SourceOptions(inputFormat: .nv12, inputSize: size, framesPerSecond: 25)
+      let all = try await withFile(bytes + bytes) { try await frames($0, options) }
+      #expect(all.first?.format.color == ColorDescription(matrix: matrix, range: .limited, siting: .left))
+      #expect(all.last?.timestamp == .milliseconds(40))
+    }
+  }
+
+  @Test("needs a size that makes sense")
+  func sizes() async throws {
+    for size in [
+      nil, Size(width: 0, height: 5), Size(width: .max, height: .max), Size(width: -4, height: -4),
+    ] {
+      let error = try await withFile([1]) { path in
+        await sourceError {
+          _ = try await SourceLocator(path).open(SourceOptions(inputFormat: .nv12, inputSize: size))
+        }
+      }
+      #expect(error?.kind == .badRequest)
+    }
+  }
+
+  @Test("says which frame of a stream is cut short")
+  func cutStream() async throws {
+    try await withFIFO([UInt8](repeating: 7, count: 10)) { fifo in
+      let options = SourceOptions(inputFormat: .grey, inputSize: Size(width: 2, height: 2))
+      let source = try await SourceLocator(fifo).open(.lossless(options))
+      #expect(try await source.nextFrame()?.sequence == 0)
+      #expect(try await source.nextFrame()?.sequence == 1)
+      let error = await sourceError { _ = try await source.nextFrame() }
+      #expect(error?.reason == "frame 2 is cut short: 2 of 4 bytes")
+    }
+  }
+}
+
+@Suite("TestPatternSource")
+struct TestPatternSourceTests {
+  @Test(
+    "gives 1280x720 at 30 frames a second unless told otherwise",
+    arguments: ["smpte", "gradient", "zoneplate"])
+  func defaults(name: String) async throws {
+    let all = try await frames("pattern:\(name)", limit: 2)
+    #expect(all.map(\.format.size) == [Size(width: 1280, height: 720), Size(width: 1280, height: 720)])
+    #expect(all.last?.timestamp == .nanoseconds(33_333_333))
+    #expect(all.first?.bytes == all.last?.bytes)
+  }
+
+  @Test("draws the bars of ECR 1-1978")
+  func smpte() async throws {
+    let frame = try #require(try await frames("pattern:smpte,size=84x48", limit: 1).first)
+
+    let bars = (0..<7).map { rgb(frame, 12 * $0 + 6, 10) }
+    #expect(
+      bars == [
+        [191, 191, 191], [191, 191, 0], [0, 191, 191], [0, 191, 0], [191, 0, 191], [191, 0, 0], [0, 0, 191],
+      ])
+
+    let castellations = (0..<7).map { rgb(frame, 12 * $0 + 6, 34) }
+    #expect(castellations == bars.reversed().enumerated().map { $0 % 2 == 0 ? $1 : [0, 0, 0] })
+    #expect(rgb(frame, 20, 40) == [255, 255, 255])
+    #expect([61, 65, 69, 75].map { rgb(frame, $0, 40)[0] } == [0, 0, 10, 0])
+  }
+
+  @Test("counts so that no two frames are alike")
+  func counter() async throws {
+    let all = try await frames("pattern:counter,size=96x32,fps=12.5", limit: 25)
+    #expect(Set(all.map(\.bytes)).count == 25)
+    #expect(all[1].timestamp == .milliseconds(80))
+    let source = try await SourceLocator("pattern:counter,size=96x32").open()
+    _ = try await source.nextFrame()
+    try await source.rewind()
+    #expect(try await source.nextFrame()?.bytes == all[0].bytes)
+  }
+
+  @Test("draws at any size", arguments: ["1x1", "2x3", "7x1", "1x9"], TestPattern.allCases)
+  func smallest(size: String, pattern: TestPattern) async throws {
+    #expect(try await frames("pattern:\(pattern),size=\(size)", limit: 1).count == 1)
+  }
+
+  @Test(
+    "says what there is where it is asked for something else",
+    arguments: [
+      ("nope", "no such pattern; there are smpte, gradient, zoneplate, counter"),
+      ("", "no such pattern; there are smpte, gradient, zoneplate, counter"),
+      ("smpte,size=12", "size: '12' is not WxH with sides from 1 to 65535"),
+      ("smpte,size=+1x2", "size: '+1x2' is not WxH with sides from 1 to 65535"),
+      ("smpte,size=0x5", "size: '0x5' is not WxH with sides from 1 to 65535"),
+      ("smpte,fps=0", "fps=0 is not within 0.001...1000"),
+      ("smpte,fps=nan", "fps=nan is not within 0.001...1000"),
+      ("smpte,", "\"\" is neither size=WxH nor fps=N"),
+      ("smpte,color=1", "\"color=1\" is neither size=WxH nor fps=N"),
+      (
+        "smpte,size=65535x65535",
+        "65535x65535 is over the limit of 100 megapixels (--max-megapixels raises it)"
+      ),
+    ])
+  func refusals(text: String, reason: String) async throws {
+    let error = await sourceError { _ = try await SourceLocator("pattern:\(text)").open() }
+    #expect(error == SourceError(.badRequest, path: "pattern:\(text)", reason: reason))
+  }
+}

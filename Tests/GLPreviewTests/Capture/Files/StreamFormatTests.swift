@@ -1,0 +1,291 @@
+// Y4M and MJPEG: what their parsers take, what they refuse, and that no bytes whatever bring them down.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+private func header(_ text: String, _ options: SourceOptions = SourceOptions()) throws -> Y4MHeader {
+  try Y4MHeader(parsing: Array("YUV4MPEG2 \(text)".utf8), options)
+}
+
+/// What went wrong while all frames of `bytes` were read.
+private func failure(_ bytes: [UInt8], named name: String, _ options: SourceOptions = SourceOptions())
+  async throws
+  -> SourceError?
+{
+  try await withFile(bytes, named: name) { path in
+    do {
+      _ = try await frames(path, options)
+      return nil
+    } catch { return error as? SourceError }
+  }
+}
+
+@Suite("Y4MSource")
+struct Y4MSourceTests {
+  @Test(
+    "knows the usual colourspaces and where their chroma sits",
+    arguments: [
+      ("", PixelFormat.i420, ChromaSiting.centred), (" C420", .i420, .centred),
+      (" C420jpeg", .i420, .centred),
+      (" C420mpeg2", .i420, .left), (" C420paldv", .i420, .left), (" C422", .yuv422p, .left),
+      (" C444", .yuv444p, .left), (" C411", .yuv411p, .left), (" Cmono", .grey, .left),
+    ])
+  func colorspaces(tag: String, format: PixelFormat, siting: ChromaSiting) throws {
+    let header = try header("W7 H5 F30000:1001 Ip A1:1\(tag) XYSCSS=WHATEVER XCOLORRANGE=FULL XMORE=1")
+    let color = ColorDescription(matrix: .bt601, range: .full, siting: siting)
+    #expect(header.format == FrameFormat(format, Size(width: 7, height: 5), color: color))
+    #expect(header.rate == FrameRate(numerator: 30000, denominator: 1001))
+    #expect(header.byteCount == format.tightByteCount(of: Size(width: 7, height: 5)))
+  }
+
+  @Test("is limited range unless it says otherwise, and BT.709 where it is large")
+  func guesses() throws {
+    #expect(
+      try header("W64 H48").format.color
+        == ColorDescription(matrix: .bt601, range: .limited, siting: .centred))
+    #expect(try header("H720 W1280 XCOLORRANGE=LIMITED").format.color.matrix == .bt709)
+    let override = SourceOptions(color: ColorOverride(range: .limited))
+    #expect(try header("W64 H48 XCOLORRANGE=FULL", override).format.color.range == .limited)
+  }
+
+  @Test(
+    "takes 30 frames a second, or the user's, where the header knows none", arguments: ["", " F0:0", " F0:1"])
+  func unknownRate(tag: String) throws {
+    #expect(try header("W2 H2\(tag)").rate == .usual)
+    #expect(try header("W2 H2\(tag)", SourceOptions(framesPerSecond: 12.5)).rate == FrameRate(12.5))
+  }
+
+  @Test(
+    "refuses headers that lie, overflow or say too little",
+    arguments: [
+      "", "W64", "H48", "W0 H48", "W-1 H48", "W+5 H5", "Wx H48", "W H", "W99999999999999999999 H1",
+      "W999999999 H999999999", "W65536 H65536", "W10001 H10000", "W2 H2 F", "W2 H2 F30", "W2 H2 F1:2:3",
+      "W2 H2 F99999999999:1", "W2 H2 C420p10", "W2 H2 C444alpha", "W2 H2 Cmono16", "W2 H2 C",
+    ])
+  func refusals(text: String) {
+    #expect(throws: Y4MError.self) { try header(text) }
+  }
+
+  @Test("names what is supported where it refuses a colourspace")
+  func unsupported() {
+    let error = #expect(throws: Y4MError.self) { try header("W2 H2 C420p10") }
+    #expect(
+      error?.description
+        == "Y4M of \"420p10\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
+  }
+
+  @Test("gives all frames in time, whatever their lines say, and again after a rewind")
+  func frameLines() async throws {
+    let text = "YUV4MPEG2 W2 H1 F30000:1001 Cmono\nFRAME\nabFRAME Ip Xanything\ncdFRAME\nef"
+    try await withFile(Array(text.utf8)) { path in
+      let source = try await SourceLocator(path).open()
+      for _ in 0..<2 {
+        var all: [Frame] = []
+        while let frame = try await source.nextFrame() { all.append(frame) }
+        #expect(all.map { String(decoding: $0.bytes, as: UTF8.self) } == ["ab", "cd", "ef"])
+        #expect(all.map(\.sequence) == [0, 1, 2])
+        #expect(all.map(\.timestamp) == [.zero, .nanoseconds(33_366_666), .nanoseconds(66_733_333)])
+        try await source.rewind()
+      }
+    }
+  }
+
+  @Test(
+    "says which frame is broken",
+    arguments: [
+      ("FRAME\nabcdFRAME\nab", "frame 1 is cut short: 2 of 4 bytes"),
+      ("FRAME\nabcdFRAM", "frame 1 does not begin with FRAME"),
+      ("FRAME\nabcdFRAMES\nabcd", "frame 1 does not begin with FRAME"),
+      ("junk", "frame 0 does not begin with FRAME"),
+    ])
+  func brokenFrames(text: String, reason: String) async throws {
+    let error = try await failure(Array("YUV4MPEG2 W2 H2 Cmono\n\(text)".utf8), named: "a.y4m")
+    #expect(error?.kind == .badData)
+    #expect(error?.reason == reason)
+  }
+
+  @Test("ends after a broken frame: the next one can't be found")
+  func lost() async throws {
+    let junk = [UInt8](repeating: 0x41, count: 5000)
+    try await withFile(Array("YUV4MPEG2 W2 H2 Cmono\n".utf8) + junk) { path in
+      let source = try await SourceLocator(path).open()
+      await #expect(throws: SourceError.self) { try await source.nextFrame() }
+      #expect(try await source.nextFrame() == nil)
+    }
+  }
+
+  @Test("refuses a header without an end, and a size over the limit, before it takes memory")
+  func limits() async throws {
+    let endless = Array("YUV4MPEG2 W2 H2 X".utf8) + [UInt8](repeating: 0x41, count: 1 << 20)
+    #expect(try await failure(endless, named: "a.y4m")?.reason == "Y4M header has no end")
+    let huge = Array("YUV4MPEG2 W99999 H99999\nFRAME\n".utf8)
+    #expect(try await failure(huge, named: "a.y4m")?.reason.contains("limit of 100 megapixels") == true)
+    // Within the limit, but not there: no memory is taken for what the file does not hold.
+    let missing = Array("YUV4MPEG2 W9999 H9999\nFRAME\nabc".utf8)
+    #expect(
+      try await failure(missing, named: "a.y4m")?.reason == "frame 0 is cut short: 3 of 149980001 bytes")
+  }
+}
+
+@Suite("MJPEGSource")
+struct MJPEGSourceTests {
+  /// Cuts `bytes`, fed in pieces of `step` bytes, into pictures.
+  private func split(_ bytes: [UInt8], step: Int) throws -> (pictures: [[UInt8]], rest: [UInt8]) {
+    var splitter = MJPEGSplitter(pictureLimit: 1 << 20)
+    var pictures: [[UInt8]] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let (count, picture) = try splitter.take(rest.prefix(step))
+      #expect(count > 0 && count <= step)
+      rest = rest.dropFirst(count)
+      if let picture { pictures.append(picture) }
+    }
+    return (pictures, splitter.partialPicture)
+  }
+
+  @Test("cuts at the ends of pictures, however the bytes arrive", arguments: [1, 2, 3, 7, 1000, 1 << 20])
+  func pieces(step: Int) throws {
+    let plain = try smallJPEG()
+    // A thumbnail within APP1 has an end of its own; padding before a marker and restart markers belong.
+    let thumbnail = inserting(0xE1, Array("Exif\0\0".utf8) + plain, into: plain)
+    let padded = Array(thumbnail[..<2]) + [0xFF, 0xFF] + thumbnail[2...]
+    let boundary = Array("--boundary\r\nContent-Length: 9\r\n\r\n".utf8)
+    let stream =
+      boundary + plain + boundary + [0xFF, 0xFF, 0xD8, 0x00, 0xFF] + thumbnail + padded + [0, 0, 0]
+
+    let (pictures, rest) = try split(stream, step: step)
+
+    #expect(pictures == [plain, thumbnail, padded])
+    #expect(rest.isEmpty)
+  }
+
+  @Test("takes the start of a picture for the end of one that has none")
+  func noEnd() throws {
+    let plain = try smallJPEG()
+    let (pictures, rest) = try split(plain.dropLast(2) + plain + plain.dropLast(2), step: 64)
+    #expect(pictures == [plain.dropLast(2), plain])
+    #expect(rest == plain.dropLast(2))
+  }
+
+  @Test("takes two starts in a row for one, and what no segment follows for none", arguments: [1, 3, 64])
+  func starts(step: Int) throws {
+    let plain = try smallJPEG()
+    let (pictures, rest) = try split(
+      [0xFF, 0xD8] + plain + plain.dropLast(2) + [0xFF, 0xD8, 0x00] + plain, step: step)
+    #expect(pictures == [plain, plain.dropLast(2), plain])
+    #expect(rest.isEmpty)
+  }
+
+  @Test("keeps no more than its limit of one picture")
+  func limit() throws {
+    var splitter = MJPEGSplitter(pictureLimit: 100)
+    let endless: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDA, 0, 2] + [UInt8](repeating: 1, count: 1000)
+    #expect(throws: MJPEGSplitter.TooLarge.self) { try splitter.take(endless[...]) }
+    #expect(splitter.partialPicture.isEmpty)
+  }
+
+  @Test(
+    "gives each picture of a .mjpeg as a frame, and again after a rewind", arguments: ["a.mjpeg", "A.MJPG"])
+  func file(name: String) async throws {
+    let jpegs = try [8, 16, 24].map { try smallJPEG(Size(width: $0, height: 8)) }
+    try await withFile(jpegs.flatMap(\.self), named: name) { path in
+      let source = try await SourceLocator(path).open(SourceOptions(framesPerSecond: 10))
+      for _ in 0..<2 {
+        var all: [Frame] = []
+        while let frame = try await source.nextFrame() { all.append(frame) }
+        #expect(all.map(\.format.size.width) == [8, 16, 24])
+        #expect(all.map(\.sequence) == [0, 1, 2])
+        #expect(all.last?.timestamp == .milliseconds(200))
+        try await source.rewind()
+      }
+    }
+  }
+
+  @Test("reads a saved multipart stream by its name and its pictures")
+  func multipart() async throws {
+    let part = Array("--b\r\nContent-Type: image/jpeg\r\n\r\n".utf8) + (try smallJPEG()) + [13, 10]
+    #expect(try await withFile(part + part, named: "a.mjpeg") { try await frames($0).count } == 2)
+  }
+
+  @Test("says which picture is cut short or corrupt, and goes on after it")
+  func broken() async throws {
+    let jpeg = try smallJPEG()
+    let cut = try await failure(jpeg + jpeg.dropLast(9), named: "a.mjpeg")
+    #expect(cut?.reason == "frame 1 is cut short: the data ends before its end marker")
+
+    var corrupt = jpeg
+    let scan = try #require(jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDA })
+    corrupt.removeSubrange((scan + 20)..<(jpeg.count - 2))
+
+    try await withFile(jpeg + corrupt + jpeg, named: "a.mjpeg") { path in
+      let source = try await SourceLocator(path).open()
+      #expect(try await source.nextFrame()?.sequence == 0)
+      let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
+      #expect(error?.reason.hasPrefix("frame 1: JPEG can't be decoded") == true)
+      #expect(try await source.nextFrame()?.sequence == 2)
+      #expect(try await source.nextFrame() == nil)
+    }
+  }
+}
+
+@Suite("Hostile input")
+struct HostileInputTests {
+  @Test("brings no decoder down, whatever bytes are changed", arguments: 0..<8)
+  func mutations(seed: UInt64) throws {
+    var noise = TestNoise(seed: seed)
+    var seeds = try ["ycc420.jpg", "progressive420.jpg", "adobe-ycck.jpg", "ycc410.jpg"].map(fixture)
+    seeds.append(
+      inserting(
+        0xE1, Array("Exif\0\0".utf8) + exif(orientation: 6), into: try smallJPEG(iccProfile: profile())))
+    seeds.append(
+      TestPNG(width: 9, height: 7, type: .rgba, depth: 16, isInterlaced: true) { x, y in [x, y, x, y] }.bytes)
+
+    for seed in seeds {
+      for _ in 0..<60 {
+        var bytes = seed
+        for _ in 0..<Int.random(in: 1...6, using: &noise) {
+          bytes[Int.random(in: 0..<bytes.count, using: &noise)] = UInt8.random(in: 0...255, using: &noise)
+        }
+        _ = try? JPEGDecoder.header(of: bytes)
+        _ = try? JPEGDecoder.decode(bytes, maximumPixels: 1 << 16)
+        _ = try? JPEGDecoder.decode(bytes, maximumPixels: 1 << 16, damage: .isTolerated)
+        _ = try? PNGDecoder.decode(bytes, maximumPixels: 1 << 16)
+      }
+    }
+  }
+
+  @Test("brings no EXIF reader down: cuts, lying offsets, noise")
+  func exifReader() {
+    let good = exif(orientation: 6)
+    for count in good.indices { _ = EXIFReader(Array(good[..<count])) }
+    for index in good.indices {
+      for value in [0x00, 0x08, 0x7F, 0xFF] as [UInt8] {
+        var bytes = good
+        bytes[index] = value
+        _ = EXIFReader(bytes)
+      }
+    }
+
+    #expect(EXIFReader(good).orientation == Orientation(exif: 6))
+    #expect(EXIFReader(Array("Exif\0\0".utf8) + good).orientation == Orientation(exif: 6))
+    #expect(EXIFReader(exif(orientation: 1, dateTime: "not a date, really!")).dateTimeOriginal == nil)
+
+    // A camera directory that is the first one: read once, not for ever.
+    var loop = good
+    loop[30] = 8
+    #expect(EXIFReader(loop).dateTimeOriginal == nil)
+  }
+
+  @Test("brings no stream reader down", arguments: 0..<20)
+  func noise(seed: UInt64) async throws {
+    var noise = TestNoise(seed: seed)
+    let starts: [[UInt8]] = [
+      Array("YUV4MPEG2 W4 H4\n".utf8), Array("YUV4MPEG2 ".utf8), [0xFF, 0xD8, 0xFF], PNGDecoder.signature, [],
+    ]
+    for start in starts {
+      let bytes = start + (0..<500).map { _ in UInt8.random(in: 0...255, using: &noise) }
+      #expect(try await failure(bytes, named: "a.mjpeg") != nil)
+    }
+  }
+}

@@ -1,0 +1,350 @@
+// Servers that refuse, redirect, ask for passwords, lie about TLS or say nothing at all; and that closing gives all back.
+#if HTTP
+  import Foundation
+  import NIOCore
+  import NIOPosix
+  import NIOSSL
+  import PreviewCore
+  import Synchronization
+  import Testing
+
+  @testable import GLPreview
+
+  @Suite("HTTP servers that don't do as they are asked", .timeLimit(.minutes(15)))
+  struct HTTPFaultTests {
+    private func failure(_ url: String, _ options: SourceOptions = httpOptions(givesUp: .zero)) async throws
+      -> SourceError
+    {
+      try await failure(try await openHTTP(url, options))
+    }
+
+    /// Why a source that gives up at once did so.
+    private func failure(_ source: LiveSource) async throws -> SourceError {
+      let result: Result<Frame?, any Error>
+      do { result = .success(try await source.nextFrame()) } catch { result = .failure(error) }
+      await source.close()
+      guard case .failure(let error as SourceError) = result else { throw POSIXError(.EINVAL) }
+      return error
+    }
+
+    // MARK: Passwords
+
+    @Test(
+      "a question for a password is answered as it is put, and only then", arguments: ["basic", "md5", "sha"])
+    func passwords(way: String) async throws {
+      let jpeg = try smallJPEG()
+      let challenge =
+        switch way {
+        case "basic": "Basic realm=\"camera\""
+        case "md5": "Digest realm=\"camera\", nonce=\"abc\", qop=\"auth\""
+        default: "Digest realm=\"camera\", nonce=\"abc\", qop=\"auth\", algorithm=SHA-256"
+        }
+      let server = try HTTPTestServer { request, index in
+        guard let field = request.fields["authorization"] else {
+          return httpAnswer(
+            Array("go away".utf8), type: "text/html", status: "401 Unauthorized",
+            "WWW-Authenticate: \(challenge)")
+        }
+        let isRight =
+          way == "basic"
+          ? field == "Basic dTpwQHNz"
+          : field.hasPrefix("Digest ") && field.contains("username=\"u\"") && field.contains("uri=\"/x?y=z\"")
+            && field.contains("nc=0000000\(index)")
+        return isRight ? httpAnswer(jpeg + [UInt8(index)]) : httpAnswer([], status: "403 Forbidden")
+      }
+
+      let url = "http://u:p%40ss@127.0.0.1:\(server.port)/x?y=z"
+      let source = try await openHTTP(url, httpOptions(givesUp: .zero, every: true))
+
+      #expect(source.name == "http://***@127.0.0.1:\(server.port)/x?y=***")
+      for _ in 0..<3 { #expect(try await source.nextFrame() != nil) }
+      #expect(server.requests.first?.fields["authorization"] == nil)
+      #expect(server.requests.count { $0.fields["authorization"] == nil } == 1)
+      await source.close()
+    }
+
+    @Test(
+      "a digest whose nonce has grown old is answered with the new one; a wrong password is not tried again")
+    func stale() async throws {
+      let jpeg = try smallJPEG()
+      let server = try HTTPTestServer { request, index in
+        let nonce = index < 3 ? "one" : "two"
+        if request.fields["authorization"]?.contains("nonce=\"\(nonce)\"") == true {
+          return httpAnswer(jpeg + [UInt8(index)])
+        }
+        return httpAnswer(
+          [], status: "401 Unauthorized",
+          "WWW-Authenticate: Digest realm=\"a\", nonce=\"\(nonce)\", qop=\"auth\"\(index > 0 ? ", stale=true" : "")"
+        )
+      }
+
+      let source = try await openHTTP(
+        "http://u:p@127.0.0.1:\(server.port)/", httpOptions(givesUp: .zero, every: true))
+      for _ in 0..<4 { #expect(try await source.nextFrame() != nil) }
+      await source.close()
+
+      let refusing = try HTTPTestServer { _, _ in
+        httpAnswer(
+          [], status: "401 Unauthorized", "WWW-Authenticate: Digest realm=\"a\", nonce=\"n\", qop=\"auth\"")
+      }
+
+      let error = try await failure("http://u:secret@127.0.0.1:\(refusing.port)/")
+      #expect(error.reason == "does not accept this user and password")
+      #expect(!"\(error)".contains("secret"))
+      #expect(refusing.requests.count == 2)
+    }
+
+    @Test("headers go along, and win over ours; what can't be sent is refused at once")
+    func headers() async throws {
+      let jpeg = try smallJPEG()
+      let server = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
+      var options = httpOptions()
+      options.headers = [
+        HeaderField(name: "Authorization", value: "Bearer xyz"),
+        HeaderField(name: "user-agent", value: "mine"),
+      ]
+
+      let source = try await openHTTP(server.url(), options)
+      #expect(try await source.nextFrame() != nil)
+      #expect(server.requests.first?.fields["authorization"] == "Bearer xyz")
+      #expect(server.requests.first?.fields["user-agent"] == "mine")
+      await source.close()
+
+      for field in [("a b", "c"), ("a", "b\r\nc: d"), ("", "b")] {
+        options.headers = [HeaderField(name: field.0, value: field.1)]
+        let error = await #expect(throws: SourceError.self) { try await openHTTP(server.url(), options) }
+        #expect(error?.kind == .badRequest)
+      }
+    }
+
+    // MARK: Redirections
+
+    @Test("redirections are followed, and secrets stay with the server that they are for")
+    func redirections() async throws {
+      let jpeg = try smallJPEG()
+      let other = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
+      let server = try HTTPTestServer { request, _ in
+        switch request.target {
+        case "/a": httpAnswer([], type: nil, status: "301 Moved", "Location: b")
+        case "/b" where request.fields["authorization"] == nil:
+          httpAnswer([], type: nil, status: "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"")
+        case "/b": httpAnswer([], type: nil, status: "302 Found", "Location: \(other.url("/c"))")
+        default: httpAnswer([], type: nil, status: "404 Not Found")
+        }
+      }
+      var options = httpOptions(givesUp: .zero)
+      options.headers = [HeaderField(name: "X-Key", value: "secret")]
+      // Asks once: the next picture is due in a thousand seconds.
+      options.demand.framesPerSecond = 0.001
+
+      let source = try await openHTTP("http://u:p@127.0.0.1:\(server.port)/a", options)
+      #expect(try await source.nextFrame() != nil)
+
+      #expect(server.requests.map(\.target) == ["/a", "/b", "/b"])
+      #expect(server.requests.allSatisfy { $0.fields["x-key"] == "secret" })
+      #expect(other.requests.first?.target == "/c")
+      #expect(other.requests.allSatisfy { $0.fields["x-key"] == nil && $0.fields["authorization"] == nil })
+      await source.close()
+    }
+
+    @Test("redirections lead to the same host, unless all are allowed, or none are")
+    func redirectPolicy() async throws {
+      let jpeg = try smallJPEG()
+      let other = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
+      let server = try HTTPTestServer { request, _ in
+        let place = request.target == "/same" ? "/x" : "http://localhost:\(other.port)/c?token=secret"
+        return request.target == "/x"
+          ? httpAnswer(jpeg) : httpAnswer([], type: nil, status: "302 Found", "Location: \(place)")
+      }
+
+      for (policy, path, reason) in [
+        (RedirectPolicy.sameHost, "/same", nil), (.any, "/same", nil), (.any, "/other", nil),
+        (.none, "/same", "redirects, which redirects: none does not allow"),
+        (.sameHost, "/other", "redirects to another host (localhost), which only redirects: any allows"),
+      ] {
+        var options = httpOptions(givesUp: .zero)
+        options.redirects = policy
+        // Asks once: the next picture is due in a thousand seconds.
+        options.demand.framesPerSecond = 0.001
+        let source = try await openHTTP(server.url(path), options)
+
+        if let reason {
+          let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
+          #expect(error?.reason == reason)
+        } else {
+          #expect(try await source.nextFrame() != nil)
+        }
+        await source.close()
+      }
+
+      #expect(other.requests.count == 1)
+    }
+
+    @Test("redirections that lead round and round, or nowhere, are not followed")
+    func badRedirections() async throws {
+      let round = try HTTPTestServer { _, _ in httpAnswer([], type: nil, status: "302 Found", "Location: /x")
+      }
+      #expect(try await failure(round.url()).reason == "redirects more than 5 times")
+      #expect(round.requests.count == 6)
+
+      let nowhere = try HTTPTestServer { _, _ in
+        httpAnswer([], type: nil, status: "302 Found", "Location: ftp://u:secret@x/")
+      }
+      #expect(
+        try await failure(nowhere.url()).reason == "redirects to what is no http or https URL: ftp://***@x/")
+    }
+
+    // MARK: Refusals
+
+    @Test(
+      "an answer that is no picture is told in a line",
+      arguments: [
+        (
+          "401 Unauthorized", "text/html", "",
+          "wants a user and a password, as USER:PASSWORD@ before the host"
+        ),
+        ("403 Forbidden", "text/html", "", "is forbidden (403)"),
+        ("404 Not Found", "text/html", "", "is not there (404)"),
+        (
+          "503 Service Unavailable", "text/html", "",
+          "answers 503 Service Unavailable, asks to be tried again after 30"
+        ),
+        ("200 OK", "text/html; charset=utf-8", "<html>", "sends text/html, no JPEG"),
+        ("200 OK", "image/jpeg", "<html>", "sends image/jpeg, no JPEG"),
+        ("200 OK", "text/plain", "", "sends nothing, no JPEG"),
+        ("200 OK", "application/octet-stream", "<html>", "sends a page, no JPEG"),
+      ])
+    func refusals(status: String, type: String, body: String, reason: String) async throws {
+      let server = try HTTPTestServer { _, _ in
+        httpAnswer(Array(body.utf8), type: type, status: status, "Retry-After: 30")
+      }
+      let error = try await failure(server.url())
+      #expect(error.kind == .unavailable && error.reason == reason, "\(error)")
+    }
+
+    @Test("a server that is not there, or is no HTTP server, is told so")
+    func noServer() async throws {
+      let server = try HTTPTestServer { peer in
+        _ = peer.request()
+        peer.send("SSH-2.0-OpenSSH_9.2\r\n\r\n")
+      }
+
+      let reason = try await failure(server.url()).reason
+      #expect(reason.hasPrefix("does not speak HTTP") || reason == "closed the connection", "\(reason)")
+
+      server.stop()
+      #expect(try await failure(server.url()).reason == "refuses the connection")
+
+      let silent = try HTTPTestServer { peer in peer.waitForEnd() }
+      let error = try await failure(silent.url(), httpOptions(connects: .milliseconds(300), givesUp: .zero))
+      #expect(error.reason == "no connection within 0.3 s")
+
+      #expect(try await failure("http://no-such-host.invalid/").kind == .unavailable)
+    }
+
+    @Test("a server that comes back is found again")
+    func comesBack() async throws {
+      let jpeg = try smallJPEG()
+      let isWatched = DispatchSemaphore(value: 0)
+      let server = try HTTPTestServer { _, index in
+        // It does not come back before somebody watches.
+        if index == 2 { isWatched.wait() }
+        return index < 2 ? httpAnswer([], status: "503 Service Unavailable") : httpAnswer(jpeg)
+      }
+
+      let source = LiveSource(try HTTPDevice(server.url(), httpOptions()), httpOptions())
+      let statuses = source.statuses
+
+      isWatched.signal()
+      #expect(try await source.nextFrame() != nil)
+      let lost = await statuses.first { $0.state == .lost }
+      #expect(lost?.reason == "answers 503 Service Unavailable")
+      await source.close()
+    }
+
+    @Test("a URL that makes no sense is bad usage, and its password is not shown")
+    func malformed() async throws {
+      let error = await #expect(throws: SourceError.self) {
+        try await SourceLocator("http://u:sec/ret@a/x").open()
+      }
+      #expect(error?.kind == .badRequest)
+      #expect(error?.path == "http://***@a/x")
+    }
+
+    // MARK: TLS
+
+    /// A server that answers each request with `answer`, by TLS.
+    private func withTLS(
+      _ answer: [UInt8], _ body: (_ port: Int, _ certificate: NIOSSLCertificate) async throws -> Void
+    ) async throws {
+      let pem = try fixture("localhost.pem")
+      let certificate = try NIOSSLCertificate(bytes: pem, format: .pem)
+      let key = try NIOSSLPrivateKey(bytes: pem, format: .pem)
+      let context = try NIOSSLContext(
+        configuration: .makeServerConfiguration(
+          certificateChain: [.certificate(certificate)], privateKey: .privateKey(key)))
+      let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            try channel.pipeline.syncOperations.addHandler(Answering(answer))
+          }
+        }
+        .bind(host: "127.0.0.1", port: 0).get()
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await body(try #require(channel.localAddress?.port), certificate))
+      } catch { result = .failure(error) }
+      try await channel.close()
+      try result.get()
+    }
+
+    @Test("pictures come by TLS from whom we trust, and from nobody else")
+    func tls() async throws {
+      let answer = httpAnswer(try smallJPEG(), "ETag: \"x\"")
+      try await withTLS(answer) { port, certificate in
+        for host in ["localhost", "127.0.0.1"] {
+          let options = httpOptions(givesUp: .zero)
+          let device = try HTTPDevice(
+            "https://\(host):\(port)/", options, trustRoots: .certificates([certificate]))
+          let source = LiveSource(device, options)
+          #expect(try await source.nextFrame()?.format.size == Size(width: 24, height: 16))
+          #expect(source.status.mode?.transport == "https")
+          await source.close()
+        }
+
+        let error = try await failure("https://127.0.0.1:\(port)/")
+        #expect(error.reason == "TLS fails: the server's certificate is not one that this machine trusts")
+        // To a server that wants TLS, plain HTTP is no HTTP.
+        #expect(try await failure("http://127.0.0.1:\(port)/").kind == .unavailable)
+      }
+
+      let plain = try HTTPTestServer { peer in
+        // As servers do, it speaks when it has been spoken to.
+        peer.waitForMore()
+        peer.send(answer)
+        peer.waitForEnd()
+      }
+
+      let error = try await failure("https://127.0.0.1:\(plain.port)/")
+      #expect(error.reason == "TLS fails: the server does not speak it here (http://?)")
+    }
+  }
+
+  /// Answers each request with the same bytes.
+  private final class Answering: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answer: [UInt8]
+
+    init(_ answer: [UInt8]) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      guard unwrapInboundIn(data).readableBytesView.suffix(4).elementsEqual("\r\n\r\n".utf8) else { return }
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer)), promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  }
+#endif

@@ -1,0 +1,57 @@
+// Watchers of a source's states: none is told late, and one that leaves while another is told holds up nobody.
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+
+@Suite("Watchers of a source")
+struct WatchedMonitorTests {
+  private static func monitor() -> WatchedMonitor {
+    WatchedMonitor(SourceMonitor(LiveOptions(), longestPause: .seconds(1), at: .zero))
+  }
+
+  @Test("watchers that are cancelled while they are told hold up nobody", .timeLimit(.minutes(15)))
+  func cancelled() async {
+    let monitor = Self.monitor()
+    let isOver = Atomic<Bool>(false)
+    let changes = Task.detached {
+      while !isOver.load(ordering: .relaxed) {
+        monitor.change { $0.received(at: .zero) }
+        let error = SourceError(.unavailable, path: "camera", reason: "is gone")
+        _ = monitor.change { $0.failed(error, at: .zero, jitter: .random(in: 0...1)) }
+        await Task.yield()
+      }
+    }
+
+    for _ in 0..<20_000 {
+      let watcher = Task.detached { for await _ in monitor.stream() {} }
+      await Task.yield()
+      watcher.cancel()
+    }
+
+    isOver.store(true, ordering: .relaxed)
+    await changes.value
+    monitor.finish()
+  }
+
+  @Test("a watcher is told the state that there is, each change once in order, and the end")
+  func order() async {
+    let monitor = Self.monitor()
+    let stream = monitor.stream()
+
+    monitor.change { $0.received(at: .seconds(1)) }
+    monitor.change { $0.received(at: .seconds(2)) }
+    let error = SourceError(.unavailable, path: "camera", reason: "is gone")
+    _ = monitor.change { $0.failed(error, at: .seconds(3), jitter: .random(in: 0...1)) }
+    monitor.finish()
+
+    var states: [SourceState] = []
+    for await status in stream { states.append(status.state) }
+    #expect(states == [.opening, .live, .lost])
+
+    var late: [SourceState] = []
+    for await status in monitor.stream() { late.append(status.state) }
+    #expect(late == [.lost])
+  }
+}

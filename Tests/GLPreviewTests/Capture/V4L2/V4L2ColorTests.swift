@@ -1,0 +1,93 @@
+// V4L2's words for colours in ours.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+private let size = Size(width: 640, height: 480)
+
+private func color(_ colorspace: UInt32, _ encoding: UInt32 = 0, _ quantization: UInt32 = 0)
+  -> ColorDescription
+{
+  V4L2Color(colorspace: colorspace, encoding: encoding, quantization: quantization)
+    .description(size, .yuyv)
+}
+
+@Test(
+  "defaults are V4L2's own",
+  arguments: [
+    // videodev2.h: V4L2_MAP_YCBCR_ENC_DEFAULT and V4L2_MAP_QUANTIZATION_DEFAULT of each colorspace.
+    (1, ColorMatrix.bt601, QuantizationRange.limited), (2, .smpte240m, .limited), (3, .bt709, .limited),
+    (5, .bt601, .limited), (6, .bt601, .limited), (7, .bt601, .full), (8, .bt601, .limited),
+    (9, .bt601, .limited), (10, .bt2020, .limited), (11, .bt601, .limited), (12, .bt709, .limited),
+  ] as [(UInt32, ColorMatrix, QuantizationRange)])
+func defaults(colorspace: UInt32, matrix: ColorMatrix, range: QuantizationRange) {
+  #expect(color(colorspace) == ColorDescription(matrix: matrix, range: range, siting: .left))
+}
+
+@Test("what a driver says wins over its colorspace's defaults")
+func told() {
+  let matrices: [(UInt32, ColorMatrix)] = [
+    (1, .bt601), (2, .bt709), (5, .bt601), (6, .bt2020), (7, .bt2020), (8, .smpte240m),
+  ]
+
+  for (encoding, matrix) in matrices {
+    for (quantization, range) in [(1, QuantizationRange.full), (2, .limited)] as [(UInt32, QuantizationRange)]
+    {
+      #expect(
+        color(8, encoding, quantization) == ColorDescription(matrix: matrix, range: range, siting: .left))
+    }
+  }
+
+  // A webcam of full range.
+  #expect(color(8, 0, 1).range == .full)
+}
+
+@Test("xvYCC has one range, whatever the driver says")
+func extendedGamut() {
+  #expect(color(8, 3, 1) == ColorDescription(matrix: .bt601, range: .limited, siting: .left))
+  #expect(color(3, 4, 1) == ColorDescription(matrix: .bt709, range: .limited, siting: .left))
+}
+
+@Test("of a driver that says nothing the size decides, as of raw files")
+func nothing() {
+  let silent = V4L2Color()
+  #expect(silent.description(size, .yuyv).matrix == .bt601)
+  #expect(silent.description(Size(width: 1280, height: 720), .nv12).matrix == .bt709)
+}
+
+@Test(
+  "R'G'B' and grey are of full range unless they are said to be limited",
+  arguments: [PixelFormat.rgb24, .bgra, .grey])
+func rgb(format: PixelFormat) {
+  #expect(V4L2Color(colorspace: 8).range(of: format) == .full)
+  #expect(V4L2Color(colorspace: 8, quantization: 1).range(of: format) == .full)
+  #expect(V4L2Color(colorspace: 8, quantization: 2).range(of: format) == .limited)
+  // The encoding has no meaning there.
+  #expect(V4L2Color(colorspace: 8, encoding: 3).range(of: format) == .full)
+  #expect(!V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
+}
+
+@Test(
+  "constant luminance is undone as BT.2020 says, whatever the format",
+  arguments: [PixelFormat.yuyv, .nv12, .yv12])
+func constantLuminance(format: PixelFormat) {
+  #expect(V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
+
+  // 75 % yellow, worked out by hand: Y'c = E(0.9407 * L(0.75)) = 0.72645, C'bc = -Y'c / 1.9404, C'rc = 0.02355 / 0.9936.
+  let (y, cb, cr): (UInt8, UInt8, UInt8) = (175, 44, 133)
+  let codes: [UInt8] =
+    switch format {
+    case .yuyv: [y, cb, y, cr, y, cb, y, cr]
+    case .nv12: [y, y, y, y, cb, cr]
+    default: [y, y, y, y, cr, cb]
+    }
+
+  let pixels = V4L2ConstantLuminance(.limited).rgb(codes, format, Size(width: 2, height: 2))
+
+  #expect(pixels.count == 12)
+  for (index, code) in pixels.enumerated() {
+    let expected = index % 3 == 2 ? 0 : 191
+    #expect(abs(Int(code) - expected) <= 2, "\(pixels)")
+  }
+}

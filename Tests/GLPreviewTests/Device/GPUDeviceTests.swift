@@ -1,0 +1,174 @@
+import Glibc
+import Testing
+
+@testable import GLPreview
+
+@Suite struct GPUDeviceTests {
+  @Test("the list of devices is not empty, and each works or says why not")
+  func list() async {
+    let devices = await GPUDevice.list()
+    #expect(!devices.isEmpty)
+    for device in devices {
+      switch device.status {
+      case .works(let driver):
+        #expect(driver.version >= GLVersion(3, 0))
+        #expect(driver.maximumTextureSize >= 2048)
+        #expect(!driver.renderer.isEmpty && !driver.vendor.isEmpty && !driver.name.isEmpty)
+        #expect(device.isSoftware || !GPUDevice.isSoftware(renderer: driver.renderer))
+      case .fails(let reason): #expect(!reason.isEmpty)
+      }
+    }
+  }
+
+  @Test("the device chosen works, and its index chooses it again")
+  func choose() async throws {
+    let device = try await GPUDevice.choose(.automatic)
+    #expect(device.driver != nil)
+    #expect(try await GPUDevice.choose(.index(device.index)) == device)
+  }
+
+  @Test(
+    "software is drawn on directly, hardware through buffers, and only hardware's clock is asked",
+    arguments: [("llvmpipe (LLVM 15.0.6, 256 bits)", GLVersion(3, 2)), ("V3D 7.1", GLVersion(3, 1))])
+  func tuning(renderer: String, version: GLVersion) {
+    let device = GPUDevice(
+      DeviceCandidate(index: 0, platform: .surfaceless, drmNode: nil, isMarkedSoftware: false),
+      .works(
+        GPUDevice.Driver(
+          name: "driver", vendor: "Vendor", renderer: renderer, version: version, versionText: "",
+          maximumTextureSize: 4096)))
+
+    let tuning = device.tuning
+
+    #expect(tuning.maximumTargetSide == 4096)
+    #expect(tuning.boxes == (device.isSoftware ? .words : .texels))
+    #expect(tuning.transfer == (device.isSoftware ? .direct : .buffered(framesInFlight: 3)))
+    #expect(tuning.framesInFlight == (device.isSoftware ? 1 : 3))
+    #expect(tuning.timesPasses != device.isSoftware)
+    #expect(device.isSoftware == renderer.hasPrefix("llvmpipe"))
+  }
+
+  @Test("software is chosen where software is asked for")
+  func chooseSoftware() async throws { #expect(try await GPUDevice.choose(.software).isSoftware) }
+
+  @Test(
+    "a file that is no GPU, or is not there, is refused with its name",
+    arguments: ["/dev/no-gpu", "/dev/null"])
+  func chooseNode(path: String) async throws {
+    let error = try await #require(throws: DeviceError.self) {
+      try await GPUDevice.choose(.node(path))
+    }
+    #expect(error.problem == "no usable GPU at \(path)")
+    #expect(error.attempts.map(\.place) == ["GBM on \(path)"])
+  }
+
+  @Test("trying a device leaves no context and nothing else behind")
+  func probe() async throws {
+    let thread = try ProbeThread()
+    #expect(await thread.leftovers() == [:])
+  }
+
+  @Test("a device tried for drawing leaves one context, and only to its own display")
+  func probeForDrawing() async throws {
+    let thread = try ProbeThread()
+    for (tried, taken) in await thread.handedOver() {
+      #expect(tried == [.context: 1])
+      #expect(taken == [:])
+    }
+    #expect(await thread.leftovers() == [:])
+  }
+
+  private actor ProbeThread {
+    private let thread: GPUThread
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+    init() throws { thread = try GPUThread(named: "gpu-test") }
+
+    func leftovers() -> [GLLedger.Kind: Int] {
+      _ = DeviceSearch.ofThisMachine(DeviceProbe.probe).list()
+      return GLLedger.livingOnThisThread
+    }
+
+    /// What lives after each device that works was tried, and after another one's display took up what was left.
+    func handedOver() -> [([GLLedger.Kind: Int], [GLLedger.Kind: Int])] {
+      let working = DeviceCandidate.all(renderNodes: []).filter { DeviceProbe.probe($0).driver != nil }
+      return zip(working, working.dropFirst() + working.prefix(1)).map { candidate, other in
+        // The one before it ends, though nobody has taken it up.
+        for each in working { _ = DeviceProbe.probeForDrawing(each) }
+        _ = DeviceProbe.probeForDrawing(candidate)
+        let tried = GLLedger.livingOnThisThread
+        if let display = try? GPUDisplay.open(other.platform), let parked = GLContext.parked(on: display) {
+          #expect(candidate == other, "\(other) took up the context of \(candidate)")
+          _ = consume parked
+        }
+        return (tried, GLLedger.livingOnThisThread)
+      }
+    }
+  }
+
+  @Test("every way to a device that works gives a context that can be had twice at once")
+  func everyWay() async throws {
+    for device in await GPUDevice.list() where device.driver != nil {
+      let first = try await TestContext(device.platform)
+      let second = try await TestContext(device.platform)
+      let capabilities = await (first.perform { GLCapabilities() }, second.perform { GLCapabilities() })
+      #expect(capabilities.0 == capabilities.1)
+      #expect(await first.end() == [:])
+      #expect(await second.end() == [:])
+    }
+  }
+
+  @Test(
+    "a driver that cannot do without a surface or a config gets one",
+    arguments: [
+      ["EGL_KHR_surfaceless_context"], ["EGL_KHR_no_config_context", "EGL_MESA_configless_context"],
+      ["EGL_KHR_surfaceless_context", "EGL_KHR_no_config_context", "EGL_MESA_configless_context"],
+      ["EGL_KHR_create_context"],
+    ] as [Set<Substring>])
+  func olderDriver(lacking: Set<Substring>) async throws {
+    let context = try await TestContext(chosenDevice.value.platform, lacking: lacking)
+
+    let pixel = try await context.perform {
+      let target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
+      target.clear([0, 0, 1, 1])
+      var pixel = [UInt8](repeating: 0, count: 4)
+      try target.read(into: &pixel)
+      return pixel
+    }
+
+    #expect(pixel == [0, 0, 255, 255])
+    #expect(await context.end() == [:])
+  }
+
+  @Test(
+    "the words of --gpu",
+    arguments: [
+      ("auto", GPUChoice.automatic), ("software", .software), ("0", .index(0)), ("12", .index(12)),
+      ("/dev/dri/renderD128", .node("/dev/dri/renderD128")),
+    ])
+  func words(text: String, choice: GPUChoice) {
+    #expect(GPUChoice(text) == choice)
+    #expect(choice.description == text)
+  }
+
+  @Test("words that --gpu does not take", arguments: ["", "-1", "Auto", "gpu0", "1.5", "dev/dri"])
+  func noWords(text: String) { #expect(GPUChoice(text) == nil) }
+
+  @Test(
+    "software is known by its renderer's name, also behind another",
+    arguments: [
+      "llvmpipe (LLVM 15.0.6, 256 bits)", "softpipe", "Software Rasterizer", "SWR (LLVM 10, 256 bits)",
+      "ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (LLVM 10.0.0)), SwiftShader driver)",
+      "zink Vulkan 1.3(llvmpipe (LLVM 17.0.6, 256 bits) (MESA_LLVMPIPE))",
+      "virgl (LLVMPIPE (LLVM 12.0.0, 256 bits))",
+    ])
+  func software(renderer: String) { #expect(GPUDevice.isSoftware(renderer: renderer)) }
+
+  @Test(
+    "hardware is not taken for software",
+    arguments: [
+      "Mesa Intel(R) UHD Graphics 620 (KBL GT2)", "V3D 4.2", "NVIDIA H100 80GB HBM3/PCIe",
+      "Mali-G52 (Panfrost)",
+      "AMD Radeon RX 6600 (radeonsi, navi23, LLVM 15.0.6, DRM 3.49)", "SVGA3D; build: RELEASE;  LLVM;",
+    ])
+  func hardware(renderer: String) { #expect(!GPUDevice.isSoftware(renderer: renderer)) }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Testing
+
+@testable import GLPreview
+
+/// Counts on a thread of its own.
+private actor Counter {
+  private let thread: GPUThread
+  private(set) var numbers: [Int] = []
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+
+  init() throws { thread = try GPUThread(named: "a-name-of-more-than-15-bytes") }
+
+  func add(_ number: Int) { numbers.append(number) }
+  func addWhenIdle(_ number: Int) async {
+    await thread.idle()
+    add(number)
+  }
+  /// Starts jobs in this order, from a job of its own, so that all are there before the first one runs.
+  func startAll() async {
+    let tasks = [
+      Task { await self.addWhenIdle(2) }, Task { self.add(0) }, Task { await self.addWhenIdle(3) },
+      Task { self.add(1) },
+    ]
+    for task in tasks { await task.value }
+  }
+  func identity() -> Int { ThreadIdentity.current }
+  func name() -> String { text(of: "/proc/thread-self/comm") }
+}
+
+/// A small file of /proc.
+private func text(of path: String) -> String {
+  let file = unsafe open(path, O_RDONLY)
+  defer { close(file) }
+  var bytes = [UInt8](repeating: 0, count: 8192)
+  let count = unsafe read(file, &bytes, bytes.count)
+  return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+}
+
+private func threadCount() -> Int {
+  let line = text(of: "/proc/self/status").split(separator: "\n").first { $0.hasPrefix("Threads:") }
+  return line.flatMap { Int($0.drop { !$0.isNumber }) } ?? 0
+}
+
+@Suite struct GPUThreadTests {
+  @Test("a GPU thread does its jobs in the order in which they come")
+  func order() async throws {
+    let counter = try Counter()
+    for number in 0..<10_000 { await counter.add(number) }
+    #expect(await counter.numbers == Array(0..<10_000))
+  }
+
+  @Test("a GPU thread loses no job that comes from many threads at once")
+  func crowd() async throws {
+    let counter = try Counter()
+    await withTaskGroup { group in
+      for number in 0..<5_000 { group.addTask { await counter.add(number) } }
+    }
+    #expect(await counter.numbers.sorted() == Array(0..<5_000))
+  }
+
+  @Test("callers that wait until a GPU thread is idle go on behind all jobs, in the order of their waiting")
+  func idle() async throws {
+    let counter = try Counter()
+    await counter.startAll()
+    #expect(await counter.numbers == [0, 1, 2, 3])
+    // And at once where there is nothing to do.
+    await counter.addWhenIdle(4)
+    #expect(await counter.numbers == [0, 1, 2, 3, 4])
+  }
+
+  @Test("a GPU thread stays the same thread, and is none of Swift's")
+  func identity() async throws {
+    let (one, other) = (try Counter(), try Counter())
+    let first = await one.identity()
+    await Task.yield()
+    #expect(await one.identity() == first)
+    #expect(await other.identity() != first)
+    // Both live until here: a thread that has ended may pass its identity on.
+    withExtendedLifetime((one, other)) {}
+  }
+
+  @Test("a GPU thread has its name, as far as Linux takes it")
+  func name() async throws { #expect(try await Counter().name() == "a-name-of-more-\n") }
+
+  @Test(
+    "fifty GPU threads opened and closed leave no thread behind", .oneProcessAtATime, .timeLimit(.minutes(15))
+  )
+  func closing() async throws {
+    // In a process of its own, where no other test makes threads.
+    await #expect(processExitsWith: .success) {
+      func openAndClose() async throws {
+        let counter = try Counter()
+        await counter.add(1)
+        let context = try await TestContext(chosenDevice.value.platform)
+        _ = await context.end()
+      }
+
+      for _ in 0..<4 { try await openAndClose() }
+      let before = threadCount()
+      for _ in 0..<50 { try await openAndClose() }
+
+      // A thread that released itself takes a moment to go.
+      await until { threadCount() <= before }
+      #expect(GLLedger.living == [:])
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// What OpenGL's objects count against, and what becomes of a picture for which there is no room.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("GLMemory", .timeLimit(.minutes(15)))
+struct GLMemoryTests {
+  private static let size = Size(width: 256, height: 256)
+
+  private static func renderer() async throws -> GLRenderer {
+    try await GLRenderer.open(on: GPUDevice.choose())
+  }
+
+  private static func frame() throws -> Frame {
+    try Frame(
+      tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: 90, count: size.pixelCount))
+  }
+
+  private static func plan(_ frame: Frame, width: Int) throws -> RenderPlan {
+    try RenderPlanner().plan(
+      frame.format, [ViewRequest(ViewConfiguration(width: width, height: width), as: .rgba)])
+  }
+
+  @Test(
+    "what is made counts while it lives, and what is kept goes where it takes the room of the next picture")
+  func counted() async throws {
+    let (renderer, frame) = (try await Self.renderer(), try Self.frame())
+    let wide = MemoryBudget(capacity: 1 << 30)
+
+    _ = try await renderer.render(frame, Self.plan(frame, width: 256), within: wide)
+    let needed = wide.peak
+    #expect(needed >= 4 * Self.size.pixelCount)
+    #expect(wide.reserved > 0)
+
+    await renderer.removeKept()
+    // Programs' tables are small, and stay.
+    #expect(wide.reserved < 64 << 10)
+
+    // Each of two sizes has room, but not what is kept of the other beside it.
+    let budget = MemoryBudget(capacity: needed + 64 << 10)
+    for width in [256, 255, 256, 254] {
+      let pictures = try await renderer.render(frame, Self.plan(frame, width: width), within: budget)
+      #expect(pictures.first?.bytes.first == 90)
+    }
+    #expect(budget.refusals > 0)
+
+    await renderer.close()
+    #expect(budget.reserved == 0)
+    #expect(wide.reserved == 0)
+  }
+
+  @Test("where there is no room the error says so, and the next picture is drawn once there is")
+  func noRoom() async throws {
+    let (renderer, frame) = (try await Self.renderer(), try Self.frame())
+    let plan = try Self.plan(frame, width: 256)
+    let budget = MemoryBudget(capacity: 1 << 30)
+    let others = try budget.reserve(budget.capacity - 4096)
+
+    let error = await #expect(throws: RenderError.self) {
+      try await renderer.render(frame, plan, within: budget)
+    }
+    #expect(error?.shortage != nil)
+    #expect(error?.isContextLost == false)
+
+    try others.resize(to: 0)
+    #expect(try await renderer.render(frame, plan, within: budget).first?.bytes.first == 90)
+    await renderer.close()
+    #expect(budget.reserved == 0)
+  }
+}

@@ -1,0 +1,149 @@
+import Testing
+
+@testable import GLPreview
+
+private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken.frag", text: text) }
+
+@Suite struct ShaderProgramTests {
+  @Test("an error in a shader names its file, its defines, the driver's words and the line")
+  func compileError() async throws {
+    try await withContext {
+      let text = """
+        #version 300 es
+        precision highp float;
+        out vec4 color;
+        void main() {
+          color = undeclared;
+        }
+        """
+
+      let error = #expect(throws: ShaderError.self) {
+        _ = try ShaderProgram(
+          vertex: fullscreen, fragment: shader(text),
+          defines: [ShaderDefine("TAPS", "3"), ShaderDefine("SIDE", "1")])
+      }
+
+      #expect(error?.step == .compiling)
+      #expect(error?.description.hasPrefix("compiling broken.frag with TAPS=3 SIDE=1: ") == true)
+      #expect(error?.log.contains("undeclared") == true)
+      #expect(error?.sourceLine == "5: color = undeclared;")
+      #expect(error?.description.hasSuffix("\n  line 5: color = undeclared;") == true)
+    }
+  }
+
+  @Test("shaders that do not fit each other are an error that names both")
+  func linkError() async throws {
+    try await withContext {
+      let text = """
+        #version 300 es
+        precision highp float;
+        in vec4 nobodyWritesThis;
+        out vec4 color;
+        void main() { color = nobodyWritesThis; }
+        """
+
+      let error = #expect(throws: ShaderError.self) {
+        _ = try ShaderProgram(vertex: fullscreen, fragment: shader(text))
+      }
+
+      #expect(error?.step == .linking)
+      #expect(error?.fileNames == ["fullscreen.vert", "broken.frag"])
+      #expect(error?.log.contains("nobodyWritesThis") == true)
+    }
+  }
+
+  @Test(
+    "the line is found in the words of every driver",
+    arguments: [
+      "0:2(9): error: `x' undeclared", "ERROR: 0:2: 'x' : undeclared identifier",
+      "0(2) : error C1503: undefined variable",
+    ])
+  func lines(log: String) {
+    #expect(ShaderError.line(namedIn: log, of: "first\n  second\nthird") == "2: second")
+  }
+
+  @Test(
+    "a log without a line, or with one that is not there, names none",
+    arguments: ["", "out of memory", "0:9(1): x"])
+  func noLines(log: String) { #expect(ShaderError.line(namedIn: log, of: "first\nsecond") == nil) }
+
+  @Test("defines stand after the version, and lines keep their numbers")
+  func source() {
+    let text = ShaderProgram.source(
+      "#version 310 es\nvoid main() {}\n", [ShaderDefine("A", "1"), ShaderDefine("B", "")])
+    #expect(text == "#version 310 es\n#define A 1\n#define B \n#line 2\nvoid main() {}\n")
+  }
+
+  @Test("every kind of uniform arrives where it is meant")
+  func uniforms() async throws {
+    try await withContext {
+      let declarations = """
+        uniform int whole; uniform ivec2 pair; uniform ivec4 four;
+        uniform float number; uniform vec2 two; uniform vec3 three; uniform vec4 rgba;
+        uniform mat3 matrix; uniform int unused; uniform float table[3];
+        """
+      let body = """
+        vec3 product = matrix * three;
+        switch (int(gl_FragCoord.x)) {
+          case 0: result = uvec4(whole, pair, LIMIT); break;
+          case 1: result = uvec4(four); break;
+          case 2: result = uvec4(floatBitsToUint(vec4(number, two, table[0]))); break;
+          case 3: result = uvec4(floatBitsToUint(rgba)); break;
+          default: result = uvec4(floatBitsToUint(vec4(product, 0.0))); break;
+        }
+        """
+      let program = try program(body, declarations: declarations, defines: [ShaderDefine("LIMIT", "42")])
+      let target = try RenderTarget(Texture(.rgba32ui, width: 5, height: 1))
+
+      target.begin()
+      program.use()
+      program.set("whole", 7)
+      program.set("pair", SIMD2<Int32>(8, 9))
+      program.set("four", SIMD4<Int32>(1, 2, 3, 4))
+      program.set("number", 0.5)
+      program.set("two", SIMD2<Float>(1.5, 2.5))
+      program.set("table", 3.5)
+      program.set("three", SIMD3<Float>(1, 10, 100))
+      program.set("rgba", SIMD4<Float>(0.25, 0.5, 0.75, 1))
+      program.set("matrix", rows: ([1, 2, 3], [4, 5, 6], [7, 8, 9]))
+      program.set("unused", 1)
+      program.set("misspelt", 1)
+      program.drawTriangle()
+
+      let floats: [Float] = [0.5, 1.5, 2.5, 3.5, 0.25, 0.5, 0.75, 1, 321, 654, 987, 0]
+      #expect(try target.words() == [7, 8, 9, 42, 1, 2, 3, 4] + floats.map(\.bitPattern))
+      #expect(
+        program.has("whole") && program.has("table") && !program.has("unused") && !program.has("misspelt"))
+      try GLError.check("setting uniforms")
+    }
+  }
+
+  @Test("what OpenGL flags is thrown with its name, once")
+  func flags() async throws {
+    try await withContext {
+      let texture = try Texture(.r8ui, width: 1, height: 1)
+      texture.bind(unit: 1 << 16)
+      let error = #expect(throws: GLError.self) { try GLError.check("binding to a unit that is not there") }
+      #expect(error?.description == "binding to a unit that is not there: GL_INVALID_ENUM")
+      try GLError.check("nothing")
+    }
+  }
+
+  @Test("an ability is there by its version or by its extension")
+  func abilities() async throws {
+    let capabilities = try await withContext { GLCapabilities() }
+    #expect(capabilities.has("GL_none_of_that_name", orVersion: GLVersion(3, 0)))
+    #expect(!capabilities.has("GL_none_of_that_name", orVersion: GLVersion(9, 0)))
+    #expect(!capabilities.has("GL_none_of_that_name"))
+  }
+
+  @Test("codes have the names of OpenGL's and EGL's headers")
+  func codes() {
+    #expect(GLError.name(of: 0x0505) == "GL_OUT_OF_MEMORY")
+    #expect(GLError.name(ofStatus: 0x8CDD) == "GL_FRAMEBUFFER_UNSUPPORTED")
+    #expect(GLError.name(of: 0xBEEF) == "0xbeef")
+    #expect(EGLError("eglInitialize", .code(0x3001)).description == "eglInitialize: EGL_NOT_INITIALIZED")
+    #expect(EGLError("opening /dev/x", .system(2)).description == "opening /dev/x: No such file or directory")
+    #expect(EGLError.name(of: 0x300E) == "EGL_CONTEXT_LOST")
+  }
+}

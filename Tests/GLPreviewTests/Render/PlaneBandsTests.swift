@@ -1,0 +1,96 @@
+// Planes that are larger than a texture can be: the arithmetic, and the shaders that do the same.
+import Testing
+
+@testable import GLPreview
+
+@Test("a plane that fits is one band")
+func oneBand() {
+  let bands = PlaneBands(Size(width: 100, height: 50), maximumSide: 128)
+  #expect(!bands.isNeeded)
+  #expect(bands.textureSize == Size(width: 100, height: 50))
+  #expect(bands.all.count == 1)
+}
+
+@Test("a plane that is too wide becomes bands of columns, one below the other")
+func wide() {
+  let bands = PlaneBands(Size(width: 300, height: 10), maximumSide: 128)
+  #expect(bands.textureSize == Size(width: 128, height: 30))
+  #expect(
+    bands.all.map(\.source) == [
+      Rectangle(x: 0, y: 0, width: 128, height: 10), Rectangle(x: 128, y: 0, width: 128, height: 10),
+      Rectangle(x: 256, y: 0, width: 44, height: 10),
+    ])
+  #expect(bands.all.map(\.target.y) == [0, 10, 20])
+}
+
+@Test("a plane that is too high becomes bands of rows, side by side")
+func high() {
+  let bands = PlaneBands(Size(width: 10, height: 300), maximumSide: 200)
+  #expect(bands.textureSize == Size(width: 30, height: 128))
+  #expect(bands.all.map(\.target.x) == [0, 10, 20])
+}
+
+@Test("a wide frame is drawn from bands as it is drawn whole", arguments: [PixelFormat.nv12, .rgb24, .yuyv])
+func drawnFromBands(pixelFormat: PixelFormat) async throws {
+  let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+  let limit = renderer.tuning.maximumTargetSide
+  let format = FrameFormat(
+    pixelFormat, Size(width: limit + 7, height: 3),
+    color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
+  let count = try #require(pixelFormat.tightByteCount(of: format.size))
+  let frame = try Frame(tight: format, bytes: (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 / 7) })
+
+  // The same pixels by a crop of a narrow frame: the last columns, whatever band they stand in.
+  let crop = Rectangle(x: limit - 3, y: 0, width: 10, height: 3)
+  let planner = RenderPlanner(tuning: renderer.tuning)
+  let view = ViewConfiguration(crop: crop, filter: .nearest)
+  let plan = try planner.plan(format, [ViewRequest(view, as: .rgba)])
+  let picture = try await renderer.render(frame, plan)[0]
+
+  var narrow: [UInt8] = []
+  for (plane, description) in zip(frame.planes, pixelFormat.planes) {
+    let bytesPerSample = description.texel.byteCount * description.texelsPerColumn
+    let first = (limit - 4) / description.subsampling.x * bytesPerSample
+    for row in 0..<description.texels(of: format.size).height {
+      let start = plane.offset + row * plane.bytesPerRow
+      narrow += frame.bytes[start + first..<start + plane.bytesPerRow]
+    }
+  }
+
+  let narrowFormat = FrameFormat(pixelFormat, Size(width: 11, height: 3), color: format.color)
+  let narrowFrame = try Frame(tight: narrowFormat, bytes: narrow)
+  let narrowView = ViewConfiguration(crop: Rectangle(x: 1, y: 0, width: 10, height: 3), filter: .nearest)
+  let narrowPlan = try planner.plan(narrowFormat, [ViewRequest(narrowView, as: .rgba)])
+  let expected = try await renderer.render(narrowFrame, narrowPlan)[0]
+
+  #expect(picture.bytes == expected.bytes)
+  await renderer.close()
+}
+
+@Test(
+  "rows of too many bytes for a texture of packed texels are drawn from bands",
+  arguments: [PixelFormat.yuyv, .nv12])
+func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
+  let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+  let limit = renderer.tuning.maximumTargetSide
+  // One code everywhere, so that every sample of the picture is known.
+  let format = FrameFormat(pixelFormat, Size(width: limit * 2 + 100, height: 2), color: .jfif)
+  let count = try #require(pixelFormat.tightByteCount(of: format.size))
+  let frame = try Frame(tight: format, bytes: [UInt8](repeating: 128, count: count))
+  let view = ViewConfiguration(width: limit / 4, height: 2, contentMode: .stretch)
+  let plan = try RenderPlanner(tuning: renderer.tuning).plan(
+    format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+  // A packed row of yuyv is half as many texels as the frame is wide, of nv12 a quarter.
+  #expect(plan.views[0].passes.allSatisfy { ($0.box == nil) == (pixelFormat == .yuyv) })
+
+  let picture = try await renderer.render(frame, plan)[0]
+
+  #expect(
+    picture.planes.allSatisfy { plane in
+      (0..<plane.size.height).allSatisfy { row in
+        let start = plane.offset + row * plane.bytesPerRow
+        return picture.bytes[start..<start + plane.size.width].allSatisfy { $0 == 128 }
+      }
+    })
+  await renderer.close()
+}

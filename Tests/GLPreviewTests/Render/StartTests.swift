@@ -1,0 +1,51 @@
+// What a renderer makes before and for its first picture: nothing that it does not use.
+import Testing
+
+@testable import GLPreview
+
+extension GLRenderer {
+  /// What of OpenGL lives on its thread.
+  fileprivate func ledger() -> [GLLedger.Kind: Int] { GLLedger.livingOnThisThread }
+}
+
+@Suite struct StartTests {
+  @Test(
+    "a renderer opens on what the user wants, in one context and with no program",
+    arguments: [
+      GPUChoice.automatic, .software,
+    ])
+  func open(choice: GPUChoice) async throws {
+    let renderer = try await GLRenderer.open(choice)
+    #expect(await renderer.ledger() == [.context: 1])
+    #expect(try await GPUDevice.choose(choice) == renderer.device)
+    await renderer.close()
+    #expect(await renderer.ledger() == [:])
+  }
+
+  @Test("a device that is not there is the same error by either way to a renderer")
+  func noDevice() async throws {
+    for choice in [GPUChoice.node("/dev/no-gpu"), .index(4711)] {
+      let error = try await #require(throws: DeviceError.self) { try await GLRenderer.open(choice) }
+      #expect(await #expect(throws: DeviceError.self) { try await GPUDevice.choose(choice) } == error)
+    }
+  }
+
+  @Test("both ways to a renderer draw the same, and a view of a JPEG takes two programs")
+  func samePicture() async throws {
+    let frame = try JPEGDecoder.decode(
+      smallJPEG(Size(width: 192, height: 108)), maximumPixels: 1 << 20)
+    let view = ViewConfiguration(width: 64)
+    var pictures: [[Picture]] = []
+
+    for renderer in [try await GLRenderer.open(), try await GLRenderer.open(on: chosenDevice.value)] {
+      let plan = try RenderPlanner(tuning: renderer.tuning).plan(
+        frame.format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+      pictures.append(try await renderer.render(frame, plan))
+      // A plane of Y', and the planes of Cb and Cr.
+      #expect(await renderer.ledger()[.program] == 2)
+      await renderer.close()
+    }
+
+    #expect(pictures[0] == pictures[1])
+  }
+}

@@ -1,0 +1,122 @@
+// A frame must fit its memory: whatever a driver, a file or a caller says, no plane reaches beyond its bytes.
+// A refusal is an error that can be caught, never a trap: sizes come from headers of files.
+import PreviewCore
+import Testing
+
+private func format(_ pixelFormat: PixelFormat, _ width: Int, _ height: Int) -> FrameFormat {
+  FrameFormat(pixelFormat, Size(width: width, height: height), color: .jfif)
+}
+
+private func frame(_ format: FrameFormat, count: Int, _ planes: [(offset: Int, bytesPerRow: Int)])
+  throws(FrameError)
+{
+  _ = try Frame(
+    format, bytes: [UInt8](repeating: 0, count: count),
+    planes: planes.map { FramePlane(offset: $0.offset, bytesPerRow: $0.bytesPerRow) })
+}
+
+@Test("a tight frame has its planes one behind the other")
+func tightPlanes() throws {
+  let frame = try Frame(tight: format(.i420, 5, 3), bytes: [UInt8](repeating: 7, count: 27))
+  #expect(
+    frame.planes == [
+      FramePlane(offset: 0, bytesPerRow: 5), FramePlane(offset: 15, bytesPerRow: 3),
+      FramePlane(offset: 21, bytesPerRow: 3),
+    ])
+}
+
+@Test("a tight frame takes bytes to spare, but none too few", arguments: PixelFormat.allCases)
+func tightCounts(pixelFormat: PixelFormat) throws {
+  let odd = format(pixelFormat, 5, 3)
+  let count = try #require(pixelFormat.tightByteCount(of: odd.size))
+  #expect(throws: Never.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count)) }
+  #expect(throws: Never.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count + 1)) }
+  #expect(throws: FrameError.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count - 1)) }
+  #expect(throws: FrameError.self) { try Frame(tight: odd, bytes: []) }
+}
+
+@Test("the last row needs no padding")
+func lastRowOfAPlane() {
+  // 4x3 grey, 10 bytes a row, from 2 on: 2 + 2 * 10 + 4.
+  #expect(throws: Never.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 10)]) }
+  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 25, [(2, 10)]) }
+  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 26, [(3, 10)]) }
+  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 11)]) }
+}
+
+@Test("planes that contradict their format are refused")
+func contradictingPlanes() {
+  let grey = format(.grey, 4, 3)
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, []) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 4), (0, 4)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 3)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 0)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, -4)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(-1, 4)]) }
+
+  // The second plane of NV12 is at fault: 2 pairs a row are 4 bytes.
+  let error = #expect(throws: FrameError.self) {
+    try frame(format(.nv12, 4, 2), count: 100, [(0, 4), (8, 3)])
+  }
+  #expect(error?.description == "plane 1 of a 4x2 nv12 frame does not fit its memory")
+}
+
+@Test("offsets and strides at the end of Int are refused, not trapped on")
+func planeOverflow() {
+  let grey = format(.grey, 4, 3)
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.max, 4)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, .max)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.max, .max)]) }
+  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.min, .max)]) }
+  // One row has no second one: its stride may be anything.
+  #expect(throws: Never.self) { try frame(format(.grey, 4, 1), count: 4, [(0, .max)]) }
+}
+
+@Test("a tight frame whose size no memory holds is refused, not trapped on")
+func tightOverflow() async {
+  await #expect(processExitsWith: .success) {
+    for pixelFormat in PixelFormat.allCases {
+      for (width, height) in [(1 << 32, 1 << 32), (1 << 62, 1 << 62), (Int.max, Int.max), (Int.max, 1)] {
+        #expect(throws: FrameError.self) {
+          try Frame(
+            tight: FrameFormat(pixelFormat, Size(width: width, height: height), color: .jfif), bytes: [0])
+        }
+      }
+    }
+  }
+}
+
+@Test("a frame counted anew is the same picture with another meaning only where told")
+func countedAnew() throws {
+  let first = try Frame(
+    tight: format(.grey, 2, 1), bytes: [1, 2], sequence: 3, timestamp: .seconds(4), iccProfile: [9])
+  let second = first.with(sequence: 5, color: ColorOverride(matrix: .bt709))
+  #expect(second.sequence == 5 && second.timestamp == .seconds(4) && second.bytes == [1, 2])
+  #expect(second.iccProfile == [9])
+  #expect(second.format.color == ColorDescription(matrix: .bt709, range: .full, siting: .centred))
+  #expect(first.with(timestamp: .zero).sequence == 3)
+}
+
+@Test("a picture's planes must lie within its bytes, R, G, B and A counted")
+func picturePlanes() async {
+  // Two pixels of RGBA are 8 bytes; 2 are not enough.
+  await #expect(processExitsWith: .failure) {
+    let size = Size(width: 2, height: 1)
+    _ = Picture(
+      size: size, format: .rgba, planes: [PicturePlane(size: size, offset: 0, bytesPerRow: 8)], bytes: [0, 0])
+  }
+}
+
+@Test("the planes of a tight picture follow one another, odd sides keeping their chroma")
+func tightPictures() {
+  let size = Size(width: 3, height: 3)
+  let picture = Picture(tight: size, format: .ycbcr(.yuv420), bytes: [UInt8](repeating: 0, count: 17))
+
+  #expect(picture.planes.map(\.offset) == [0, 9, 13])
+  #expect(picture.planes.map(\.bytesPerRow) == [3, 2, 2])
+  #expect(PictureFormat.ycbcr(.yuv422).planeSizes(of: size).map(\.description) == ["3x3", "2x3", "2x3"])
+  #expect(PictureFormat.ycbcr(.yuv444).planeSizes(of: size).map(\.description) == ["3x3", "3x3", "3x3"])
+  #expect(
+    Picture(tight: size, format: .rgba, bytes: [UInt8](repeating: 0, count: 36)).planes.map(\.bytesPerRow)
+      == [12])
+}

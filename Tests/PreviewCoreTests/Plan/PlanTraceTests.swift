@@ -1,0 +1,192 @@
+// Plans as text, for requests whose passes can be told by hand, and what a planner must refuse.
+// A line for the frame, a line a pass: kernel and samples in -> out along each axis of the target.
+import PreviewCore
+import Testing
+
+private let camera = FrameFormat(
+  .nv12, Size(width: 1920, height: 1080),
+  color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
+private let gpu = RenderTuning(maximumTargetSide: 16384)
+
+private func trace(
+  _ frame: FrameFormat, _ words: String, as format: PictureFormat = .ycbcr(.yuv420),
+  tuning: RenderTuning = .unlimited
+) throws -> String {
+  let view = try ViewConfiguration(parsing: words)
+  return try RenderPlanner(tuning: tuning).plan(frame, [ViewRequest(view, as: format)]).description
+}
+
+@Test("a third of a BT.601 camera picture as JPEG: every plane by itself")
+func thirdOfACamera() throws {
+  #expect(
+    try trace(camera, "small:size=640x360") == """
+      frame 1920x1080 nv12 bt601 limited left
+      small ycbcr420[0] 640x360 <- luma (box 1920->640, box 1080->360)
+      small ycbcr420[1] 320x180 <- chroma (box 960->320, box 540->180)
+      small ycbcr420[2] 320x180 <- chroma (box 960->320, box 540->180)
+      """)
+}
+
+@Test("from BT.709 luma takes chroma along, at its own positions")
+func thirdOfAnHDCamera() throws {
+  let hd = camera.overriding(ColorOverride(matrix: .bt709))
+  #expect(
+    try trace(hd, "small:size=640x360") == """
+      frame 1920x1080 nv12 bt709 limited left
+      small ycbcr420[0] 640x360 <- luma (box 1920->640, box 1080->360), chroma (box 960->640, box 540->360)
+      small ycbcr420[1] 320x180 <- chroma (box 960->320, box 540->180)
+      small ycbcr420[2] 320x180 <- chroma (box 960->320, box 540->180)
+      """)
+}
+
+@Test("as PNG one pass reads luma and chroma; chroma grows where luma is copied")
+func rgbaOfACamera() throws {
+  #expect(
+    try trace(camera, "all", as: .rgba) == """
+      frame 1920x1080 nv12 bt601 limited left
+      all rgba[0] 1920x1080 <- luma (box 1920->1920, box 1080->1080), chroma (bilinear 960->1920, bilinear 540->1080)
+      """)
+}
+
+@Test("a quarter turn swaps the axes, and a mirror turns one of them round")
+func turnedCamera() throws {
+  // Clockwise: the seen columns are stored rows from the bottom up; mirrored from the top down again.
+  #expect(
+    try trace(camera, "a:rotate=90,size=108x192", as: .rgba).hasSuffix(
+      "luma (box 1080->108 reversed, box 1920->192, swapped), chroma (box 540->108 reversed, box 960->192, swapped)"
+    ))
+  #expect(
+    try trace(camera, "a:rotate=90,mirror=horizontal,size=108x192", as: .rgba).contains(
+      "luma (box 1080->108, box 1920->192, swapped)"))
+}
+
+@Test("an EXIF orientation is named, and a turn back cancels it")
+func exifTurned() throws {
+  let photo = FrameFormat(
+    .i420, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
+
+  #expect(
+    try trace(photo, "a:rotate=270") == """
+      frame 8x6 i420 bt601 full centred exif 6
+      a ycbcr420[0] 8x6 <- luma (box 8->8, box 6->6)
+      a ycbcr420[1] 4x3 <- chroma (box 4->4, box 3->3)
+      a ycbcr420[2] 4x3 <- chroma (box 4->4, box 3->3)
+      """)
+}
+
+@Test("R'G'B' is filtered as such, and a colour description is not spoken of")
+func rgbTrace() throws {
+  let picture = FrameFormat(.rgb24, Size(width: 9, height: 7), color: .jfif)
+  #expect(
+    try trace(picture, "a:size=3x") == """
+      frame 9x7 rgb24
+      a ycbcr420[0] 3x2 <- rgb (box 9->3, box 7->2)
+      a ycbcr420[1] 2x1 <- rgb (box 9->3, box 7->2)
+      a ycbcr420[2] 2x1 <- rgb (box 9->3, box 7->2)
+      """)
+}
+
+@Test("linear light goes by R'G'B', and says so")
+func linearTrace() throws {
+  #expect(
+    try trace(camera, "a:size=960x,linear=1", as: .rgba) == """
+      frame 1920x1080 nv12 bt601 limited left
+      a rgba[0] 960x540 in linear light <- rgb (box 1920->960, box 1080->540)
+      """)
+}
+
+@Test("grey has no chroma to read")
+func greyTrace() throws {
+  let grey = FrameFormat(.grey, Size(width: 4, height: 4), color: .jfif)
+  #expect(
+    try trace(grey, "a:size=2x2") == """
+      frame 4x4 grey bt601 full centred
+      a ycbcr420[0] 2x2 <- luma (box 4->2, box 4->2)
+      a ycbcr420[1] 1x1 <- luma (box 4->1, box 4->1)
+      a ycbcr420[2] 1x1 <- luma (box 4->1, box 4->1)
+      """)
+}
+
+@Test("many taps are summed up along one axis first, the one that makes the smaller intermediate")
+func reductions() throws {
+  // 30:1 is up to 32 taps. Columns first makes 64 x 1080 sums of 32, rows first 1920 x 36 of 32: as many.
+  #expect(
+    try trace(camera, "a:size=64x36", tuning: gpu).contains(
+      "luma (box 1920->64, box 1080->36, horizontal first)"))
+  // 30:1 and 2:1, up to 32 and 4 taps: 64 x 1080 x 32 against 1920 x 540 x 4.
+  #expect(
+    try trace(camera, "a:size=64x540,mode=stretch", tuning: gpu).contains(
+      "luma (box 1920->64, box 1080->540, horizontal first)"))
+  // 2:1 and 120:1, up to 4 and 122 taps: 960 x 1080 x 4 against 1920 x 9 x 122.
+  #expect(
+    try trace(camera, "a:size=960x9,mode=stretch", tuning: gpu).contains(
+      "luma (box 1920->960, box 1080->9, vertical first)"))
+  // 4:1 in both is up to 6 x 6 taps: at once.
+  #expect(!(try trace(camera, "a:size=480x270", tuning: gpu).contains("first")))
+  // No end of taps along one axis alone is no reason.
+  #expect(!(try trace(camera, "a:size=1x1080,mode=stretch", tuning: gpu).contains("first")))
+  // The reference sums up everything at once.
+  #expect(!(try trace(camera, "a:size=1x1", tuning: .unlimited).contains("first")))
+}
+
+@Test("an intermediate that the device can't hold is not planned")
+func impossibleReduction() throws {
+  // 40 columns and 40 rows where a target has 16 at most: neither order's intermediate (4x40, 40x4) can be.
+  let large = FrameFormat(.grey, Size(width: 40, height: 40), color: .jfif)
+  let tuning = RenderTuning(maximumTargetSide: 16, maximumDirectTaps: 4)
+  #expect(!(try trace(large, "a:size=4x4", as: .rgba, tuning: tuning).contains("first")))
+  // One of the two can.
+  let wide = FrameFormat(.grey, Size(width: 40, height: 16), color: .jfif)
+  #expect(try trace(wide, "a:size=4x4,mode=stretch", as: .rgba, tuning: tuning).contains("horizontal first"))
+}
+
+@Test("a crop must be inside the upright picture, and is stored as the sensor has it")
+func cropsOfPlans() throws {
+  let photo = FrameFormat(
+    .rgb24, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
+
+  // Upright it is 6x8.
+  for words in ["crop=7x1+0+0", "crop=1x1+6+0", "crop=1x9+0+0", "crop=1x1+999999999+999999999"] {
+    let error = #expect(throws: WordError.self) { try trace(photo, "a:\(words)") }
+    #expect(error?.key == "crop")
+  }
+
+  // EXIF 6: the seen top right is the stored top left; seen (x, y) is stored (y, 6 - 1 - x).
+  let view = ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4))
+  let plan = try RenderPlanner().plan(photo, [ViewRequest(view, as: .rgba)])
+  #expect(plan.views[0].crop == Rectangle(x: 2, y: 2, width: 4, height: 3))
+  #expect(plan.views[0].size == Size(width: 3, height: 4))
+}
+
+@Test("pictures beyond a device's sides or the limit of pixels are refused")
+func limits() {
+  func error(_ words: String, _ planner: RenderPlanner) -> WordError? {
+    #expect(throws: WordError.self) {
+      try planner.plan(camera, [ViewRequest(ViewConfiguration(parsing: "a:\(words)"), as: .rgba)])
+    }
+  }
+
+  #expect(error("size=16385x1", RenderPlanner(tuning: gpu))?.key == "size")
+  #expect(error("size=1x16385", RenderPlanner(tuning: gpu))?.key == "size")
+  #expect(error("size=65535x65535", RenderPlanner())?.key == "size")
+  #expect(error("size=10001x10000", RenderPlanner())?.key == "size")
+  #expect(error("size=11x10", RenderPlanner(maximumPixels: 109))?.key == "size")
+  // 1 column of 1080 rows at 65535 columns would have 70 million rows.
+  #expect(error("crop=1x1080+0+0,size=65535x", RenderPlanner())?.key == "size")
+  #expect(throws: Never.self) { try trace(camera, "a:size=10000x10000", as: .rgba) }
+}
+
+@Test("sides that are no sides are refused when a plan is made, not trapped on")
+func impossibleSides() async {
+  await #expect(processExitsWith: .success) {
+    let frame = FrameFormat(.grey, Size(width: 4, height: 3), color: .jfif)
+    for mode in ContentMode.allCases {
+      for (width, height) in [
+        (0, 5), (5, 0), (0, nil), (nil, -1), (-3, -3), (Int.max, nil), (Int.max, Int.max),
+      ] as [(Int?, Int?)] {
+        let view = ViewConfiguration(width: width, height: height, contentMode: mode)
+        #expect(throws: WordError.self) { try RenderPlanner().plan(frame, [ViewRequest(view, as: .rgba)]) }
+      }
+    }
+  }
+}

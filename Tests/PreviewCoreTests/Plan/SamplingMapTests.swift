@@ -1,0 +1,183 @@
+// Where output samples fall: nearest against its formula in whole numbers, ties, mirrored grids, copies, coverage,
+// and the bound on taps by which passes are chosen (DECISIONS.md 5 and 6).
+import PreviewCore
+import Testing
+
+@Test("nearest is floor((2i + 1) S / 2D), for every S and D up to 24")
+func nearestFormula() {
+  for source in 1...24 {
+    for target in 1...24 {
+      let expected = (0..<target).map { (2 * $0 + 1) * source / (2 * target) }
+      #expect(AxisCase(source, to: target, .nearest).copies == expected)
+      // The same from column 5 on.
+      #expect(AxisCase(source, to: target, .nearest, from: 5).copies == expected.map { $0 + 5 })
+    }
+  }
+}
+
+@Test("in a mirrored grid nearest is the same formula, ties included, read from the far end")
+func nearestMirrored() {
+  for source in 1...24 {
+    for target in 1...24 {
+      let expected = (0..<target).map { 5 + source - 1 - (2 * $0 + 1) * source / (2 * target) }
+      #expect(
+        AxisCase(source, to: target, .nearest, from: 5).with { $0.isReversed = true }.copies == expected)
+    }
+  }
+
+  // 2 -> 3: the middle one's centre is the boundary; it is the sample that is seen later. [a b] -> a b b; [b a] -> b a a
+  #expect(AxisCase(2, to: 3, .nearest).copies == [0, 1, 1])
+  #expect(AxisCase(2, to: 3, .nearest).with { $0.isReversed = true }.copies == [1, 0, 0])
+}
+
+@Test("nearest of the longest row there is stays exact")
+func nearestOfLongRows() {
+  for (source, target) in [(65535, 65534), (65534, 65535), (65535, 1), (1, 65535), (65535, 32768)] {
+    let expected = (0..<target).map { (2 * $0 + 1) * source / (2 * target) }
+    #expect(AxisCase(source, to: target, .nearest).copies == expected)
+  }
+}
+
+@Test("nearest of a fractional window: 20/3 rows from 1/6 on, to 2")
+func nearestOfWindow() {
+  // Centres 1/6 + 20/12 = 11/6 and 1/6 + 60/12 = 31/6.
+  let window = Placement(of: Size(width: 10, height: 7), width: 3, height: 2, mode: .fill).windowY
+  #expect(AxisCase(7, to: 2, .nearest).with { $0.window = window }.copies == [1, 5])
+  // Mirrored, 7 - 31/6 = 11/6.
+  #expect(
+    AxisCase(7, to: 2, .nearest).with {
+      $0.window = window; $0.isReversed = true
+    }.copies == [5, 1])
+}
+
+@Test("1:1 is a copy, by nearest as by area, forwards as backwards")
+func copies() {
+  for filter in [Filter.nearest, .auto, .area] {
+    for length in [1, 2, 5, 65535] {
+      let row = AxisCase(length, to: length, filter, from: 3)
+      #expect(row.map.isCopy && row.map.tapBound == 1)
+      #expect(row.copies == Array(3..<3 + length))
+      let mirrored = row.with { $0.isReversed = true }
+      #expect(mirrored.map.isCopy && mirrored.map.tapBound == 1)
+      #expect(mirrored.copies == (3..<3 + length).reversed())
+    }
+  }
+
+  // Bilinear and lanczos at 1:1 change nothing either.
+  #expect(AxisCase(5, to: 5, .bilinear).copies == [0, 1, 2, 3, 4])
+  #expect(AxisCase(5, to: 5, .lanczos).copies == [0, 1, 2, 3, 4])
+}
+
+@Test("1:1 between samples is no copy")
+func notCopies() {
+  // 3 of 8 columns from 2.5 on.
+  let window = Placement(of: Size(width: 8, height: 2), width: 3, height: 2, mode: .fill).windowX
+  let row = AxisCase(8, to: 3).with { $0.window = window }
+
+  #expect(!row.map.isCopy)
+  let halves: [[Int: Double]] = [[2: 0.5, 3: 0.5], [3: 0.5, 4: 0.5], [4: 0.5, 5: 0.5]]
+  #expect(agree(row.weights, halves))
+  #expect(!AxisCase(4, to: 3).map.isCopy && !AxisCase(4, to: 5).map.isCopy && !AxisCase(4, to: 2).map.isCopy)
+
+  // Chroma from left to centred.
+  #expect(!AxisCase(8, to: 8).with { ($0.subsampling, $0.step, $0.siting) = (2, 2, .left) }.map.isCopy)
+}
+
+@Test("a copy between bars is a copy, mirrored or not")
+func copyBetweenBars() {
+  // 2 columns in the middle of 6.
+  let row = AxisCase(2, to: 6).with { $0.placed = (2, 2) }
+  #expect(row.with { $0.isReversed = true }.map.isCopy)
+  #expect(row.map.isCopy)
+}
+
+@Test("chroma that keeps its grid is a copy, odd sides included", arguments: [1, 2, 3, 4, 5, 7, 8])
+func chromaCopies(length: Int) {
+  let row = AxisCase(length, to: length).with { ($0.subsampling, $0.step) = (2, 2) }
+  #expect(row.map.isCopy)
+  #expect(row.copies == Array(0..<(length + 1) / 2))
+}
+
+@Test("the samples of a crop are those that touch it: floor(x0 / s)...ceil(x1 / s) - 1")
+func samplesOfACrop() {
+  for subsampling in [1, 2, 4] {
+    for start in 0...9 {
+      for length in 1...9 {
+        let touching = (0...30).filter {
+          $0 * subsampling < start + length && ($0 + 1) * subsampling > start
+        }
+        let samples = CropSpan(start: start, length: length, subsampling: subsampling).samples
+        #expect(Array(samples) == touching)
+      }
+    }
+  }
+}
+
+@Test(
+  "coverage is the part of an output sample's pixels that the picture takes; pixels beyond the target don't count"
+)
+func coverage() {
+  func coverage(_ target: Int, _ start: Int, _ length: Int, step: Int) -> [Double] {
+    TapTable.coverage(
+      of: AxisCase(length, to: target).with { ($0.placed, $0.step) = ((start, length), step) }.map)
+  }
+
+  #expect(coverage(4, 0, 4, step: 1) == [1, 1, 1, 1])
+  #expect(coverage(4, 1, 2, step: 1) == [0, 1, 1, 0])
+  #expect(coverage(4, 1, 2, step: 2) == [0.5, 0.5])
+  #expect(coverage(6, 1, 4, step: 2) == [0.5, 1, 0.5])
+  #expect(coverage(6, 2, 2, step: 2) == [0, 1, 0])
+  #expect(coverage(6, 3, 1, step: 2) == [0, 0.5, 0])
+  // The last sample has one pixel only: all of it, or nothing.
+  #expect(coverage(5, 0, 5, step: 2) == [1, 1, 1])
+  #expect(coverage(5, 1, 4, step: 2) == [0.5, 1, 1])
+  #expect(coverage(5, 1, 3, step: 2) == [0.5, 1, 0])
+  #expect(coverage(1, 0, 1, step: 2) == [1])
+}
+
+@Test("the bound on taps is never below what a table has, nor above the samples there are")
+func tapBounds() {
+  for source in 1...13 {
+    for target in [1, 2, 3, 4, 5, 7, 12, 26, 40] {
+      for (subsampling, step) in [(1, 1), (2, 1), (2, 2), (4, 1), (1, 2)] {
+        for filter in Filter.allCases {
+          for start in 0...2 {
+            for isReversed in [false, true] {
+              let map = AxisCase(source, to: target, filter, from: start).with {
+                ($0.subsampling, $0.step, $0.isReversed) = (subsampling, step, isReversed)
+                $0.siting = start == 1 ? .left : .centred
+              }.map
+              #expect(TapTable(map).tapCount <= map.tapBound, "\(map) from \(start)")
+              #expect(map.tapBound <= map.source.samples.count)
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+@Test("the bound on taps holds for fractional windows and between bars")
+func tapBoundsOfModes() {
+  for crop in 1...12 {
+    for target in 1...12 {
+      for filter in Filter.allCases {
+        let fill = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fill)
+        let filled = AxisCase(crop, to: target, filter).with { $0.window = fill.windowX }.map
+        #expect(TapTable(filled).tapCount <= filled.tapBound, "\(filled) of \(fill.windowX)")
+
+        let fit = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fit).placed
+        let fitted = AxisCase(crop, to: target, filter).with { $0.placed = (fit.x, fit.width) }.map
+        #expect(TapTable(fitted).tapCount <= fitted.tapBound, "\(fitted)")
+      }
+    }
+  }
+}
+
+@Test("a map prints its kernel and what becomes of its samples")
+func mapDescription() {
+  #expect(AxisCase(1920, to: 640).map.description == "box 1920->640")
+  #expect(
+    AxisCase(5, to: 640, .lanczos).with { $0.isReversed = true }.map.description == "lanczos 5->640 reversed")
+  #expect(AxisCase(9, to: 5).with { ($0.subsampling, $0.step) = (2, 2) }.map.description == "box 5->3")
+}

@@ -1,0 +1,67 @@
+// Icons: sharp at any size, and the same object when asked for again.
+import PreviewCore
+import Testing
+
+private func alpha(_ bitmap: Bitmap, _ x: Int, _ y: Int) -> UInt8 {
+  bitmap.bytes[(y * bitmap.size.width + x) * 4 + 3]
+}
+
+/// How much of it is covered, 0...1.
+private func coverage(_ bitmap: Bitmap) -> Double {
+  let sum = stride(from: 3, to: bitmap.bytes.count, by: 4).reduce(0) { $0 + Int(bitmap.bytes[$1]) }
+  return Double(sum) / 255 / Double(bitmap.size.pixelCount)
+}
+
+@Test("an icon has its colour everywhere, and covers as much at any size", arguments: Icon.allCases)
+func iconSizes(icon: Icon) {
+  let large = coverage(icon.bitmap(side: 240))
+  #expect((0.1...0.6).contains(large))
+
+  for side in [24, 48, 65, 100] {
+    let color = RGBColor(red: 1, green: 2, blue: 3)
+    let bitmap = icon.bitmap(side: side, color: color)
+    #expect(bitmap.size == Size(width: side, height: side))
+    #expect(
+      stride(from: 0, to: bitmap.bytes.count, by: 4).allSatisfy {
+        bitmap.bytes[$0] == 1 && bitmap.bytes[$0 + 2] == 3
+      })
+    #expect(abs(coverage(bitmap) - large) < 0.012)
+  }
+}
+
+@Test("an icon's edges are soft, its inside and outside are not")
+func iconEdges() {
+  // The camera's body reaches from (2.5, 6) to (15.5, 18) of 24: in 240 pixels, its upper edge is at 60.
+  let camera = Icon.camera.bitmap(side: 240)
+  #expect(alpha(camera, 90, 58) == 0 && alpha(camera, 90, 62) == 255)
+  #expect(alpha(camera, 90, 59) == 0 && alpha(camera, 90, 60) == 255)
+  // Its left edge is at 25, at 2.5 of 24.
+  let small = Icon.camera.bitmap(side: 24)
+  #expect(alpha(small, 1, 12) == 0 && alpha(small, 2, 12) == 128 && alpha(small, 3, 12) == 255)
+  #expect(alpha(camera, 0, 0) == 0 && alpha(camera, 239, 239) == 0)
+}
+
+@Test("what is struck out has a line where it had none, and air where it had something")
+func struckOut() {
+  for (icon, struck) in [(Icon.camera, Icon.cameraOff), (.microphone, .microphoneOff)] {
+    let (whole, off) = (icon.bitmap(side: 120), struck.bitmap(side: 120))
+    let pairs = stride(from: 3, to: whole.bytes.count, by: 4).map { (whole.bytes[$0], off.bytes[$0]) }
+    #expect(pairs.contains { $0 == 0 && $1 == 255 })
+    #expect(pairs.contains { $0 == 255 && $1 == 0 })
+  }
+}
+
+@Test("an icon that is asked for again is the identical bitmap, others are not")
+func iconIdentity() {
+  let bitmap = Icon.person.bitmap(side: 33, color: .black)
+  #expect(Icon.person.bitmap(side: 33, color: .black) == bitmap)
+  #expect(Icon.person.bitmap(side: 33, color: .white) != bitmap)
+  #expect(Icon.person.bitmap(side: 34, color: .black) != bitmap)
+  #expect(Icon.warning.bitmap(side: 33, color: .black) != bitmap)
+}
+
+@Test("sides of icons stay within their bounds")
+func iconBounds() {
+  #expect(Icon.camera.bitmap(side: 0).size == Size(width: 1, height: 1))
+  #expect(Icon.camera.bitmap(side: -5).size == Size(width: 1, height: 1))
+}

@@ -1,0 +1,164 @@
+// Scenes as layers: tiles, their order, their dress. Expected layers are written out by hand.
+import PreviewCore
+import Testing
+
+private let wide = Size(width: 1280, height: 720)
+private let plain = ViewConfiguration()
+
+private func composed(
+  _ scene: Scene, _ sources: [String: SourceAppearance] = ["a": .live, "b": .live, "c": .live],
+  text: (any TextRenderer)? = nil
+) throws(WordError) -> ComposedScene {
+  try scene.composed(sources, at: .testing, text: text)
+}
+
+@Test("a grid of live sources is a view each, over black")
+func plainGrid() throws {
+  let scene = try composed(Scene(size: wide, tiles: [Tile("a"), Tile("b"), Tile("a")], gap: 8))
+
+  #expect(scene.inputs == [.source("a"), .source("b")])
+  #expect(
+    scene.composition
+      == Composition(
+        size: wide,
+        layers: [
+          Layer(.view(input: 0, plain), in: Rectangle(x: 8, y: 8, width: 628, height: 348)),
+          Layer(.view(input: 1, plain), in: Rectangle(x: 644, y: 8, width: 628, height: 348)),
+          Layer(.view(input: 0, plain), in: Rectangle(x: 326, y: 364, width: 628, height: 348)),
+        ]))
+}
+
+@Test("tiles of a higher zIndex lie above, those of one in their order")
+func zOrder() throws {
+  let all = Rectangle(x: 0, y: 0, width: 10, height: 10)
+  let scene = try composed(
+    Scene(
+      size: wide, layout: .free,
+      tiles: [Tile("a", rectangle: all, zIndex: 1), Tile("b", rectangle: all), Tile("c", rectangle: all)]))
+  #expect(scene.inputs == [.source("b"), .source("c"), .source("a")])
+  #expect(scene.composition.layers.map(\.content) == (0..<3).map { .view(input: $0, plain) })
+}
+
+@Test("a fitted view stands on its background, its own blurred picture, or nothing")
+func surrounds() throws {
+  var view = ViewConfiguration(
+    name: "x", mirroring: .horizontal, width: 5, height: 5, contentMode: .fit, background: .white)
+  let all = Rectangle(all: wide)
+
+  for surround in [Surround.background, .blur, .clear] {
+    view.surround = surround
+    // Neither its name nor its size is looked at.
+    let seen = ViewConfiguration(
+      mirroring: .horizontal, contentMode: .fit, background: .white, surround: surround)
+    let layers = try composed(Scene(size: wide, tiles: [Tile("a", view: view)])).composition.layers
+    #expect(layers == [Layer(.view(input: 0, seen), in: all)])
+  }
+}
+
+@Test("corners, borders and opacity are the tile's; who speaks has the scene's border")
+func dress() throws {
+  let border = Border(width: 2, color: .white)
+  var tile = Tile("a", view: ViewConfiguration(contentMode: .fit), border: border, opacity: 0.5)
+  var scene = Scene(size: wide, tiles: [tile], cornerRadius: 7)
+  var layers = try composed(scene).composition.layers
+  #expect(layers.map(\.shape) == [.rounded(7)])
+  #expect(layers.map(\.border) == [border])
+  #expect(layers.map(\.opacity) == [0.5])
+
+  (tile.isSpeaking, tile.cornerRadius) = (true, 0)
+  scene.tiles = [tile]
+  layers = try composed(scene).composition.layers
+  #expect(layers.map(\.shape) == [.rectangle])
+  #expect(layers.map(\.border) == [.speaking])
+
+  tile.opacity = 0
+  scene.tiles = [tile]
+  #expect(try composed(scene) == ComposedScene(composition: Composition(size: wide), inputs: []))
+}
+
+@Test("insets are rounded by their layout, the first tile is not")
+func insetCorners() throws {
+  let scene = Scene(
+    size: wide, layout: .inset(Inset(cornerRadius: 9)),
+    tiles: [Tile("a"), Tile("b"), Tile("c", cornerRadius: 3)])
+  #expect(try composed(scene).composition.layers.map(\.shape) == [.rectangle, .rounded(9), .rounded(3)])
+}
+
+@Test("what lies behind the tiles is a colour, a gradient, or a source out of focus")
+func backgrounds() throws {
+  let all = Rectangle(all: wide)
+  func background(_ background: SceneBackground, _ appearance: SourceAppearance = .live) throws
+    -> ComposedScene
+  {
+    let scene = Scene(size: wide, tiles: [Tile("b", opacity: 0)], background: background)
+    return try composed(scene, ["a": appearance, "b": .live])
+  }
+
+  #expect(try background(.color(.white)).composition.layers == [Layer(.color(.white), in: all)])
+  #expect(try background(.gradient(.dusk)).composition.layers == [Layer(.gradient(.dusk), in: all)])
+  let blurred = try background(.blur(source: "a", Blur(cell: 40)))
+  #expect(blurred.inputs == [.source("a")])
+  #expect(blurred.composition.layers == [Layer(.blurred(input: 0, plain, Blur(cell: 40)), in: all)])
+
+  // Black: no frame yet; or somebody does not want to be seen.
+  for hidden in [
+    SourceAppearance(hasFrame: false),
+    SourceAppearance(hasFrame: true, outage: Outage(.off, since: 0)),
+  ] {
+    #expect(try background(.blur(source: "a"), hidden).inputs.isEmpty)
+    #expect(try background(.blur(source: "a"), hidden).composition.layers.isEmpty)
+  }
+
+  let lost = SourceAppearance(hasFrame: true, outage: Outage(.lost, since: 0))
+  #expect(try background(.blur(source: "a"), lost).inputs == [.source("a")])
+  #expect(throws: WordError("background", "there is no source 'z'")) { try background(.blur(source: "z")) }
+}
+
+@Test("a scene of a source that is not there is refused")
+func unknownSources() {
+  #expect(throws: WordError("tile 2 (z)", "there is no source 'z'")) {
+    try composed(Scene(size: wide, tiles: [Tile("a"), Tile("z")]))
+  }
+  #expect(throws: WordError("tiles", "there are 0, not 1 to 49")) { try composed(Scene(size: wide)) }
+  #expect(throws: WordError("tiles", "there are 50, not 1 to 49")) {
+    try composed(Scene(size: wide, tiles: Array(repeating: Tile("a"), count: 50)))
+  }
+  #expect(throws: WordError.self) {
+    try composed(Scene(size: Size(width: 0, height: 0), tiles: [Tile("a")]))
+  }
+}
+
+@Test(
+  "what makes no sense is refused, with the tile that says it",
+  arguments: [
+    ("tile 1 (a) opacity", Tile("a", opacity: 1.5)), ("tile 1 (a) opacity", Tile("a", opacity: .nan)),
+    ("tile 1 (a) radius", Tile("a", cornerRadius: -1)),
+    ("tile 1 (a) border", Tile("a", border: Border(width: 0, color: .black))),
+    ("tile 1 (a) border", Tile("a", border: Border(width: .infinity, color: .black))),
+    ("tile 1 (a) label size", Tile("a", label: Label(.text("x"), font: Font(size: 3)))),
+    ("tile 1 (a) label margin", Tile("a", label: Label(.text("x"), margin: -1))),
+    ("tile 1 (a) label width", Tile("a", label: Label(.text("x"), maximumWidth: 0))),
+    (
+      "tile 1 (a) label padding",
+      Tile("a", label: Label(.text("x"), background: LabelBackground(padding: .max)))
+    ),
+    ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 0))),
+    ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 65))),
+    ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 3, delay: .seconds(6)))),
+    ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 2, delay: .seconds(-1)))),
+    (
+      "tile 1 (a) replicator transform",
+      Tile("a", replicator: Replicator(instanceCount: 2, transform: .translation(x: .nan, y: 0)))
+    ),
+    (
+      "tile 1 (a) replicator colour scale",
+      Tile("a", replicator: Replicator(instanceCount: 2, colorScale: [1, -1, 1]))
+    ),
+  ])
+func refusedTiles(key: String, tile: Tile) {
+  #expect {
+    try composed(Scene(size: wide, tiles: [tile]))
+  } throws: { error in
+    (error as? WordError)?.key == key
+  }
+}
