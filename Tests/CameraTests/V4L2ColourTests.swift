@@ -15,7 +15,8 @@ extension CameraMachine {
       arguments: [("YUYV", 640, 480), ("NV12", 1280, 720)])
     func settings(format: String, width: Int, height: Int) async throws {
       let renderer = try await GLRenderer.open(.software)
-      for colour in VividColour.all {
+      // Constant luminance is drawn with the matrix of the other: up to 46 codes off (Tests/CameraVM/README.md).
+      for colour in VividColour.all where colour.effectiveEncoding != .bt2020ConstantLuminance {
         try colour.set(on: camera)
         let source = try await LiveSource.camera("\(camera.node),format=\(format),size=\(width)x\(height)")
         let frame = try await source.frame()

@@ -24,11 +24,6 @@ struct V4L2Color: Sendable, Hashable {
     ColorDescription(guessedFor: size, matrix: matrix, range: range(of: format), siting: .left)
   }
 
-  /// Whether luminance is a sum of light, which no matrix undoes (BT.2020's Y'cC'bcC'rc).
-  func isConstantLuminance(_ format: PixelFormat) -> Bool {
-    if case .ycbcr = format.model { encoding == 7 } else { false }
-  }
-
   /// Which codes of `format` stand for black and white.
   func range(of format: PixelFormat) -> QuantizationRange {
     let isYCbCr = if case .ycbcr = format.model { true } else { false }
@@ -47,6 +42,7 @@ struct V4L2Color: Sendable, Hashable {
     switch encoding {
     case 1, 3, 5: .bt601
     case 2, 4: .bt709
+    // 7 is constant luminance, which no matrix describes: the nearest, as for videos. No camera is known to use it.
     case 6, 7: .bt2020
     case 8: .smpte240m
     default:

@@ -65,29 +65,4 @@ func rgb(format: PixelFormat) {
   #expect(V4L2Color(colorspace: 8, quantization: 2).range(of: format) == .limited)
   // The encoding has no meaning there.
   #expect(V4L2Color(colorspace: 8, encoding: 3).range(of: format) == .full)
-  #expect(!V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
-}
-
-@Test(
-  "constant luminance is undone as BT.2020 says, whatever the format",
-  arguments: [PixelFormat.yuyv, .nv12, .yv12])
-func constantLuminance(format: PixelFormat) {
-  #expect(V4L2Color(colorspace: 8, encoding: 7).isConstantLuminance(format))
-
-  // 75 % yellow, worked out by hand: Y'c = E(0.9407 * L(0.75)) = 0.72645, C'bc = -Y'c / 1.9404, C'rc = 0.02355 / 0.9936.
-  let (y, cb, cr): (UInt8, UInt8, UInt8) = (175, 44, 133)
-  let codes: [UInt8] =
-    switch format {
-    case .yuyv: [y, cb, y, cr, y, cb, y, cr]
-    case .nv12: [y, y, y, y, cb, cr]
-    default: [y, y, y, y, cr, cb]
-    }
-
-  let pixels = V4L2ConstantLuminance(.limited).rgb(codes, format, Size(width: 2, height: 2))
-
-  #expect(pixels.count == 12)
-  for (index, code) in pixels.enumerated() {
-    let expected = index % 3 == 2 ? 0 : 191
-    #expect(abs(Int(code) - expected) <= 2, "\(pixels)")
-  }
 }
