@@ -74,7 +74,7 @@ struct FeedRequest {
   }
 
   /// Whether its preview was removed.
-  var isForNothing: Bool {
+  var isObsolete: Bool {
     if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
   }
 
@@ -90,5 +90,5 @@ struct FeedRequest {
   var isForEvents: Bool { if case .event = subject { true } else { false } }
 
   /// Whether a frame will do that is not known to be the newest.
-  var takesOlder: Bool { if case .frame = subject { true } else { false } }
+  var isForFrame: Bool { if case .frame = subject { true } else { false } }
 }

@@ -113,11 +113,11 @@ actor SceneFeed: PictureProducer {
   }
 
   private var isWorthDrawing: Bool {
-    !requests.isEmpty && !isClosed && (changes != drawnChanges || isOver || isSomebodyBehind)
+    !requests.isEmpty && !isClosed && (changes != drawnChanges || isOver || hasOutdatedRequests)
   }
 
   /// Whether somebody has not seen what there is.
-  private var isSomebodyBehind: Bool {
+  private var hasOutdatedRequests: Bool {
     let version = preview?.current.version ?? 0
     return requests.values.contains { $0.isBehind(drawnSequence, version) }
   }
@@ -139,7 +139,7 @@ actor SceneFeed: PictureProducer {
       renders += 1
       (drawnSequence, drawnChanges, drawnVersion) = (renders, changes, version)
       drawnAt = CaptureClock.now
-    } else if isOver, !isSomebodyBehind {
+    } else if isOver, !hasOutdatedRequests {
       return end()
     }
     let key = PictureKey(sequence: drawnSequence, version: version)

@@ -111,13 +111,13 @@ actor SourceFeed: PictureProducer {
   }
 
   private func add(_ request: FeedRequest, _ id: Int) {
-    guard !isClosed, !request.isForNothing else { return request.answer(.success(nil)) }
+    guard !isClosed, !request.isObsolete else { return request.answer(.success(nil)) }
     guard !request.isDisabled else { return request.answer(.failure(PreviewIsDisabled())) }
     requests[id] = request
     closing?.cancel()
     closing = nil
     if request.isCropped { demandChanged() }
-    if isMet(request), outage != nil || isCurrent || request.takesOlder {
+    if isMet(request), outage != nil || isCurrent || request.isForFrame {
       // What stands in for a source that failed is given at once; behind that the source is tried again.
       if isFailing, pump == nil {
         triesAgain = true
@@ -260,7 +260,7 @@ actor SourceFeed: PictureProducer {
   private func answerLast() {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
     for request in takeRequests(where: { !isMet($0) && !$0.hasSeenAll }) {
-      let isTold = request.isForEvents || request.takesOlder && latest != nil
+      let isTold = request.isForEvents || request.isForFrame && latest != nil
       request.answer(.success(isTold ? .event(last) : nil))
     }
   }
@@ -274,7 +274,7 @@ actor SourceFeed: PictureProducer {
 
   /// Who waits for a preview that is no more gets nil; for one that is switched off nobody waits here.
   func dropUnwanted() {
-    for request in takeRequests(where: \.isForNothing) { request.answer(.success(nil)) }
+    for request in takeRequests(where: \.isObsolete) { request.answer(.success(nil)) }
     for request in takeRequests(where: \.isDisabled) { request.answer(.failure(PreviewIsDisabled())) }
   }
 

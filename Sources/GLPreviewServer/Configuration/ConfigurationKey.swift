@@ -72,14 +72,14 @@ struct ConfigurationKey<Target>: Sendable {
   ) -> [ConfigurationKey] {
     let file = word.inFile
     @Sendable func areBoth(_ reading: ConfigurationReader, _ above: ConfigurationPlace) -> Bool {
-      reading.isSaid(above[name]) && reading.isSaid(above["\(name)-file"])
+      reading.isSet(above[name]) && reading.isSet(above["\(name)-file"])
     }
     return [
       ConfigurationKey(name, word.form, usual, purpose) { reading, above, target in
         guard !areBoth(reading, above) else { return }
         target[keyPath: path] = reading.value(of: above[name], word)
       },
-      ConfigurationKey("\(name)-file", file.form, usual, "the file that has it, in one line") {
+      ConfigurationKey("\(name)-file", file.form, usual, "a file with it in one line") {
         reading, above, target in
         let place = above["\(name)-file"]
         guard !areBoth(reading, above) else {

@@ -5,70 +5,71 @@ internal import PreviewCore
 extension ConfigurationKeys {
   static let camera: [ConfigurationKey<CameraConfiguration>] = [
     .init(
-      "source", .source, \.source, "needed",
+      "source", .source, \.source, "required",
       """
-      as `glpreview render` takes it: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
+      the camera, as for `glpreview render`: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
       """),
     .init(
-      "size", .size, \.options.demand.minimumSize, "what is looked at",
-      "the size that the camera is asked for"),
-    .init("fps", rate, "what is looked at", "the rate that the camera is asked for, or of a file without one")
+      "size", .size, \.options.demand.minimumSize, "as the views need",
+      "the capture size requested from the camera"),
+    .init("fps", rate, "as the views need",
+      "the frame rate requested from the camera, or the rate of a file that has none")
     {
       ($0.options.demand.framesPerSecond, $0.options.framesPerSecond) = ($1, $1)
     },
     .init("input-format", .choice, \.options.inputFormat, "", "the pixel format of raw frames"),
     .init("input-size", .size, \.options.inputSize, "", "the size of raw frames"),
     .init(
-      "matrix", ConfigurationWord<ColorMatrix>.choice, "what the source says",
-      "the matrix of the colours, where the source says it wrong"
+      "matrix", ConfigurationWord<ColorMatrix>.choice, "as the source declares",
+      "the colour matrix, for a source that declares a wrong one"
     ) { $0.options.color = ColorOverride(matrix: $1, range: $0.options.color.range) },
     .init(
-      "range", ConfigurationWord<QuantizationRange>.choice, "what the source says",
-      "the range of the colours, where the source says it wrong"
+      "range", ConfigurationWord<QuantizationRange>.choice, "as the source declares",
+      "the range of the codes, for a source that declares a wrong one"
     ) { $0.options.color = ColorOverride(matrix: $0.options.color.matrix, range: $1) },
     .init(
       "controls", listOf: .pair("NAME=VALUE", at: "=") { .init(name: $0, value: $1) }, joinedBy: "=",
       \.options.controls, "none",
-      "set when the camera opens, also as `{exposure_auto: 1}`; `glpreview devices --controls` lists them"),
+      "camera controls to set when it opens, also as `{exposure_auto: 1}`; `glpreview devices --controls` lists them"),
     .init(
       "headers", listOf: .pair("'NAME: VALUE'", at: ":", isSecret: true) { .init(name: $0, value: $1) },
       joinedBy: ": ", \.options.headers, "none",
-      "sent with HTTP requests, also as `{Authorization: Bearer x}`"),
-    .init("transport", .choice, \.options.streamTransport, "`automatic`", "what RTSP travels by"),
+      "headers of HTTP requests, also as `{Authorization: Bearer x}`"),
+    .init("transport", .choice, \.options.streamTransport, "`automatic`", "the transport of RTSP"),
     .init(
       "redirects", .choice, \.options.redirects, "`same-host`",
-      "which redirections of HTTP and RTSP servers are followed"
+      "the redirects of HTTP and RTSP servers to follow"
     ),
     .init(
       "masks", listOf: .init("`WxH+X+Y`, `X,Y X,Y X,Y`") { try PrivacyMask(parsing: $0) },
       \.options.masks.masks, "none",
-      "burned into every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),
+      "privacy masks in every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),
     .init(
       "reference", .size, \.options.referenceSize,
-      "`size`, else the largest; of a network's camera the first frame's",
-      "the size of the upright source in whose pixels masks and crops are ([below](#the-reference-size))"),
+      "`size`, else the largest; of a network camera the size of its first frame",
+      "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"),
     .init(
       "timeout", .time, "`10s`",
-      "how long a connection, the next picture, or decoding it may take"
+      "the time limit for a connection, for the next picture, and for decoding it"
     ) {
       ($0.options.live.connectsWithin, $0.options.live.reconnectsAfter) = ($1, $1)
       $0.options.live.stallsAfter = min($0.options.live.stallsAfter, $1)
     },
     .init(
       "max-megapixels", .number(0.001...1000), "`50`",
-      "the largest picture; a larger one is refused before memory is taken for it"
+      "the largest picture; larger ones are refused before memory is allocated"
     ) { $0.options.maximumPixels = Int($1 * 1_000_000) },
     .init(
       "max-picture-bytes", .bytes(1024...1 << 30), \.options.maximumPictureBytes, "`32MiB`",
-      "the largest compressed picture of a stream; a larger one is damaged"),
+      "the largest compressed picture of a stream; larger ones count as damaged"),
     .init(
       "stalls-after", .time, \.options.live.stallsAfter, "`2s`",
-      "without a picture for so long, the camera is stalled"),
-    .init("keep-warm", .flag, \.keepsWarm, "`false`", "stay open while nobody looks"),
-    .init("required", .flag, \.isRequired, "`true`", "`/readyz` waits for it"),
-    .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture that stands in for it"),
+      "the time without a picture after which the camera is stalled"),
+    .init("keep-warm", .flag, \.keepsWarm, "`false`", "keep the camera open without viewers"),
+    .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
+    .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(
-      "offline", .choice, \.offline, "`placeholder`", "what a snapshot of it is while it gives nothing"),
+      "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
     .init(
       "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
       finish: {
@@ -89,22 +90,22 @@ extension ConfigurationKeys {
         try view.set(key, to: text)
         return text
       }
-      return ConfigurationKey(key, word, "", "what is seen ([render.md](render.md))") {
+      return ConfigurationKey(key, word, "", "the view ([render.md](render.md))") {
         try? $0.view.set(key, to: $1)
       }
     } + [
-      .init("fps", rate, \.framesPerSecond, "every frame", "pictures a second at most"),
+      .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),
       .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
-      .init("enabled", .flag, \.isEnabled, "`true`", "whether it gives pictures"),
+      .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
       .init(
         "locked", .flag, \.isLocked, "`false`",
-        "takes no words of URLs: nothing else of the camera can be seen by it"),
+        "whether the view ignores queries that would show another part of the camera"),
     ]
 
   /// Rejects a size together with a width or height from the same layer, because they contradict each other.
   private static func checkSizes(_ reading: inout ConfigurationReader, _ place: ConfigurationPlace) {
-    guard let layer = reading.speaker(of: place["size"])?.layer else { return }
-    for key in ["width", "height"] where reading.speaker(of: place[key])?.layer == layer {
+    guard let layer = reading.valueOrigin(of: place["size"])?.layer else { return }
+    for key in ["width", "height"] where reading.valueOrigin(of: place[key])?.layer == layer {
       reading.refuse(place[key], "says the same as size; one of them is enough")
     }
   }
@@ -123,10 +124,10 @@ extension ConfigurationKeys {
     .init(
       "tiles", listOf: .init("tiles") { try Tile(parsing: $0) }, joinedBy: ":", \.scene.tiles, "all cameras",
       "cameras, each alone or with the words of `--tile`: `[door, yard: \"mode=fit\"]`"),
-    .init("labels", ConfigurationWord<SceneWords>.choice, "`none`", "what is written into the scene") {
+    .init("labels", ConfigurationWord<SceneWords>.choice, "`none`", "text in the scene") {
       $1.write(into: &$0.scene)
     },
-    .init("fps", rate, \.framesPerSecond, "30", "pictures a second at most"),
+    .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),
     .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
   ]
 }

@@ -105,7 +105,7 @@ struct ConfigurationReader {
   // MARK: Words
 
   /// A word, and its origin.
-  private struct Said {
+  private struct SourcedText {
     let text: String
     let origin: ConfigurationOrigin
     /// Whether the word contains a variable's value, which may be a secret.
@@ -115,9 +115,9 @@ struct ConfigurationReader {
   /// The value of a key; nil if it is not set or invalid.
   mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
     let filed = place.file.flatMap { fileWord($0, place.path) }.map { [$0] }
-    guard let said = uppermost(place, filed)?.first else { return nil }
-    note(place.path, said.origin)
-    return parsed(said, word, place.path)
+    guard let found = uppermost(place, filed)?.first else { return nil }
+    note(place.path, found.origin)
+    return parsed(found, word, place.path)
   }
 
   /// The values of a list; nil if it is not set. Invalid values are reported and omitted.
@@ -125,35 +125,35 @@ struct ConfigurationReader {
     of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
   ) -> [Value]? {
     let filed = place.file.flatMap { fileWords($0, place.path, joinedBy: sign) }
-    guard let said = uppermost(place, filed, areMany: true) else { return nil }
-    note(place.path, said.first?.origin)
-    return said.compactMap { parsed($0, word, place.path) }
+    guard let found = uppermost(place, filed, areMany: true) else { return nil }
+    note(place.path, found.first?.origin)
+    return found.compactMap { parsed($0, word, place.path) }
   }
 
   /// Whether any layer sets the key.
-  func isSaid(_ place: ConfigurationPlace) -> Bool { speaker(of: place) != nil }
+  func isSet(_ place: ConfigurationPlace) -> Bool { valueOrigin(of: place) != nil }
 
   /// The origin of the value that takes precedence; nil if the key is not set.
-  func speaker(of place: ConfigurationPlace) -> ConfigurationOrigin? {
+  func valueOrigin(of place: ConfigurationPlace) -> ConfigurationOrigin? {
     let filed = place.file?.content == .nothing ? nil : place.file
     return place.option?.origin ?? variable(place.path)?.origin ?? filed?.origin
   }
 
   /// The words of the layer that takes precedence. The file's words, `filed`, are checked even if they are overridden.
-  private func uppermost(_ place: ConfigurationPlace, _ filed: [Said]?, areMany: Bool = false) -> [Said]? {
+  private func uppermost(_ place: ConfigurationPlace, _ filed: [SourcedText]?, areMany: Bool = false) -> [SourcedText]? {
     if case .word(let text) = place.option?.content, let origin = place.option?.origin {
-      return [Said(text: text, origin: origin)]
+      return [SourcedText(text: text, origin: origin)]
     }
-    guard let said = variable(place.path) else { return filed }
+    guard let found = variable(place.path) else { return filed }
     // The separator is a semicolon, because masks contain commas.
     let words = said.text.split(separator: ";", omittingEmptySubsequences: false)
-    return areMany ? words.map { Said(text: $0.trimmed, origin: said.origin) } : [said]
+    return areMany ? words.map { SourcedText(text: $0.trimmed, origin: found.origin) } : [found]
   }
 
-  private func variable(_ path: [String]) -> Said? {
+  private func variable(_ path: [String]) -> SourcedText? {
     guard !environment.isEmpty else { return nil }
     let name = Self.variable(of: path)
-    return environment[name].map { Said(text: $0, origin: .variable(name)) }
+    return environment[name].map { SourcedText(text: $0, origin: .variable(name)) }
   }
 
   /// The environment variable of a key, such as `GLPREVIEW_LIMITS_AD_HOC_VIEWS`.
@@ -168,7 +168,7 @@ struct ConfigurationReader {
     }.joined(separator: "_")
   }
 
-  private mutating func fileWord(_ file: ConfigurationNode, _ path: [String]) -> Said? {
+  private mutating func fileWord(_ file: ConfigurationNode, _ path: [String]) -> SourcedText? {
     switch file.content {
     case .word(let text): return expanded(text, file.origin, path)
     case .nothing:
@@ -181,7 +181,7 @@ struct ConfigurationReader {
   /// The words of a list, or a single word. If there is a `sign`, it joins the names and values of a mapping.
   private mutating func fileWords(
     _ file: ConfigurationNode, _ path: [String], joinedBy sign: String?, isItem: Bool = false
-  ) -> [Said]? {
+  ) -> [SourcedText]? {
     switch file.content {
     case .word(let text): return expanded(text, file.origin, path).map { [$0] } ?? []
     case .nothing where !isItem: return nil
@@ -196,7 +196,7 @@ struct ConfigurationReader {
   }
 
   private mutating func pair(_ member: ConfigurationNode.Member, _ path: [String], joinedBy sign: String)
-    -> Said?
+    -> SourcedText?
   {
     switch member.value.content {
     case .word(let text): return expanded(member.key + sign + text, member.origin, path)
@@ -207,10 +207,10 @@ struct ConfigurationReader {
     }
   }
 
-  private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String]) -> Said? {
+  private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String]) -> SourcedText? {
     do throws(WordError) {
       let word = try variables.expand(text)
-      return Said(text: word, origin: origin, isSecret: word != text)
+      return SourcedText(text: word, origin: origin, isSecret: word != text)
     } catch {
       refuse(path, at: origin, error.description)
       return nil
@@ -218,22 +218,22 @@ struct ConfigurationReader {
   }
 
   private mutating func parsed<Value>(
-    _ said: Said, _ word: ConfigurationWord<Value>, _ path: [String]
+    _ found: SourcedText, _ word: ConfigurationWord<Value>, _ path: [String]
   ) -> Value? {
-    let folder = if case .file(_, let folder, _, _) = said.origin { folder } else { workingFolder }
+    let folder = if case .file(_, let folder, _, _) = found.origin { folder } else { workingFolder }
     do {
-      return try word.read(said.text, folder)
+      return try word.read(found.text, folder)
     } catch {
       var reason = "\(error)"
       // Omit the key, which the message names already.
       if let error = error as? WordError, error.key == path.last || error.key == "mask" {
         reason = error.reason
       }
-      if said.isSecret || word.isSecret, !said.text.isEmpty {
+      if found.isSecret || word.isSecret, !found.text.isEmpty {
         reason = reason.replacing(
           said.text, with: path.last == "source" ? Redaction.source(said.text) : "***")
       }
-      refuse(path, at: said.origin, reason)
+      refuse(path, at: found.origin, reason)
       return nil
     }
   }
@@ -242,13 +242,13 @@ struct ConfigurationReader {
 
   /// Reports a problem at the key's origin; if the key is not set, at the beginning of its parent.
   mutating func refuse(_ place: ConfigurationPlace, _ reason: String) {
-    refuse(place.path, at: origins[place.path] ?? speaker(of: place) ?? origin(of: place.path), reason)
+    refuse(place.path, at: origins[place.path] ?? valueOrigin(of: place) ?? origin(of: place.path), reason)
   }
 
   /// Whether a required key is set; otherwise reports it.
   @discardableResult
   mutating func needs(_ key: String, at place: ConfigurationPlace) -> Bool {
-    if isSaid(place[key]) { return true }
+    if isSet(place[key]) { return true }
     refuse(place, "has no \(key)")
     return false
   }
