@@ -53,11 +53,11 @@ enum ConfigurationKeys {
 
   private static let access: [ConfigurationKey<AccessConfiguration>] = [
     .init("insecure", .flag, \.isInsecure, "`false`", "allow access without authentication on any address"),
-    .init("tokens", .listed, token, \.tokens, new: { _, _ in Credential() }) { reading, place, said in
+    .init("tokens", .listed, token, \.tokens, new: { _, _ in Credential() }) { reading, place, credential in
       needsSecret("token", &reading, place)
       return credential.secret.map { .init(secret: $0, role: credential.role) }
     },
-    .init("users", .listed, person, \.users, new: { _, _ in Credential() }) { reading, place, said in
+    .init("users", .listed, person, \.users, new: { _, _ in Credential() }) { reading, place, credential in
       reading.needs("name", at: place)
       needsSecret("password", &reading, place)
       guard let name = credential.name, let password = credential.secret else { return nil }
