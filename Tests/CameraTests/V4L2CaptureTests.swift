@@ -96,7 +96,7 @@ extension CameraMachine {
     @Test("what the camera does not have is told with what it has")
     func refusals() async throws {
       let cases = [
-        (",format=BA81", "'BA81' is not read: there are YUYV"), (",format=nope", "no format 'nope'"),
+        (",format=BA81", "'BA81' is not supported: there are YUYV"), (",format=nope", "no format 'nope'"),
         (",size=321x180", "no 321x180: there are 320x180, 640x360"), (",fps=7", "no 7 frames a second"),
       ]
 

@@ -183,7 +183,7 @@ extension CameraMachine {
         for node in nodes where "/dev/\(node)" != camera.node {
           let error = try await refusal(of: "/dev/\(node)")
           #expect(error.kind == .badRequest)
-          #expect(error.reason.hasPrefix("is no camera: it "), "\(error)")
+          #expect(error.reason.hasPrefix("is not a camera: it "), "\(error)")
           #expect(error.reason.contains(camera.node))
         }
         #expect(await V4L2Camera.all().map(\.node) == [camera.node])

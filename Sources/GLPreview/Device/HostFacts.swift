@@ -89,7 +89,7 @@ struct HostFacts: Sendable, Equatable {
       ]
     }
     return renderNodes.filter { $0.status == EACCES || $0.status == EPERM }.map {
-      "no right to open \($0.path): join its group, render (video on older systems); for a container, --group-add"
+      "no permission to open \($0.path): join its group, render (video on older systems); for a container, --group-add"
     }
   }
 

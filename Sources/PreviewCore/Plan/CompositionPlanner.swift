@@ -254,7 +254,7 @@ extension Layer {
     let farthest = 1 << 24
     guard frame.width > 0, frame.height > 0, max(frame.width, frame.height) <= Size.maximumSide,
       max(frame.x.magnitude, frame.y.magnitude) <= farthest
-    else { throw WordError("frame", "\(frame) is no place for a layer") }
+    else { throw WordError("frame", "\(frame) is not a valid frame for a layer") }
     guard (0...1).contains(opacity) else { throw WordError("opacity", "\(opacity) is not within 0...1") }
     if let border, !(border.width.isFinite && border.width > 0) {
       throw WordError("border", "\(border.width) is no width above 0")

@@ -20,7 +20,7 @@ extension SceneLayout {
       throw WordError("size", "\(size): sides are from 1 to \(sides.upperBound)")
     }
     guard sides.contains(tileAspect.width), sides.contains(tileAspect.height) else {
-      throw WordError("aspect", "\(tileAspect) is no shape of a tile")
+      throw WordError("aspect", "\(tileAspect) is not a valid aspect ratio")
     }
     guard (0...sides.upperBound).contains(gap) else {
       throw WordError("gap", "\(gap) is not from 0 to \(sides.upperBound)")

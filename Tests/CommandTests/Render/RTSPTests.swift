@@ -95,8 +95,8 @@
     @Test(
       "what a server refuses is said in one line, without the password",
       arguments: [
-        ("bars", "", "wants a user and password"),
-        ("bars", "user:wrong-secret@", "wants a user and password"),
+        ("bars", "", "requires a user and password"),
+        ("bars", "user:wrong-secret@", "requires a user and password"),
         ("nothing", "user:secret@", "no such stream (404)"), ("sound", "", "no video"),
         ("udp#transport=tcp", "", "does not send over this transport"),
       ])

@@ -162,7 +162,7 @@ private let desktop = Machine(
           EGL's default without a surface: eglInitialize: EGL_NOT_INITIALIZED
           EGL device 0: eglInitialize: EGL_NOT_INITIALIZED
         what may help:
-          - no right to open /dev/dri/renderD129: join its group, render (video on older systems); for a container, --group-add
+          - no permission to open /dev/dri/renderD129: join its group, render (video on older systems); for a container, --group-add
           - software rendering needs libegl-mesa0 and libgl1-mesa-dri
         """)
   }

@@ -49,7 +49,7 @@
           VideoFailure(.failed, size.refusal(maximumPixels: maximumPixels) ?? "\(size) is too large")
         case GLP_AV_REFUSED: VideoFailure(.failed, "connection refused")
         case GLP_AV_UNAUTHORIZED:
-          VideoFailure(.failed, "wants a user and password, or others than these (401)")
+          VideoFailure(.failed, "requires a user and password, or other ones (401)")
         case GLP_AV_FORBIDDEN: VideoFailure(.failed, "is forbidden (403)")
         case GLP_AV_NOT_FOUND: VideoFailure(.failed, "the server has no such stream (404)")
         case GLP_AV_TIMED_OUT: VideoFailure(.failed, "connection timed out")

@@ -54,7 +54,7 @@
       let format = FrameFormat(layout.pixelFormat, size, color: color, orientation: orientation)
       let buffer = try memory.take(byteCount)
       let isWhole = unsafe buffer.write { target in unsafe copy(layout, format, to: target) }
-      guard isWhole else { throw VideoFailure(.failed, "planes of \(formatName) are not as they should be") }
+      guard isWhole else { throw VideoFailure(.failed, "planes of \(formatName) have an unexpected layout") }
       return try Frame(tight: format, storage: FrameBytes(buffer))
     }
 

@@ -54,7 +54,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   init(_ text: String) throws(Malformed) {
     guard let colon = text.firstIndex(of: ":"), let scheme = Scheme(rawValue: text[..<colon].lowercased())
     else {
-      throw Malformed(description: "is no http or https URL")
+      throw Malformed(description: "is not an http or https URL")
     }
     let rest = text[text.index(after: colon)...]
     guard rest.hasPrefix("//") else { throw Malformed(description: "lacks the // after \(scheme.rawValue):") }
@@ -141,7 +141,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
     guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
       (1...65535).contains(number)
-    else { throw Malformed(description: "has a port that is none (a '/' in a password is written %2F)") }
+    else { throw Malformed(description: "has an invalid port (a '/' in a password is written %2F)") }
     return (host.lowercased(), number)
   }
 

@@ -80,7 +80,7 @@
       } catch {
         throw SourceError(
           .unavailable, path: name,
-          reason: "redirects to what \(error): \(Redaction.source(location))")
+          reason: "redirects to an address that \(error): \(Redaction.source(location))")
       }
     }
 

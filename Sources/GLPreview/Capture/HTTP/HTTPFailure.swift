@@ -17,7 +17,7 @@
         case 401, 407:
           hadCredentials
             ? "does not accept this user and password"
-            : "wants a user and a password, as USER:PASSWORD@ before the host"
+            : "requires a user and a password, as USER:PASSWORD@ before the host"
         case 403: "is forbidden (403)" + (hadCredentials ? " to this user" : "")
         case 404, 410: "is not there (\(head.status.code))"
         case 300..<400: "redirects without saying where to (\(head.status.code))"
@@ -47,7 +47,7 @@
       case let error as BoringSSLError: "TLS fails: \(error)"
       case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
       case is HTTPParserError: "does not speak HTTP: \(error)"
-      case is NIOHTTPDecompression.DecompressionError: "sends what can't be decompressed: \(error)"
+      case is NIOHTTPDecompression.DecompressionError: "sends data that can't be decompressed: \(error)"
       default: "the connection broke: \(error)"
       }
     }

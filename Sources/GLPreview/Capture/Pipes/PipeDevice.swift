@@ -69,7 +69,7 @@ actor PipeConnection: CaptureConnection {
       throw SourceError(.unavailable, path: name, reason: failure)
     }
     guard isOverAtEnd else {
-      throw SourceError(.unavailable, path: name, reason: "was closed by who writes it")
+      throw SourceError(.unavailable, path: name, reason: "was closed by its writer")
     }
     return nil
   }

@@ -70,7 +70,7 @@ actor V4L2Connection: CaptureConnection {
     let node = try V4L2Node(opening: path)
     try Task.checkCancellation()
     guard node.capability.captures else {
-      throw V4L2Refusal("is no camera: \(node.capability.otherwise); \(V4L2Diagnosis.others())")
+      throw V4L2Refusal("is not a camera: \(node.capability.otherwise); \(V4L2Diagnosis.others())")
     }
     guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
     let formats = node.formats { _ in false }

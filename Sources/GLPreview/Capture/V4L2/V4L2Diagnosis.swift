@@ -17,7 +17,7 @@ enum V4L2Diagnosis {
     case EACCES, EPERM: SourceError(.unreadable, path: name, reason: permission(path, code: error.code))
     case EBUSY: SourceError(.unavailable, path: name, reason: "is in use by \(holders(of: path))")
     case _ where error.activity == "asking what it is":
-      SourceError(.badRequest, path: name, reason: "is no camera; " + others())
+      SourceError(.badRequest, path: name, reason: "is not a camera; " + others())
     default: SourceError(.unavailable, path: name, reason: error.description)
     }
   }

@@ -64,7 +64,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
       wantedSize = candidates.first?.selection.size
     }
     guard let best = Self.best(candidates, size: wantedSize, rate: wantedRate) else {
-      throw V4L2Refusal("says of no format how large its pictures are")
+      throw V4L2Refusal("reports no size for any of its formats")
     }
     self = best.selection
   }
@@ -264,24 +264,24 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
 
   static func unreadable(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
     V4L2Refusal(
-      "format '\(name)' is not read" + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
+      "format '\(name)' is not supported" + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
   }
 
   static func unreadable(_ formats: [CameraFormat]) -> V4L2Refusal {
     guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or its signal there?") }
     return V4L2Refusal(
-      "none of its formats is read, nor made readable by libv4lconvert: \(list(formats.map(\.fourCC)))")
+      "none of its formats is supported, not even by libv4lconvert: \(list(formats.map(\.fourCC)))")
   }
 
   static func size(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
-    return V4L2Refusal("gives no \(size)\(named(formats)): there are \(list(sizes))")
+    return V4L2Refusal("does not offer \(size)\(named(formats)): there are \(list(sizes))")
   }
 
   static func shape(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal(
-      "gives no picture of the shape of \(size), in whose pixels its masks and crops are: there are "
+      "does not offer the aspect ratio of \(size), in whose pixels its masks and crops are given: there are "
         + list(sizes))
   }
 
@@ -290,7 +290,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
       .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
     let rate = CameraFrameIntervals.number(rate)
     return V4L2Refusal(
-      "gives no \(rate) frames a second\(size.map { " at \($0)" } ?? "")\(named(formats)): there are "
+      "does not offer \(rate) frames a second\(size.map { " at \($0)" } ?? "")\(named(formats)): there are "
         + list(intervals.map(\.description)))
   }
 

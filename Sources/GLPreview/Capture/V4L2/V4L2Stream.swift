@@ -22,10 +22,10 @@ struct V4L2Stream: Sendable {
     size = Size(width: Int(format.width), height: Int(format.height))
     self.isEmulated = isEmulated
     guard let reading = V4L2PixelFormat(fourCC) else {
-      throw V4L2Refusal("insists on \(fourCC), which is not read")
+      throw V4L2Refusal("only accepts \(fourCC), which is not supported")
     }
     guard V4L2Field.isWhole(format.field) else {
-      throw V4L2Refusal("gives its two fields one behind the other, which is not read")
+      throw V4L2Refusal("gives its two fields one behind the other, which is not supported")
     }
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw V4L2Refusal(refusal) }
     switch reading {
@@ -33,7 +33,7 @@ struct V4L2Stream: Sendable {
     case .samples(let samples):
       let strides = (0..<Int(format.plane_count)).map { Int(format.plane($0).bytes_per_line) }
       guard let layout = V4L2Layout(samples, size, bytesPerLine: strides) else {
-        throw V4L2Refusal("gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not read")
+        throw V4L2Refusal("gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not supported")
       }
       let color = V4L2Color(
         colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)

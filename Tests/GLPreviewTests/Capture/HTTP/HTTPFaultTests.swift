@@ -191,7 +191,7 @@
         httpAnswer([], type: nil, status: "302 Found", "Location: ftp://u:secret@x/")
       }
       #expect(
-        try await failure(nowhere.url()).reason == "redirects to what is no http or https URL: ftp://***@x/")
+        try await failure(nowhere.url()).reason == "redirects to what is not an http or https URL: ftp://***@x/")
     }
 
     // MARK: Refusals
@@ -201,7 +201,7 @@
       arguments: [
         (
           "401 Unauthorized", "text/html", "",
-          "wants a user and a password, as USER:PASSWORD@ before the host"
+          "requires a user and a password, as USER:PASSWORD@ before the host"
         ),
         ("403 Forbidden", "text/html", "", "is forbidden (403)"),
         ("404 Not Found", "text/html", "", "is not there (404)"),

@@ -101,19 +101,19 @@ func refusals() {
   #expect(choice(webcam, V4L2Preferences(format: "NV12")) == "has no format 'NV12': there are YUYV, MJPG")
   #expect(
     choice(webcam, V4L2Preferences(size: Size(width: 641, height: 480)))
-      == "gives no 641x480: there are 640x480, 1280x720, 1920x1080")
+      == "does not offer 641x480: there are 640x480, 1280x720, 1920x1080")
   #expect(
     choice(webcam, V4L2Preferences(format: "YUYV", framesPerSecond: 25))
-      == "gives no 25 frames a second in YUYV: there are 5, 10, 15, 30")
+      == "does not offer 25 frames a second in YUYV: there are 5, 10, 15, 30")
   #expect(
     choice(webcam, V4L2Preferences(size: hd, framesPerSecond: 25))
-      == "gives no 25 frames a second at 1280x720: there are 5, 10, 30, 60")
+      == "does not offer 25 frames a second at 1280x720: there are 5, 10, 30, 60")
   #expect(
     choice([format("BA81", []), format("Y10", [])])
-      == "none of its formats is read, nor made readable by libv4lconvert: BA81, Y10")
+      == "none of its formats is supported, not even by libv4lconvert: BA81, Y10")
   #expect(
     choice(webcam + [format("H264", [])], V4L2Preferences(format: "h264"))
-      == "format 'h264' is not read: there are YUYV, MJPG")
+      == "format 'h264' is not supported: there are YUYV, MJPG")
   #expect(choice([]).contains("no format"))
   #expect(choice([format("YUYV", [])]).contains("how large"))
 }
@@ -134,7 +134,7 @@ func stepwiseSizes() {
     choice(formats, V4L2Preferences(size: vga.transposed)) == "YUYV 480x640 30", "480 and 640 are whole steps")
   #expect(
     choice(formats, V4L2Preferences(size: Size(width: 650, height: 480)))
-      == "gives no 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
+      == "does not offer 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
 }
 
 @Test("a signal that could be scaled is taken as it is, unless another size is wanted")
