@@ -1,20 +1,20 @@
-// What an event says beside its picture, and how that is written as JSON (RFC 8259).
+// The values of an event's metadata, and their encoding as JSON (RFC 8259).
 
-/// A value of JSON.
+/// A JSON value.
 public enum EventValue: Sendable, Hashable {
-  /// Any text.
+  /// Text.
   case string(String)
   /// A whole number.
   case integer(Int)
-  /// Any other number; what is not finite is written as null.
+  /// Any other number; infinities and NaN are written as null.
   case number(Double)
   /// True or false.
   case bool(Bool)
-  /// Nothing.
+  /// Null.
   case null
-  /// Values in order.
+  /// An array.
   case array([EventValue])
-  /// Values by key, written in the order of their keys.
+  /// An object, written in the order of its keys.
   case object([String: EventValue])
 }
 
@@ -34,19 +34,19 @@ extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
   /// True or false.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// Values in order.
+  /// An array.
   public init(arrayLiteral elements: EventValue...) { self = .array(elements) }
 
-  /// Values by key; of two with one key the last is meant.
+  /// An object; of two values with one key, the last counts.
   public init(dictionaryLiteral elements: (String, EventValue)...) {
     self = .object(Dictionary(elements) { $1 })
   }
 
-  /// Nothing.
+  /// Null.
   public init(nilLiteral: ()) { self = .null }
 }
 
-/// Writes an object, member after member, in UTF-8.
+/// Writes an object member by member, in UTF-8.
 struct JSONObjectWriter {
   private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
@@ -55,7 +55,7 @@ struct JSONObjectWriter {
     append(value)
   }
 
-  /// A text that needs no escapes.
+  /// Appends a text that needs no escapes.
   mutating func append(_ key: String, ascii text: [UInt8]) {
     appendKey(key)
     bytes.append(UInt8(ascii: "\""))
@@ -92,7 +92,7 @@ struct JSONObjectWriter {
     }
   }
 
-  /// Escapes what RFC 8259, 7 says must be, and no more: all else is UTF-8 as it is.
+  /// Escapes only what RFC 8259, section 7 requires; everything else is UTF-8.
   private mutating func append(text: String) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text.utf8 {

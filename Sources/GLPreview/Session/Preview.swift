@@ -1,23 +1,23 @@
-// One preview of a running session, for who shows it: change it at any time, read it from as many places as you like.
+// One preview of a running session. It can be changed at any time, and read by any number of readers.
 public import PreviewCore
 
-/// Pictures of a source, or of a scene, for as long as somebody reads them.
+/// Pictures of a source or a scene. They are only made while somebody reads them.
 ///
 /// ```swift
 /// let preview = try session.addPreview(ViewConfiguration(width: 640, height: 360))
 /// for try await frame in preview.jpegs() { show(try await frame.jpeg().bytes) }
 /// ```
 public final class Preview: Sendable {
-  /// By which the session knows it.
+  /// The name by which the session knows it.
   public let name: String
-  /// Of a view; nil for a scene.
+  /// The source of a view; nil for a scene.
   let sourceName: String?
   private let producer: any PictureProducer
   private let state: Watched<State>
 
   private struct State {
     var configuration: PreviewConfiguration
-    /// Counts the changes of what is seen.
+    /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
     var newest: [PictureFormat: RenderedPicture] = [:]
@@ -30,17 +30,17 @@ public final class Preview: Sendable {
     state = Watched(State(configuration: configuration))
   }
 
-  // MARK: What is seen
+  // MARK: Configuration
 
-  /// How it is. A change holds from the next picture on, as a whole; what is wrong with it is thrown to who reads: also
-  /// that a view is to be one of another source, or a scene, which it can't become.
+  /// The configuration. A change applies as a whole from the next picture on. Errors in it are thrown to readers, also
+  /// if a view is to become one of another source, or a scene, which is not possible.
   public var configuration: PreviewConfiguration {
     get { state.withLock { $0.configuration } }
     set { update { $0 = newValue } }
   }
 
-  /// Changes several things at once: no picture shows only some of them. `change` may not ask the preview itself; the
-  /// view's name stays the preview's.
+  /// Changes several properties at once: no picture shows only some of the changes. `change` must not access the
+  /// preview itself. The view's name stays the preview's.
   public func update(_ change: (inout PreviewConfiguration) -> Void) {
     let isChanged = state.update { state in
       let before = state.configuration
@@ -56,43 +56,43 @@ public final class Preview: Sendable {
     if isChanged { producer.changed(self) }
   }
 
-  /// Whether it gives pictures; one that does not costs nothing.
+  /// Whether it gives pictures. A disabled preview costs nothing.
   public var isEnabled: Bool {
     get { configuration.isEnabled }
     set { update { $0.isEnabled = newValue } }
   }
 
-  /// The shortest time between two pictures.
+  /// The minimum time between two pictures.
   public var updateEvery: Duration {
     get { configuration.updateEvery }
     set { update { $0.updateEvery = newValue } }
   }
 
-  /// In pixels; nil follows the source.
+  /// The size in pixels; nil follows the source.
   public var preferredSize: Size? {
     get { configuration.preferredSize }
     set { update { $0.preferredSize = newValue } }
   }
 
-  /// What becomes of a source of another shape; of a view.
+  /// How a source of another shape is fitted; nil for a scene.
   public var contentMode: ContentMode? {
     get { configuration.view?.contentMode }
     set { update { if let newValue { $0.view?.contentMode = newValue } } }
   }
 
-  /// In the upright source's pixels, nil for all of it; of a view.
+  /// The visible part in pixels of the upright source; nil for all of it, and for a scene.
   public var crop: Rectangle? {
     get { configuration.view?.crop }
     set { update { $0.view?.crop = newValue } }
   }
 
-  /// Clockwise; of a view.
+  /// The clockwise rotation; nil for a scene.
   public var rotation: Rotation? {
     get { configuration.view?.rotation }
     set { update { if let newValue { $0.view?.rotation = newValue } } }
   }
 
-  /// After rotation; of a view.
+  /// The mirroring after rotation; nil for a scene.
   public var mirroring: Mirroring? {
     get { configuration.view?.mirroring }
     set { update { if let newValue { $0.view?.mirroring = newValue } } }
@@ -100,28 +100,29 @@ public final class Preview: Sendable {
 
   // MARK: Reading
 
-  /// Its pictures as R, G, B, A. Each is the newest when it is asked for: a slow reader skips pictures and delays nobody.
+  /// Its pictures as R, G, B, A, each the newest when it is requested. A slow reader skips pictures and delays nobody.
   ///
-  /// The loop ends when the preview is removed, the session closed, or a source that has an end is at it. It throws where
-  /// the configuration can't be drawn (`WordError`, `SessionError`), the source can't be opened or is given
-  /// up (`SourceError`), or there is no GPU. A frame that can't be had is no end: a outage says why until one can.
+  /// The loop ends when the preview is removed, the session is closed, or a source reaches its end. It throws if the
+  /// configuration can't be drawn (`WordError`, `SessionError`), if the source can't be opened or is given up
+  /// (`SourceError`), or if there is no GPU. A frame that can't be read does not end the loop: a fallback shows the
+  /// reason until one can.
   public var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
 
-  /// The same as Y'CbCr planes, whose `jpeg()` is what is wanted.
+  /// The pictures as Y'CbCr planes, for readers that use `jpeg()`.
   public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
     PreviewFrames(self, as: .ycbcr(subsampling))
   }
 
   // MARK: For the session
 
-  /// What a picture made now would show.
+  /// The configuration, version and removal that a picture made now would have.
   var current: (configuration: PreviewConfiguration, version: Int, isRemoved: Bool) {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
   }
 
-  /// The view that it shows where it is as `configuration` says.
+  /// The view of `configuration`.
   ///
-  /// - Throws: `SessionError` where it was added as something else.
+  /// - Throws: `SessionError` if the preview was added as something else.
   func view(of configuration: PreviewConfiguration) throws(SessionError) -> ViewConfiguration {
     guard case .view(let view, let source) = configuration.content, source == sourceName else {
       throw mismatch
@@ -129,9 +130,9 @@ public final class Preview: Sendable {
     return view
   }
 
-  /// The scene that it shows.
+  /// The scene of `configuration`.
   ///
-  /// - Throws: `SessionError` where it was added as a view.
+  /// - Throws: `SessionError` if the preview was added as a view.
   func scene(of configuration: PreviewConfiguration) throws(SessionError) -> Scene {
     guard case .scene(let scene) = configuration.content, sourceName == nil else { throw mismatch }
     return scene
@@ -142,17 +143,17 @@ public final class Preview: Sendable {
     return SessionError("preview '\(name)' is \(kind) and can't become anything else; add another one")
   }
 
-  /// The last picture of a format, unless the preview has changed since.
+  /// The last picture of a format, unless the content has changed since.
   func newest(_ format: PictureFormat) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
-  /// Keeps a picture for who asks next, unless the preview has changed meanwhile.
+  /// Keeps a picture for the next reader, unless the content has changed meanwhile.
   func keep(_ rendered: RenderedPicture, as format: PictureFormat) {
     state.withLock { state in
       if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
     }
   }
 
-  /// No more pictures come.
+  /// Ends the preview: no more pictures follow.
   func end() {
     state.update { state in
       state.isRemoved = true
@@ -167,7 +168,7 @@ public final class Preview: Sendable {
     try await producer.next(self, format, after: key)
   }
 
-  /// Returns when something was changed after `configuration` was read, at `deadline`, or when the task is cancelled.
+  /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is cancelled.
   func waitForChange(from configuration: PreviewConfiguration, until deadline: Duration?) async {
     _ = try? await state.first(until: deadline) { state in
       state.isRemoved || state.configuration != configuration ? true : nil
@@ -175,22 +176,22 @@ public final class Preview: Sendable {
   }
 }
 
-/// What makes previews' pictures: a source, or a scene.
+/// Makes the pictures of previews: a source or a scene.
 protocol PictureProducer: Sendable {
-  /// A picture of `preview` that shows something else than `key` does; waits for it. Nil at the end.
+  /// Waits for a picture of `preview` that differs from `key`; nil at the end.
   ///
-  /// - Throws: `PreviewIsDisabled` where that comes meanwhile.
+  /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
   func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
     -> RenderedPicture?
-  /// The preview's configuration is another one.
+  /// The preview's configuration has changed.
   func changed(_ preview: Preview)
-  /// Somebody begins to read.
+  /// A reader has started.
   func readerCame(_ preview: Preview)
-  /// Somebody has ended reading.
+  /// A reader has stopped.
   func readerWent(_ preview: Preview)
 }
 
-/// Somebody reads a preview, for as long as this is there.
+/// A reader of a preview, for as long as this object exists.
 final class PreviewReading: Sendable {
   private let producer: any PictureProducer
   private let preview: Preview
@@ -214,10 +215,10 @@ public struct PreviewFrames: AsyncSequence, Sendable {
     self.format = format
   }
 
-  /// Each iterator has its own pace.
+  /// Creates an iterator with its own pace.
   public func makeAsyncIterator() -> Iterator { Iterator(preview, format) }
 
-  /// Asks for pictures.
+  /// Requests pictures.
   public struct Iterator: AsyncIteratorProtocol {
     private let preview: Preview
     private let format: PictureFormat
@@ -230,14 +231,14 @@ public struct PreviewFrames: AsyncSequence, Sendable {
       self.format = format
     }
 
-    /// The newest picture that this iterator has not given; waits for it.
+    /// Waits for the newest picture that this iterator has not returned yet.
     public mutating func next() async throws -> RenderedPicture? {
       while true {
         try Task.checkCancellation()
         let current = preview.current
         guard !current.isRemoved else { return end() }
         guard current.configuration.isEnabled else {
-          // Who waits for a preview that is off does not hold the camera.
+          // A reader of a disabled preview does not keep the camera open.
           reading = nil
           await preview.waitForChange(from: current.configuration, until: nil)
           continue
@@ -252,7 +253,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
         let next: RenderedPicture?
         do { next = try await preview.next(format, after: last) } catch is PreviewIsDisabled { continue }
         guard let rendered = next else { return end() }
-        // It may have been switched off while the picture was made.
+        // It may have been disabled while the picture was made.
         guard preview.isEnabled else { continue }
         last = rendered.key
         pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)

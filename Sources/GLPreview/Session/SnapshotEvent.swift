@@ -1,46 +1,46 @@
-// A snapshot on its way to another program: a JSON object that holds the picture itself, within a budget.
+// A snapshot as an event for other programs: a JSON object that contains the picture, within a limit of bytes.
 public import PreviewCore
 
-/// One picture of a snapshot, and what there is to say of it, as a JSON object:
+/// One picture of a snapshot and its metadata, as a JSON object:
 ///
 /// ```json
 /// {"type": "snapshot", "camera": "door", "view": "face", "sequence": 812, "timestamp": "2024-02-29T23:59:58.123Z",
 ///  "state": "live", "width": 320, "height": 180, "bytes": 3456, "snapshot": "/9j/4AAQ..."}
 /// ```
 ///
-/// `snapshot` is the JPEG in base64, `bytes` its length before that. What a caller adds stands before it.
+/// `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before `width`.
 public struct SnapshotEvent: Sendable, Hashable {
   /// What happened.
   public let type: String
   /// The source's name.
   public let camera: String
-  /// Which picture of the snapshot it is.
+  /// The name of the picture in the snapshot.
   public let view: String
-  /// The frame's number among its source's.
+  /// The number of the frame in its source.
   public let sequence: Int
   /// When the frame was captured.
   public let time: WallTime
-  /// How the source was.
+  /// The state of the source.
   public let sourceState: SourceState
-  /// What else is said, by keys of the caller's own.
+  /// The caller's own metadata, by key.
   public let metadata: [String: EventValue]
   /// The JPEG.
   public let picture: EncodedPicture
 
-  /// The object's keys; `metadata` can have none of them.
+  /// The object's keys, which `metadata` can't use.
   public static let keys = [
     "type", "camera", "view", "sequence", "timestamp", "state", "width", "height", "bytes", "snapshot",
   ]
 
-  /// The object, UTF-8.
+  /// The object in UTF-8.
   public var json: [UInt8] {
     json(picture.size, byteCount: picture.bytes.count, Base64.encoded(picture.bytes))
   }
 
-  /// The same as text.
+  /// The object as text.
   public var text: String { String(decoding: json, as: UTF8.self) }
 
-  /// The object around a picture that is in base64 already.
+  /// The object with a picture that is already in base64.
   func json(_ size: Size, byteCount: Int, _ base64: [UInt8]) -> [UInt8] {
     var writer = JSONObjectWriter()
     writer.append("type", .string(type))
@@ -59,17 +59,17 @@ public struct SnapshotEvent: Sendable, Hashable {
 }
 
 extension Snapshot {
-  /// The event that says what one of the pictures shows, and holds it.
+  /// Creates the event of one picture, which it contains.
   ///
   /// - Parameters:
-  ///   - view: which picture; nil is the first.
+  ///   - view: the picture's name; nil for the first.
   ///   - type: what happened.
-  ///   - maxEventBytes: the most bytes of the whole JSON object, base64 and all else included; nil is no limit.
-  ///   - quality: of the JPEG, 1...100, where it need not be less.
-  ///   - fitting: the size that the JPEG must lie within; nil leaves it.
-  ///   - metadata: what else is to be said, by keys that are none of `SnapshotEvent.keys`.
-  /// - Returns: the event; `json` has it as text.
-  /// - Throws: `EncodingError` where there is no such picture, a key of `metadata` is taken, or the budget is too small.
+  ///   - maxEventBytes: the most bytes of the whole JSON object, including base64; nil for no limit.
+  ///   - quality: the quality of the JPEG, 1...100; lower if the limit requires it.
+  ///   - fitting: the size that the JPEG must lie within; nil for no limit.
+  ///   - metadata: the caller's own metadata, whose keys are none of `SnapshotEvent.keys`.
+  /// - Returns: the event.
+  /// - Throws: `EncodingError` if there is no such picture, a key of `metadata` is reserved, or the limit is too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
     fitting: Size? = nil, metadata: [String: EventValue] = [:]
@@ -89,7 +89,7 @@ extension Snapshot {
     guard let maxEventBytes else {
       return event(try picture.encodedJPEG(quality: quality, fitting: fitting))
     }
-    // The numbers may come out shorter than these, never longer.
+    // The real numbers may be shorter than these, but never longer.
     let nothing = EncodedPicture(bytes: [], quality: nil, size: picture.picture.size)
     let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), []).count
     let room = max(maxEventBytes - envelope, 0) / 4 * 3

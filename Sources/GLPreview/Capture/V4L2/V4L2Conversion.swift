@@ -1,11 +1,11 @@
-// What a driver's samples become: a frame as they are, or where no matrix and range of ours describes them, R'G'B'.
+// Converts a driver's samples to a frame: unchanged, or to R'G'B' if no supported matrix and range describes them.
 internal import Glibc
 internal import PreviewCore
 
-/// How a driver's picture becomes a frame.
+/// Converts a driver's picture to a frame.
 struct V4L2Conversion: Sendable {
   let layout: V4L2Layout
-  /// Of the frames.
+  /// The format of the frames.
   let format: FrameFormat
   private let color: V4L2Color
 
@@ -18,7 +18,7 @@ struct V4L2Conversion: Sendable {
       isConverted ? .rgb24 : samples, layout.size, color: color.description(layout.size, samples))
   }
 
-  /// A frame with the picture of `sources`: its memory planes, each with as many bytes as the layout needs.
+  /// The frame of a picture; `sources` are its memory planes, each with the bytes that the layout needs.
   func frame(_ sources: [UnsafeRawBufferPointer], _ memory: FramePool) throws -> Frame {
     let samples = layout.samples.format
     let expands = samples.isRGB && color.range(of: samples) == .limited
@@ -34,11 +34,11 @@ struct V4L2Conversion: Sendable {
   }
 }
 
-/// BT.2020 of constant luminance to R'G'B' (BT.2020-2, table 4): on the CPU and with the nearest chroma, for no camera but
-/// a test's is known to use it.
+/// Converts BT.2020 of constant luminance to R'G'B' (BT.2020-2, table 4), on the CPU and with the nearest chroma: only
+/// test drivers are known to use it.
 struct V4L2ConstantLuminance: Sendable {
   private let luma: [Double]
-  /// What is added to Y' for B' and R'.
+  /// Added to Y' to get B' and R'.
   private let blue: [Double]
   private let red: [Double]
 
@@ -55,7 +55,7 @@ struct V4L2ConstantLuminance: Sendable {
     }
   }
 
-  /// R, G, B of codes.
+  /// The R, G, B codes of Y, Cb, Cr codes.
   func rgb(_ y: UInt8, _ cb: UInt8, _ cr: UInt8) -> (UInt8, UInt8, UInt8) {
     let y = luma[Int(y)]
     let (r, b) = (y + red[Int(cr)], y + blue[Int(cb)])
