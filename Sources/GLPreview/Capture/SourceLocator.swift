@@ -1,34 +1,34 @@
-// From what the user typed to a source. Files are told apart by their first bytes: names lie.
+// Opens the source that the user typed. File formats are detected from the first bytes: names can be wrong.
 internal import PreviewCore
 
-/// A source's name as it is typed: a path, `-` for standard input, `exec:COMMAND`, `pattern:NAME[,size=WxH][,fps=N]`.
+/// A source as it is typed: a path, `-` for standard input, `exec:COMMAND`, `pattern:NAME[,size=WxH][,fps=N]`.
 ///
 /// ```swift
 /// let source = try await SourceLocator("street.jpg").open()
 /// let frame = try await source.nextFrame()
 /// ```
 public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
-  /// As it was typed, with the passwords in it.
+  /// The text as typed, including passwords.
   public let text: String
 
-  /// Looks at nothing yet.
+  /// Stores the text without opening anything.
   public init(_ text: String) { self.text = text }
 
-  /// The name as people may read it: without passwords, tokens, keys and the arguments of commands.
+  /// The name for display, without passwords, tokens, keys and the arguments of commands.
   public var description: String { Redaction.source(text) }
 
-  /// Whether it leads to a camera, a server, a command or a pipe: to frames that come when they come.
+  /// Whether it is a camera, a server, a command or a pipe, whose frames arrive on their own.
   public var isLive: Bool { LiveKind(text) != nil || PipeDevice.isStream(at: text) }
 
-  /// Opens the source, as far as its first bytes: that may wait for whoever writes a pipe.
+  /// Opens the source and reads its first bytes. For a pipe, this may wait for the writer.
   ///
-  /// The first bytes tell JPEG, PNG and Y4M. A file with no known signature is tried as a video. A JPEG file named `.jpg` or
-  /// `.jpeg` is one picture; other JPEGs are frames, one after another, unless the first one says that it is a still of several
-  /// parts. With `inputFormat` everything is raw frames.
+  /// The first bytes identify JPEG, PNG and Y4M. A file with no known signature is tried as a video. A JPEG file named
+  /// `.jpg` or `.jpeg` is one picture. Other JPEGs are a sequence of frames, unless the first one declares a still of
+  /// several parts. With `inputFormat`, everything is read as raw frames.
   ///
-  /// What is live (`FrameSource.isLive`) connects after this returns; pipes are, unless all of their frames are wanted.
+  /// A live source (`FrameSource.isLive`) connects after this returns. Pipes are live, unless all frames are wanted.
   ///
-  /// - Throws: `SourceError`; `CancellationError` where the task is cancelled while waiting for a stream.
+  /// - Throws: `SourceError`; `CancellationError` if the task is cancelled while it waits for a stream.
   public func open(_ options: SourceOptions = SourceOptions()) async throws -> any FrameSource {
     if let rate = options.framesPerSecond, FrameRate(rate) == nil {
       throw badRequest("\(rate) frames a second are not within 0.001...1000")
@@ -46,9 +46,9 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     return masked(try await SourceOpener(stream, options).open(), options)
   }
 
-  /// The way to a live source.
+  /// The device of a live source.
   ///
-  /// - Throws: `SourceError`, `.badRequest` alone: nothing is touched yet.
+  /// - Throws: `SourceError`, only `.badRequest`: nothing is opened yet.
   private func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
     case .camera: return try V4L2Device(text, options)
@@ -72,7 +72,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Live sources mask for themselves: where they decode.
+  /// Live sources mask their frames themselves, where they decode them.
   private func masked(_ source: any FrameSource, _ options: SourceOptions) -> any FrameSource {
     options.masks.isEmpty ? source : MaskedSource(source, options)
   }

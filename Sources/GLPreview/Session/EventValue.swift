@@ -1,20 +1,20 @@
-// JSON values that a program adds to an event.
+// The values of an event's metadata, and their encoding as JSON (RFC 8259).
 
-/// A value of JSON.
+/// A JSON value.
 public enum EventValue: Sendable, Hashable {
-  /// Any text.
+  /// Text.
   case string(String)
   /// A whole number.
   case integer(Int)
-  /// Any other number; what is not finite is written as null.
+  /// Any other number; infinities and NaN are written as null.
   case number(Double)
   /// True or false.
   case bool(Bool)
-  /// Nothing.
+  /// Null.
   case null
-  /// Values in order.
+  /// An array.
   case array([EventValue])
-  /// Values by key, written in the order of their keys.
+  /// An object, written in the order of its keys.
   case object([String: EventValue])
 }
 
@@ -34,15 +34,15 @@ extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
   /// True or false.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// Values in order.
+  /// An array.
   public init(arrayLiteral elements: EventValue...) { self = .array(elements) }
 
-  /// Values by key; of two with one key the last is meant.
+  /// An object; of two values with one key, the last counts.
   public init(dictionaryLiteral elements: (String, EventValue)...) {
     self = .object(Dictionary(elements) { $1 })
   }
 
-  /// Nothing.
+  /// Null.
   public init(nilLiteral: ()) { self = .null }
 }
 

@@ -1,9 +1,9 @@
-// Who reads a feed, what for, and which pictures are wanted: what a feed knows of the previews and scenes that it serves.
+// The readers of a feed: the previews and scenes that it serves, and the sizes that they want.
 internal import PreviewCore
 
-/// Who reads a source.
+/// A reader of a source.
 struct FeedReader: Sendable {
-  /// What it is read for.
+  /// What the source is read for.
   enum Subject: Sendable {
     case preview(Preview)
     case scene(Size?, isCropped: Bool)
@@ -17,7 +17,7 @@ struct FeedReader: Sendable {
     self.count = count
   }
 
-  /// Whether a part of the source is wanted that is said in pixels of its reference size.
+  /// Whether it has a crop, which is in pixels of the source's reference size.
   var isCropped: Bool {
     switch subject {
     case .scene(_, let isCropped): isCropped
@@ -25,7 +25,7 @@ struct FeedReader: Sendable {
     }
   }
 
-  /// The size of the pictures as the source stores them; nil where all of it is wanted.
+  /// The wanted size in the source's stored orientation; nil if any size will do.
   var wantedSize: Size? {
     switch subject {
     case .scene(let size, _): size
@@ -34,7 +34,7 @@ struct FeedReader: Sendable {
   }
 }
 
-/// A preview's pictures in one format: drawn once, however many want them.
+/// A preview's pictures in one format: drawn once for any number of readers.
 struct PictureRequest: Sendable, Hashable {
   let preview: Preview
   let format: PictureFormat
@@ -44,7 +44,7 @@ struct PictureRequest: Sendable, Hashable {
     self.format = format
   }
 
-  /// By name, then by format.
+  /// Sorts by name, then by format.
   var order: (String, String) { (preview.name, "\(format)") }
 
   static func == (one: PictureRequest, other: PictureRequest) -> Bool {

@@ -1,41 +1,41 @@
-// A request to a source's feed, and what a feed has to give.
+// Requests to a source's feed, and the feed's answers.
 internal import PreviewCore
 
 /// What a source shows at a moment.
 struct FeedEvent: Sendable {
-  /// The newest frame; nil where there was none yet.
+  /// The newest frame; nil before the first.
   let frame: Frame?
-  /// What stands in for it; nil where the frame is what is seen.
+  /// The outage that is shown instead; nil if the frame is shown.
   let outage: Outage?
   let key: FeedKey
-  /// Whether nothing will follow.
+  /// Whether no other event follows.
   let isLast: Bool
 }
 
-/// Which moment of a feed it is.
+/// Identifies a moment of a feed.
 struct FeedKey: Sendable, Hashable {
-  /// Of the newest frame; -1 before the first.
+  /// The sequence of the newest frame; -1 before the first.
   var sequence: Int
-  /// Counts what stood in for the source; 0 where the frame itself is seen.
+  /// Counts the outages; 0 if the frame is shown.
   var outage: Int
 }
 
-/// Somebody who waits.
+/// A waiting request.
 struct FeedRequest {
   let subject: Subject
   private let continuation: CheckedContinuation<Answer?, any Error>
 
-  /// What for.
+  /// What is requested.
   enum Subject: Sendable {
-    /// A picture that shows something else than `after` does.
+    /// A picture that differs from `after`.
     case picture(Preview, PictureFormat, after: PictureKey?)
-    /// Something else than at `after`; where `isOver`, that may never come.
+    /// An event that differs from `after`. `isOver` means that the requester knows that none may follow.
     case event(after: FeedKey?, isOver: Bool)
-    /// A frame that was captured at a time or later, or what stands in for it; with crops to be drawn of it, or without.
+    /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it.
     case frame(capturedAt: Duration, isCropped: Bool)
   }
 
-  /// What comes of it.
+  /// The answer to a request.
   enum Answer: Sendable {
     case picture(RenderedPicture)
     case event(FeedEvent)
@@ -48,7 +48,7 @@ struct FeedRequest {
 
   func answer(_ result: Result<Answer?, any Error>) { continuation.resume(with: result) }
 
-  /// Whether what a feed shows at `key` is what is wanted.
+  /// Whether the feed's moment `key` satisfies the request.
   func isMet(by key: FeedKey, timestamp: Duration?) -> Bool {
     let isAnything = key.outage > 0 || timestamp != nil
     switch subject {
@@ -64,7 +64,7 @@ struct FeedRequest {
     }
   }
 
-  /// Whether a part of the frame is wanted that is said in pixels of the source's reference size.
+  /// Whether it needs a crop, which is in pixels of the source's reference size.
   var isCropped: Bool {
     switch subject {
     case .picture(let preview, _, _): preview.current.configuration.view?.crop != nil
@@ -78,17 +78,17 @@ struct FeedRequest {
     if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
   }
 
-  /// Whether its preview gives no pictures for the time being.
+  /// Whether its preview is disabled.
   var isDisabled: Bool {
     if case .picture(let preview, _, _) = subject { !preview.isEnabled } else { false }
   }
 
-  /// Whether it knows that the source has given its last frame.
+  /// Whether the requester knows that the source has given its last frame.
   var hasSeenAll: Bool { if case .event(_, isOver: true) = subject { true } else { false } }
 
-  /// Whether it is told what the source shows.
+  /// Whether it requests an event.
   var isForEvents: Bool { if case .event = subject { true } else { false } }
 
-  /// Whether a frame will do that is not known to be the newest.
+  /// Whether it accepts a frame that may not be the newest.
   var isForFrame: Bool { if case .frame = subject { true } else { false } }
 }

@@ -1,8 +1,8 @@
-// The last frames of a source, for those who show it with a delay.
+// The last frames of a source, to show it with a delay.
 internal import PreviewCore
 internal import Synchronization
 
-/// A ring of frames, as long as the longest delay wants it, and no longer than memory allows.
+/// A ring of frames, as long as the longest delay requires and memory allows.
 final class FrameHistory: Sendable {
   private let state = Mutex(State())
 
@@ -11,18 +11,18 @@ final class FrameHistory: Sendable {
     var length = Duration.zero
   }
 
-  /// No delay keeps more.
+  /// The limits, whatever the delay.
   private static let maximumBytes = 256 << 20
   private static let maximumFrames = 128
 
-  /// Keeps what was captured within `length` of the newest; zero keeps nothing.
+  /// Keeps frames that were captured within `length` of the newest; zero keeps nothing.
   func keep(for length: Duration) { state.withLock { $0.length = length } }
 
   func add(_ frame: Frame) {
     state.withLock { state in
       guard state.length > .zero else { return state.frames = [] }
       state.frames.append(frame)
-      // The one before the oldest wanted moment is what is seen then.
+      // The last frame before the oldest wanted moment is kept, because it is shown at that moment.
       while state.frames.count > 1,
         state.frames[1].timestamp <= frame.timestamp - state.length || state.frames.count > Self.maximumFrames
           || state.frames.count * frame.storage.count > Self.maximumBytes
@@ -32,7 +32,7 @@ final class FrameHistory: Sendable {
     }
   }
 
-  /// What was the newest at `time`; the oldest that is kept where none was there.
+  /// The newest frame at `time`, or else the oldest that is kept.
   func frame(at time: Duration) -> Frame? {
     state.withLock { state in state.frames.last { $0.timestamp <= time } ?? state.frames.first }
   }

@@ -1,4 +1,4 @@
-// The outage that a source's status amounts to.
+// Converts a source's status to an outage.
 internal import PreviewCore
 
 extension Outage {

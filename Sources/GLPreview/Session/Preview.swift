@@ -12,7 +12,7 @@ package final class Preview: Sendable {
 
   private struct State {
     var configuration: PreviewConfiguration
-    /// Counts the changes of what is seen.
+    /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
     var newest: [PictureFormat: RenderedPicture] = [:]
@@ -25,7 +25,7 @@ package final class Preview: Sendable {
     state = Watched(State(configuration: configuration))
   }
 
-  // MARK: What is seen
+  // MARK: Configuration
 
   /// The configuration. A change takes effect with the next picture; readers get the errors of an invalid one.
   package var configuration: PreviewConfiguration { state.withLock { $0.configuration } }
@@ -65,14 +65,14 @@ package final class Preview: Sendable {
 
   // MARK: For the session
 
-  /// What a picture made now would show.
+  /// The configuration, version and removal that a picture made now would have.
   var current: (configuration: PreviewConfiguration, version: Int, isRemoved: Bool) {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
   }
 
   /// The view of `configuration`.
   ///
-  /// - Throws: `SessionError` if the preview is a scene.
+  /// - Throws: `SessionError` if the preview was added as something else.
   func view(of configuration: PreviewConfiguration) throws(SessionError) -> ViewConfiguration {
     guard let view = configuration.view else { throw SessionError("preview '\(name)' is a scene") }
     return view
@@ -80,7 +80,7 @@ package final class Preview: Sendable {
 
   /// The scene of `configuration`.
   ///
-  /// - Throws: `SessionError` if the preview is a view.
+  /// - Throws: `SessionError` if the preview was added as a view.
   func scene(of configuration: PreviewConfiguration) throws(SessionError) -> Scene {
     guard let scene = configuration.scene else { throw SessionError("preview '\(name)' is not a scene") }
     return scene
@@ -89,14 +89,14 @@ package final class Preview: Sendable {
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: PictureFormat) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
-  /// Keeps a picture for who asks next, unless the preview has changed meanwhile.
+  /// Keeps a picture for the next reader, unless the content has changed meanwhile.
   func keep(_ rendered: RenderedPicture, as format: PictureFormat) {
     state.withLock { state in
       if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
     }
   }
 
-  /// No more pictures come.
+  /// Ends the preview: no more pictures follow.
   func end() {
     state.update { state in
       state.isRemoved = true
@@ -111,7 +111,7 @@ package final class Preview: Sendable {
     try await producer.next(self, format, after: key)
   }
 
-  /// Returns when something was changed after `configuration` was read, at `deadline`, or when the task is cancelled.
+  /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is cancelled.
   func waitForChange(from configuration: PreviewConfiguration, until deadline: Duration?) async {
     _ = try? await state.first(until: deadline) { state in
       state.isRemoved || state.configuration != configuration ? true : nil
@@ -119,22 +119,22 @@ package final class Preview: Sendable {
   }
 }
 
-/// What makes previews' pictures: a source, or a scene.
+/// Makes the pictures of previews: a source or a scene.
 protocol PictureProducer: Sendable {
-  /// A picture of `preview` that shows something else than `key` does; waits for it. Nil at the end.
+  /// Waits for a picture of `preview` that differs from `key`; nil at the end.
   ///
-  /// - Throws: `PreviewIsDisabled` where that comes meanwhile.
+  /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
   func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
     -> RenderedPicture?
-  /// The preview's configuration is another one.
+  /// The preview's configuration has changed.
   func changed(_ preview: Preview)
-  /// Somebody begins to read.
+  /// A reader has started.
   func readerCame(_ preview: Preview)
-  /// Somebody has ended reading.
+  /// A reader has stopped.
   func readerWent(_ preview: Preview)
 }
 
-/// Somebody reads a preview, for as long as this is there.
+/// A reader of a preview, for as long as this object exists.
 final class PreviewReading: Sendable {
   private let producer: any PictureProducer
   private let preview: Preview
@@ -158,10 +158,10 @@ public struct PreviewFrames: AsyncSequence, Sendable {
     self.format = format
   }
 
-  /// Each iterator has its own pace.
+  /// Creates an iterator with its own pace.
   public func makeAsyncIterator() -> Iterator { Iterator(preview, format) }
 
-  /// Asks for pictures.
+  /// Requests pictures.
   public struct Iterator: AsyncIteratorProtocol {
     private let preview: Preview
     private let format: PictureFormat
@@ -174,14 +174,14 @@ public struct PreviewFrames: AsyncSequence, Sendable {
       self.format = format
     }
 
-    /// The newest picture that this iterator has not given; waits for it.
+    /// Waits for the newest picture that this iterator has not returned yet.
     public mutating func next() async throws -> RenderedPicture? {
       while true {
         try Task.checkCancellation()
         let current = preview.current
         guard !current.isRemoved else { return end() }
         guard current.configuration.isEnabled else {
-          // Who waits for a preview that is off does not hold the camera.
+          // A reader of a disabled preview does not keep the camera open.
           reading = nil
           await preview.waitForChange(from: current.configuration, until: nil)
           continue
@@ -196,7 +196,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
         let next: RenderedPicture?
         do { next = try await preview.next(format, after: last) } catch is PreviewIsDisabled { continue }
         guard let rendered = next else { return end() }
-        // It may have been switched off while the picture was made.
+        // It may have been disabled while the picture was made.
         guard preview.isEnabled else { continue }
         last = rendered.key
         pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)

@@ -1,4 +1,4 @@
-// What a preview shows and how often: all that may change while it runs.
+// What a preview shows and how often: everything that can change while it runs.
 public import PreviewCore
 
 /// What a preview shows.
@@ -9,19 +9,19 @@ package enum PreviewContent: Sendable, Hashable {
   case scene(Scene)
 }
 
-/// How a preview is.
+/// The configuration of a preview.
 package struct PreviewConfiguration: Sendable, Hashable {
   /// What it shows.
   package private(set) var content: PreviewContent
-  /// Whether it gives pictures. One that does not costs nothing, and its readers wait. True unless told.
+  /// Whether it gives pictures. A disabled preview costs nothing, and its readers wait. Default: true.
   package var isEnabled: Bool
-  /// The shortest time between two pictures; zero, the default, gives every frame, and of a scene at most 30 a second.
+  /// The minimum time between two pictures. Zero, the default, gives every frame; of a scene, at most 30 a second.
   package var updateEvery: Duration
-  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) for as long as the preview is there, read or
-  /// not. It is so anyway where the preview has a crop, or the camera masks. False unless told.
+  /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or
+  /// not. A crop or masks of the camera have the same effect. Default: false.
   package var keepsReferenceSize = false
 
-  /// A preview of `content`.
+  /// Creates a configuration that shows `content`.
   package init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
     self.content = content
     self.isEnabled = isEnabled
@@ -30,7 +30,7 @@ package struct PreviewConfiguration: Sendable, Hashable {
 }
 
 extension Duration {
-  /// How often a picture in a corner is renewed: four times a second.
+  /// The interval of a picture in a corner: four pictures per second.
   public static let pictureInPicture = Duration.milliseconds(250)
 }
 
@@ -53,10 +53,10 @@ extension PreviewConfiguration {
     }
   }
 
-  /// Whether it matters to it in which size a camera is.
+  /// Whether it requires the camera's reference size.
   var isPinned: Bool { keepsReferenceSize || view?.crop != nil }
 
-  /// In pixels, what pictures should have; nil follows the source. Of a scene it is its size.
+  /// The wanted size of pictures in pixels; nil follows the source. For a scene, it is the scene's size.
   package var preferredSize: Size? {
     get {
       switch content {

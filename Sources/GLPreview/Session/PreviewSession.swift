@@ -1,11 +1,11 @@
-// The front door: sources in, previews and snapshots out, for as long as it is held.
+// The main entry point: sources in, previews and snapshots out.
 public import PreviewCore
 internal import Synchronization
 
-/// Sources, and what is seen of them while it runs.
+/// Sources, and their previews and snapshots.
 ///
-/// Nothing is opened, decoded or drawn that nobody reads. All methods may be called from anywhere; when the last reference
-/// goes, or `close()` returns, cameras and threads are given back.
+/// Nothing is opened, decoded or drawn unless somebody reads it. All methods can be called from any thread. Cameras and
+/// threads are released when the last reference goes, or when `close()` returns.
 ///
 /// ```swift
 /// let session = try PreviewSession(SessionSource("/dev/video0"))
@@ -15,17 +15,17 @@ internal import Synchronization
 public final class PreviewSession: Sendable {
   private let core: SessionCore
 
-  /// A session of one source or several.
+  /// Creates a session of one or more sources.
   ///
   /// - Parameters:
-  ///   - sources: at least one; their names are different.
-  ///   - options: of all of it.
-  /// - Throws: `SessionError` where a name is empty or there twice.
+  ///   - sources: at least one, with different names.
+  ///   - options: the options of the whole session.
+  /// - Throws: `SessionError` if there is no source, or a name is empty or used twice.
   public init(_ sources: [SessionSource], options: SessionOptions = SessionOptions()) throws(SessionError) {
     core = try SessionCore(sources, options)
   }
 
-  /// A session of one source.
+  /// Creates a session of one source.
   public convenience init(
     _ source: SessionSource, options: SessionOptions = SessionOptions()
   ) throws(SessionError) {
@@ -39,11 +39,11 @@ public final class PreviewSession: Sendable {
   /// Adds a preview of a source.
   ///
   /// - Parameters:
-  ///   - view: what of the source is seen; its name is the preview's.
-  ///   - source: by name; nil is the first.
-  ///   - updateEvery: the shortest time between two pictures; zero is every frame.
-  /// - Returns: the preview; read it, or nothing is drawn.
-  /// - Throws: `SessionError` where the name is taken, or there is no such source, or the session is closed.
+  ///   - view: how the source is shown; its name is the preview's.
+  ///   - source: the source's name; nil for the first.
+  ///   - updateEvery: the minimum time between two pictures; zero for every frame.
+  /// - Returns: the preview. Nothing is drawn unless it is read.
+  /// - Throws: `SessionError` if the name is taken, there is no such source, or the session is closed.
   public func addPreview(
     _ view: ViewConfiguration = ViewConfiguration(), of source: String? = nil, updateEvery: Duration = .zero
   ) throws(SessionError) -> ViewPreview {
@@ -53,9 +53,9 @@ public final class PreviewSession: Sendable {
         PreviewConfiguration(.view(view, of: source ?? core.firstSource), updateEvery: updateEvery)))
   }
 
-  /// Adds a preview of several sources in one picture.
+  /// Adds a preview that shows several sources in one picture.
   ///
-  /// - Throws: `SessionError` where the name is taken, the scene shows sources that are not there, or the session is closed.
+  /// - Throws: `SessionError` if the name is taken, a source of the scene does not exist, or the session is closed.
   public func addScene(
     _ scene: Scene, name: String = "scene", updateEvery: Duration = .zero
   ) throws(SessionError) -> ScenePreview {
@@ -80,87 +80,87 @@ public final class PreviewSession: Sendable {
 
   // MARK: Sources
 
-  /// Adds a source while it runs.
+  /// Adds a source to the running session.
   ///
   /// - Parameters:
-  ///   - source: what to add.
-  ///   - others: the names of sources that it replaces. It opens its camera once they are removed and closed, or two seconds
-  ///     after it was to be opened: most cameras can't be open twice.
-  /// - Throws: `SessionError` where its name is empty or taken, or the session is closed.
+  ///   - source: the source.
+  ///   - others: the names of sources that it replaces. It opens its camera once they are removed and closed, but at
+  ///     most two seconds late, because most cameras can't be opened twice.
+  /// - Throws: `SessionError` if its name is empty or taken, or the session is closed.
   public func addSource(_ source: SessionSource, replacing others: [String] = []) throws(SessionError) {
     try core.add(source, after: others)
   }
 
-  /// Takes a source out, with the previews of it; scenes show it no more. When this returns, it is closed.
+  /// Removes a source and its previews; scenes no longer show it. It is closed when this returns.
   public func removeSource(_ name: String) async { await core.removeSource(name) }
 
-  /// The sources' names, in their order.
+  /// The names of the sources, in order.
   public var sourceNames: [String] { core.sources.map(\.name) }
 
-  /// A source's reference size, upright, in whose pixels crops are; nil before its first frame, unless its options say it.
+  /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options set it.
   public func size(of source: String? = nil) -> Size? {
     core.feed(source ?? core.firstSource)?.drawing.reference
   }
 
-  /// How a source is; nil where it is not open, or has no states, as files have none.
+  /// A source's status; nil if it is not open, or is not live, as a file.
   public func status(of source: String? = nil) async -> SourceStatus? {
     await core.feed(source ?? core.firstSource)?.status
   }
 
-  /// What went wrong with a source when it was opened or read last; nil where nothing did, and once a frame comes again.
+  /// The last error of opening or reading a source; nil if there was none, or a frame has arrived since.
   ///
-  /// Previews of the source throw it; scenes go on with a fallback in its place, and this is where to find out why. A live
-  /// source that is tried again does not fail: its `status` says how it is.
+  /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live source
+  /// that is retried does not fail: its `status` describes it.
   public func failure(of source: String? = nil) async -> (any Error)? {
     await core.feed(source ?? core.firstSource)?.failure
   }
 
-  /// Switches a source off, as somebody does who leaves the picture, or on again. Off, it is closed, and its fallback is
-  /// seen.
+  /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its fallback
+  /// is shown.
   public func setSource(_ source: String? = nil, isOn: Bool) async {
     await core.feed(source ?? core.firstSource)?.setOn(isOn)
   }
 
   // MARK: Snapshots
 
-  /// Pictures of one frame.
+  /// Takes pictures of one frame.
   ///
-  /// The frame is that of the source which the first of the wanted views shows; scenes show their other sources as they
-  /// are at that moment.
+  /// The frame comes from the source of the first wanted view. Scenes show their other sources as they are at that
+  /// moment.
   ///
-  /// - Throws: `SnapshotError` where there is nothing to take; `SourceError`, where the source gives nothing and no
-  ///   placeholder is wanted, or in time; `WordError`, `DeviceError`, `RenderError`.
+  /// - Throws: `SnapshotError` if there is nothing to take; `SourceError` if the source gives nothing in time, or gives
+  ///   nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
   }
 
-  /// A source at one moment, of which any view can be drawn.
+  /// One moment of a source, of which any view can be drawn.
   ///
   /// - Parameters:
-  ///   - source: by name; nil is the first.
-  ///   - request: which frame, what where there is none, and how long that may take; the rest does not matter.
-  /// - Returns: the moment; it holds the frame for as long as it is held.
-  /// - Throws: as `snapshot` does.
+  ///   - source: the source's name; nil for the first.
+  ///   - request: which frame, the fallback and the time limit; the rest is ignored.
+  /// - Returns: the moment, which keeps its frame in memory.
+  /// - Throws: the errors of `snapshot`.
   package func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
     -> SourceMoment
   {
     try await core.moment(of: source ?? core.firstSource, request)
   }
 
-  /// Draws previews of the moment's source at that moment, in one go; what they showed of it already is not drawn again,
-  /// nor are its JPEGs made again.
+  /// Draws previews of the moment's source at that moment, in one pass. Pictures that they already showed of it, and
+  /// their JPEGs, are reused.
   ///
-  /// - Returns: a picture for each, in order.
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of something else.
+  /// - Returns: a picture for each preview, in order.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
   package func draw(
     _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
   ) async throws -> [RenderedPicture] {
     try await core.draw(previews, at: moment, as: format)
   }
 
-  /// Draws views of the moment in one go.
+  /// Draws views of the moment in one pass.
   ///
-  /// - Returns: a picture for each, in order.
+  /// - Returns: a picture for each view, in order.
   /// - Throws: `WordError`, `DeviceError`, `RenderError`.
   package func draw(
     _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
@@ -172,10 +172,10 @@ public final class PreviewSession: Sendable {
   ///
   /// - Parameters:
   ///   - scene: the scene's preview.
-  ///   - format: how the picture's samples lie.
-  ///   - limit: how long its sources may take to show something.
+  ///   - format: the sample format of the picture.
+  ///   - limit: the time limit, also for its sources to show something.
   /// - Returns: the picture.
-  /// - Throws: `SnapshotError` for what is no scene of this session; `SourceError` where it takes longer; `WordError`,
+  /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
@@ -183,12 +183,12 @@ public final class PreviewSession: Sendable {
     try await core.drawScene(scene, as: format, within: limit)
   }
 
-  /// Lets a trigger take snapshots of this session, in place of whichever it was attached to.
+  /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
   ///
   /// - Parameters:
-  ///   - trigger: held by whoever is to use it.
-  ///   - request: what it takes where it is not told otherwise.
-  ///   - handler: is given each snapshot, and each failure.
+  ///   - trigger: the trigger.
+  ///   - request: the default request.
+  ///   - handler: called with each snapshot and each failure.
   public func attach(
     _ trigger: SnapshotTrigger, _ request: SnapshotRequest = SnapshotRequest(),
     handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)? = nil
@@ -203,55 +203,55 @@ public final class PreviewSession: Sendable {
   /// For tests.
   var firstFeed: SourceFeed? { core.feed(core.firstSource) }
 
-  /// For tests: what must be gone when it is.
+  /// For tests: the objects that must be released with the session.
   var parts: [any AnyObject & Sendable] { [core, core.drawing] + core.previews.compactMap(core.scene(of:)) }
 
-  // MARK: The whole
+  // MARK: Session
 
-  /// What it draws on, which is opened for that where it is not.
+  /// The GPU that it draws on. It is opened if it is not open yet.
   ///
-  /// - Throws: `DeviceError` where there is none that works.
+  /// - Throws: `DeviceError` if no GPU works.
   public var device: GPUDevice {
     get async throws { try await core.drawing.device }
   }
 
-  /// What was done since it began.
+  /// The counters since the session began.
   public var statistics: SessionStatistics { core.counters.now }
 
-  /// What was done with one source's frames since that was added; nil where there is none of that name. Pictures are
-  /// counted for the whole session alone.
+  /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are only counted
+  /// for the whole session.
   public func statistics(of source: String) -> SessionStatistics? { core.feed(source)?.counters.now }
 
-  /// Ends previews and sources; when it returns, cameras, memory and threads are given back. What is called afterwards
-  /// fails or gives nothing.
+  /// Ends previews and sources. Cameras, memory and threads are released when it returns. Later calls fail or return
+  /// nothing.
   public func close() async { await core.close() }
 }
 
-/// How a session works.
+/// The options of a session.
 public struct SessionOptions: Sendable {
-  /// On which GPU. The first that works, unless told.
+  /// The GPU. Default: the first that works.
   public var gpu: GPUChoice
-  /// How long a source that nobody reads stays open, for who may come back. A second unless told.
+  /// How long a source without readers stays open, in case a reader comes back. Default: 1 second.
   public var linger: Duration
-  /// The most pixels that a picture may have. 100 megapixels unless told.
+  /// The most pixels of a picture. Default: 100 megapixels.
   public var maximumPixels: Int
-  /// What decoded frames and drawn pictures count against; nil, the default, counts nothing. Where it has no room, frames of
+  /// The memory budget of decoded frames and drawn pictures; nil, the default, is no limit. When it is full, frames of
   /// cameras are dropped, and drawing throws `MemoryBudgetExceeded`.
   public var budget: MemoryBudget?
-  /// What draws labels, Pango unless told; nil draws none. Where Pango can't be loaded there are none either, and
+  /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
   /// `PangoTextRenderer.shared.failure` says why.
   public var text: (any TextRenderer)?
-  /// Is told how long each rendering took, from upload to readback, and the wait for the GPU before it. Called from any
-  /// thread; it should do no more than count.
+  /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
+  /// Called on any thread; it should do no more than count.
   public var onRender: (@Sendable (Duration) -> Void)?
-  /// Is told how long each JPEG of `RenderedPicture.jpeg` took, in the same way.
+  /// Called with the duration of each JPEG of `RenderedPicture.jpeg`, in the same way.
   public var onEncode: (@Sendable (Duration) -> Void)?
-  /// Where renderers are opened; for tests.
+  /// Opens renderers; for tests.
   var renderers = SharedRenderers.ofThisProcess
-  /// How long a source that is to be opened waits for those that it replaces.
+  /// How long a source, before it opens, waits for the sources that it replaces.
   var replacedCloseWithin = Duration.seconds(2)
 
-  /// The usual way, unless said otherwise.
+  /// Creates options, by default the usual ones.
   public init(
     gpu: GPUChoice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000,
     text: (any TextRenderer)? = PangoTextRenderer.shared
@@ -263,9 +263,9 @@ public struct SessionOptions: Sendable {
   }
 }
 
-/// A session that was asked for something that makes no sense.
+/// The error of a request to a session that makes no sense.
 public struct SessionError: Error, Hashable, CustomStringConvertible {
-  /// What, and why.
+  /// What is wrong, and why.
   public let description: String
 
   init(_ description: String) { self.description = description }

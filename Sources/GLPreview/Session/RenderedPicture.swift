@@ -20,7 +20,7 @@ public struct RenderedPicture: Sendable {
   let key: PictureKey
   private let encodings: PictureEncodings
 
-  /// A picture; `onEncode` is told how long each of its JPEGs took.
+  /// Creates a picture; `onEncode` is called with the duration of each of its JPEG encodes.
   init(
     name: String, picture: Picture, _ key: PictureKey, timestamp: Duration, sourceState: SourceState = .live,
     iccProfile: [UInt8]? = nil, onEncode: @escaping @Sendable (Duration) -> Void = { _ in }
@@ -42,12 +42,12 @@ public struct RenderedPicture: Sendable {
     return picture
   }
 
-  /// The picture as a JPEG file, with its time of capture in EXIF. Without a limit, copies of the picture share the file.
+  /// The picture as a JPEG file, with its time of capture in EXIF. Copies of it share a file that has no limit.
   ///
-  /// With `maxBytes`, the file has the highest quality up to `quality` that fits, to within a twentieth of the limit, if
-  /// that is at least 30; otherwise a smaller size at quality 50, which the result's `size` tells. This takes at most eight
-  /// encodes. The file is never larger than `maxBytes`, and the picture is never enlarged. A picture of R, G and B is
-  /// encoded as 4:2:0.
+  /// With `maxBytes`, the file has the highest quality up to `quality` that fits, to within a twentieth of the limit,
+  /// if that is at least 30; otherwise a smaller size at quality 50, which the result's `size` tells. This takes at
+  /// most eight encodes. The file is never larger than `maxBytes`, and the picture is never enlarged. A picture of R, G
+  /// and B is encoded as 4:2:0.
   ///
   /// ```swift
   /// let thumbnail = try await picture.jpeg(maxBytes: 5_000, fitting: Size(width: 320, height: 320))
@@ -59,8 +59,8 @@ public struct RenderedPicture: Sendable {
   ///   - fitting: a size that the picture must lie within, its shape kept; nil for no limit.
   ///   - exif: whether the file holds the time of capture. A fallback never does.
   /// - Returns: the file.
-  /// - Throws: `EncodingError` if not even a picture of 16 pixels fits, with the bytes that it takes; if `fitting` has no
-  ///   pixels; if a JPEG can't hold the picture.
+  /// - Throws: `EncodingError` if not even a picture of 16 pixels fits, with the bytes that it takes; if `fitting` has
+  ///   no pixels; if a JPEG can't hold the picture.
   public func jpeg(
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
   ) async throws -> EncodedPicture {
@@ -117,7 +117,7 @@ private final class PictureEncodings: Sendable {
 
   init(_ onEncode: @escaping @Sendable (Duration) -> Void) { self.onEncode = onEncode }
 
-  /// What `encode` returns; `onEncode` is told how long it took.
+  /// The result of `encode`; its duration is passed to `onEncode`.
   func measured(_ encode: () throws(EncodingError) -> EncodedPicture) throws(EncodingError) -> EncodedPicture
   {
     let start = CaptureClock.now

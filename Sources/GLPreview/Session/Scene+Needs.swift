@@ -2,25 +2,25 @@
 internal import PreviewCore
 
 extension Scene {
-  /// Every source that it shows.
+  /// The names of all sources that it shows.
   var sourceNames: Set<String> {
     var names = Set(tiles.map(\.source))
     if case .blur(let source, _) = background { names.insert(source) }
     return names
   }
 
-  /// How old the oldest frame of a source is that it shows.
+  /// The age of the oldest frame that it shows of a source.
   func longestDelay(of source: String) -> Duration {
     let replicators = tiles.filter { $0.source == source }.compactMap(\.replicator)
-    // What is wrong with one is told when it is to be drawn.
+    // An invalid replicator is reported when the scene is drawn.
     return replicators.filter { Replicator.instances.contains($0.instanceCount) }
       .map { min(max($0.delay, .zero), Replicator.longestDelay) * ($0.instanceCount - 1) }.max() ?? .zero
   }
 
-  /// The sources of which a part is seen.
+  /// The sources that are shown with a crop.
   var croppedSources: Set<String> { Set(tiles.filter { $0.view.crop != nil }.map(\.source)) }
 
-  /// As large as each source is shown, as it is stored; those of which a part is seen are left out.
+  /// The largest size at which each source is shown, in stored orientation; sources with a crop are omitted.
   var tileSizes: [String: Size] {
     guard let rectangles = try? layout.rectangles(for: tiles, in: size, gap: gap, tileAspect: tileAspect)
     else { return [:] }
@@ -38,7 +38,7 @@ extension Scene {
     return sizes.filter { !cropped.contains($0.key) }
   }
 
-  /// Whether it changes though no source does.
+  /// Whether it changes even if no source does.
   var showsTime: Bool { (labels + tiles.compactMap(\.label)).contains(where: \.showsTime) }
 }
 

@@ -1,11 +1,11 @@
-// A scene's sources: it follows them while somebody looks, and is told what each shows.
+// A scene's sources: the scene follows them while it is read.
 internal import PreviewCore
 internal import Synchronization
 
-/// One source, as it was last seen.
+/// A source and its last event.
 struct FollowedSource {
   let feed: SourceFeed
-  /// Which following it is: what an earlier one of the same source saw last is not its.
+  /// The number of this following: events of an earlier one of the same source are ignored.
   let number: Int
   let task: Task<Void, Never>
   let history: FrameHistory
@@ -15,10 +15,10 @@ struct FollowedSource {
 }
 
 extension SceneFeed {
-  /// A source that can't be opened is tried again.
+  /// How soon a source that can't be opened is retried.
   private static let retriesAfter = Duration.seconds(1)
 
-  /// Follows the sources that the scene has now, and no others.
+  /// Follows exactly the sources that the scene has now.
   func follow(_ preview: Preview) {
     guard let scene = preview.configuration.scene else { return }
     let names = scene.sourceNames
@@ -57,7 +57,7 @@ extension SceneFeed {
     }
   }
 
-  /// Whether somebody waits for a picture.
+  /// Whether a picture is wanted.
   var isWanted: Bool { !requests.isEmpty || snapshots > 0 }
 
   private func leave(_ name: String) {
@@ -66,7 +66,7 @@ extension SceneFeed {
     follower.feed.sceneWent(self)
   }
 
-  /// Nobody looks: the sources may close.
+  /// Stops following if nobody reads the scene, so that the sources may close.
   func rest() {
     guard isClosed || requests.isEmpty && snapshots == 0 && readers.withLock({ $0 }) <= 0 else { return }
     for name in followed.keys { leave(name) }
@@ -94,14 +94,14 @@ extension SceneFeed {
     wake()
   }
 
-  /// A source was taken out of the session.
+  /// The source was removed from the session.
   private func ended(_ name: String, _ number: Int) {
     guard let follower = followed[name], follower.number == number else { return }
     leave(name)
     sourcesChanged()
   }
 
-  /// Sources were added or taken out.
+  /// Sources were added or removed.
   func sourcesChanged() {
     guard let preview, !isClosed, isWanted else { return }
     follow(preview)

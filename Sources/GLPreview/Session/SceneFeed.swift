@@ -1,4 +1,4 @@
-// A scene at work: it follows its sources while somebody looks, and is drawn when something in it has changed.
+// A running scene: it follows its sources while it is read, and is drawn when something in it has changed.
 internal import PreviewCore
 internal import Synchronization
 
@@ -7,17 +7,17 @@ actor SceneFeed: PictureProducer {
   private nonisolated let drawing: SessionDrawing
   nonisolated let feeds: @Sendable (String) -> SourceFeed?
   nonisolated let readers = Mutex(0)
-  /// Weak: the preview holds its producer.
+  /// Weak, because the preview holds its producer.
   weak var preview: Preview?
 
   var requests: [Int: Request] = [:]
   private var nextID = 0
   var followed: [String: FollowedSource] = [:]
   var followings = 0
-  /// Counts what has changed in any source.
+  /// Counts the changes of all sources.
   var changes = 0
   private var renders = 0
-  /// What `changes` was when the scene was last drawn, and which of its pictures that was.
+  /// The values of `changes` and `renders` when the scene was last drawn.
   var drawnChanges = -1
   private var drawnSequence = -1
   private var drawnVersion = -1
@@ -25,12 +25,12 @@ actor SceneFeed: PictureProducer {
   private var drawingTask: Task<Void, Never>?
   private var clock: Task<Void, Never>?
   var isClosed = false
-  /// Snapshots that are being taken.
+  /// The number of snapshots in progress.
   var snapshots = 0
 
-  /// A scene of sources that are not in step is drawn at most so often, unless its preview says otherwise.
+  /// The minimum time between pictures, because the sources are not in step. The preview may set a longer one.
   private static let shortestInterval = Duration.seconds(1) / 30
-  /// A time in a label goes on while no source does.
+  /// The interval of a label with the time while no source changes.
   private static let longestInterval = Duration.seconds(1)
 
   struct Request {
@@ -38,7 +38,7 @@ actor SceneFeed: PictureProducer {
     let key: PictureKey?
     let continuation: CheckedContinuation<RenderedPicture?, any Error>
 
-    /// Whether it has not seen the picture of that number as a preview of that version.
+    /// Whether the requester has not seen the picture of that number and version.
     func isBehind(_ sequence: Int, _ version: Int) -> Bool {
       key.map { $0.sequence < sequence || $0.version != version } ?? true
     }
@@ -96,13 +96,13 @@ actor SceneFeed: PictureProducer {
       for request in takeRequests().values.joined() { request.continuation.resume(throwing: PreviewIsDisabled()) }
     }
     if isWanted { follow(preview) }
-    // How often it is drawn is another thing than what is seen.
+    // A change of the rate does not change the picture.
     let (_, version, isRemoved) = preview.current
     if isRemoved || version != drawnVersion { changes += 1 }
     wake()
   }
 
-  /// Draws when it is time to, where somebody wants a picture.
+  /// Draws if a picture is wanted, when it is due.
   func wake() {
     guard drawingTask == nil, !requests.isEmpty, !isClosed else { return }
     drawingTask = Task {
@@ -116,13 +116,13 @@ actor SceneFeed: PictureProducer {
     !requests.isEmpty && !isClosed && (changes != drawnChanges || isOver || hasOutdatedRequests)
   }
 
-  /// Whether somebody has not seen what there is.
+  /// Whether a request has not seen the last picture.
   private var hasOutdatedRequests: Bool {
     let version = preview?.current.version ?? 0
     return requests.values.contains { $0.isBehind(drawnSequence, version) }
   }
 
-  /// Whether no source will show anything else, and the time is not seen.
+  /// Whether no source will change any more, and no time is shown.
   private var isOver: Bool { !followed.isEmpty && followed.values.allSatisfy(\.isOver) && !showsTime }
 
   private var showsTime: Bool { preview?.configuration.scene?.showsTime == true }
@@ -149,7 +149,7 @@ actor SceneFeed: PictureProducer {
     }
   }
 
-  /// What was drawn of the scene as it is, or is drawn now.
+  /// The existing picture of the current state, or a new one.
   private func rendered(_ preview: Preview, _ format: PictureFormat, _ key: PictureKey) async
     -> Result<RenderedPicture?, any Error>
   {
@@ -163,7 +163,7 @@ actor SceneFeed: PictureProducer {
     }
   }
 
-  /// Nothing changes but the time, where it is shown.
+  /// While nothing else changes, redraws a scene that shows the time.
   private func startClock() {
     guard clock == nil, showsTime else { return }
     clock = Task {
@@ -185,7 +185,7 @@ actor SceneFeed: PictureProducer {
     rest()
   }
 
-  /// The scene as it is now.
+  /// Draws the scene as it is now.
   private func frame(of preview: Preview, _ format: PictureFormat, _ key: PictureKey) async throws
     -> RenderedPicture
   {
@@ -207,7 +207,7 @@ actor SceneFeed: PictureProducer {
     for source in scene.sourceNames {
       guard let feed = followed[source]?.feed ?? feeds(source) else { continue }
       let (event, failure) = events[source] ?? (nil, nil)
-      // Of a frame in which nobody can tell where crops lie, none is drawn.
+      // A frame in which crops can't be located is not drawn.
       let misfit = event?.frame.flatMap { frame in
         cropped.contains(source)
           ? feed.drawing.plans.misfit(frame.format)?.outage(since: frame.timestamp) : nil
@@ -238,8 +238,8 @@ actor SceneFeed: PictureProducer {
 
   // MARK: Snapshots
 
-  /// The scene as it is now; sources that nobody was looking at are given a moment to show something, half of `limit` at
-  /// most: the rest is for drawing.
+  /// The scene as it is now. Sources that nobody was reading get a moment to show something, at most half of `limit`:
+  /// the rest is for drawing.
   func snapshot(of preview: Preview, _ format: PictureFormat, within limit: Duration) async throws
     -> RenderedPicture
   {
@@ -264,7 +264,7 @@ actor SceneFeed: PictureProducer {
     followed.values.allSatisfy { $0.event != nil || $0.failure != nil || $0.isOver }
   }
 
-  /// How long a snapshot waits for sources that were not open: longer where one was given longer to open.
+  /// How long a snapshot waits for sources that were not open: 2 seconds, or the longest `opensWithin` above that.
   private var patience: Duration {
     followed.values.map(\.feed.source.opensWithin).reduce(.seconds(2)) { max($0, $1) }
   }

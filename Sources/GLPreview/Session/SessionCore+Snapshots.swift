@@ -1,4 +1,4 @@
-// How a snapshot is taken: one frame, and all that is wanted of it.
+// Takes snapshots: one frame, and all wanted pictures of it.
 internal import PreviewCore
 
 extension SessionCore {
@@ -26,12 +26,12 @@ extension SessionCore {
       sourceState: moment.sourceState, pictures: pictures)
   }
 
-  /// In the wanted order.
+  /// The wanted previews, in the wanted order.
   private func wantedPreviews(_ request: SnapshotRequest) throws -> [Preview] {
     let previews = previews
     guard let names = request.previews else {
       guard let first = previews.first else { throw SnapshotError("the session has no previews") }
-      // All of one frame: those of the first one's source, and what scenes make of it.
+      // All of one frame: the views of the first one's source, and the scenes.
       return previews.filter { $0.sourceName == nil || $0.sourceName == first.sourceName }
     }
     guard !names.isEmpty else { throw SnapshotError("no preview is wanted") }
@@ -44,7 +44,7 @@ extension SessionCore {
     }
   }
 
-  /// The one source of all wanted views; nil where only scenes are wanted.
+  /// The common source of all wanted views; nil if only scenes are wanted.
   private func source(of previews: [Preview]) throws -> String? {
     let sources = Set(previews.compactMap(\.sourceName))
     guard sources.count <= 1 else {
@@ -64,7 +64,7 @@ extension SessionCore {
       camera: first.name, sequence: first.sequence, timestamp: first.timestamp, pictures: pictures)
   }
 
-  /// A scene as it is now.
+  /// Draws a scene as it is now.
   func drawScene(_ preview: Preview, as format: PictureFormat, within limit: Duration) async throws
     -> RenderedPicture
   {

@@ -1,4 +1,4 @@
-// What works for a session; previews and triggers do not know their session, so that one that is dropped ends.
+// The work of a session. Previews and triggers hold no reference to their session, so that a released session ends.
 internal import PreviewCore
 internal import Synchronization
 
@@ -6,7 +6,7 @@ internal import Synchronization
 final class SessionCore: Sendable {
   let counters = SessionCounters()
   let drawing: SessionDrawing
-  /// Scenes look their sources up here, and do not know the session.
+  /// Scenes look up their sources here, and hold no reference to the session.
   private let feeds = FeedDirectory()
   private let linger: Duration
   private let replacedCloseWithin: Duration
@@ -51,7 +51,7 @@ final class SessionCore: Sendable {
     for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }
   }
 
-  /// Takes a source and its previews out; when it returns, it is closed.
+  /// Removes a source and its previews. It is closed when this returns.
   func removeSource(_ name: String) async {
     for preview in previews where preview.sourceName == name { remove(preview) }
     await feeds.remove(name)?.close()
@@ -88,7 +88,7 @@ final class SessionCore: Sendable {
       }
       state.previews.append(preview)
       if let scene { state.scenes[ObjectIdentifier(preview)] = scene }
-      // Under the lock: once it is removed, it is known no more.
+      // Under the lock, so that a removal can only come after it.
       view?.previewCame(preview)
     }
     return preview
@@ -114,10 +114,10 @@ final class SessionCore: Sendable {
 
   // MARK: The end
 
-  /// Ends everything, without waiting for it.
+  /// Ends everything without waiting.
   func end() { _ = closing() }
 
-  /// Ends everything; whoever calls it, and however often, waits until that is done.
+  /// Ends everything and waits for it. Can be called repeatedly.
   func close() async { await closing().value }
 
   private func closing() -> Task<Void, Never> {
@@ -143,7 +143,7 @@ final class SessionCore: Sendable {
   var isClosed: Bool { state.withLock { $0.isClosed } }
 }
 
-/// A session's sources at work, by name; they come and go while it runs.
+/// The feeds of a session's sources, by name. Sources come and go while it runs.
 final class FeedDirectory: Sendable {
   private let state = Mutex(State())
 
@@ -152,14 +152,14 @@ final class FeedDirectory: Sendable {
     var isClosed = false
   }
 
-  /// In the order in which they came.
+  /// In the order in which they were added.
   var all: [SourceFeed] { state.withLock { $0.feeds } }
 
   subscript(name: String) -> SourceFeed? {
     state.withLock { $0.feeds.first { $0.source.name == name } }
   }
 
-  /// Whether there was none of that name.
+  /// Adds a feed; false if the name is taken.
   ///
   /// - Throws: `SessionError` after `end()`.
   func add(_ feed: SourceFeed) throws(SessionError) -> Bool {
@@ -171,14 +171,13 @@ final class FeedDirectory: Sendable {
     }
   }
 
-  /// Takes one out.
   func remove(_ name: String) -> SourceFeed? {
     state.withLock { state in
       state.feeds.firstIndex { $0.source.name == name }.map { state.feeds.remove(at: $0) }
     }
   }
 
-  /// All that there are; none is added any more.
+  /// All feeds; no more can be added.
   func end() -> [SourceFeed] {
     state.withLock { state in
       state.isClosed = true

@@ -1,23 +1,23 @@
-// What a session has done: for operators, and for tests that prove that nobody looking costs nothing.
+// Counts a session's work, for operators, and for tests that prove that a session without readers costs nothing.
 internal import Synchronization
 
-/// What was counted since the session began.
+/// The counters since the session began.
 public struct SessionStatistics: Sendable, Hashable {
-  /// Frames that were taken from sources.
+  /// Frames that were read from sources.
   public var frames = 0
-  /// Times that the GPU was asked to draw.
+  /// How often the GPU drew.
   public var renders = 0
-  /// Pictures that were drawn: a few at a time.
+  /// Pictures that were drawn; one drawing may give several.
   public var pictures = 0
-  /// JPEGs that were encoded of them, by `RenderedPicture.jpeg`: one that several readers share counts once.
+  /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
   public var jpegs = 0
-  /// Times that a source was opened.
+  /// How often a source was opened.
   public var opens = 0
-  /// Times that one was closed.
+  /// How often a source was closed.
   public var closes = 0
 }
 
-/// Counts, for one and for the whole that it belongs to.
+/// Counts for a part and for the whole that it belongs to.
 final class SessionCounters: Sendable {
   private let statistics = Mutex(SessionStatistics())
   private let whole: SessionCounters?

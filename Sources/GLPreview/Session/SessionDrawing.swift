@@ -1,4 +1,4 @@
-// Where a session's pictures are drawn: on a GPU that all sessions share.
+// Draws a session's pictures, on a GPU that all sessions share.
 internal import PreviewCore
 internal import Synchronization
 
@@ -7,25 +7,25 @@ final class SessionDrawing: Sendable {
   private let lease: RendererLease
   private let text: any TextRenderer
   private let maximumPixels: Int
-  /// What frames and pictures count against; nil counts nothing.
+  /// The budget of frames and pictures; nil for none.
   let budget: MemoryBudget?
-  /// How often it was drawn, and what waits for that to have stopped.
+  /// The number of drawings, and the task that waits until there are no more.
   private let drawings = Atomic(0)
   private let idling = Mutex<Task<Void, Never>?>(nil)
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
-  /// To be told of each JPEG that is encoded of a picture.
+  /// Called with the duration of each JPEG encode.
   let onEncode: @Sendable (Duration) -> Void
   private let scenes = Mutex(LRUCache<ScenePlanKey, ScenePlan>(capacity: 16))
 
-  /// What a plan is made of.
+  /// The inputs of a plan.
   private struct ScenePlanKey: Hashable {
     let formats: [FrameFormat?]
     let composition: Composition
     let output: PictureFormat
   }
 
-  /// A renderer that has drawn nothing for so long keeps no more than this.
+  /// After this long without a drawing, a renderer that keeps more than this releases it.
   private static let idleAfter = Duration.seconds(1)
   private static let mostIdleBytes = 16 << 20
 
@@ -46,12 +46,12 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// What it draws on.
+  /// The GPU that it draws on.
   var device: GPUDevice {
     get async throws { try await lease.withRenderer { $0.device } }
   }
 
-  /// Draws the views of `requests`; `plans` are those of the source that were made before.
+  /// Draws the views of `requests`; `plans` are the existing plans of their source.
   func draw(_ frame: Frame, _ requests: [ViewRequest], _ plans: ViewPlans) async throws -> [Picture] {
     counters.count(\.renders)
     counters.count(\.pictures, by: requests.count)
@@ -65,9 +65,9 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// What `render` gives for `views`; each picture holds its part of the budget for as long as it is there.
+  /// Draws `views` with `render`. Each picture holds its part of the budget until it is released.
   ///
-  /// - Throws: `MemoryBudgetExceeded` where there is no room for the pictures, or for what drawing takes.
+  /// - Throws: `MemoryBudgetExceeded` if there is no room for the pictures or for drawing.
   private func drawn(
     _ views: [PlannedView], by renderer: GLRenderer, _ render: () async throws -> [Picture]
   ) async throws -> [Picture] {
@@ -83,7 +83,7 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// A renderer keeps little while nothing is drawn.
+  /// Releases a renderer's memory once nothing is drawn.
   private func letGoWhenIdle(_ renderer: GLRenderer) {
     drawings.add(1, ordering: .relaxed)
     guard renderer.keptByteCount > Self.mostIdleBytes else { return }
@@ -102,7 +102,7 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// What `render` gives; how long that took is told.
+  /// Runs `render` and reports its duration.
   private func measured<Value: Sendable>(_ render: () async throws -> Value) async throws -> Value {
     guard let onRender else { return try await render() }
     let start = CaptureClock.now
@@ -111,9 +111,9 @@ final class SessionDrawing: Sendable {
     return value
   }
 
-  /// Draws a scene of the frames that its inputs stand for.
+  /// Draws a scene from the frames of its inputs.
   ///
-  /// - Throws: `WordError`, `WordError`, `DeviceError`, `RenderError`.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
   func draw(
     _ scene: ComposedScene, _ frames: [Frame?], as output: PictureFormat, named name: String
   ) async throws -> Picture {
@@ -146,14 +146,14 @@ final class SessionDrawing: Sendable {
     try scene.composed(sources, at: time, text: text)
   }
 
-  /// The size of a view's pictures of an upright source of `size`.
+  /// The size of a view's pictures for an upright source of `size`.
   ///
-  /// - Throws: `WordError` where it is beyond the limits.
+  /// - Throws: `WordError` if it is beyond the limits.
   func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     try RenderPlanner(maximumPixels: maximumPixels).size(of: view, in: size)
   }
 
-  /// The layers of what stands in for a view's source.
+  /// The layers of the fallback for a view's source.
   func compose(
     _ fallback: Fallback, _ outage: Outage, of source: String, hasFrame: Bool,
     _ view: ViewConfiguration,
@@ -167,13 +167,12 @@ final class SessionDrawing: Sendable {
 }
 
 extension PlannedView {
-  /// Of its picture.
+  /// The bytes of its picture.
   fileprivate var byteCount: Int {
     format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
   }
 }
 
-/// Draws no text.
 private struct NoText: TextRenderer {
   func bitmap(for text: StyledText) -> Bitmap? { nil }
 }

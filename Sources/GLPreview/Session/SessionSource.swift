@@ -1,42 +1,42 @@
-// What a session is given to look at: a source's name and how to read it, opened and closed as often as it takes.
+// The input of a session: a source's name and how to read it. The session opens and closes it as often as needed.
 public import PreviewCore
 internal import Synchronization
 
-/// A source of a session. Nothing is opened yet.
+/// A source of a session. It is not open yet.
 public struct SessionSource: Sendable {
-  /// What the session's users call it: in scenes, snapshots, messages.
+  /// The name that scenes, snapshots and messages use.
   public var name: String
   /// How it is read. The session sets `demand` and `memory` itself.
   public var options: SourceOptions
-  /// Whether it stays open while nobody looks, so that the first picture comes at once. False unless told.
+  /// Whether it stays open while nobody reads it, so that the first picture comes at once. Default: false.
   public var keepsWarm = false
-  /// Whether a file begins again after its end. True unless told; a still stays.
+  /// Whether a file starts again after its end. Default: true. A still is not repeated.
   public var repeats = true
-  /// How long the first picture may take before a fallback stands in for it. 1 second unless told.
+  /// How long the first picture may take before a fallback is shown. Default: 1 second.
   public var opensWithin = Duration.seconds(1)
-  /// What is seen while it gives nothing.
+  /// What is shown while it gives no pictures.
   public var fallback = Fallback.standard
-  /// Whether one that can't be opened, or is given up, is shown as lost and tried again each second; else who reads it is
-  /// told by an error. False unless told.
+  /// Whether a source that can't be opened, or is given up, is shown as lost and retried each second. Otherwise its
+  /// readers get an error. Default: false.
   public var showsFailures = false
-  /// Whether frames come by themselves, as a camera's do, and it may be lost and found again.
+  /// Whether frames arrive on their own, as a camera's do, and the source may be lost and found again.
   public var isLive: Bool { origin.isLive }
   let origin: Origin
 
   /// How it is opened.
   struct Origin: Sendable {
-    /// Whether frames come by themselves; others are given out in their own time.
+    /// Whether frames arrive on their own; other sources are played at their rate.
     let isLive: Bool
-    /// Whether it has a choice of sizes, so that `CaptureDemand` makes a difference.
+    /// Whether it has several sizes, so that `CaptureDemand` matters.
     let hasSizes: Bool
     let open: @Sendable (SourceOptions) async throws -> any FrameSource
   }
 
-  /// What `text` leads to: a path, `/dev/video0`, `rtsp://...`, `pattern:smpte`.
+  /// Creates a source from its text: a path, `/dev/video0`, `rtsp://...`, `pattern:smpte`.
   ///
   /// - Parameters:
   ///   - text: as `SourceLocator` takes it.
-  ///   - name: what the session's users call it; `camera` unless told.
+  ///   - name: the name that the session's users see. Default: `camera`.
   ///   - options: how it is read.
   public init(_ text: String, name: String = "camera", options: SourceOptions = SourceOptions()) {
     let locator = SourceLocator(text)
@@ -52,41 +52,41 @@ public struct SessionSource: Sendable {
     self.origin = origin
   }
 
-  /// Opens it; `reference` is its reference size, where that is known. What does not come by itself comes in its own time.
+  /// Opens it; `reference` is its reference size if known. A source that is not live is played at its rate.
   func open(_ demand: CaptureDemand, reference: Size?, memory: FramePool) async throws -> any FrameSource {
     var options = options
     options.demand = demand
     options.memory = memory
-    // Masks stay where they were said to be, however large the pictures come.
+    // Masks stay in their place, whatever the size of the pictures.
     options.referenceSize = reference
     let source = try await origin.open(options)
     return origin.isLive || source.isLive ? source : PacedSource(source, repeats: repeats)
   }
 }
 
-/// A source that knows whether a frame is there that nobody has had.
+/// A source that knows whether an unread frame is available.
 protocol TimelySource: FrameSource {
-  /// Whether `nextFrame` would give one at once.
+  /// Whether `nextFrame` would return one at once.
   var hasNewFrame: Bool { get }
 }
 
 extension LiveSource: TimelySource {}
 
-/// Gives the frames of a file or a pattern at the pace at which they are to be seen, with the time at which they are given.
+/// Plays the frames of a file or a pattern at their rate; their timestamps are the times of delivery.
 actor PacedSource: TimelySource {
   nonisolated let name: String
   private let source: any FrameSource
   private let repeats: Bool
-  /// What the clock showed at the file's zero.
+  /// The clock's time at the file's zero.
   private var start: Duration?
   private var lastGiven: Duration?
-  /// When the next frame is due, as far as the rate tells.
+  /// When the next frame is due, according to the rate.
   private nonisolated let nextDue = Mutex(Duration.zero)
   private var sequence = 0
   private var isEmpty = true
   private var hasSeveral = false
 
-  /// Who asks so late gets the next frame all the same, and the pace goes on from there.
+  /// If a reader is later than this, playback continues from the frame that it gets.
   private static let patience = Duration.seconds(1)
 
   init(_ source: any FrameSource, repeats: Bool) {
@@ -97,7 +97,7 @@ actor PacedSource: TimelySource {
 
   var framesPerSecond: Double? { get async { await source.framesPerSecond } }
 
-  /// Waits until it is the next frame's time.
+  /// Waits until the next frame is due.
   func nextFrame() async throws -> Frame? {
     guard let frame = try await frameOrAgain() else { return nil }
     let now = CaptureClock.now
@@ -118,7 +118,7 @@ actor PacedSource: TimelySource {
       isEmpty = false
       return frame
     }
-    // A still is not given twice, and nothing not at all.
+    // A still is not repeated, and an empty source can't be.
     guard repeats, hasSeveral else { return nil }
     try await rewind()
     return try await source.nextFrame()
@@ -126,14 +126,14 @@ actor PacedSource: TimelySource {
 
   func rewind() async throws {
     try await source.rewind()
-    // The last frame is seen as long as any other.
+    // The last frame is shown as long as any other.
     let interval = await interval
     start = lastGiven.map { $0 + interval }
   }
 
   nonisolated var hasNewFrame: Bool { nextDue.withLock { $0 } <= CaptureClock.now }
 
-  /// From a frame to the next, where the source says.
+  /// The time between frames; zero if the source reports no rate.
   private var interval: Duration {
     get async { await source.framesPerSecond.map { Duration.seconds(1 / $0) } ?? .zero }
   }

@@ -1,13 +1,13 @@
-// One renderer for each GPU, whoever asks: sessions are many and come and go, contexts are dear.
+// One renderer for each GPU, shared by all sessions: sessions come and go, and contexts are expensive.
 internal import PreviewCore
 internal import Synchronization
 
-/// The renderers of this process, by what was asked for. Each is opened at its first use, and closed a while after its last
-/// user has gone.
+/// The renderers of this process, by the requested GPU. Each is opened at its first use, and closed some time after its
+/// last user has left.
 actor SharedRenderers {
   static let ofThisProcess = SharedRenderers()
 
-  /// How long a renderer that nobody uses is kept: who closes one session and opens the next pays for no context.
+  /// How long an unused renderer is kept, so that closing one session and opening the next makes no new context.
   private let keepsFor: Duration
   private let open: @Sendable (GPUChoice) async throws -> GLRenderer
   private var entries: [GPUChoice: Entry] = [:]
@@ -15,7 +15,7 @@ actor SharedRenderers {
 
   private struct Entry {
     var users = 0
-    /// Which opening it is: who finds one lost names it, so that it is replaced once, not by each who finds that.
+    /// The number of this opening. A user that finds the renderer lost names it, so that it is only replaced once.
     var generation = 0
     var renderer: Task<GLRenderer, any Error>?
     var closing: Task<Void, Never>?
@@ -29,17 +29,17 @@ actor SharedRenderers {
     self.open = open
   }
 
-  /// A renderer, and which opening it is.
+  /// A renderer and the number of its opening.
   typealias Opened = (renderer: GLRenderer, generation: Int)
 
-  /// Counts a user.
+  /// Adds a user.
   func enter(_ choice: GPUChoice) {
     entries[choice, default: Entry()].users += 1
     entries[choice]?.closing?.cancel()
     entries[choice]?.closing = nil
   }
 
-  /// Counts a user less; the last one's renderer is closed after a while.
+  /// Removes a user; after the last one, the renderer is closed some time later.
   func leave(_ choice: GPUChoice) {
     guard var entry = entries[choice] else { return }
     entry.users -= 1
@@ -51,7 +51,7 @@ actor SharedRenderers {
     }
   }
 
-  /// Closes what nobody uses, now.
+  /// Closes unused renderers now.
   func closeUnused() async {
     for choice in entries.keys {
       entries[choice]?.closing?.cancel()
@@ -65,10 +65,10 @@ actor SharedRenderers {
     if let renderer = try? await entry.renderer?.value { await renderer.close() }
   }
 
-  /// The renderer of `choice`, opened if it is not.
+  /// The renderer of `choice`; opens it if necessary.
   ///
-  /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` where nobody has entered: what
-  ///   was opened then nobody would close.
+  /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` without a user, because
+  ///   then nobody would close the renderer.
   func renderer(_ choice: GPUChoice) async throws -> Opened {
     guard let users = entries[choice]?.users, users > 0 else { throw CancellationError() }
     if entries[choice]?.renderer == nil {
@@ -85,7 +85,7 @@ actor SharedRenderers {
     }
   }
 
-  /// Ends a renderer whose context is lost; the next call opens another one.
+  /// Closes a renderer whose context is lost; the next call opens another one.
   func replace(_ choice: GPUChoice, _ generation: Int) async {
     guard let lost = forget(choice, generation) else { return }
     if let renderer = try? await lost.value { await renderer.close() }
@@ -99,11 +99,11 @@ actor SharedRenderers {
   }
 }
 
-/// A session's share of a renderer; given back when the last reference to it goes.
+/// A session's share of a renderer; returned when the last reference goes.
 final class RendererLease: Sendable {
   private let choice: GPUChoice
   private let renderers: SharedRenderers
-  /// Entering may still be on its way when the lease ends.
+  /// It may not have entered yet when the lease ends.
   private let entering: Task<Void, Never>
   private let isReturned = Mutex(false)
 
@@ -121,7 +121,6 @@ final class RendererLease: Sendable {
     }
   }
 
-  /// Gives it back.
   func giveBack() async {
     let isFirst = isReturned.withLock { isReturned in
       defer { isReturned = true }
@@ -132,10 +131,10 @@ final class RendererLease: Sendable {
     await renderers.leave(choice)
   }
 
-  /// A GPU that is reset more often while one picture is drawn has something else to do.
+  /// The most lost contexts in one call that are replaced; a GPU that is reset more often has another problem.
   private static let mostLosses = 3
 
-  /// The renderer, and where its context turns out to be lost, again with a new one.
+  /// Passes the renderer to `work`. If its context is lost, does so again with a new one.
   func withRenderer<Result: Sendable>(
     _ work: @Sendable (GLRenderer) async throws -> Result
   ) async throws -> Result {

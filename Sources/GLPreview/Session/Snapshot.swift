@@ -1,7 +1,7 @@
-// What a trigger gives: the wanted views of one frame, when it was captured, and how its source was.
+// The result of a trigger: the wanted views of one frame, its time of capture, and the state of its source.
 public import PreviewCore
 
-/// Pictures of one and the same frame.
+/// Pictures of the same frame.
 ///
 /// ```swift
 /// let jpeg = try await snapshot["door"]?.jpeg(maxBytes: 100_000)
@@ -9,26 +9,26 @@ public import PreviewCore
 public struct Snapshot: Sendable {
   /// The source's name.
   public let camera: String
-  /// The frame's number among its source's.
+  /// The number of the frame in its source.
   public let sequence: Int
   /// When the frame was captured, by `CaptureClock`.
   public let timestamp: Duration
-  /// When that was.
+  /// The time of capture as wall-clock time.
   public let time: WallTime
-  /// How the source was: `.live` where the pictures are its own; else they are fallbacks, in its place.
+  /// The state of the source. `.live` if the pictures show it; otherwise they are fallbacks.
   public let sourceState: SourceState
-  /// One for each wanted view, in the order in which they were wanted.
+  /// One picture for each wanted view, in the wanted order.
   public let pictures: [RenderedPicture]
 
-  /// A snapshot of frame `sequence`.
+  /// Creates a snapshot of frame `sequence`.
   ///
   /// - Parameters:
   ///   - camera: the source's name.
   ///   - sequence: the frame's number.
   ///   - timestamp: when it was captured, by `CaptureClock`.
-  ///   - time: when that was; nil is worked out from `timestamp`.
+  ///   - time: the time of capture; nil computes it from `timestamp`.
   ///   - sourceState: `.live` unless the pictures are fallbacks.
-  ///   - pictures: of this one frame.
+  ///   - pictures: the pictures of this frame.
   package init(
     camera: String, sequence: Int, timestamp: Duration, time: WallTime? = nil,
     sourceState: SourceState = .live, pictures: [RenderedPicture]
@@ -41,6 +41,6 @@ public struct Snapshot: Sendable {
     self.pictures = pictures
   }
 
-  /// The picture of the view of that name; nil where that was not wanted.
+  /// The picture of the view of that name; nil if it was not wanted.
   public subscript(name: String) -> RenderedPicture? { pictures.first { $0.name == name } }
 }

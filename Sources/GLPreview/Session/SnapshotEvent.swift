@@ -2,43 +2,43 @@
 internal import FoundationEssentials
 public import PreviewCore
 
-/// One picture of a snapshot, and what there is to say of it, as a JSON object:
+/// One picture of a snapshot and its metadata, as a JSON object:
 ///
 /// ```json
 /// {"bytes": 3456, "camera": "door", "height": 180, "sequence": 812, "snapshot": "/9j/4AAQ...", "state": "live",
 ///  "timestamp": "2024-02-29T23:59:58.123Z", "type": "snapshot", "view": "face", "width": 320}
 /// ```
 ///
-/// `snapshot` is the JPEG in base64, `bytes` its length before that. Keys are in alphabetical order.
+/// `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before `width`.
 public struct SnapshotEvent: Sendable, Hashable {
   /// What happened.
   public let type: String
   /// The source's name.
   public let camera: String
-  /// Which picture of the snapshot it is.
+  /// The name of the picture in the snapshot.
   public let view: String
-  /// The frame's number among its source's.
+  /// The number of the frame in its source.
   public let sequence: Int
   /// When the frame was captured.
   public let time: WallTime
-  /// How the source was.
+  /// The state of the source.
   public let sourceState: SourceState
-  /// What else is said, by keys of the caller's own.
+  /// The caller's own metadata, by key.
   public let metadata: [String: EventValue]
   /// The JPEG.
   public let picture: EncodedPicture
 
-  /// The object's keys; `metadata` can have none of them.
+  /// The object's keys, which `metadata` can't use.
   public static let keys = [
     "type", "camera", "view", "sequence", "timestamp", "state", "width", "height", "bytes", "snapshot",
   ]
 
-  /// The object, UTF-8.
+  /// The object in UTF-8.
   public var json: [UInt8] {
     json(picture.size, byteCount: picture.bytes.count, picture.base64)
   }
 
-  /// The same as text.
+  /// The object as text.
   public var text: String { String(decoding: json, as: UTF8.self) }
 
   /// The object around a picture that is in base64 already.
@@ -58,17 +58,17 @@ public struct SnapshotEvent: Sendable, Hashable {
 }
 
 extension Snapshot {
-  /// The event that says what one of the pictures shows, and holds it.
+  /// Creates the event of one picture, which it contains.
   ///
   /// - Parameters:
-  ///   - view: which picture; nil is the first.
+  ///   - view: the picture's name; nil for the first.
   ///   - type: what happened.
-  ///   - maxEventBytes: the most bytes of the whole JSON object, base64 and all else included; nil is no limit.
-  ///   - quality: of the JPEG, 1...100, where it need not be less.
-  ///   - fitting: the size that the JPEG must lie within; nil leaves it.
-  ///   - metadata: what else is to be said, by keys that are none of `SnapshotEvent.keys`.
-  /// - Returns: the event; `json` has it as text.
-  /// - Throws: `EncodingError` where there is no such picture, a key of `metadata` is taken, or the budget is too small.
+  ///   - maxEventBytes: the most bytes of the whole JSON object, including base64; nil for no limit.
+  ///   - quality: the quality of the JPEG, 1...100; lower if the limit requires it.
+  ///   - fitting: the size that the JPEG must lie within; nil for no limit.
+  ///   - metadata: the caller's own metadata, whose keys are none of `SnapshotEvent.keys`.
+  /// - Returns: the event.
+  /// - Throws: `EncodingError` if there is no such picture, a key of `metadata` is reserved, or the limit is too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
     fitting: Size? = nil, metadata: [String: EventValue] = [:]
@@ -88,7 +88,7 @@ extension Snapshot {
     guard let maxEventBytes else {
       return event(try picture.encodedJPEG(quality: quality, fitting: fitting))
     }
-    // The numbers may come out shorter than these, never longer.
+    // The real numbers may be shorter than these, but never longer.
     let nothing = EncodedPicture(bytes: [], quality: nil, size: picture.picture.size)
     let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), "").count
     let room = max(maxEventBytes - envelope, 0) / 4 * 3

@@ -1,49 +1,49 @@
-// Which frame a snapshot is of.
+// Selects the frame of a snapshot.
 
-/// Which frame a snapshot is of; of a source that is at its end, as a still is, the last one.
+/// Selects the frame of a snapshot. A source at its end, such as a still, gives its last frame.
 public enum SnapshotMode: Sendable, Hashable {
-  /// What is there already, at once, where it is no older than that; else the next frame.
+  /// The current frame if it is no older than this, otherwise the next one.
   case newest(maxAge: Duration)
   /// The first frame that is captured after the call.
   case next
-  /// A frame of the camera's largest size: it is switched to that, and back; previews pause and go on. So many frames
-  /// are passed over first, for the exposure to settle; a negative number counts as 0. Of a camera with masks, or of which a
-  /// part is shown, a frame of its reference size; of a source without a choice of sizes, the next frame.
+  /// A frame of the camera's largest size. The camera is switched to that size and back; previews pause meanwhile.
+  /// `settling` frames are skipped first, for the exposure to settle; a negative number counts as 0. A camera with
+  /// masks or crops gives a frame of its reference size, and a source with only one size gives the next frame.
   case still(settling: Int)
 
-  /// What is there, if it is no older than a second.
+  /// The current frame if it is no older than a second, otherwise the next one.
   public static let newest = SnapshotMode.newest(maxAge: .seconds(1))
   /// A still after two frames.
   public static let still = SnapshotMode.still(settling: 2)
 }
 
-/// What a snapshot shows of a source that gives no pictures.
+/// What a snapshot shows if the source gives no pictures.
 public enum FallbackPolicy: String, Sendable, Hashable, CaseIterable {
   /// The source's `Fallback`.
   case placeholder
-  /// The last frame, however old; the placeholder if there never was one. `Snapshot.sourceState` tells.
+  /// The last frame, however old; the placeholder if there was none. `Snapshot.sourceState` shows which state it is.
   case lastFrame = "last"
   /// Nothing: the snapshot fails with `SourceError`.
   case error
 }
 
-/// What a snapshot is to be.
+/// A request for a snapshot.
 public struct SnapshotRequest: Sendable, Hashable {
-  /// Which frame.
+  /// Which frame is taken.
   public var mode: SnapshotMode
-  /// Which previews, by name, in this order; nil is all of them. Those of a scene show it as it is.
+  /// The previews, by name and in this order; nil for all. A preview of a scene shows the scene as it is.
   public var previews: [String]?
-  /// How the pictures' samples lie; Y'CbCr 4:2:0, for JPEGs, unless told.
+  /// The sample format of the pictures. Default: Y'CbCr 4:2:0, for JPEGs.
   public var format: PictureFormat
-  /// What becomes of it where the source gives nothing.
+  /// What happens if the source gives no pictures.
   public var fallback: FallbackPolicy
-  /// How long it may take. 5 seconds unless told.
+  /// The time limit. Default: 5 seconds.
   public var timeout: Duration
-  /// Whether views with crops, which are no previews, are to be drawn of it: then the frame of a camera is one of its
-  /// reference size. False unless told; previews with crops see to that themselves.
+  /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
+  /// size. Default: false. Previews with crops need no such setting.
   public var isCropped = false
 
-  /// The newest frame in all previews, unless said otherwise.
+  /// Creates a request, by default for the newest frame in all previews.
   public init(
     _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
     fallback: FallbackPolicy = .placeholder, timeout: Duration = .seconds(5)

@@ -1,7 +1,7 @@
-// The button: held by whoever may want a snapshot, however far from the session that takes it.
+// Triggers snapshots from anywhere in a program, without a reference to the session.
 internal import Synchronization
 
-/// Takes snapshots of whatever session it is attached to. Any thread may use it; it does not keep the session alive.
+/// Takes snapshots of the session that it is attached to. Any thread can use it; it does not keep the session alive.
 ///
 /// ```swift
 /// let trigger = SnapshotTrigger()
@@ -20,17 +20,17 @@ public final class SnapshotTrigger: Sendable {
     var underWay = 0
   }
 
-  /// More captures than these are not under way at a time.
+  /// The most captures in progress at a time.
   public static let mostUnderWay = 32
-  /// How many snapshots wait for a slow reader.
+  /// The number of snapshots that are kept for a slow reader.
   private static let capacity = 16
 
-  /// Attached to nothing yet.
+  /// Creates a trigger that is not attached.
   public init() {}
 
   /// Takes a snapshot, for the handler and for `snapshots`; returns at once.
   ///
-  /// What goes wrong, also that nothing is attached or too many are under way, is told to the handler.
+  /// Errors go to the handler, also that the session is closed or too many captures are in progress.
   public func capture(_ request: SnapshotRequest? = nil) {
     let isAllowed = state.withLock { state in
       guard state.underWay < Self.mostUnderWay else { return false }
@@ -48,9 +48,9 @@ public final class SnapshotTrigger: Sendable {
     }
   }
 
-  /// Takes a snapshot and waits for it; the handler and `snapshots` have it too.
+  /// Takes a snapshot and waits for it; the handler and `snapshots` get it too.
   ///
-  /// - Throws: `SnapshotError`, and what drawing it throws.
+  /// - Throws: `SnapshotError`, and the errors of drawing.
   public func snapshot(_ request: SnapshotRequest? = nil) async throws -> Snapshot {
     let snapshot = try await take(request)
     await handle(.success(snapshot))
@@ -72,7 +72,7 @@ public final class SnapshotTrigger: Sendable {
     return stream
   }
 
-  /// What a session attaches.
+  /// Attaches it to a session.
   func attach(
     _ take: @escaping @Sendable (SnapshotRequest?) async throws -> Snapshot,
     _ handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
@@ -80,7 +80,7 @@ public final class SnapshotTrigger: Sendable {
     state.withLock { ($0.take, $0.handler) = (take, handler) }
   }
 
-  /// Lets go of the session; `capture` then fails.
+  /// Detaches it from its session; captures then fail.
   public func detach() { state.withLock { ($0.take, $0.handler) = (nil, nil) } }
 
   deinit { for watcher in state.withLock({ $0.watchers.values }) { watcher.finish() } }
@@ -99,9 +99,9 @@ public final class SnapshotTrigger: Sendable {
   }
 }
 
-/// A snapshot that could not be taken.
+/// The error of a snapshot that could not be taken.
 public struct SnapshotError: Error, Hashable, CustomStringConvertible {
-  /// Why.
+  /// The reason.
   public let description: String
 
   init(_ description: String) { self.description = description }

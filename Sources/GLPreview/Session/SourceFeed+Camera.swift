@@ -1,43 +1,43 @@
-// The camera's side of a feed: when it is opened and closed, how large its pictures are asked for, how it is.
+// The camera side of a feed: opening and closing the source, the size of its pictures, and its state.
 internal import PreviewCore
 internal import Synchronization
 
-/// A source that is open, and for which demand.
+/// An open source, and the demand that it was opened with.
 struct OpenSource: Sendable {
   let source: any FrameSource
   let demand: CaptureDemand
-  /// Which opening it is.
+  /// The number of this opening.
   let number: Int
-  /// Follow its states; none for what has none.
+  /// Tasks that follow its states; empty if it has none.
   let watchers: [Task<Void, Never>]
-  /// The frame that is being waited for.
+  /// The request for a frame that is in progress.
   var fetch: Task<FetchedFrame, any Error>?
 }
 
-/// What a source gave: a frame, or its end; and what was wrong with the frames before it that are left out.
+/// A frame of a source, or its end, and the error of damaged frames that were skipped before it.
 struct FetchedFrame: Sendable {
   let frame: Frame?
   let damage: SourceError?
-  /// The source's, where it says.
+  /// The source's reference size, if it reports one.
   let reference: Size?
 }
 
-/// A frame that could not be had of a source that is open; the next one may be.
+/// A frame could not be read from an open source; the next one may succeed.
 struct FrameFailure: Error {
   let error: any Error
 }
 
 extension SourceFeed {
-  /// The source's state, for people; nil for what has none, or is not open.
+  /// The source's status; nil if it is not live, or not open.
   var status: SourceStatus? {
     guard let opened, opened.source.isLive else { return nil }
     return opened.source.status
   }
 
-  /// The next frame, of a source that is opened first where it is not; numbered through.
+  /// The next frame, with the feed's own number. Opens the source first if it is not open.
   ///
-  /// - Throws: `FrameFailure`; `CancellationError` where the source was closed meanwhile; what opening it throws, and a live
-  ///   source that is given up.
+  /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening it, and of
+  ///   a live source that is given up.
   func takeFrame() async throws -> Frame? {
     let source = try await openSource()
     guard let number = opened?.number else { throw CancellationError() }
@@ -45,20 +45,20 @@ extension SourceFeed {
     let fetch = Task { try await Self.nextWhole(of: source) }
     opened?.fetch = fetch
     let result = await fetch.result
-    // What is closed gives nil too, and that is no end.
+    // A source that was closed returns nil too, which is not its end.
     guard opened?.number == number else { throw CancellationError() }
     opened?.fetch = nil
     switch result {
     case .success(let fetched):
       isFailing = false
-      // The end of a file that was damaged all through, or empty, is an error.
+      // A file in which every frame is damaged, or that is empty, ends with an error.
       guard fetched.frame != nil || !isFirst || source.isLive else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
       return fetched.frame.map { numbered($0, fetched.reference) }
     case .failure(let error):
       guard source.isLive, source.isGivenUp(error) else { throw FrameFailure(error: error) }
-      // Who asks next has it connect again.
+      // The next request connects again.
       await closeSource()
       throw error
     }
@@ -69,12 +69,12 @@ extension SourceFeed {
     drawing.plans.sawFrame(
       of: frame.format, reference: reference, isPinned: opened?.demand.isPinned ?? false)
     defer { nextSequence += 1 }
-    // Numbers go on where a connection counts from 0 again; gaps are the source's own.
+    // Numbers continue when a connection counts from 0 again; gaps are the source's.
     nextSequence = max(nextSequence, frame.sequence)
     return frame.with(sequence: nextSequence)
   }
 
-  /// The next frame that is not damaged; live sources leave damaged ones out themselves.
+  /// The next undamaged frame. Live sources skip damaged ones themselves.
   private static func nextWhole(of source: any FrameSource) async throws -> FetchedFrame {
     var damage: SourceError?
     for _ in 0..<mostDamaged {
@@ -92,10 +92,10 @@ extension SourceFeed {
     return FetchedFrame(frame: frame, damage: damage, reference: await source.referenceSize)
   }
 
-  /// A file that has so many damaged frames in a row is said to be damaged.
+  /// A file with this many damaged frames in a row is reported as damaged.
   private static let mostDamaged = 10
 
-  /// - Throws: what opening it throws; `CancellationError` where it is not to be open any more.
+  /// - Throws: the errors of opening it; `CancellationError` if it must not be open any more.
   private func openSource() async throws -> any FrameSource {
     if let opened { return opened.source }
     let opening = opening ?? Task { try await openAnew() }
@@ -139,7 +139,7 @@ extension SourceFeed {
     let number = openings
     let watchers = source.isLive ? watch(source, number) : []
     opened = OpenSource(source: source, demand: demand, number: number, watchers: watchers)
-    // Whoever it was opened for may be gone, or want something else.
+    // The reader that it was opened for may have left, or want another size.
     demandChanged()
     return source
   }
@@ -153,7 +153,7 @@ extension SourceFeed {
     ]
   }
 
-  /// Closes the source, where it is open; who waits goes on waiting. When it returns, none is open that was before.
+  /// Closes the source if it is open; requests keep waiting. No earlier source is open when it returns.
   func closeSource() async {
     if let closed = opened {
       (opened, isEnded, isFailing) = (nil, false, false)
@@ -168,7 +168,7 @@ extension SourceFeed {
     await lastClosing?.value
   }
 
-  /// Neither goes on when this returns.
+  /// Stops a still and an opening, and waits for both.
   func stopStillAndOpening() async {
     still?.cancel()
     opening?.cancel()
@@ -176,7 +176,7 @@ extension SourceFeed {
     _ = await opening?.result
   }
 
-  /// Closes it, unless somebody comes in the meantime.
+  /// Closes it after `linger`, unless a reader comes meanwhile.
   func closeIfUnread() {
     guard !isRead, !source.keepsWarm, opened != nil, closing == nil else { return }
     closing = Task {
@@ -184,13 +184,13 @@ extension SourceFeed {
       guard !Task.isCancelled else { return }
       closing = nil
       guard !isRead else { return }
-      // Whoever looks next is shown how it is then.
+      // The next reader is shown the state at that time.
       if isOn { show(nil) }
       await closeSource()
     }
   }
 
-  /// Opens what is to be kept warm.
+  /// Opens a source that is kept warm.
   func warmUp() async {
     guard source.keepsWarm, !isClosed, isOn, still == nil, opened == nil else { return }
     _ = try? await openSource()
@@ -198,12 +198,12 @@ extension SourceFeed {
 
   // MARK: State
 
-  /// The state of opening `number` may have changed.
+  /// Shows the state of opening `number`, which may have changed.
   private func stateChanged(_ number: Int) {
     if opened?.number == number { showState() }
   }
 
-  /// Shows the source as it is now: its frames, or what stands in for them.
+  /// Shows the source's current state: its frames, or an outage.
   func showState() {
     guard isOn, opened != nil else { return }
     guard let status else { return show(nil) }
@@ -211,7 +211,7 @@ extension SourceFeed {
     case .live, .idle, .off: if !isFailing { show(nil) }
     case .stalled: show(Outage(status))
     case .lost:
-      // It may be long until frames come again, and of another size.
+      // Frames may be long in coming, and of another size.
       drawing.memory.removeAll()
       show(Outage(status))
     case .opening:
@@ -219,7 +219,7 @@ extension SourceFeed {
     }
   }
 
-  /// Switches the source off, as a participant does a camera, or on again. Off, it is closed, and a outage is seen.
+  /// Switches the source off or on again, as a participant does a camera. Off, it is closed and shows an outage.
   func setOn(_ isOn: Bool) async {
     guard isOn != self.isOn, !isClosed else { return }
     self.isOn = isOn
@@ -233,7 +233,7 @@ extension SourceFeed {
     if !self.isOn { await closeSource() }
   }
 
-  /// Says why there is no frame, as long as that is so.
+  /// Shows why there is no frame, until there is one.
   func showFailure(_ error: any Error) {
     guard isOn, !isClosed else { return }
     isFailing = true
@@ -245,15 +245,15 @@ extension SourceFeed {
 
   // MARK: Size
 
-  /// The reference size where the source is pinned; else the largest size wanted, if every reader says one.
+  /// The reference size if the source is pinned; otherwise the largest wanted size, if every reader has one.
   private var demand: CaptureDemand {
     isPinned
       ? CaptureDemand(isPinned: true)
       : CaptureDemand(atLeast: readers.withLock { $0.values.map(\.wantedSize) })
   }
 
-  /// Readers have come, gone or changed: a camera is asked for larger pictures at once, for smaller ones when that has
-  /// been enough for a while, since a camera that changes its size pauses.
+  /// Adapts the camera's size after readers have come, gone or changed. Larger pictures are requested at once, smaller
+  /// ones only after a while, because a camera that changes its size pauses.
   func demandChanged() {
     closeIfUnread()
     resizing?.cancel()
@@ -271,21 +271,21 @@ extension SourceFeed {
 }
 
 extension FrameSource {
-  /// Whether it gives no more frames. One that is connected, but whose masks don't fit its pictures, may give others.
+  /// Whether it gives no more frames. A connected source whose masks don't fit its pictures may give others.
   fileprivate func isGivenUp(_ error: any Error) -> Bool {
     status.isFinished || (error as? SourceError)?.kind != .badRequest
   }
 }
 
 extension CaptureDemand {
-  /// Whether pictures that were asked for with `other` are large enough.
+  /// Whether pictures requested with `other` are large enough.
   fileprivate func isServed(by other: CaptureDemand) -> Bool {
     guard isPinned == other.isPinned else { return other.isPinned }
     guard let size = minimumSize, let theirs = other.minimumSize else { return other.minimumSize == nil }
     return size.width <= theirs.width && size.height <= theirs.height
   }
 
-  /// Whether it is worth a pause.
+  /// Whether the difference is worth a pause.
   fileprivate func isMuchLess(than other: CaptureDemand) -> Bool {
     guard let size = minimumSize else { return false }
     guard let theirs = other.minimumSize else { return true }

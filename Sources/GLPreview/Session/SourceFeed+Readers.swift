@@ -1,4 +1,4 @@
-// The readers' side of a feed: previews and scenes come, change and go without waiting for it.
+// The reader side of a feed: previews and scenes come, change and go without waiting for it.
 internal import PreviewCore
 internal import Synchronization
 
@@ -7,7 +7,7 @@ extension SourceFeed {
     if preview.current.isRemoved { previews.withLock { $0[ObjectIdentifier(preview)] = nil } }
     Task {
       await self.dropUnwanted()
-      // The view has changed: a reader that waits for the next frame gets the present one at once.
+      // The view has changed: a reader that waits for the next frame gets the current one at once.
       await self.serve()
       await self.demandChanged()
     }
@@ -26,7 +26,7 @@ extension SourceFeed {
 
   nonisolated func readerWent(_ preview: Preview) { went(ObjectIdentifier(preview)) }
 
-  /// A scene that shows the source in `size`, nil where that is not known, or a part of it.
+  /// A scene shows the source, in `size` if that is known, or with a crop.
   nonisolated func sceneCame(_ scene: any AnyObject & Sendable, size: Size?, isCropped: Bool) {
     let isNew = readers.withLock { readers in
       let before = readers.updateValue(

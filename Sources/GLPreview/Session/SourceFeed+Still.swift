@@ -1,21 +1,21 @@
-// Stills: a camera is switched to its largest size for one frame, and back.
+// Takes stills: a camera is switched to its largest size for one frame, and back.
 internal import PreviewCore
 
 extension SourceFeed {
-  /// One frame in the camera's largest size; the previews pause meanwhile, and then go on. Of a camera that keeps its
-  /// reference size, a frame in that; of a source that has no choice, the next frame.
+  /// One frame in the camera's largest size; the previews pause meanwhile. A camera that keeps its reference size gives
+  /// a frame in that; a source with only one size gives the next frame.
   ///
   /// - Parameters:
-  ///   - settling: frames that are passed over first, for the camera to find its exposure.
-  ///   - limit: how long it may take.
-  ///   - isCropped: whether crops are to be drawn of it.
-  /// - Returns: the frame, or what stands in for it; nil where there is none any more.
-  /// - Throws: `SourceError` where the camera gives none, or is busy with another still.
+  ///   - settling: the frames that are skipped first, for the exposure to settle.
+  ///   - limit: the time limit.
+  ///   - isCropped: whether crops will be drawn from it.
+  /// - Returns: the frame, or the outage; nil if no more frames follow.
+  /// - Throws: `SourceError` if the camera gives no frame, or another still is being taken.
   func still(settling: Int, within limit: Duration, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
-    // What masks hide and crops leave out is known of the reference size alone.
+    // Masks and crops only refer to the reference size.
     guard !isPinned, !isCropped else { return try await pinnedStill(settling, isCropped: isCropped) }
-    // Another frame than the still tells that size.
+    // A frame other than the still determines that size.
     if drawing.reference == nil {
       let event = try await frame(capturedAt: .zero)
       guard drawing.reference != nil else { return event }
@@ -33,12 +33,12 @@ extension SourceFeed {
         taking.cancel()
       }
     } catch is CancellationError where !Task.isCancelled {
-      // The source was switched off meanwhile, or closed.
+      // The source was switched off or closed meanwhile.
       return try await frame(capturedAt: CaptureClock.now)
     }
   }
 
-  /// A frame in the camera's reference size; of one that was not in it already, after some that are passed over.
+  /// A frame in the camera's reference size. If the camera had another size, some frames are skipped first.
   private func pinnedStill(_ settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     let isSettled = opened?.demand.isPinned ?? false
     var event = try await frame(capturedAt: CaptureClock.now, isCropped: isCropped)
@@ -70,7 +70,7 @@ extension SourceFeed {
     }
     await camera.close()
     counters.count(\.closes)
-    // What was captured as somebody switched it off is nobody's.
+    // A frame that was captured while the source was switched off is discarded.
     try Task.checkCancellation()
     guard let still = try result.get() else { return nil }
     defer { nextSequence += 1 }
@@ -85,6 +85,6 @@ extension SourceFeed {
 }
 
 extension Size {
-  /// Larger than any camera's.
+  /// Larger than the size of any camera.
   fileprivate static let largest = Size(width: 65535, height: 65535)
 }

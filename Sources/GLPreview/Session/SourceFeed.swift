@@ -1,15 +1,15 @@
-// One source of a session at work: it is open while somebody looks, asked for a frame when somebody wants one, and each
-// frame is drawn once for all who wait for it.
+// One running source of a session. It is open while somebody reads it, and gives a frame when one is requested. Each
+// frame is drawn once for all requests.
 internal import PreviewCore
 internal import Synchronization
 
-/// Serves requests for pictures or frames of one source. None holds up another, or the source.
+/// Serves requests for pictures or frames of one source. No request delays another, or the source.
 actor SourceFeed: PictureProducer {
   nonisolated let source: SessionSource
   nonisolated let counters: SessionCounters
-  /// Who reads, apart from the actor's state: readers come and go without waiting.
+  /// The readers, apart from the actor's state, because they come and go without waiting.
   nonisolated let readers = Mutex<[ObjectIdentifier: FeedReader]>([:])
-  /// The previews that there are of it, read or not.
+  /// All its previews, read or not.
   nonisolated let previews = Mutex<[ObjectIdentifier: Preview]>([:])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
@@ -17,43 +17,43 @@ actor SourceFeed: PictureProducer {
   private var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private var pump: Task<Void, Never>?
-  /// Whether the pump is to try a source that failed once, though nobody waits for that.
+  /// Whether the pump is to retry a failed source once, even without a request.
   private var triesAgain = false
   private(set) var latest: Frame?
-  /// What stands in for the source now.
+  /// The current outage; nil if there is none.
   private(set) var outage: Outage?
-  /// What went wrong with it last; nil once a frame comes.
+  /// The last error; nil once a frame arrives.
   private(set) var failure: (any Error)?
   private var outageCount = 0
   private(set) var isClosed = false
   private var ending: Task<Void, Never>?
 
-  // What the camera's side of the feed keeps (SourceFeed+Camera.swift).
+  // The state of the camera side (SourceFeed+Camera.swift).
   var opened: OpenSource?
-  /// The opening that is under way, however many wait for it.
+  /// The opening in progress, shared by all that wait for it.
   var opening: Task<any FrameSource, any Error>?
-  /// The last closing: nothing is opened again before it is done.
+  /// The last closing; the next opening waits for it.
   var lastClosing: Task<Void, Never>?
-  /// Whether what is open has given its last frame.
+  /// Whether the open source has given its last frame.
   var isEnded = false
-  /// Whether the last frame could not be had of what is open.
+  /// Whether the last frame could not be read from the open source.
   var isFailing = false
   var isOn = true
-  /// The still that is being taken.
+  /// The still in progress.
   var still: Task<FeedEvent?, any Error>?
-  /// Waits for somebody to come back.
+  /// Waits for a reader to come back.
   var closing: Task<Void, Never>?
   var resizing: Task<Void, Never>?
   var openings = 0
-  /// The number of the next frame, whichever connection it comes by.
+  /// The number of the next frame, across all connections.
   var nextSequence = 0
-  /// Feeds that are to be closed before this one opens its source: a camera can't be open twice.
+  /// Feeds that must be closed before this one opens its source, because a camera can't be opened twice.
   var predecessors: [Predecessor]
   let predecessorsCloseWithin: Duration
   private var isEndOver = false
   private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-  /// A waiting reader does not keep it alive.
+  /// Weak, so that a waiting feed does not keep it alive.
   struct Predecessor {
     weak var feed: SourceFeed?
   }
@@ -80,16 +80,16 @@ actor SourceFeed: PictureProducer {
     return nil
   }
 
-  /// What the source shows when it shows something else than at `key`, and once that it was its last; who knows that,
-  /// by `isOver`, is told when it shows something all the same. Nil once it is closed.
+  /// The next event that differs from `key`. The end of the source is reported once; `isOver` means that the caller
+  /// knows it and only waits for other changes. Nil once the feed is closed.
   func event(after key: FeedKey?, isOver: Bool = false) async throws -> FeedEvent? {
     let answer = try await answer(to: .event(after: key, isOver: isOver))
     if case .event(let event) = answer { return event }
     return nil
   }
 
-  /// A frame captured at `time` or later, what is there already first of all; or what stands in for the source.
-  /// Where `isCropped`, crops can be drawn of it, unless the source has another shape than its reference size.
+  /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
+  /// drawn from it, unless the source has another shape than its reference size.
   func frame(capturedAt time: Duration, isCropped: Bool = false) async throws -> FeedEvent? {
     let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped))
     if case .event(let event) = answer { return event }
@@ -101,7 +101,7 @@ actor SourceFeed: PictureProducer {
     let id = nextID
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // Cancelled before it was added, nobody would take it out again.
+        // Nobody would remove a request whose task was cancelled before it is added.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         add(FeedRequest(subject, continuation), id)
       }
@@ -118,7 +118,7 @@ actor SourceFeed: PictureProducer {
     closing = nil
     if request.isCropped { demandChanged() }
     if isMet(request), outage != nil || isCurrent || request.isForFrame {
-      // What stands in for a source that failed is given at once; behind that the source is tried again.
+      // The outage of a failed source is returned at once; meanwhile the source is retried.
       if isFailing, pump == nil {
         triesAgain = true
         startPump()
@@ -134,7 +134,7 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
-  /// Whether crops are wanted, or masks are burned in: whether it matters in which size the source is.
+  /// Whether the source must have its reference size: crops are wanted, or masks are burned in.
   var isPinned: Bool {
     !source.options.masks.isEmpty
       || previews.withLock { $0.values.contains { $0.configuration.isPinned } }
@@ -142,17 +142,16 @@ actor SourceFeed: PictureProducer {
       || requests.values.contains(where: \.isCropped)
   }
 
-  /// How many wait.
   var waitingCount: Int { requests.count }
 
   // MARK: Serving
 
-  /// What the feed shows now.
+  /// The key of the current state.
   private var key: FeedKey {
     FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
   }
 
-  /// Whether the present frame serves this request. A crop waits while the camera is switched to its reference size.
+  /// Whether the current state satisfies a request. A crop waits while the camera is switched to its reference size.
   private func isMet(_ request: FeedRequest) -> Bool {
     guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
     guard outage == nil, request.isCropped, let latest else { return true }
@@ -160,7 +159,7 @@ actor SourceFeed: PictureProducer {
     return true
   }
 
-  /// Whether no newer frame than `latest` is known to be there: it was just taken, or nothing follows it.
+  /// Whether no newer frame than `latest` is known: it was just read, or nothing follows it.
   private var isCurrent: Bool {
     if pump != nil || isEnded { return true }
     guard let source = opened?.source as? any TimelySource else { return false }
@@ -172,7 +171,7 @@ actor SourceFeed: PictureProducer {
     pump = Task { await self.run() }
   }
 
-  /// Takes frames for as long as somebody wants them.
+  /// Reads frames as long as they are wanted.
   private func run() async {
     while isWanted || triesAgain, !isClosed, isOn, still == nil {
       triesAgain = false
@@ -183,13 +182,13 @@ actor SourceFeed: PictureProducer {
           answerLast()
           continue
         }
-        // It may have been switched off while the frame was on its way.
+        // It may have been switched off before the frame arrived.
         guard isOn, !isClosed else { break }
         latest = frame
         failure = misfit(frame)
         show(nil)
         await serve()
-        // Its camera may have been lost since it was captured.
+        // The camera may have been lost since the frame was captured.
         showState()
       } catch is CancellationError {
         continue
@@ -211,7 +210,7 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
-  /// Why crops are not drawn of a frame, where there are any; the rest is.
+  /// Why crops can't be drawn from a frame, if there are any; other views are drawn.
   private func misfit(_ frame: Frame) -> SourceError? {
     guard case .shape = drawing.plans.misfit(frame.format),
       let reason = drawing.plans.misfit(frame.format)?.reason,
@@ -220,20 +219,20 @@ actor SourceFeed: PictureProducer {
     return SourceError(.badRequest, path: source.name, reason: reason)
   }
 
-  /// A source that gives no frame is asked again, but not at once.
+  /// The pause before a source that gave no frame is asked again.
   private static let failurePause = Duration.milliseconds(200)
-  /// One that can't be opened even later.
+  /// The pause before a source that can't be opened is retried.
   private static let reopeningPause = Duration.seconds(1)
 
-  /// Waits until the pump has stopped, for who has made it stop.
+  /// Waits until the pump has stopped, after the caller has made it stop.
   func pumpStopped() async { await pump?.value }
 
-  /// Goes on where somebody is waiting, or nobody need be.
+  /// Continues if a frame is wanted, or opens a source that is kept warm.
   func resume() {
     if isWanted { startPump() } else if source.keepsWarm { Task { await warmUp() } }
   }
 
-  /// Gives what is there to all whom it concerns, drawn once.
+  /// Answers the requests that the current state satisfies; each picture is drawn once.
   func serve() async {
     let (key, frame, outage) = (key, latest, outage)
     let taken = takeRequests(where: isMet)
@@ -246,7 +245,7 @@ actor SourceFeed: PictureProducer {
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
-    // In one order, so that what was planned once is found again.
+    // Sorted, so that existing plans are found again.
     let wanted = pictures.keys.sorted { $0.order < $1.order }
     let results = await drawing.draw(wanted, frame, outage, key, of: source)
     for (picture, requests) in pictures {
@@ -256,7 +255,7 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
-  /// Who has seen the last frame has seen all; for a snapshot it is what there is.
+  /// Answers requests after the last frame: readers of pictures get nil; scenes and snapshots get that frame.
   private func answerLast() {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
     for request in takeRequests(where: { !isMet($0) && !$0.hasSeenAll }) {
@@ -265,25 +264,24 @@ actor SourceFeed: PictureProducer {
     }
   }
 
-  /// Whether anybody waits for a frame that may come.
+  /// Whether a request waits for a frame that may come.
   private var isWanted: Bool { requests.values.contains { !(isEnded && $0.hasSeenAll) } }
 
   private func takeRequests(where isTaken: (FeedRequest) -> Bool) -> [FeedRequest] {
     requests.filter { isTaken($0.value) }.keys.sorted().compactMap { requests.removeValue(forKey: $0) }
   }
 
-  /// Who waits for a preview that is no more gets nil; for one that is switched off nobody waits here.
+  /// Requests of removed previews get nil, those of disabled ones an error.
   func dropUnwanted() {
     for request in takeRequests(where: \.isObsolete) { request.answer(.success(nil)) }
     for request in takeRequests(where: \.isDisabled) { request.answer(.failure(PreviewIsDisabled())) }
   }
 
-  /// Nothing can be given.
   private func fail(_ error: any Error) {
     for request in takeRequests(where: { _ in true }) { request.answer(.failure(error)) }
   }
 
-  /// Lets something stand in for the source, or with nil nothing any more.
+  /// Shows an outage; nil shows the frames again.
   func show(_ state: Outage?) {
     guard state != outage else { return }
     outage = state
@@ -294,10 +292,10 @@ actor SourceFeed: PictureProducer {
 
   // MARK: The end
 
-  /// Whether anybody reads or waits.
+  /// Whether there are readers or requests.
   var isRead: Bool { !requests.isEmpty || readers.withLock { !$0.isEmpty } }
 
-  /// Everything is given back when this returns; who waits gets nil.
+  /// Closes the feed; everything is released when it returns. Waiting requests get nil.
   func close() async {
     isClosed = true
     let ending = ending ?? Task { await end() }
@@ -321,12 +319,12 @@ actor SourceFeed: PictureProducer {
     waitingForEnd = []
   }
 
-  /// Returns when it has been closed.
+  /// Waits until the feed is closed.
   func closed() async {
     guard !isEndOver else { return }
     await withCheckedContinuation { waitingForEnd.append($0) }
   }
 }
 
-/// A preview was switched off while somebody waited for its next picture.
+/// The error of a request whose preview was disabled while it waited.
 struct PreviewIsDisabled: Error {}

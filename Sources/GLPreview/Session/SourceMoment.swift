@@ -1,26 +1,26 @@
-// A source at one moment, held: what is drawn of it, in however many views and calls, is of that one frame.
+// A source at one moment: everything that is drawn of it, in any number of views and calls, shows the same frame.
 package import PreviewCore
 
-/// A frame of a source, or what stands in for it; its views are drawn by the session that gave it, whenever they are wanted.
+/// A frame of a source, or the outage instead. The session that gave it can draw its views at any time.
 package struct SourceMoment: Sendable {
   /// The source's name.
   package let source: String
-  /// The frame's number among its source's; 0 where there never was one.
+  /// The number of the frame in its source; 0 if there was none.
   package let sequence: Int
-  /// When the frame was captured, by `CaptureClock`; of what stands in for it, when that was asked for.
+  /// When the frame was captured, by `CaptureClock`; of an outage, when it was requested.
   package let timestamp: Duration
-  /// When that was.
+  /// The same as wall-clock time.
   package let time: WallTime
-  /// How the source was: `.live` where the frame is what it shows.
+  /// The state of the source; `.live` if it shows the frame.
   package let sourceState: SourceState
-  /// Why the source gives nothing, for people; nil where it does.
+  /// Why the source gives no pictures, for display; nil if it does.
   package let reason: String?
-  /// The source's reference size, upright, in whose pixels crops are; nil where there never was a frame.
+  /// The source's upright reference size, whose pixels crops refer to; nil if there was no frame.
   package var size: Size? { feed.drawing.reference ?? frame?.format.uprightSize }
-  /// Whether a fallback is drawn in its place.
+  /// Whether a fallback is drawn instead.
   package var isFallback: Bool { outage != nil }
 
-  /// The frame's own size, upright; it differs from `size` where a camera is in a smaller mode, or a stream has changed.
+  /// The frame's own upright size. It differs from `size` if a camera is in a smaller mode, or a stream has changed.
   package var frameSize: Size? { frame?.format.uprightSize }
 
   let frame: Frame?
@@ -28,9 +28,9 @@ package struct SourceMoment: Sendable {
   let feed: SourceFeed
   let policy: FallbackPolicy
 
-  /// What a feed shows.
+  /// Creates the moment of an event.
   ///
-  /// - Throws: `SourceError` where it gives nothing and that is to be an error.
+  /// - Throws: `SourceError` if the source gives no pictures and the policy is `.error`.
   init(_ event: FeedEvent, of feed: SourceFeed, _ policy: FallbackPolicy) throws {
     self.feed = feed
     self.policy = policy
@@ -53,7 +53,7 @@ package struct SourceMoment: Sendable {
 }
 
 extension SessionCore {
-  /// A source at the moment that a request asks for.
+  /// The moment of a source that a request asks for.
   func moment(of source: String, _ request: SnapshotRequest) async throws -> SourceMoment {
     guard !isClosed else { throw SnapshotError("the session is closed") }
     guard let feed = feed(source) else { throw SnapshotError("there is no source '\(source)'") }
@@ -78,7 +78,7 @@ extension SessionCore {
     }
   }
 
-  /// Previews of the moment's source as they show it; what was drawn already is not drawn again.
+  /// Draws previews of the moment's source. Existing pictures are reused.
   func draw(_ previews: [Preview], at moment: SourceMoment, as format: PictureFormat) async throws
     -> [RenderedPicture]
   {
@@ -99,7 +99,7 @@ extension SessionCore {
     return frames.compactMap { $0 ?? drawn.popFirst() }
   }
 
-  /// Views of the moment, by name.
+  /// Draws views of the moment.
   func draw(_ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat) async throws
     -> [RenderedPicture]
   {
@@ -135,7 +135,7 @@ extension SessionCore {
 }
 
 extension SourceMoment {
-  /// What was drawn of this frame for a preview that is as it was then.
+  /// The existing picture of this frame, if the preview has not changed since.
   fileprivate func drawn(_ preview: Preview, _ format: PictureFormat) -> RenderedPicture? {
     guard outage == nil, let newest = preview.newest(format), newest.sequence == sequence,
       newest.timestamp == timestamp, newest.sourceState == .live
@@ -143,7 +143,7 @@ extension SourceMoment {
     return newest
   }
 
-  /// `misfit` is set where the picture is not one of the frame.
+  /// `misfit` is set if the picture does not show the frame.
   fileprivate func frame(_ picture: Picture, of name: String, insteadOf misfit: SourceState? = nil)
     -> RenderedPicture
   {

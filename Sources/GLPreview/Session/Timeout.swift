@@ -1,8 +1,8 @@
-// Pictures that are waited for no longer than somebody said.
+// Limits the wait for a picture.
 
-/// What `work` gives within `limit`; `name` is the source's.
+/// The result of `work` within `limit`; `name` is the source's.
 ///
-/// - Throws: what `work` throws; `SourceError` after `limit`; `CancellationError`.
+/// - Throws: the errors of `work`; `SourceError` after `limit`; `CancellationError`.
 package func withTimeout<Value: Sendable>(
   _ limit: Duration, _ name: String, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -1,7 +1,7 @@
-// The pictures of one source for all who wait: those that are there already, the others drawn in one go.
+// Draws one source's pictures for all requests: existing ones are reused, the others are drawn in one pass.
 internal import PreviewCore
 
-/// Draws the views of one source, or what stands in for it.
+/// Draws the views of one source, or their fallbacks.
 struct ViewDrawing: Sendable {
   private let drawing: SessionDrawing
   var onEncode: @Sendable (Duration) -> Void { drawing.onEncode }
@@ -13,15 +13,15 @@ struct ViewDrawing: Sendable {
       of: source.options, hasSizes: source.origin.hasSizes, memory: FramePool(budget: drawing.budget))
   }
 
-  /// What the source's frames are made in.
+  /// The memory of the source's frames.
   var memory: FramePool { plans.memory }
 
-  /// The upright size in whose pixels crops are; nil before it is known.
+  /// The upright size whose pixels crops refer to; nil before it is known.
   var reference: Size? { plans.knownReference }
 
   typealias Results = [PictureRequest: Result<RenderedPicture?, any Error>]
 
-  /// A picture for each request, of `frame`, or of what stands in for the source.
+  /// A picture for each request, of `frame` or of a fallback.
   func draw(
     _ requests: [PictureRequest], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
     of source: SessionSource
@@ -73,7 +73,7 @@ struct ViewDrawing: Sendable {
       }
       return results
     } catch is WordError where wanted.count > 1 {
-      // One that can't be drawn does not take the others with it.
+      // A view that can't be drawn does not affect the others.
       var results: Results = [:]
       for one in wanted { results.merge(await draw([one], frame)) { $1 } }
       return results
@@ -90,7 +90,7 @@ struct ViewDrawing: Sendable {
     return rendered
   }
 
-  /// Views of a frame that belongs to no preview, or is not the newest: of a still.
+  /// Draws views that belong to no preview, or of a frame that is not the newest: of a still.
   func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: PictureFormat) async throws -> [Picture]
   {
     try await drawing.draw(frame, views.map { ViewRequest($0, as: format) }, plans)
@@ -113,8 +113,7 @@ struct ViewDrawing: Sendable {
     }
   }
 
-  /// What stands in for the source, in a view's size. A last frame is no part of it where nobody can tell what the view's crop
-  /// shows of that.
+  /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in it.
   func draw(
     _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ outage: Outage,
     of source: SessionSource
@@ -133,7 +132,7 @@ struct ViewDrawing: Sendable {
     return try await drawing.draw(scene, frames, as: format, named: view.name)
   }
 
-  /// What a source is taken for that was never seen.
+  /// The assumed size of a source that has not given a frame.
   private static let usualSize = Size(width: 640, height: 360)
 
   func end() { plans.end() }

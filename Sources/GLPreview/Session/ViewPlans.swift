@@ -1,18 +1,18 @@
-// The plans of one source's views: made once for a format, with crops in pixels of its reference size.
+// The plans of one source's views: made once for each format, with crops in pixels of the source's reference size.
 package import PreviewCore
 internal import Synchronization
 
-/// The plans of one source's views, in pixels of which size their crops are, and the memory that its frames are made in.
+/// The plans of one source's views, the reference size of their crops, and the memory of the source's frames.
 package final class ViewPlans: Sendable {
   let memory: FramePool
-  /// Whether the source has a choice of sizes: in another than its reference size it may show another part.
+  /// Whether the source has several sizes: in others than its reference size it may show another part.
   private let hasSizes: Bool
   private let state: Mutex<State>
 
   private struct State {
-    /// Upright; crops are in its pixels. Once it is known, it stays.
+    /// The upright size whose pixels crops refer to. It stays once it is known.
     var reference: Size?
-    /// The size of frames of a source that was to take its reference size: a camera that has no such size takes another.
+    /// The size of the frames after the reference size was requested: a camera without that size uses another.
     var pinned: Size?
     var plans = LRUCache<Key, RenderPlan>(capacity: 16)
     weak var mappedMemory: GLRenderer?
@@ -23,31 +23,31 @@ package final class ViewPlans: Sendable {
     let requests: [ViewRequest]
   }
 
-  /// Of a source that is read as `options` say, and that is asked for one size only unless `hasSizes`. Its frames are made
-  /// in `memory`.
+  /// Creates the plans of a source with these options. Without `hasSizes`, it is only asked for one size. Its frames
+  /// are made in `memory`.
   package init(of options: SourceOptions, hasSizes: Bool = false, memory: FramePool) {
     self.memory = memory
     self.hasSizes = hasSizes
     state = Mutex(State(reference: options.referenceSize ?? options.masks.referenceSize))
   }
 
-  /// The size in whose pixels crops are; nil before it is known.
+  /// The size whose pixels crops refer to; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
-  /// A frame has come, of a source that says that its reference size is `reference`, or leaves that to its first frame.
+  /// Records the format of a frame. `reference` is the source's reference size; nil means that of its first frame.
   package func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? format.uprightSize
       if isPinned {
         state.pinned = format.uprightSize
       } else if state.pinned == format.uprightSize {
-        // A mode of this size may show another part than what was of this size then.
+        // A mode of this size may show another part than the pinned frames of this size did.
         state.pinned = nil
       }
     }
   }
 
-  /// Why nobody can tell where a crop lies in frames of a format; nil where it can be told.
+  /// Why crops can't be located in frames of a format; nil if they can.
   func misfit(_ format: FrameFormat) -> Misfit? {
     let size = format.uprightSize
     let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
@@ -56,7 +56,7 @@ package final class ViewPlans: Sendable {
     return size.hasShape(of: reference) ? nil : .shape(size, reference)
   }
 
-  /// The same for a view: without a crop it shows all of whatever there is.
+  /// The same for a view; nil without a crop, because the view then shows the whole frame.
   func misfit(_ view: ViewConfiguration, _ format: FrameFormat) -> Misfit? {
     view.crop == nil ? nil : misfit(format)
   }
@@ -76,9 +76,9 @@ package final class ViewPlans: Sendable {
     return plan
   }
 
-  /// The view in pixels of frames of `format`.
+  /// The view with its crop in pixels of frames of `format`.
   ///
-  /// - Throws: `WordError` of key `crop`, where that lies outside the reference size, or does not fit such frames.
+  /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
   func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> ViewConfiguration {
     guard let crop = view.crop else { return view }
     let reference = knownReference ?? format.uprightSize
@@ -90,7 +90,7 @@ package final class ViewPlans: Sendable {
     return view.rescaled(from: reference, to: format.uprightSize)
   }
 
-  /// Lets frames be made where the renderer can read them in place; once for each renderer.
+  /// Makes frames in memory that the renderer can read directly; once for each renderer.
   func lendMemory(of renderer: GLRenderer) async {
     let isNew = state.withLock { state in
       defer { state.mappedMemory = renderer }
@@ -105,14 +105,14 @@ package final class ViewPlans: Sendable {
   }
 }
 
-/// Why crops can't be drawn of a frame: nobody can tell what they would show.
+/// Why crops can't be drawn from a frame: what they would show is unknown.
 enum Misfit: Sendable, Hashable {
-  /// The camera is in another size than its reference size, for readers without a crop, and is being switched.
+  /// The camera has another size than its reference size, for readers without a crop, and is being switched.
   case mode(Size, Size)
-  /// The source has another shape now.
+  /// The source now has another shape.
   case shape(Size, Size)
 
-  /// For people.
+  /// The reason, for display.
   var reason: String {
     switch self {
     case .mode(_, let reference): "is being switched to \(reference)"
@@ -121,7 +121,7 @@ enum Misfit: Sendable, Hashable {
     }
   }
 
-  /// What stands in for the source.
+  /// The outage that is shown instead of the source.
   func outage(since time: Duration) -> Outage {
     switch self {
     case .mode: Outage(.opening, sinceCapture: time)

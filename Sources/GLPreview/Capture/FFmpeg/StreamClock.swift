@@ -1,14 +1,14 @@
-// When a stream's pictures were taken, by our clock: a network delays some packets more than others, the sender's clock does
-// not.
+// Converts a sender's timestamps to this machine's clock. A network delays some packets more than others; the sender's
+// clock is steady.
 #if FFmpeg
-  /// From times by a sender's clock to `CaptureClock`'s: by the smallest delay of late.
+  /// Converts times by a sender's clock to `CaptureClock`, using the smallest recent delay.
   ///
-  /// What a picture's way takes at the least, from the lens to us, can't be known and is not counted. The clocks may drift
-  /// apart: delays are forgotten after half a minute.
+  /// The minimum delay from the lens to this machine can't be measured and is not subtracted. The clocks may drift
+  /// apart, so delays are forgotten after half a minute.
   struct StreamClock: Sendable {
-    /// Delays within so long at least, and twice as long at most, count.
+    /// Delays count for at least this long, and at most twice as long.
     static let window = Duration.seconds(15)
-    /// A sender's clock that jumps by more was set anew.
+    /// A larger jump means that the sender's clock was reset.
     static let largestDelay = Duration.seconds(5)
 
     private var current: Duration?
@@ -16,7 +16,7 @@
     private var windowStart = Duration.zero
     private var last = Duration.zero
 
-    /// A packet of that time, by the sender's clock, arrived.
+    /// Records the arrival of a packet with the sender's time `says`.
     mutating func observe(_ says: Duration, arrived: Duration) {
       let delay = arrived - says
       if let offset, delay < offset - Self.largestDelay || delay > offset + Self.largestDelay {
@@ -30,7 +30,7 @@
       }
     }
 
-    /// Our time of a picture of that time, by the sender's clock, or of none; `now` at the latest, never before the last.
+    /// The time of a picture with the sender's time `says`, if it has one. At most `now`, never before the last one.
     mutating func time(of says: Duration?, now: Duration) -> Duration {
       var time = now
       if let says, let offset, (now - Self.largestDelay...now).contains(says + offset) {

@@ -1,10 +1,10 @@
-// A camera or a server that sends video over the network: RTSP first of all. Everything is decoded, since pictures rest on
-// one another; only what somebody wants is copied out of the decoder's memory.
+// Video streams from cameras and servers on the network, mainly RTSP. Every picture is decoded, because pictures depend
+// on each other. Only requested ones are copied out of the decoder's memory.
 #if FFmpeg
   internal import PreviewCore
   internal import Synchronization
 
-  /// The way to a stream.
+  /// Connects to a stream.
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions
@@ -22,7 +22,7 @@
 
     var secrets: [String] { Redaction.secrets(in: url.address) }
 
-    /// Looking a host's name up can't be interrupted: its thread is then left to end by itself.
+    /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
       let connection = StreamConnection(url, options, memory, transports)
       let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
@@ -34,7 +34,7 @@
         }
         continuation.finish()
       }
-      // Not this task, whose end would end the waiting at once.
+      // A separate task, because cancelling this one would end the wait at once.
       let waiting = Task { await results.first { _ in true } }
       let result = await withTaskCancellationHandler {
         await waiting.value
@@ -46,7 +46,7 @@
         }
       }
       if result == nil {
-        // Behind its opening, which is still under way.
+        // The close runs after the opening, which is still in progress.
         Task { await connection.close() }
         throw CancellationError()
       }
@@ -58,21 +58,21 @@
       return connection
     }
 
-    /// How long an interrupted attempt is waited for: it looks up every tenth of a second.
+    /// How long to wait for an interrupted attempt, which checks every 100 ms.
     private static let patience = Duration.milliseconds(400)
   }
 
-  /// What was found out about a server, from one connection to the next.
+  /// What is known about a server, kept between connections.
   final class StreamTransports: Sendable {
     private let isWithoutTCP = Mutex(false)
 
-    /// The server does not send over TCP.
+    /// Records that the server does not send over TCP.
     func refusedTCP() { isWithoutTCP.withLock { $0 = true } }
 
     var refusesTCP: Bool { isWithoutTCP.withLock { $0 } }
   }
 
-  /// One connection. Once a task that waited for a picture was cancelled, it can only be closed.
+  /// One connection. After a task that waited for a picture is cancelled, it can only be closed.
   actor StreamConnection: CaptureConnection {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
     private let queue: ReadingQueue
@@ -96,7 +96,7 @@
       mode = CaptureMode(format: "", transport: url.scheme)
     }
 
-    /// Makes what waits for the network give up.
+    /// Interrupts calls that wait for the network.
     nonisolated func interrupt() { stop.set() }
 
     func open() throws {
@@ -156,7 +156,7 @@
       }
     }
 
-    /// What is delivered now; a picture that can't be drawn is told here, not when its frame is asked for.
+    /// Updates the mode. A picture that can't be drawn is reported here, not when its frame is requested.
     private func describe(_ picture: VideoPicture, _ reader: VideoReader) throws {
       do {
         let layout = try VideoLayout.named(picture.formatName)
@@ -176,24 +176,24 @@
     private func failure(_ failure: VideoFailure) -> any Error {
       switch failure.kind {
       case .interrupted: CancellationError()
-      // Nobody installs them while we wait.
+      // No retry can succeed: nobody installs the libraries in the meantime.
       case .noLibraries: SourceError(.badRequest, path: url.name, reason: failure.description)
       default: SourceError(.unavailable, path: url.name, reason: failure.description)
       }
     }
   }
 
-  /// Which pictures are shown after a loss: those that do not rest on what is lost.
+  /// Decides which pictures are shown after a loss: those that do not depend on a lost one.
   struct PictureGate: Sendable {
-    /// A stream that renews its pictures bit by bit, without key pictures, is shown again after that long.
+    /// A stream that refreshes its pictures gradually, without key pictures, is shown again after this long.
     static let longest = Duration.seconds(5)
 
     private var lostAt: Duration?
 
-    /// A picture is missing.
+    /// Records a missing picture.
     mutating func lost(at now: Duration) { lostAt = lostAt ?? now }
 
-    /// Whether a picture of these properties, that is next, is shown.
+    /// Whether the next picture, with these properties, is shown.
     mutating func admits(isKey: Bool, isDamaged: Bool, at now: Duration) -> Bool {
       if isDamaged {
         lost(at: now)

@@ -1,16 +1,16 @@
-// The address of a stream: what FFmpeg gets, and what people may read.
+// The address of a stream: for FFmpeg, and for display.
 #if FFmpeg
   internal import PreviewCore
 
-  /// An address as it was typed, without what is meant for us alone.
+  /// An address as typed, without the options that are meant for GLPreview.
   struct StreamURL: Sendable, Hashable, CustomStringConvertible {
-    /// For FFmpeg: whole, with user and password.
+    /// The whole address for FFmpeg, with user and password.
     let address: String
-    /// For messages: without what may be secret.
+    /// The name for messages, without secrets.
     let name: String
-    /// `rtsp`, in lower case.
+    /// The scheme in lower case: `rtsp`.
     let scheme: String
-    /// What a `#transport=tcp` or `#transport=udp` at the end asks for.
+    /// The transport in a `#transport=tcp` or `#transport=udp` at the end.
     let transport: StreamTransport?
 
     var description: String { name }

@@ -1,16 +1,16 @@
-// What FFmpeg's names and numbers mean here: pixel formats, colours, and how a picture lies.
+// Converts FFmpeg's pixel formats, colours and orientations.
 #if FFmpeg
   internal import PreviewCore
 
-  /// How the samples of a decoded picture become those of a frame.
+  /// How the samples of a decoded picture are converted to those of a frame.
   struct VideoLayout: Sendable, Hashable {
-    /// Of the frame.
+    /// The frame's pixel format.
     let pixelFormat: PixelFormat
-    /// Of a decoded sample; more than 8 become 8.
+    /// The bits of a decoded sample; more than 8 are reduced to 8.
     let bits: Int
-    /// Whether more than 8 bits stand in the upper end of 16, as in P010.
+    /// Whether samples of more than 8 bits use the upper bits of 16, as in P010.
     let isHighAligned: Bool
-    /// Whether the name says full range, as FFmpeg's older `yuvj420p` does.
+    /// Whether the format's name implies full range, as FFmpeg's older `yuvj420p` does.
     let isFullRange: Bool
 
     private init(
@@ -47,7 +47,7 @@
       if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
         return VideoLayout(format, isFullRange: true)
       }
-      // yuv420p10le, gray12le: little-endian samples of 16 bits, of which the lower ones count.
+      // yuv420p10le, gray12le: little-endian samples of 16 bits that use the lower bits.
       for bits in [9, 10, 12, 14, 16] where name.hasSuffix("\(bits)le") {
         let stem = String(name.dropLast("\(bits)le".count))
         if let format = planar[stem] { return VideoLayout(format, bits: bits) }
@@ -56,19 +56,19 @@
     }
   }
 
-  /// What a video says of its colours, in H.273's numbers and, where that has none, FFmpeg's.
+  /// A video's colour description, in H.273's numbers, or FFmpeg's where H.273 has none.
   struct VideoSignal: Sendable, Hashable {
     /// MatrixCoefficients.
     let matrix: Int
-    /// 1 limited, 2 full; else nothing is said.
+    /// 1 limited, 2 full; otherwise unspecified.
     let range: Int
-    /// 1 left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom; else nothing is said.
+    /// 1 left, 2 centre, 3 top left, 4 top, 5 bottom left, 6 bottom; otherwise unspecified.
     let chromaLocation: Int
 
-    /// What the samples of a picture mean. What is not said is guessed as of any source; grey that says nothing is full
-    /// range, as FFmpeg has it.
+    /// The colour description of a picture. Unspecified values are guessed as for any source; unspecified grey is full
+    /// range, as in FFmpeg.
     ///
-    /// - Throws: `VideoFailure`, `.failed`, for what is neither Y'CbCr nor R'G'B'.
+    /// - Throws: `VideoFailure`, `.failed`, if the samples are neither Y'CbCr nor R'G'B'.
     func color(of layout: VideoLayout, _ size: Size) throws(VideoFailure) -> ColorDescription {
       let isGrey = layout.pixelFormat == .grey
       return ColorDescription(
@@ -76,16 +76,16 @@
         range: quantizationRange ?? (layout.isFullRange || isGrey ? .full : nil), siting: siting)
     }
 
-    /// H.273, table 4. Nil where nothing is said, or the format has none.
+    /// H.273, table 4. Nil if unspecified, or if the format has no matrix.
     private func colorMatrix(_ format: PixelFormat) throws(VideoFailure) -> ColorMatrix? {
       guard case .ycbcr = format.model else { return nil }
       return switch matrix {
       case 1: .bt709
-      // BT.470 System B/G and SMPTE 170M are BT.601's; FCC's differ from them in the third decimal.
+      // BT.470 System B/G and SMPTE 170M have BT.601's coefficients; FCC's differ in the third decimal.
       case 4, 5, 6: .bt601
-      // SMPTE 240M: 0.212 and 0.087; the nearest.
+      // SMPTE 240M: 0.212 and 0.087; BT.709 is close.
       case 7: .bt709
-      // Constant luminance is drawn as the other: the nearest.
+      // Constant luminance is drawn as non-constant, which is the nearest.
       case 9, 10: .bt2020
       case 0: throw VideoFailure(.failed, "R'G'B' in planes of Y'CbCr is not supported")
       case 8: throw VideoFailure(.failed, "YCgCo is not supported")
@@ -102,7 +102,7 @@
       }
     }
 
-    /// Along rows; that chroma sits on the upper row, or the lower one, is let go.
+    /// The siting along rows; the vertical siting is ignored.
     private var siting: ChromaSiting {
       switch chromaLocation {
       case 2, 4, 6: .centred
@@ -112,8 +112,8 @@
   }
 
   extension Orientation {
-    /// From a display matrix (ISO/IEC 14496-12, 8.2.2.1), of which the upper left quarter counts: stored (x, y) is seen at
-    /// (ax + cy, bx + dy). What is not a quarter turn or a reflection is taken for the nearest.
+    /// From the upper left quarter of a display matrix (ISO/IEC 14496-12, 8.2.2.1): the stored point (x, y) is
+    /// displayed at (ax + cy, bx + dy). Anything but quarter turns and reflections is replaced by the nearest of those.
     init(displayMatrix a: Int32, _ b: Int32, _ c: Int32, _ d: Int32) {
       let isTurned = Int(b).magnitude + Int(c).magnitude > Int(a).magnitude + Int(d).magnitude
       self.init(swapsAxes: isTurned, flipsX: (isTurned ? b : a) < 0, flipsY: (isTurned ? c : d) < 0)

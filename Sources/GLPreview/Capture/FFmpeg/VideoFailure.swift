@@ -1,21 +1,21 @@
-// What FFmpeg could not do, in words of ours where we have some.
+// FFmpeg's errors, with this library's messages if it has one for them.
 #if FFmpeg
   internal import CAV
   internal import PreviewCore
 
-  /// Why there is no video, or no next picture.
+  /// Why a video can't be opened, or its next picture can't be read.
   struct VideoFailure: Error, CustomStringConvertible {
-    /// What a caller can do about it.
+    /// The kind of failure, which tells the caller how to react.
     enum Kind {
       /// FFmpeg's libraries are not installed.
       case noLibraries
-      /// Nobody wants it any more.
+      /// The call was interrupted.
       case interrupted
-      /// Not a video of any format that is read.
+      /// Not a video in a supported format.
       case unknownFormat
-      /// A picture is broken; the next may be asked for.
+      /// A picture is damaged; the next one can be requested.
       case damaged
-      /// All pictures were given.
+      /// All pictures have been read.
       case ended
       /// The server does not send over this transport.
       case noTransport
@@ -24,7 +24,7 @@
     }
 
     let kind: Kind
-    /// In one line.
+    /// The message, in one line.
     let description: String
 
     init(_ kind: Kind, _ description: String) {
@@ -32,7 +32,7 @@
       self.description = description
     }
 
-    /// What `error` says.
+    /// Converts an error of FFmpeg.
     init(_ error: glp_av_error, maximumPixels: Int) {
       let words = text(of: error.text)
       let size = Size(width: Int(error.width), height: Int(error.height))
@@ -63,7 +63,7 @@
     }
   }
 
-  /// The text in an array of C characters, which comes as a tuple.
+  /// The text in a C array of characters, which Swift imports as a tuple.
   func text(of characters: some BitwiseCopyable) -> String {
     unsafe withUnsafeBytes(of: characters) { bytes in
       unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,11 +1,11 @@
-// A video in a file: every picture in order, with the times that the file gives them.
+// Reads every picture of a video file in order, with the file's timestamps.
 #if FFmpeg
   internal import PreviewCore
 
-  /// The pictures of the best video in a file.
+  /// The pictures of the best video stream in a file.
   ///
-  /// A picture that is damaged is an error; after it come those that do not rest on it, from the next key picture on. What a
-  /// cut-out recording begins with, and can't be decoded because what it rests on is missing, is left out without a word.
+  /// A damaged picture is an error; the following ones are skipped up to the next key picture, because they depend on
+  /// it. Pictures at the start of a cut recording that can't be decoded without missing ones are skipped silently.
   actor VideoFileSource: FrameSource {
     nonisolated let name: String
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -13,18 +13,18 @@
     private let options: SourceOptions
     private let memory: FramePool
     private let reader: VideoReader
-    /// As the file says.
+    /// The rate in the file.
     nonisolated let framesPerSecond: Double?
     private var sequence = 0
-    /// The first picture's, by the file's clock.
+    /// The time of the first picture, by the file's clock.
     private var start: Duration?
-    /// Whether pictures rest on one that is lost.
+    /// Whether pictures depend on a lost one.
     private var isLost = false
     private var isOver = false
 
-    /// Opens the file, as far as its first packets.
+    /// Opens the file and reads its first packets.
     ///
-    /// - Throws: `VideoFailure`: `.unknownFormat` where it is no video.
+    /// - Throws: `VideoFailure`; `.unknownFormat` if it is not a video.
     init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
       let reader = try VideoReader(file: path, maximumPixels: options.maximumPixels)
       self.name = name
@@ -55,7 +55,7 @@
       return nil
     }
 
-    /// For pictures without a time.
+    /// The rate for pictures without a timestamp.
     private var rate: FrameRate {
       options.framesPerSecond.flatMap { FrameRate($0) } ?? reader.frameRate ?? .usual
     }
@@ -71,7 +71,7 @@
       }
     }
 
-    /// Nil at the end.
+    /// The next picture; nil at the end.
     private func nextPicture() throws -> VideoPicture? {
       do {
         return try reader.next()

@@ -1,27 +1,27 @@
-// One decoded picture, held in FFmpeg's memory until somebody wants its frame; then copied to where the renderer wants it.
+// One decoded picture. It stays in FFmpeg's memory until its frame is requested, and is then copied for the renderer.
 #if FFmpeg
   internal import CAV
   internal import PreviewCore
 
-  /// A picture as a decoder made it. It does not change any more.
+  /// A picture from a decoder. It does not change any more.
   @safe final class VideoPicture: Sendable {
     private nonisolated(unsafe) let handle: OpaquePointer
 
     let size: Size
-    /// FFmpeg's name: `yuv420p`.
+    /// FFmpeg's name of the pixel format: `yuv420p`.
     let formatName: String
-    /// Whether decoding can begin with it.
+    /// Whether decoding can start with it.
     let isKey: Bool
-    /// Whether parts of it are made up.
+    /// Whether the decoder had to make up parts of it.
     let isDamaged: Bool
-    /// By the video's own clock.
+    /// The time by the video's own clock; nil if it has none.
     let time: Duration?
-    /// What it takes.
+    /// The size in memory.
     let byteCount: Int
     let signal: VideoSignal
     let orientation: Orientation
 
-    /// Takes `frame` over.
+    /// Takes ownership of `frame`.
     @unsafe init(_ frame: OpaquePointer) {
       unsafe handle = unsafe frame
       let picture = unsafe glp_av_describe(frame)
@@ -42,9 +42,9 @@
 
     deinit { unsafe glp_av_frame_destroy(handle) }
 
-    /// A frame of it in memory of `memory`'s; deeper samples than of 8 bits are rounded to those.
+    /// Copies the picture to a frame in memory of the pool; samples of more than 8 bits are rounded to 8.
     ///
-    /// - Throws: `VideoFailure`, `.failed`, where it is too large or its samples are of a kind that is not supported.
+    /// - Throws: `VideoFailure`, `.failed`, if it is too large or its samples are not supported.
     func frame(maximumPixels: Int, memory: FramePool) throws -> Frame {
       let layout = try VideoLayout.named(formatName)
       if let refusal = size.refusal(maximumPixels: maximumPixels) { throw VideoFailure(.failed, refusal) }
@@ -58,7 +58,7 @@
       return try Frame(tight: format, storage: FrameBytes(buffer))
     }
 
-    /// Plane after plane, with no padding. False where a plane is not there.
+    /// Copies the planes one after another without padding; false if a plane is missing.
     @unsafe private func copy(
       _ layout: VideoLayout, _ format: FrameFormat, to target: UnsafeMutableRawBufferPointer
     ) -> Bool {
@@ -81,7 +81,7 @@
     }
   }
 
-  /// How a sample of 16 bits becomes a code of 8: ((sample >> shift & mask) * scale + offset) / 65536, held within 0...255.
+  /// Converts 16-bit samples to 8-bit codes: ((sample >> shift & mask) * scale + offset) / 65536, within 0...255.
   struct SampleNarrowing: Sendable, Hashable {
     let shift: UInt16
     let mask: UInt16
@@ -94,10 +94,10 @@
   }
 
   extension VideoLayout {
-    /// From codes of `bits` bits to codes of 8 (H.273, 8.3: formulas 20 to 31 for both depths).
+    /// From codes of `bits` bits to codes of 8 bits (H.273, 8.3: formulas 20 to 31 for both depths).
     ///
-    /// Of limited range a code of 8 bits is one of n bits by 2^(n - 8). Of full range 2^n - 1 is 255, and chroma is counted
-    /// from its neutral code.
+    /// In limited range, an 8-bit code is an n-bit code divided by 2^(n - 8). In full range, 2^n - 1 becomes 255, and
+    /// chroma is scaled around its neutral code.
     func narrowing(isChroma: Bool, _ range: QuantizationRange) -> SampleNarrowing {
       let largest = Double(1 << bits) - 1
       let isFull = range == .full

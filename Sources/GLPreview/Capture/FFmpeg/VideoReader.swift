@@ -1,20 +1,20 @@
-// A video file or a connection to a server, picture by picture: FFmpeg's libraries behind Swift values.
+// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values.
 #if FFmpeg
   internal import CAV
   internal import Glibc
   internal import PreviewCore
 
-  /// Stops a reader that waits for the network, from wherever.
+  /// Stops a reader that waits for the network. Can be used from any thread.
   @safe final class VideoStop: Sendable {
     fileprivate nonisolated(unsafe) let handle = unsafe glp_av_stop_create()
 
     deinit { unsafe glp_av_stop_destroy(handle) }
 
-    /// For good: what is open can only be closed then.
+    /// Can't be undone: an open reader can then only be closed.
     func set() { unsafe glp_av_stop_set(handle) }
   }
 
-  /// Reads one video. Blocks: used on a thread of its own, by one at a time.
+  /// Reads one video. Blocks: use it on its own thread, from one caller at a time.
   @safe final class VideoReader {
     private let handle: OpaquePointer
     private let stop: VideoStop?
@@ -22,16 +22,16 @@
 
     /// FFmpeg's name of the codec: `h264`.
     let codec: String
-    /// As the container tells it, or the first picture.
+    /// The rate from the container or the first picture; nil if unknown.
     var frameRate: FrameRate? {
       let facts = unsafe glp_av_reader_facts(handle)
       return FrameRate(numerator: Int(facts.rate_numerator), denominator: Int(facts.rate_denominator))
     }
 
-    /// What decodes at the same time, at most: more is of little use, and each takes memory for pictures of its own.
+    /// The most decoding threads: more are of little use, and each needs memory for its own pictures.
     private static let threads = CInt(min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 8))
 
-    /// Opens a file. What it says can't make it open any other file or host.
+    /// Opens a file. Its content can't make FFmpeg open another file or host.
     init(file path: String, maximumPixels: Int) throws(VideoFailure) {
       var error = glp_av_error()
       guard let handle = unsafe glp_av_open_file(path, Int64(maximumPixels), Self.threads, &error) else {
@@ -43,7 +43,7 @@
       codec = text(of: unsafe glp_av_reader_facts(handle).codec)
     }
 
-    /// Connects to a server; `transport` is RTSP's. Ends soon after `stop` is set.
+    /// Connects to a server; `transport` is for RTSP. Fails soon after `stop` is set.
     init(
       stream url: String, over transport: StreamTransport, redirects: RedirectPolicy, maximumPixels: Int,
       stop: VideoStop
@@ -78,7 +78,7 @@
       return unsafe VideoPicture(frame)
     }
 
-    /// A file begins again.
+    /// Rewinds a file to its start.
     func rewind() throws(VideoFailure) {
       var error = glp_av_error()
       guard unsafe glp_av_rewind(handle, &error) else {
@@ -86,7 +86,7 @@
       }
     }
 
-    /// When the last packet came, by `CaptureClock`, and the time that it says of itself; nil where it says none.
+    /// When the last packet arrived, by `CaptureClock`, and the packet's own timestamp; nil if it has none.
     var lastPacket: (arrived: Duration, says: Duration)? {
       var (arrived, says): (Int64, Int64) = (0, 0)
       guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }

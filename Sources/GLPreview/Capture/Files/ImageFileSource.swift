@@ -1,4 +1,4 @@
-// A still: a source of one frame, decoded when it is opened, so that what is wrong with it is known then.
+// A still: a source of one frame. It is decoded when it is opened, so that errors are known then.
 internal import PreviewCore
 
 /// One JPEG or PNG.
@@ -7,15 +7,15 @@ actor ImageFileSource: FrameSource {
   private let frame: Frame
   private var isGiven = false
 
-  /// What a still's bytes are.
+  /// The file format of a still.
   enum Format {
     case jpeg
     case png
   }
 
-  /// Decodes all that is left of `stream`.
+  /// Decodes the rest of `stream`.
   init(_ format: Format, _ stream: consuming ByteStream, _ options: SourceOptions) throws {
-    // Samples never take more than 8 bytes a pixel uncompressed, and metadata not more than a few megabytes.
+    // Uncompressed samples take at most 8 bytes a pixel, and metadata at most a few megabytes.
     let pixels = min(options.maximumPixels, 1 << 40)
     guard let bytes = try stream.readAll(limit: 8 * pixels + 64 << 20) else {
       throw SourceError(.badData, path: stream.path, reason: "is larger than any picture within the limits")
@@ -23,7 +23,6 @@ actor ImageFileSource: FrameSource {
     try self.init(format, bytes, name: stream.path, options)
   }
 
-  /// Decodes `bytes`.
   init(_ format: Format, _ bytes: [UInt8], name: String, _ options: SourceOptions) throws(SourceError) {
     self.name = name
     do throws(CodecError) {

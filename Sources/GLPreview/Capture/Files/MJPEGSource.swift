@@ -1,8 +1,8 @@
-// JPEGs one after another: what webcams and multipart streams are when saved, and what pipes bring.
+// JPEGs one after another: saved streams of webcams and multipart servers, and pipes.
 internal import Glibc
 internal import PreviewCore
 
-/// The pictures of a run of JPEGs.
+/// The pictures of a sequence of JPEGs.
 actor MJPEGSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -13,16 +13,16 @@ actor MJPEGSource: FrameSource {
   private var pictures: MJPEGReader
   private var waiting: [UInt8]?
   private var sequence = 0
-  /// Pictures that are decoded side by side, in the order in which they are given.
+  /// Pictures that are decoded in parallel, in the order of delivery.
   private var ahead: [Task<Frame, any Error>] = []
 
   /// The most pictures that are decoded at the same time.
   private static let width = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
 
-  /// Frames of more bytes are decoded one at a time: a progressive picture takes several times as much meanwhile.
+  /// Frames of more bytes are decoded one at a time: a progressive JPEG takes several times its memory meanwhile.
   private static let largestSideBySide = 32 << 20
 
-  /// Goes on after `first`, a picture that was read already.
+  /// Continues after `first`, a picture that was already read.
   init(_ pictures: consuming MJPEGReader, first: [UInt8]? = nil, _ options: SourceOptions) {
     name = pictures.path
     queue = ReadingQueue(named: pictures.path)
@@ -36,14 +36,14 @@ actor MJPEGSource: FrameSource {
   deinit { for task in ahead { task.cancel() } }
 
   func nextFrame() async throws -> Frame? {
-    // Who wants one picture pays for one, and of a stream the next one may be long in coming.
+    // The first picture is decoded alone: it may be the only one wanted, and a stream's next one may take long.
     let isSmall = memory.byteCount <= Self.largestSideBySide
     let width = sequence > 0 && pictures.isRegularFile && isSmall ? Self.width : 1
     while ahead.count < width, let next = nextDecoding() { ahead.append(next) }
     return ahead.isEmpty ? nil : try await ahead.removeFirst().value
   }
 
-  /// The next picture as it is, for who may not want its frame; not to be mixed with `nextFrame`.
+  /// The next picture without decoding it, for a reader that may not need its frame. Don't mix with `nextFrame`.
   func nextCapture() throws -> Capture? {
     let index = sequence
     do {
@@ -66,14 +66,14 @@ actor MJPEGSource: FrameSource {
     sequence = 0
   }
 
-  /// Reads a picture and begins to decode it; what is wrong with it is thrown where its frame is asked for.
+  /// Reads a picture and starts to decode it. Errors are thrown when its frame is requested.
   private func nextDecoding() -> Task<Frame, any Error>? {
     let (index, path, rate, options, memory) = (sequence, name, rate, options, memory)
     do {
       guard let picture = try waiting ?? pictures.next() else { return nil }
       waiting = nil
       sequence += 1
-      // A file is what it is; a stream goes on after a smeared frame.
+      // Damage in a file is an error; a stream goes on after a damaged frame.
       let damage: JPEGDecoder.DamagePolicy = pictures.isRegularFile ? .isAnError : .isTolerated
       return Task(executorPreference: DecodingQueue.shared) {
         try Task.checkCancellation()
@@ -94,13 +94,13 @@ actor MJPEGSource: FrameSource {
   }
 }
 
-/// Reads one picture after another, encoded as they are.
+/// Reads one encoded picture after another.
 struct MJPEGReader: ~Copyable {
   private var stream: ByteStream
   private var splitter: MJPEGSplitter
   private var intake: StreamIntake
 
-  /// Why there is no picture where there should be one.
+  /// Why a picture can't be read.
   enum Failure: Error, CustomStringConvertible {
     case cutShort
     case tooLarge(limit: Int)
@@ -115,7 +115,7 @@ struct MJPEGReader: ~Copyable {
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) {
     splitter = MJPEGSplitter(pictureLimit: options.pictureLimit)
-    // A file can't pour out more than is taken of it.
+    // A file is only read on demand, so it needs no limit.
     intake = StreamIntake(options, isPaced: !stream.isRegularFile)
     self.stream = stream
   }

@@ -1,4 +1,4 @@
-// Frames with nothing around them: the user says what they are, the bytes can't.
+// Frames without headers: the user must describe them.
 internal import PreviewCore
 
 /// Raw frames of one format and size, one after another.
@@ -13,7 +13,7 @@ actor RawVideoSource: FrameSource {
   private var stream: ByteStream
   private var sequence = 0
 
-  /// Checks that a regular file is a whole number of frames.
+  /// Checks that a regular file holds a whole number of frames.
   init(
     _ stream: consuming ByteStream, _ pixelFormat: PixelFormat, _ size: Size, _ options: SourceOptions
   ) throws(SourceError) {
@@ -35,8 +35,8 @@ actor RawVideoSource: FrameSource {
         reason: "\(count) bytes are not a whole number of \(size) \(pixelFormat) frames of \(byteCount) bytes"
       )
     }
-    // Cameras' formats sit chroma left; R'G'B' takes no notice of any of it. Grey without a word is full range, as
-    // FFmpeg, GStreamer and OpenCV take it.
+    // Chroma is sited left, as in cameras' formats; R'G'B' ignores all of this. Unspecified grey is full range, as in
+    // FFmpeg, GStreamer and OpenCV.
     let color =
       pixelFormat.isRGB
       ? .jfif

@@ -1,13 +1,13 @@
-// What a file or a stream holds, told by its first bytes: names lie.
+// Detects the format of a file or a stream from its first bytes, because names can be wrong.
 internal import PreviewCore
 
-/// Opens what comes through one descriptor; an actor, so that waiting for a pipe's writer happens on a thread of its own.
+/// Opens the data of one descriptor. An actor, so that waiting for a pipe's writer blocks only a thread of its own.
 actor SourceOpener {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let path: String
   private let options: SourceOptions
-  /// Until it is opened.
+  /// Nil once it is opened.
   private var stream: ByteStream?
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) {
@@ -17,7 +17,7 @@ actor SourceOpener {
     self.stream = consume stream
   }
 
-  /// The source that the first bytes tell; waits for them. Once.
+  /// Waits for the first bytes, and opens the source that they identify. Called once.
   func open() throws -> any FrameSource {
     guard var stream = stream.take() else { throw CancellationError() }
     guard try !stream.peek(1).isEmpty else { throw SourceError(.badData, path: path, reason: "is empty") }
@@ -35,7 +35,7 @@ actor SourceOpener {
     return try openJPEGs(stream)
   }
 
-  /// What no signature was found for: a video, or nothing that is known.
+  /// Opens data without a known signature: as a video, or not at all.
   private func openVideo(isFile: Bool) throws -> any FrameSource {
     let raw = "raw frames need --input-format and --input-size"
     #if FFmpeg
@@ -68,7 +68,7 @@ actor SourceOpener {
     return try RawVideoSource(stream, format, size, options)
   }
 
-  /// JPEGs from a stream: frames, unless the first says that others are parts of it, as phones' stills do.
+  /// JPEGs from a stream are frames, unless the first one declares others as its parts, as phones' stills do.
   private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
     var pictures = MJPEGReader(stream, options)
     do {
@@ -84,7 +84,7 @@ actor SourceOpener {
     }
   }
 
-  /// Whatever follows the picture in such a file is not another frame.
+  /// Data after the picture in such a file is not another frame.
   private var isNamedJPEG: Bool {
     let name = path.lowercased()
     return name.hasSuffix(".jpg") || name.hasSuffix(".jpeg")
@@ -95,7 +95,7 @@ actor SourceOpener {
     return name.hasSuffix(".mjpeg") || name.hasSuffix(".mjpg")
   }
 
-  /// Whether a picture begins in `bytes`: saved multipart streams begin with a boundary.
+  /// Whether a picture begins in `bytes`; saved multipart streams begin with a boundary.
   private func hasPicture(_ bytes: [UInt8]) -> Bool {
     bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0xFF, 0xD8, 0xFF]) }
   }

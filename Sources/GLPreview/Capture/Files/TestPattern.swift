@@ -1,22 +1,22 @@
-// How the test patterns look, pixel by pixel.
+// Draws the test patterns.
 internal import Glibc
 internal import PreviewCore
 
-/// A picture by formula, as rows of R, G, B, A bytes.
+/// A computed picture, as rows of R, G, B, A bytes.
 enum TestPattern: String, Sendable, CaseIterable {
   /// Colour bars after SMPTE ECR 1-1978: 75% bars, castellations, -I, white, +Q and PLUGE.
   case smpte
-  /// Four bands that rise from left to right: red, green, blue, grey.
+  /// Four bands that get brighter from left to right: red, green, blue, grey.
   case gradient
-  /// Circles whose frequency rises with the distance, to that of the pixels at the longer side's edge.
+  /// Circles whose frequency rises with the distance, up to the pixels' own at the edge of the longer side.
   case zoneplate
   /// The frame's number in large digits.
   case counter
 
-  /// Whether every frame looks the same.
+  /// Whether all frames are the same.
   var isStill: Bool { self != .counter }
 
-  /// Draws all of the picture into `bytes`, `size.width * 4` a row.
+  /// Draws the whole picture into `bytes`, `size.width * 4` bytes a row.
   func draw(_ size: Size, frame: Int, into bytes: inout MutableSpan<UInt8>) {
     switch self {
     case .smpte: Self.fill(&bytes, size) { x, y in Self.smpte(x, y, size) }
@@ -50,13 +50,13 @@ enum TestPattern: String, Sendable, CaseIterable {
   private static let threeQuarters: UInt8 = 191
   private static let bars = [7, 6, 3, 2, 5, 4, 1].map(bar)
   private static let castellations = [1, 0, 5, 0, 3, 0, 7].map(bar)
-  // -I and +Q at 20% chroma on no luma, with what is below black cut off.
+  // -I and +Q at 20% chroma with no luma; values below black are clipped.
   private static let minusI = RGBColor(red: 0, green: 33, blue: 76)
   private static let plusQ = RGBColor(red: 50, green: 0, blue: 106)
-  // Full range has no code below black, so PLUGE's first step is black too; its third is 4% above.
+  // Full range has no codes below black, so PLUGE's first step is black too; its third is 4% above.
   private static let pluge = [grey(0), grey(0), grey(10)]
 
-  /// 75% of red (4), green (2) and blue (1).
+  /// A bar with 75% of red (4), green (2) and blue (1).
   private static func bar(_ channels: Int) -> RGBColor {
     RGBColor(
       red: channels & 4 == 0 ? 0 : threeQuarters, green: channels & 2 == 0 ? 0 : threeQuarters,
@@ -67,7 +67,7 @@ enum TestPattern: String, Sendable, CaseIterable {
     let column = x * 7 / size.width
     if y * 3 < size.height * 2 { return bars[column] }
     if y * 4 < size.height * 3 { return castellations[column] }
-    // Four fields share the width of five bars; PLUGE's three steps are the sixth; the seventh is black.
+    // Four fields share the width of five bars. PLUGE's three steps are the sixth bar; the seventh is black.
     let field = x * 28 / (size.width * 5)
     switch field {
     case 0: return minusI
@@ -96,7 +96,7 @@ enum TestPattern: String, Sendable, CaseIterable {
   private static func zoneplate(_ x: Int, _ y: Int, _ size: Size) -> RGBColor {
     let dx = Double(x) + 0.5 - Double(size.width) / 2
     let dy = Double(y) + 0.5 - Double(size.height) / 2
-    // The phase's derivative by the radius is pi a pixel, the highest frequency there is, at `radius`.
+    // At `radius`, the derivative of the phase by the radius is pi per pixel, the highest possible frequency.
     let radius = Double(max(size.width, size.height)) / 2
     let phase = Double.pi * (dx * dx + dy * dy) / (2 * radius)
     return grey(UInt8((127.5 + 127.5 * cos(phase)).rounded()))
@@ -107,7 +107,7 @@ enum TestPattern: String, Sendable, CaseIterable {
   private static let paper = RGBColor(red: 38, green: 50, blue: 56)
   private static let ink = RGBColor(red: 236, green: 239, blue: 241)
 
-  /// Five columns by seven rows a digit, the leftmost column is 16.
+  /// Five columns by seven rows for each digit; the leftmost column is 16.
   private static let digits: [[UInt8]] = [
     [14, 17, 19, 21, 25, 17, 14],
     [4, 12, 4, 4, 4, 4, 14],
@@ -121,12 +121,12 @@ enum TestPattern: String, Sendable, CaseIterable {
     [14, 17, 17, 15, 1, 2, 12],
   ]
 
-  /// At least four digits, as large as fits, in the middle.
+  /// At least four digits, as large as fits, centred.
   private static func counter(_ frame: Int, _ size: Size) -> (_ x: Int, _ y: Int) -> RGBColor {
     var text = String(frame)
     text = String(repeating: "0", count: max(4 - text.count, 0)) + text
     let glyphs = text.compactMap(\.wholeNumberValue).map { digits[$0] }
-    // A cell is a digit and a column of paper; one column more at the left, one row above and below.
+    // A cell is a digit and one column of background. One more column is at the left, and one row above and below.
     let columns = glyphs.count * 6 - 1
     let scale = max(min(size.width / (columns + 2), size.height / 9), 1)
     let left = (size.width - columns * scale) / 2

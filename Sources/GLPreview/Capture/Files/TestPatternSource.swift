@@ -1,18 +1,18 @@
-// Pictures made here, for trying things out without a camera: endless, the same on every machine.
+// Generated pictures for trials without a camera: endless, and the same on every machine.
 internal import PreviewCore
 
-/// Gives a test pattern for ever.
+/// Repeats a test pattern endlessly.
 actor TestPatternSource: FrameSource {
   nonisolated let name: String
   private let pattern: TestPattern
   private let format: FrameFormat
   private let rate: FrameRate
   private let memory: FramePool
-  /// What was drawn of a pattern that stands still.
+  /// The picture of a pattern whose frames are all the same.
   private var still: FrameBytes?
   private var sequence = 0
 
-  /// Reads `NAME[,size=WxH][,fps=N]`; what it says wins over `options`.
+  /// Reads `NAME[,size=WxH][,fps=N]`, which overrides `options`.
   init(_ text: Substring, _ options: SourceOptions) throws(SourceError) {
     name = "pattern:\(text)"
     func badRequest(_ reason: String) -> SourceError {

@@ -1,19 +1,19 @@
-// YUV4MPEG2, what video tools write into each other's pipes: a line of text, then for each frame a line that
-// begins with FRAME and the planes. The format is mjpegtools' (yuv4mpeg(5)); C and X tags as FFmpeg writes them.
+// YUV4MPEG2, which video tools pipe to each other: a line of text, then for each frame a line that begins with FRAME,
+// followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)); C and X tags are as FFmpeg writes them.
 internal import PreviewCore
 
-/// What the first line of a Y4M says.
+/// The first line of a Y4M.
 struct Y4MHeader: Sendable, Hashable {
   let format: FrameFormat
   let rate: FrameRate
-  /// Bytes of a frame, without its line.
+  /// The bytes of a frame, without its line.
   let byteCount: Int
 
-  /// What a line may be long: headers in the wild stay below 150 bytes.
+  /// The longest line; real headers stay below 150 bytes.
   static let lineLimit = 1024
   static let signature = Array("YUV4MPEG2 ".utf8)
 
-  /// Reads the first line, without its newline.
+  /// Parses the first line, without its newline.
   ///
   /// - Throws: `Y4MError`.
   init(parsing line: [UInt8], _ options: SourceOptions) throws(Y4MError) {
@@ -34,7 +34,7 @@ struct Y4MHeader: Sendable, Hashable {
       case UInt8(ascii: "F"): rate = try Self.rate(value)
       case UInt8(ascii: "C"): chroma = value
       case UInt8(ascii: "X"): range = Self.range(value) ?? range
-      // I (interlacing), A (pixel aspect), and what the future brings.
+      // I (interlacing), A (pixel aspect) and unknown tags are ignored.
       default: break
       }
     }
@@ -62,7 +62,7 @@ struct Y4MHeader: Sendable, Hashable {
     return side
   }
 
-  /// `30000:1001`; `0:0` says that nobody knows.
+  /// `30000:1001`; `0:0` means unknown.
   private static func rate(_ text: String) throws(Y4MError) -> FrameRate? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
@@ -75,7 +75,7 @@ struct Y4MHeader: Sendable, Hashable {
     return rate
   }
 
-  /// Digits alone, no sign, at most nine of them.
+  /// Digits only, at most nine.
   private static func decimal(_ text: some StringProtocol) -> Int? {
     guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       return nil
@@ -94,7 +94,7 @@ struct Y4MHeader: Sendable, Hashable {
   private static func layout(_ chroma: String) throws(Y4MError) -> (PixelFormat, ChromaSiting) {
     switch chroma {
     case "420", "420jpeg": (.i420, .centred)
-    // 420paldv has Cb and Cr on alternate lines; that half line is let go.
+    // 420paldv has Cb and Cr on alternate lines; that half-line offset is ignored.
     case "420mpeg2", "420paldv": (.i420, .left)
     case "422": (.yuv422p, .left)
     case "411": (.yuv411p, .left)
@@ -123,7 +123,7 @@ actor Y4MSource: FrameSource {
   private let memory: FramePool
   private var stream: ByteStream
   private var sequence = 0
-  /// After a broken frame nobody knows where the next one begins.
+  /// After a damaged frame, the start of the next one is unknown.
   private var isLost = false
 
   /// Reads the header.

@@ -1,4 +1,4 @@
-// Where a server's pictures are: a URL in its parts. Its password is in here, and in nothing that is shown.
+// The URL of a server's pictures, in its parts. Its password is kept here and is never displayed.
 
 /// An `http` or `https` URL.
 struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
@@ -7,7 +7,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     case https
   }
 
-  /// Where a URL makes no sense; why, in one line and without its password.
+  /// The error for an invalid URL: the reason, in one line and without the password.
   struct Malformed: Error, CustomStringConvertible {
     let description: String
   }
@@ -24,12 +24,12 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   /// In lower case, without the brackets of an IPv6 address.
   let host: String
   let port: Int
-  /// Path and query as they are sent; begins with a slash.
+  /// Path and query as sent; begins with a slash.
   let target: String
   /// From `USER:PASSWORD@`, percent-decoded.
   let credentials: Credentials?
 
-  /// Whom requests are sent to: others do not get to see what is meant for this one.
+  /// The server that requests go to. Data that is meant for it is not sent to others.
   struct Server: Sendable, Hashable {
     let scheme: Scheme
     let host: String
@@ -41,10 +41,10 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The URL without credentials.
   var url: String { "\(scheme.rawValue)://\(hostField)\(target)" }
 
-  /// The field `Host` of requests: the port is left out where it is the usual one.
+  /// The `Host` field of requests; a default port is omitted.
   var hostField: String { port == Self.usualPort(scheme) ? hostText : "\(hostText):\(port)" }
 
-  /// The same for people, without what may be secret.
+  /// The URL for display, without secrets.
   var description: String { Redaction.source(url) }
 
   private var hostText: String { host.contains(":") ? "[\(host)]" : host }
@@ -58,7 +58,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     }
     let rest = text[text.index(after: colon)...]
     guard rest.hasPrefix("//") else { throw Malformed(description: "lacks the // after \(scheme.rawValue):") }
-    // By scalars: a mark that combines with what stands before it does not make a '/' or '#' another character here.
+    // By scalars, because a combining mark would make a '/' or '#' a different character.
     let end =
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
     let authority = rest[..<end].dropFirst(2)
@@ -80,7 +80,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     self.credentials = credentials
   }
 
-  /// Where a redirection leads; the credentials go along to the same server only.
+  /// The target of a redirect. Credentials are kept for the same server only.
   func following(_ location: String) throws(Malformed) -> HTTPAddress {
     let location = location.trimmed
     if location.hasPrefix("//") { return try following("\(scheme.rawValue):\(location)") }
@@ -100,7 +100,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return HTTPAddress(scheme, server, Self.target(Self.withoutDots(merged)[...]), credentials)
   }
 
-  /// Whether `other` may see what is meant for this server: the same one, or the same host by TLS.
+  /// Whether `other` may get data that is meant for this server: it is the same server, or the same host over TLS.
   func isTrusted(_ other: Server) -> Bool {
     other == server
       || (other.host == host && scheme == .http && other.scheme == .https && port == 80 && other.port == 443)
@@ -153,7 +153,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return Credentials(user: user, password: password)
   }
 
-  /// Percent-decoded; nil where that can't be done.
+  /// Percent-decoded; nil if that is not possible.
   private static func decoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -166,12 +166,12 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       bytes.append(value)
       rest = rest.dropFirst(2)
     }
-    // No header and no challenge has control characters.
+    // Headers and challenges have no control characters.
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// Path and query without the fragment; what may not stand there is percent-encoded.
+  /// Path and query without the fragment; characters that are not allowed are percent-encoded.
   private static func target(_ text: Substring) -> String {
     let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
     var result = bytes.first == UInt8(ascii: "/") ? "" : "/"
@@ -186,7 +186,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     return result
   }
 
-  /// A path without `.` and `..` (RFC 3986, 5.2.4); its query stays.
+  /// A path without `.` and `..` (RFC 3986, 5.2.4); the query is kept.
   private static func withoutDots(_ target: String) -> String {
     let path = target.prefix { $0 != "?" }
     var parts: [Substring] = []

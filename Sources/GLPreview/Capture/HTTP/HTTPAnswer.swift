@@ -1,19 +1,19 @@
-// A server's answer while it comes: its head, then its bytes, as fast as they are taken and no faster.
+// A server's response as it arrives: its head, then its bytes, no faster than they are read.
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
   internal import PreviewCore
 
-  /// Bytes as they came.
+  /// Received bytes.
   struct HTTPChunk: Sendable {
     let bytes: [UInt8]
-    /// When; by `CaptureClock`.
+    /// The time of arrival, by `CaptureClock`.
     let time: Duration
   }
 
-  /// One answer, between the connection's thread that brings it and one task that takes it.
+  /// One response, passed from the connection's thread to one task.
   final class HTTPAnswer: Sendable {
-    /// What waits untaken before the server is not read any more.
+    /// The most unread bytes; beyond them the server is not read.
     private static let capacity = 1 << 20
 
     private struct State: Sendable {
@@ -21,16 +21,16 @@
       var headTime = Duration.zero
       var chunks: [HTTPChunk] = []
       var byteCount = 0
-      /// Called once there is room again; nil while there is.
+      /// Called when there is room again; nil while there is.
       var onRoom: (@Sendable () -> Void)?
       var end: Result<Void, any Error>?
     }
 
     private let state = Watched(State())
 
-    // MARK: For who takes it
+    // MARK: For the reader
 
-    /// Status and header, and when they came.
+    /// Status and header, and when they arrived.
     func head() async throws -> (HTTPResponseHead, time: Duration) {
       try await wait { state in
         if let head = state.head { return (head, state.headTime) }
@@ -59,7 +59,7 @@
       return chunk
     }
 
-    /// All bytes; nil where there are more than `limit`.
+    /// All bytes; nil if there are more than `limit`.
     func body(limit: Int) async throws -> [UInt8]? {
       var bytes: [UInt8] = []
       while let chunk = try await next() {
@@ -76,7 +76,7 @@
 
     // MARK: For the connection
 
-    /// Status and header are there.
+    /// Sets status and header.
     func begin(_ head: HTTPResponseHead) {
       let now = CaptureClock.now
       state.update { state in
@@ -85,9 +85,9 @@
       }
     }
 
-    /// More bytes are there.
+    /// Adds bytes.
     ///
-    /// - Returns: whether there is room for more; if not, `onRoom` is called once there is.
+    /// - Returns: whether there is room for more. If not, `onRoom` is called when there is.
     func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
       let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
       return state.update { state in
@@ -99,7 +99,7 @@
       }
     }
 
-    /// Nothing more comes.
+    /// Ends the response.
     func end(_ result: Result<Void, any Error>) {
       state.update { state in
         if state.end == nil { state.end = result }

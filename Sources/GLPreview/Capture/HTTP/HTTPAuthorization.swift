@@ -1,19 +1,19 @@
-// How a server's question for a password is answered: by digest (RFC 7616) where it can be, else plainly (RFC 7617).
+// Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC 7617).
 
-/// What a server asks for: a field `WWW-Authenticate` may hold several.
+/// A server's challenge; a `WWW-Authenticate` field may hold several.
 struct HTTPChallenge: Sendable, Hashable {
   /// In lower case: `basic`, `digest`.
   let scheme: String
-  /// Names in lower case.
+  /// Names are in lower case.
   let parameters: [String: String]
 
-  /// All that the fields ask for.
+  /// All challenges of the fields.
   static func parse(_ fields: [String]) -> [HTTPChallenge] { fields.flatMap { parse($0) } }
 
   private static func parse(_ field: String) -> [HTTPChallenge] {
     var found: [(scheme: String, parameters: [String: String])] = []
     for item in split(field) {
-      // `Digest realm="a"` begins a challenge, `nonce="b"` goes on with it.
+      // `Digest realm="a"` begins a challenge, `nonce="b"` continues it.
       var rest = item[...]
       let word = rest.prefix { $0 != "=" && $0 != " " }
       if !rest.dropFirst(word.count).trimmed.hasPrefix("=") || rest.dropFirst(word.count).isEmpty {
@@ -27,7 +27,7 @@ struct HTTPChallenge: Sendable, Hashable {
     return found.map { HTTPChallenge(scheme: $0.scheme, parameters: $0.parameters) }
   }
 
-  /// At commas that are not within quotes.
+  /// Splits at commas outside quotes.
   private static func split(_ field: String) -> [String] {
     var items = [""]
     var isQuoted = false
@@ -64,7 +64,7 @@ struct HTTPChallenge: Sendable, Hashable {
   }
 }
 
-/// How requests to one server are signed, once it has asked for that.
+/// Signs requests to one server after it has sent a challenge.
 struct HTTPAuthorization: Sendable {
   private enum Way: Sendable {
     case basic
@@ -85,7 +85,7 @@ struct HTTPAuthorization: Sendable {
   private let credentials: HTTPAddress.Credentials
   private var way: Way
 
-  /// The best answer; nil where none of `challenges` is known here.
+  /// Answers the best of `challenges`; nil if none is supported.
   init?(answering challenges: [HTTPChallenge], _ credentials: HTTPAddress.Credentials) {
     let digests = challenges.compactMap(Self.digest)
     self.credentials = credentials
@@ -100,7 +100,7 @@ struct HTTPAuthorization: Sendable {
     }
   }
 
-  /// Whether the server only wants the answer to another question, and so does not say that the password is wrong.
+  /// Whether the server only wants the answer to a newer challenge, so that the password is not wrong.
   static func isStale(_ challenges: [HTTPChallenge]) -> Bool {
     challenges.contains { $0.scheme == "digest" && $0.parameters["stale"]?.lowercased() == "true" }
   }
@@ -116,14 +116,14 @@ struct HTTPAuthorization: Sendable {
     default: return nil
     }
     let qualities = challenge.parameters["qop"]?.split(separator: ",").map { $0.trimmed.lowercased() }
-    // Only `auth-int` is left: that would sign bodies too.
+    // The server accepts only `auth-int`, which would sign bodies too.
     if let qualities, !qualities.contains("auth") { return nil }
     return Digest(
       realm: challenge.parameters["realm"] ?? "", nonce: nonce, opaque: challenge.parameters["opaque"],
       algorithm: algorithm, hash: hash, isSession: name.hasSuffix("-SESS"), hasQuality: qualities != nil)
   }
 
-  /// The field `Authorization` of the next request, a GET of `target`. `clientNonce` is drawn by chance.
+  /// The `Authorization` field of the next request, a GET of `target`. `clientNonce` is random.
   mutating func field(target: String, clientNonce: String) -> String {
     switch way {
     case .basic:

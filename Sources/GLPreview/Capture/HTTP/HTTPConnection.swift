@@ -1,15 +1,15 @@
-// A connection to a camera that speaks HTTP, and the pictures that come by it.
+// A connection to an HTTP camera, and its pictures.
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
   internal import PreviewCore
 
-  /// Pictures of a stream, or one that is asked for again and again.
+  /// The pictures of a stream, or of a still that is polled.
   ///
-  /// A server that is asked and has no newer picture than before says so (304), or sends the same bytes again. That is a
-  /// sign of life and no new picture: once a second, or twice within the time after which a source is stalled, the old one
-  /// is given again, since it still is what the server shows; else it costs nothing. A camera that has frozen behind a
-  /// server that lives is not told from one that has nothing new to show.
+  /// A polled server that has no newer picture says so (304), or sends the same bytes again. That is a sign of life,
+  /// but no new picture. The old one, which the server still shows, is returned again once a second, or twice within
+  /// the time after which a source is stalled; otherwise it costs nothing. A camera that has frozen behind a working
+  /// server can't be told from one that has nothing new to show.
   actor HTTPConnection: CaptureConnection {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
     private let queue: ReadingQueue
@@ -20,7 +20,7 @@
     private let options: SourceOptions
     private let memory: FramePool
     private var way: Way
-    /// Takes the bytes of a stream apart. Changed in place: what it holds of a picture may be large.
+    /// Parses the bytes of a stream. Changed in place, because it may hold a large part of a picture.
     private var stream: any PictureStream
     private var intake: StreamIntake
 
@@ -29,9 +29,9 @@
       case polling(PicturePoll)
     }
 
-    /// Takes over `server`, which has answered.
+    /// Takes over `server`, which has responded.
     ///
-    /// - Throws: `SourceError` where the answer brings no pictures; `server` is then still the caller's.
+    /// - Throws: `SourceError` if the response has no pictures; the caller then still owns `server`.
     init(
       _ reply: HTTPServer.Reply, _ server: HTTPServer, _ address: HTTPAddress, name: String,
       _ options: SourceOptions
@@ -104,7 +104,7 @@
 
     // MARK: Streams
 
-    /// Nil where the stream is over for good, or was no stream.
+    /// Nil if the stream has ended for good, or is not a stream.
     private func nextEvent() async throws -> PictureEvent? {
       guard case .stream(let reply, var waiting, var count) = way else { return nil }
       while waiting.isEmpty {
@@ -119,15 +119,15 @@
       return event
     }
 
-    /// Between two chunks: the end of the connection is looked for, its other calls have a turn, and one that pours out more
-    /// than cameras do rests.
+    /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends more than
+    /// cameras do.
     private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
       let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
       try Task.checkCancellation()
       if pause > .zero { try await Task.sleep(for: pause) } else { await Task.yield() }
     }
 
-    /// What an end in good order means: a file that was as long as it said is over; one picture is asked for again.
+    /// Handles a regular end: a file of a declared length is over; a single picture is polled from now on.
     private func endOfStream(_ reply: HTTPServer.Reply, _ count: Int) throws -> PictureEvent? {
       let left = stream.finish()
       guard left.isEmpty else {
@@ -143,9 +143,9 @@
       throw SourceError(.unavailable, path: name, reason: "ended the stream")
     }
 
-    // MARK: One picture again and again
+    // MARK: Polling
 
-    /// Waits for a picture that is new, or still shown after a while.
+    /// Waits for a picture that is new, or an old one that is due again.
     private func poll() async throws -> ReceivedPicture {
       while case .polling(var poll) = way {
         let reply: HTTPServer.Reply
@@ -172,7 +172,7 @@
       throw SourceError(.unavailable, path: name, reason: "ended the stream")
     }
 
-    /// What an answer brings; nil where the picture is the one from before.
+    /// The picture of a response; nil if the server says that it has not changed.
     private func picture(_ reply: HTTPServer.Reply, _ poll: inout PicturePoll) async throws
       -> ReceivedPicture?
     {
@@ -206,7 +206,7 @@
       return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
     }
 
-    /// Between two requests: as often as is wanted.
+    /// The time between two requests, from the wanted rate.
     private var interval: Duration {
       let rate = options.demand.framesPerSecond ?? PicturePoll.usualRate
       return .seconds(1 / min(max(rate, 0.001), PicturePoll.highestRate))
@@ -215,19 +215,19 @@
     private var repeatInterval: Duration { min(.seconds(1), options.live.stallsAfter / 2) }
   }
 
-  /// A picture that is asked for again and again.
+  /// The state of a polled picture.
   private struct PicturePoll {
-    /// Requests a second, where nothing is asked for.
+    /// Requests per second if no rate is wanted.
     static let usualRate = 10.0
     static let highestRate = 60.0
 
-    /// The answer that is there already.
+    /// The response that has already arrived.
     var first: HTTPServer.Reply?
     var lastRequest: Duration
-    /// The newest picture, and when it was given.
+    /// The newest picture, and when it was last returned.
     var last: [UInt8]?
     var lastGiven = Duration.zero
-    /// How the server is asked for a newer one only.
+    /// The fields that request only a newer picture.
     var conditions: [HeaderField] = []
 
     init(first: HTTPServer.Reply) {
@@ -237,13 +237,13 @@
 
     init(after time: Duration) { lastRequest = time }
 
-    /// Keeps what the server tells its pictures apart by.
+    /// Keeps the fields by which the server distinguishes its pictures.
     mutating func validate(_ headers: HTTPHeaders) {
       conditions = []
       if let tag = headers.first(name: "etag") {
         conditions.append(HeaderField(name: "If-None-Match", value: tag))
       } else if let date = headers.first(name: "last-modified"), date != headers.first(name: "date") {
-        // What was changed in this very second may be changed again in it (RFC 9110, 8.8.2.2).
+        // A picture of the current second may change again within it (RFC 9110, 8.8.2.2).
         conditions.append(HeaderField(name: "If-Modified-Since", value: date))
       }
     }

@@ -1,19 +1,19 @@
-// What a server sends, by what it says of it and by its first bytes.
+// Detects what a server sends, from its Content-Type and its first bytes.
 
-/// What a body is.
+/// The kind of a body.
 enum HTTPContent: Sendable, Hashable {
-  /// Pictures in parts; nil where the boundary is not told.
+  /// Pictures in parts; nil if the boundary is not declared.
   case multipart(boundary: String?)
   /// One JPEG.
   case picture
-  /// JPEGs one after another, or one alone.
+  /// One or more JPEGs, one after another.
   case pictures
-  /// Its first bytes must tell.
+  /// Its first bytes must be read to know.
   case unknown
-  /// No picture that is read here; what it is instead.
+  /// Not a picture that can be read; describes what it is instead.
   case other(String)
 
-  /// By the field `Content-Type`.
+  /// From the `Content-Type` field.
   init(contentType: String?) {
     let fields = Self.split(contentType ?? "")
     let type = fields.first?.trimmed.lowercased() ?? ""
@@ -27,7 +27,7 @@ enum HTTPContent: Sendable, Hashable {
     }
   }
 
-  /// By the first bytes of a body; nil where more are needed.
+  /// From the first bytes of a body; nil if more are needed.
   static func sniff(_ bytes: some Collection<UInt8>, isEnd: Bool) -> HTTPContent? {
     let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.prefix(3)
     if start.count == 3 || isEnd {
@@ -39,7 +39,7 @@ enum HTTPContent: Sendable, Hashable {
     return nil
   }
 
-  /// At semicolons that are not within quotes.
+  /// Splits at semicolons outside quotes.
   private static func split(_ text: String) -> [String] {
     var items = [""]
     var isQuoted = false

@@ -1,11 +1,11 @@
-// Cameras that speak HTTP: a stream of JPEGs in parts, or one JPEG that is asked for again and again.
+// HTTP cameras: a multipart stream of JPEGs, or one JPEG that is polled.
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
   internal import NIOSSL
   internal import PreviewCore
 
-  /// A way to a camera that speaks HTTP.
+  /// Connects to an HTTP camera.
   struct HTTPDevice: CaptureDevice {
     let name: String
     let secrets: [String]
@@ -13,12 +13,12 @@
     private let options: SourceOptions
     private let trustRoots: NIOSSLTrustRoots
 
-    /// Redirections that are followed.
+    /// The most redirects that are followed.
     private static let redirectionLimit = 5
 
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     ///
-    /// - Throws: `SourceError`, `.badRequest` alone.
+    /// - Throws: `SourceError`, only `.badRequest`.
     init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
       throws(SourceError)
     {
@@ -84,7 +84,7 @@
       }
     }
 
-    /// What is meant for the camera that the user named, no other server is told.
+    /// Credentials and headers go only to the server that the user named.
     private func requestOptions(for target: HTTPAddress) -> HTTPRequestOptions {
       HTTPRequestOptions(
         credentials: target.credentials, headers: address.isTrusted(target.server) ? options.headers : [],
@@ -93,7 +93,7 @@
   }
 
   extension HeaderField {
-    /// Whether it can stand in a request (RFC 9110, 5.1 and 5.5).
+    /// Whether it is valid in a request (RFC 9110, 5.1 and 5.5).
     fileprivate var isSendable: Bool {
       let others = "!#$%&'*+-.^_`|~".utf8
       let isName = name.utf8.allSatisfy { byte in

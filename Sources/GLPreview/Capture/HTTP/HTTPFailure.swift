@@ -1,4 +1,4 @@
-// What a server does instead of sending pictures, in words.
+// Describes a server's failure to send pictures.
 #if HTTP
   internal import Glibc
   internal import NIOCore
@@ -8,7 +8,7 @@
   internal import PreviewCore
 
   extension SourceError {
-    /// For an answer whose status is not one that brings a picture.
+    /// The error of a response whose status brings no picture.
     static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String, hadCredentials: Bool)
       -> SourceError
     {
@@ -31,7 +31,7 @@
       return SourceError(.unavailable, path: name, reason: reason)
     }
 
-    /// For what went wrong with a connection.
+    /// The error of a failed connection.
     static func http(_ error: any Error, name: String) -> SourceError {
       (error as? SourceError) ?? SourceError(.unavailable, path: name, reason: words(error))
     }

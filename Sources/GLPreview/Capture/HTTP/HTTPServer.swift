@@ -1,4 +1,4 @@
-// One server as we speak to it: at whichever of its addresses answers, with the password that it asks for.
+// Requests to one server: uses the first of its addresses that answers, and sends the password that it asks for.
 #if HTTP
   internal import Dispatch
   internal import NIOCore
@@ -6,28 +6,28 @@
   internal import NIOSSL
   internal import PreviewCore
 
-  /// What requests to a server carry.
+  /// The settings of requests to a server.
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
-    /// Beside ours; they win over ours.
+    /// Additional fields; they replace the built-in ones.
     var headers: [HeaderField] = []
-    /// Whom TLS trusts; the system's unless told.
+    /// The roots that TLS trusts; by default the system's.
     var trustRoots = NIOSSLTrustRoots.default
     var connectsWithin: Duration
   }
 
-  /// Asks one server for one thing after another.
+  /// Sends one request after another to one server.
   actor HTTPServer {
-    /// An answer whose head is there.
+    /// A response whose head has arrived.
     struct Reply: Sendable {
       let head: HTTPResponseHead
       let time: Duration
       let answer: HTTPAnswer
     }
 
-    /// Bodies that nobody wants are read up to here, so that the connection can be used again.
+    /// Unwanted bodies are read up to this size, so that the connection can be used again.
     private static let drainLimit = 64 << 10
-    /// With several addresses, one that does not answer is given no more.
+    /// With several addresses, the time limit for each.
     private static let connectsWithin = Duration.seconds(3)
 
     private let server: HTTPAddress.Server
@@ -41,14 +41,14 @@
       self.options = options
     }
 
-    /// The answer to a GET, whatever its status is; a question for a password is answered first, if one is known.
+    /// The response to a GET, whatever its status. A challenge for a password is answered first, if there is one.
     ///
-    /// Asked for one thing at a time.
+    /// Send one request at a time.
     func get(_ address: HTTPAddress, _ conditions: [HeaderField] = []) async throws -> Reply {
       let reply = try await send(address, conditions)
       guard reply.head.status == .unauthorized, let credentials = options.credentials else { return reply }
       let challenges = HTTPChallenge.parse(reply.head.headers["www-authenticate"])
-      // What was answered before is wrong, unless it only was too old.
+      // A second challenge means that the password is wrong, unless the first answer was only too old.
       guard authorization == nil || HTTPAuthorization.isStale(challenges),
         let authorization = HTTPAuthorization(answering: challenges, credentials)
       else { return reply }
@@ -57,13 +57,13 @@
       return try await send(address, conditions)
     }
 
-    /// Lets an answer go whose body nobody wants.
+    /// Discards a response whose body is not wanted.
     func discard(_ reply: Reply) async throws {
       guard try await reply.answer.body(limit: Self.drainLimit) == nil else { return }
       await end()
     }
 
-    /// Ends the connection; the next request makes another one.
+    /// Closes the connection; the next request makes a new one.
     func end() async {
       let session = session
       self.session = nil
@@ -77,14 +77,14 @@
           return try await send(address, conditions, by: session)
         } catch {
           try Task.checkCancellation()
-          // A server may close a connection that it has kept for a while just when it is used again.
+          // A server may close an idle connection just when it is used again.
           await end()
         }
       }
       return try await sendFirst(address, conditions)
     }
 
-    /// The same by a new connection, to the first address that can be connected to.
+    /// Sends over a new connection, to the first address that can be connected to.
     private func sendFirst(_ address: HTTPAddress, _ conditions: [HeaderField]) async throws -> Reply {
       await end()
       let addresses = try await HostLookup.addresses(of: server.host)
@@ -136,7 +136,7 @@
       return String(generator.next(), radix: 16) + String(generator.next(), radix: 16)
     }
 
-    /// Reads what the system trusts, on a thread that may wait for its disk.
+    /// Reads the trusted roots, on a thread that may wait for the disk.
     private static func context(_ roots: NIOSSLTrustRoots) async throws -> NIOSSLContext {
       try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global().async {

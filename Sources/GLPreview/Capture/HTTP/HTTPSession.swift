@@ -1,4 +1,4 @@
-// Requests to one address of one server, on a thread of its own: a server that floods its connection delays nobody else.
+// Requests to one address of one server, on a thread of its own: a server that floods it delays nobody else.
 #if HTTP
   internal import NIOCore
   internal import NIOHTTP1
@@ -9,9 +9,9 @@
   internal import PreviewCore
   internal import Synchronization
 
-  /// One connection, made when it is needed. Requests go up one at a time.
+  /// One connection, made when it is needed. Requests are sent one at a time.
   final class HTTPSession: Sendable {
-    /// Compressed bodies that unfold to more than so many times their size are refused.
+    /// Compressed bodies that expand to more than this many times their size are refused.
     private static let compressionLimit = 50
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -19,16 +19,16 @@
     private let address: String
     private let tls: NIOSSLContext?
     private let connectsWithin: TimeAmount
-    /// The connection, from the moment at which it begins to connect.
+    /// The connection, from the moment that it starts to connect.
     private let connection = Mutex<(any Channel)?>(nil)
 
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     ///
     /// - Parameters:
-    ///   - server: its host and port.
-    ///   - address: of the host, numeric.
+    ///   - server: the server's host and port.
+    ///   - address: a numeric address of the host.
     ///   - tls: nil for plain HTTP.
-    ///   - limit: how long connecting may take, TLS's handshake included.
+    ///   - limit: the time limit for connecting, including TLS's handshake.
     init(
       to server: HTTPAddress.Server, at address: String, tls: NIOSSLContext?, connectsWithin limit: Duration
     ) {
@@ -36,7 +36,7 @@
       connectsWithin = .nanoseconds(Int64(limit / .nanoseconds(1)))
     }
 
-    /// Asks for `address`; the answer tells of all that goes wrong. What is left of the answer before is dropped, with its
+    /// Requests `address`; the response reports all errors. An unfinished previous response is dropped with its
     /// connection.
     func get(_ address: HTTPAddress, _ headers: HTTPHeaders) -> HTTPAnswer {
       let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.target, headers: headers)
@@ -49,9 +49,9 @@
       return answer
     }
 
-    /// Ends the connection, also one that is being made, and the thread. Called once.
+    /// Closes the connection, also one that is being made, and ends the thread. Called once.
     func end() async {
-      // Here, and not by its peer: one that does not answer TLS's goodbye is not waited for.
+      // Closed on this side: a peer that does not answer TLS's close_notify is not waited for.
       if let channel = connection.withLock({ $0 }) {
         try? await channel.eventLoop.submit { Self.close(channel) }.get()
       }
@@ -63,7 +63,7 @@
       if let context { context.close(promise: nil) } else { channel.close(promise: nil) }
     }
 
-    /// The connection that there is, if it can take a request, or a new one.
+    /// The current connection if it can take a request, otherwise a new one.
     private func connected(on loop: any EventLoop) -> EventLoopFuture<any Channel> {
       if let channel = connection.withLock({ $0 }) {
         let reader = try? channel.pipeline.syncOperations.handler(type: AnswerReader.self)
@@ -105,10 +105,10 @@
     }
   }
 
-  /// The server closed the connection before its answer was whole.
+  /// The server closed the connection before the response was complete.
   struct HTTPConnectionClosed: Error {}
 
-  /// Sends requests, and brings answers to those who take them, as fast as they are taken.
+  /// Sends requests, and passes on responses as fast as they are read.
   private final class AnswerReader: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Request
@@ -124,7 +124,7 @@
     private var isFull = false
     private var wantsRead = false
 
-    /// Whether no answer is under way.
+    /// Whether no response is in progress.
     var isIdle: Bool { answer == nil && isKeptAlive }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -157,7 +157,7 @@
       }
     }
 
-    /// There is room again.
+    /// Continues to read, because there is room again.
     private func resume(_ context: ChannelHandlerContext) {
       isFull = false
       guard wantsRead else { return }
@@ -184,7 +184,7 @@
     }
   }
 
-  /// Waits for TLS's handshake. Stands behind its handler.
+  /// Waits for TLS's handshake. It follows the TLS handler in the pipeline.
   private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,20 +1,20 @@
-// From a host's name to the addresses that it may be reached at, on a thread that may wait for that.
+// Looks up the addresses of a host, on a thread that may block.
 internal import Dispatch
 internal import Glibc
 internal import PreviewCore
 
-/// Looks up hosts by the system's resolver.
+/// Looks up hosts with the system's resolver.
 enum HostLookup {
-  /// Why there is no address, in a few words.
+  /// Why a host has no address, in a few words.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
   private static let queue = DispatchQueue(label: "glpreview.lookup", attributes: .concurrent)
 
-  /// The addresses of `host` in the order in which they are to be tried; itself where it is one.
+  /// The addresses of `host` in the order to try them; `host` itself if it is an address.
   ///
-  /// Who is cancelled goes at once; the resolver can't be stopped and ends in its own time, after some seconds at most.
+  /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after some seconds at most.
   static func addresses(of host: String) async throws -> [String] {
     if isAddress(host) { return [host] }
     let (answers, continuation) = AsyncStream.makeStream(of: Result<[String], Failure>.self)
@@ -54,7 +54,7 @@ enum HostLookup {
       let result = unsafe getnameinfo(
         entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
       let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      // Addresses of one link alone (`fe80::1%eth0`) can't be told to the client.
+      // Link-local addresses (`fe80::1%eth0`) can't be passed to the client.
       if result == 0, !address.contains("%"), !addresses.contains(address) { addresses.append(address) }
     }
     guard !addresses.isEmpty else { throw Failure(description: "the host has no address that can be used") }

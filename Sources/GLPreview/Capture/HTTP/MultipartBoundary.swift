@@ -1,10 +1,10 @@
-// What stands between the parts of a multipart stream, and how it is found in bytes of any kind.
+// The boundary between the parts of a multipart stream, and the search for it in arbitrary bytes.
 internal import Glibc
 
-/// The boundary of a stream. What dashes it begins with is not looked at: `boundary=--frame` may mean `--frame` or
-/// `----frame` on the wire, and both are seen.
+/// The boundary of a stream. Its leading dashes are ignored: `boundary=--frame` may mean `--frame` or `----frame` on
+/// the wire, and both are found.
 struct MultipartBoundary: Sendable {
-  /// A line of more bytes is no boundary.
+  /// A longer line, in bytes, is no boundary.
   static let longestLine = 512
 
   enum Match: Sendable, Hashable {
@@ -13,20 +13,20 @@ struct MultipartBoundary: Sendable {
   }
 
   enum Search: Sendable, Hashable {
-    /// The line's place, and the place after it.
+    /// The start of the line, and the position after it.
     case found(start: Int, end: Int, isEnd: Bool)
-    /// There is none that begins within the first `searched` bytes.
+    /// No boundary begins within the first `searched` bytes.
     case none(searched: Int)
   }
 
-  /// What was announced, and what was found in the stream; without dashes before.
+  /// The declared name and the one found in the stream, without leading dashes.
   private var names: [[UInt8]] = []
 
   init(_ announced: String?) {
     if let announced { add(Array(announced.utf8)[...]) }
   }
 
-  /// Whether a boundary can't be known by anything.
+  /// Whether no boundary is known.
   var isUnknown: Bool { names.isEmpty }
 
   /// Whether `line` is a boundary.
@@ -44,7 +44,7 @@ struct MultipartBoundary: Sendable {
     return nil
   }
 
-  /// Takes `line` for a boundary if it may be one.
+  /// Accepts `line` as a boundary if it may be one.
   mutating func adopt(_ line: ArraySlice<UInt8>) -> Bool {
     guard names.count < 2, line.starts(with: Self.dashes), line.count < 256 else { return false }
     let text = String(decoding: line.drop { $0 == Self.dash }, as: UTF8.self).trimmed
@@ -61,7 +61,7 @@ struct MultipartBoundary: Sendable {
   private static let dash = UInt8(ascii: "-")
   private static let dashes: [UInt8] = [dash, dash]
 
-  /// The first boundary in `bytes`, which begins with a line; the first `searched` are known to hold none's beginning.
+  /// The first boundary in `bytes`, which begins with a line. No boundary begins in the first `searched` bytes.
   func find(in bytes: ArraySlice<UInt8>, from searched: Int) -> Search {
     var first: Search?
     for name in names {
@@ -87,21 +87,21 @@ struct MultipartBoundary: Sendable {
       case .refused: from = place + 1
       }
     }
-    // One may have begun, with dashes or a part of its name.
+    // A boundary may have begun, with dashes or a part of its name.
     let tail = bytes.suffix(pattern.count - 1 + Self.longestRun)
     return .none(searched: max(bytes.count - tail.count, searched))
   }
 
   private enum Check {
     case found(start: Int, end: Int, isEnd: Bool)
-    /// The line's end is not there yet.
+    /// The line's end has not arrived yet.
     case open(start: Int)
     case refused
   }
 
-  /// Dashes before a name, or spaces behind it, that are looked at.
+  /// The most dashes before a name, or spaces after it, that are examined.
   private static let longestRun = 70
-  /// Bytes before a name on which it depends whether it is a boundary: dashes, and a newline or a picture's end.
+  /// The bytes before a name that decide whether it is a boundary: dashes, and a newline or a picture's end.
   static let lookback = longestRun + 4
 
   private func check(_ place: Int, _ count: Int, _ bytes: ArraySlice<UInt8>) -> Check {
@@ -117,7 +117,7 @@ struct MultipartBoundary: Sendable {
     guard let next = byte(end) else { return .open(start: start) }
     if next == Self.dash {
       guard let second = byte(end + 1) else { return .open(start: start) }
-      // What follows the last boundary does not matter.
+      // Bytes after the last boundary are ignored.
       return second == Self.dash ? .found(start: start, end: end + 2, isEnd: true) : .refused
     }
     for _ in 0..<Self.longestRun {

@@ -1,24 +1,24 @@
-// multipart/x-mixed-replace as servers send it, which is not always as they say: boundaries with dashes too many or
-// another name, lengths that lie or are missing, no newline where one should be. A part ends at its length if a JPEG ends
-// there, else at the JPEG's own end, and at the next boundary in any case.
+// Parses multipart/x-mixed-replace as servers really send it: boundaries with too many dashes or another name, lengths
+// that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
+// own end, and at the next boundary in any case.
 
-/// Cuts a multipart stream into pictures.
+/// Splits a multipart stream into pictures.
 struct MultipartParser: PictureStream {
-  /// Bytes of one part's header that are read at most.
+  /// The most bytes of one part's header.
   static let headerLimit = 16 << 10
-  /// Bytes before the first boundary after which there will be none.
+  /// The most bytes before the first boundary; after them the stream is given up.
   static let preambleLimit = 1 << 20
 
-  /// Room for pictures that is kept between them, in bytes.
+  /// The capacity that is kept between pictures, in bytes.
   private static let keptRoom = 8 << 20
 
   private enum State {
     /// Before the first boundary.
     case preamble
     case header
-    /// In what may be a picture.
+    /// In a body that may be a picture.
     case body
-    /// After a picture, or in what is none.
+    /// After a picture, or in a part that is not a picture.
     case skipping
     case ended
   }
@@ -26,24 +26,24 @@ struct MultipartParser: PictureStream {
   private let pictureLimit: Int
   private var boundary: MultipartBoundary
   private var state = State.preamble
-  /// What is not dealt with yet: of a body all, of the rest a line or less.
+  /// Unprocessed bytes: a whole body, otherwise a line or less.
   private var buffer: [UInt8] = []
-  /// `buffer[position...]` is what is not dealt with; counts of bytes are from there.
+  /// `buffer[position...]` is unprocessed; byte counts start there.
   private var position = 0
-  /// Bytes in which there is no boundary.
+  /// The number of bytes that are known to hold no boundary.
   private var scanned = 0
   private var preambleCount = 0
   private var header = PartHeader()
-  /// When the part's first byte came.
+  /// When the part's first byte arrived.
   private var began: Duration?
-  /// Finds a picture's own end, where its length can't be had.
+  /// Finds a picture's own end if its length is unknown.
   private var walk: JPEGWalk?
   /// Whether the part began without a boundary.
   private var isImplicit = false
-  /// Lengths are believed until one lies.
+  /// Lengths are trusted until one is wrong.
   private var trustsLength = true
 
-  /// `boundary` is what the header says; nil where it does not say.
+  /// `boundary` is the declared one; nil if there is none.
   init(boundary: String?, pictureLimit: Int) {
     self.boundary = MultipartBoundary(boundary)
     self.pictureLimit = pictureLimit
@@ -61,7 +61,7 @@ struct MultipartParser: PictureStream {
     if position > 0 {
       buffer.removeFirst(position)
       position = 0
-      // The room of a huge picture goes with it.
+      // Releases the capacity of a huge picture.
       if buffer.capacity > Self.keptRoom, buffer.count < buffer.capacity / 8 { buffer = buffer.map { $0 } }
     }
     return events
@@ -72,12 +72,12 @@ struct MultipartParser: PictureStream {
     return state == .body && began != nil ? [.damaged("the last picture is cut short")] : []
   }
 
-  /// The walk to a picture's own end has a copy of it.
+  /// The search for a picture's own end holds a copy of it.
   var waitingByteCount: Int { walk == nil ? buffer.count : 2 * buffer.count }
 
   private var rest: ArraySlice<UInt8> { buffer[position...] }
 
-  /// One step; false where more bytes are needed for the next.
+  /// Does one step; false if the next needs more bytes.
   private mutating func advance(at time: Duration, _ events: inout [PictureEvent]) -> Bool {
     switch state {
     case .preamble: readPreamble(&events)
@@ -103,7 +103,7 @@ struct MultipartParser: PictureStream {
     if let found = boundary.match(line.text) {
       begin(after: line.count, isEnd: found == .end)
     } else if boundary.adopt(line.text) {
-      // The stream's own word is taken where it is not what was announced.
+      // The stream's own boundary is accepted if it differs from the declared one.
       begin(after: line.count, isEnd: false)
     } else {
       drop(line.count, &events)
@@ -129,7 +129,7 @@ struct MultipartParser: PictureStream {
   }
 
   private mutating func readHeader(_ events: inout [PictureEvent]) -> Bool {
-    // The empty line is missing.
+    // A picture here means that the empty line is missing.
     guard let isPicture = startsPicture else {
       return false
     }
@@ -164,14 +164,14 @@ struct MultipartParser: PictureStream {
     return true
   }
 
-  /// Lets go of all up to the next boundary.
+  /// Drops everything up to the next boundary.
   private mutating func skip() -> Bool {
     switch boundary.find(in: rest, from: scanned) {
     case .found(_, let end, let isEnd):
       begin(after: end, isEnd: isEnd)
       return state != .ended
     case .none(let searched):
-      // What stands before a boundary is looked at as well.
+      // The bytes before a boundary are needed to recognise it.
       let gone = max(searched - MultipartBoundary.lookback, 0)
       position += gone
       scanned = searched - gone
@@ -179,7 +179,7 @@ struct MultipartParser: PictureStream {
     }
   }
 
-  /// Whether a JPEG begins here; nil where that can't be said yet.
+  /// Whether a JPEG begins here; nil if more bytes are needed to tell.
   private var startsPicture: Bool? {
     let start: [UInt8] = [0xFF, 0xD8, 0xFF]
     if rest.count < start.count, start.starts(with: rest) { return nil }
@@ -219,7 +219,7 @@ struct MultipartParser: PictureStream {
       return true
     }
     if case .found(let start, let end, let isEnd) = found {
-      // A length that goes beyond the boundary is wrong, or the picture before it is cut short.
+      // A length beyond the boundary is wrong, or the picture before it is truncated.
       if walk == nil { trustsLength = false }
       var walk = walk ?? JPEGWalk()
       give(walk.end(in: rest.prefix(start)) ?? withoutNewline(start), &events)
@@ -234,7 +234,7 @@ struct MultipartParser: PictureStream {
     return true
   }
 
-  /// Waits for the first bytes of a body. True where a picture begins; nil where more bytes are needed.
+  /// Waits for the first bytes of a body. True if a picture begins; nil if more bytes are needed.
   private mutating func beginPicture(at time: Duration, _ events: inout [PictureEvent]) -> Bool? {
     while let byte = rest.first, byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") { position += 1 }
     guard let first = rest.first else { return nil }
@@ -265,7 +265,7 @@ struct MultipartParser: PictureStream {
     state = boundary.isUnknown ? .preamble : .skipping
   }
 
-  /// Where the picture ends, if that is within `limit` bytes: at its length if a JPEG ends there, else at its own end.
+  /// Where the picture ends, if within `limit` bytes: at its length if a JPEG ends there, otherwise at its own end.
   private mutating func pictureEnd(_ limit: Int) -> Int? {
     if walk == nil, let length = header.contentLength {
       guard length <= limit else { return nil }

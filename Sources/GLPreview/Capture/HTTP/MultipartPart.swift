@@ -1,6 +1,6 @@
-// What is known of one part of a multipart stream: what it says of itself, and where its JPEG ends.
+// One part of a multipart stream: its header, and the end of its JPEG.
 
-/// What a part says of itself.
+/// The header of a part.
 struct PartHeader {
   var contentType: String?
   var contentLength: Int?
@@ -21,23 +21,23 @@ struct PartHeader {
   }
 }
 
-/// Finds the end of a JPEG whose bytes come bit by bit.
+/// Finds the end of a JPEG that arrives in pieces.
 struct JPEGWalk {
   private var splitter = MJPEGSplitter(pictureLimit: .max)
   private var walked = 0
 
-  /// How many of `bytes`, which begin with the JPEG, it has; nil where its end is not among them.
+  /// The length of the JPEG at the start of `bytes`; nil if it does not end within them.
   mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
     guard walked < bytes.count else { return nil }
     guard let (count, picture) = try? splitter.take(bytes.dropFirst(walked)) else { return nil }
     walked += count
-    // Up to the next one's SOI, where it has no end of its own.
+    // A JPEG without an end of its own ends at the next one's SOI.
     return picture == nil ? nil : walked - splitter.partialPicture.count
   }
 }
 
 extension StringProtocol {
-  /// Without spaces and tabs at its ends.
+  /// Without spaces and tabs at both ends.
   var trimmed: String {
     var text = self[...]
     while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }

@@ -1,22 +1,22 @@
-// What bytes from a server come to, whatever they are wrapped in. No I/O and no clock: bytes and times go in.
+// Finds pictures in a server's bytes, whatever surrounds them. No I/O and no clock: bytes and times are passed in.
 
 /// A picture as a server sent it.
 struct ReceivedPicture: Sendable, Hashable {
   let jpeg: [UInt8]
-  /// When its first byte came.
+  /// When its first byte arrived.
   let time: Duration
-  /// What the server says of when it was taken: `X-Timestamp`, in seconds.
+  /// The server's time of capture: `X-Timestamp`, in seconds.
   var serverTime: Double?
 }
 
-/// What becomes of bytes.
+/// What was found in a stream.
 enum PictureEvent: Sendable, Hashable {
   case picture(ReceivedPicture)
-  /// There was something, but no picture; why, in one line.
+  /// Data that is no usable picture; why, in one line.
   case damaged(String)
-  /// The server says that there is no more.
+  /// The server says that the stream has ended.
   case ended
-  /// Nothing good can come any more; why, in one line.
+  /// No picture can follow; why, in one line.
   case hopeless(String)
 }
 
@@ -24,21 +24,21 @@ extension PictureEvent {
   var isPicture: Bool { if case .picture = self { true } else { false } }
 }
 
-/// Finds pictures in bytes that come in pieces of any size.
+/// Finds pictures in bytes that arrive in pieces of any size.
 protocol PictureStream: Sendable {
-  /// What `bytes`, which came at `time`, complete.
+  /// The events that `bytes`, which arrived at `time`, complete.
   mutating func take(_ bytes: ArraySlice<UInt8>, at time: Duration) -> [PictureEvent]
 
-  /// What the end of the stream makes of bytes that are left over.
+  /// The events of the bytes that are left at the end of the stream.
   mutating func finish() -> [PictureEvent]
 
-  /// Bytes that are held for a picture that is not whole yet.
+  /// The bytes that are held for an incomplete picture.
   var waitingByteCount: Int { get }
 }
 
 /// JPEGs one after another.
 struct JPEGRun: PictureStream {
-  /// Bytes that are no picture, in a row, after which there will be none.
+  /// The most consecutive bytes without a picture; after them the stream is given up.
   static let patience = 1 << 20
 
   private var splitter: MJPEGSplitter
@@ -62,7 +62,7 @@ struct JPEGRun: PictureStream {
         if !splitter.partialPicture.isEmpty { began = began ?? time }
       } catch {
         events.append(.damaged("a picture is larger than \(splitter.pictureLimit >> 20) MiB"))
-        // What is left of it is looked through for the next one.
+        // The rest of these bytes is dropped; the search continues in the next ones.
         rest = []
         began = nil
       }

@@ -1,27 +1,27 @@
-// What every live source is made of: a way to a camera that can be taken again, and one connection at a time along it.
-// Cameras, servers and pipes differ in these two protocols only; all that they share is LiveSource's.
+// The protocols behind every live source: a device that can be connected to repeatedly, and one connection at a time.
+// Cameras, servers and pipes differ only in these two; LiveSource holds everything that they share.
 internal import PreviewCore
 
-/// A way to a camera or a stream. `LiveSource` takes it again whenever the connection is lost.
+/// A camera or a stream. `LiveSource` connects to it again whenever the connection is lost.
 protocol CaptureDevice: Sendable {
-  /// What the user called it, for messages; without passwords.
+  /// The name as typed, for messages; without passwords.
   var name: String { get }
 
-  /// Words that no message repeats, such as a password.
+  /// Words that messages must not contain, such as a password.
   var secrets: [String] { get }
 
-  /// The longest pause between two attempts to connect: short where trying costs nothing.
+  /// The longest pause between two attempts to connect; short if an attempt costs nothing.
   var longestPause: Duration { get }
 
-  /// Whether a connection that has been silent for long is made anew; false where only the other side can help.
+  /// Whether a connection that is silent for long is made again; false if only the other side can help.
   var reconnectsWhenSilent: Bool { get }
 
-  /// Connects, as far as what will be delivered is known; pictures need not be there yet.
+  /// Connects until the mode is known; no picture needs to have arrived.
   ///
-  /// Never blocks a thread of Swift's pool. Ends within half a second once the task is cancelled, and leaves nothing
-  /// open where it throws.
+  /// Never blocks a thread of Swift's pool. Returns within half a second after the task is cancelled. Leaves nothing
+  /// open if it throws.
   ///
-  /// - Throws: `SourceError`: `.badRequest` where no later attempt can go better; `CancellationError`.
+  /// - Throws: `SourceError`: `.badRequest` if no retry can succeed; `CancellationError`.
   func connect() async throws -> any CaptureConnection
 }
 
@@ -31,38 +31,38 @@ extension CaptureDevice {
   var reconnectsWhenSilent: Bool { true }
 }
 
-/// One connection. Asked for one picture at a time.
+/// One connection. Pictures are requested one at a time.
 protocol CaptureConnection: Sendable {
-  /// What is delivered, for people and logs; may change while it runs.
+  /// What is delivered, for display and logs; may change during the connection.
   var mode: CaptureMode { get async }
 
-  /// Waits for the next picture; nil where the stream is over for good: a pipe whose writer is done.
+  /// Waits for the next picture; nil if the stream has ended for good, such as a pipe whose writer has closed it.
   ///
-  /// Ends within half a second once the task is cancelled.
+  /// Returns within half a second after the task is cancelled.
   ///
-  /// - Throws: `DamagedCapture` where pictures arrived broken, and the next may be asked for; `SourceError` where the
+  /// - Throws: `DamagedCapture` if pictures arrived damaged and the next one can be requested; `SourceError` if the
   ///   connection is lost; `CancellationError`.
   func next() async throws -> Capture?
 
-  /// Ends the connection and gives back descriptors, memory and threads, within half a second. Called once.
+  /// Closes the connection and releases descriptors, memory and threads within half a second. Called once.
   func close() async
 }
 
-/// A picture as it was captured. JPEGs are decoded, and a driver's buffers copied, only for who asks for the frame.
+/// A captured picture. JPEGs are decoded, and driver buffers copied, only when the frame is requested.
 struct Capture: Sendable {
-  /// When it was captured, or where the source can't tell, received; by `CaptureClock`.
+  /// The time of capture, or of arrival if the source does not report it; by `CaptureClock`.
   let timestamp: Duration
-  /// Pictures that were made before this one, after the one before, and never reached us.
+  /// The number of pictures after the previous one and before this one that never arrived.
   let skipped: Int
-  /// What it takes while it waits.
+  /// Its size in memory while it waits.
   let byteCount: Int
-  /// Whether memory of the device's is held until the capture is gone: such a one is not kept waiting in number.
+  /// Whether it holds memory of the device until it is released. A queue of several captures copies it first.
   let isBorrowed: Bool
-  /// The picture as it came, where that is a JPEG.
+  /// The picture as received, if that is a JPEG.
   let jpeg: [UInt8]?
   private let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 
-  /// `makeFrame` makes the frame, on whatever thread it is called; its sequence and time are set afterwards.
+  /// `makeFrame` makes the frame on any thread; its sequence and time are set afterwards.
   init(
     timestamp: Duration, skipped: Int = 0, byteCount: Int, isBorrowed: Bool = false, jpeg: [UInt8]? = nil,
     makeFrame: @escaping @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
@@ -75,7 +75,7 @@ struct Capture: Sendable {
     self.makeFrame = makeFrame
   }
 
-  /// A JPEG, decoded when its frame is asked for; `options` say how.
+  /// A JPEG, decoded as `options` say when its frame is requested.
   init(jpeg: [UInt8], timestamp: Duration, skipped: Int = 0, _ options: SourceOptions, memory: FramePool) {
     self.init(timestamp: timestamp, skipped: skipped, byteCount: jpeg.count, jpeg: jpeg) { damage in
       try JPEGDecoder.decode(
@@ -84,33 +84,33 @@ struct Capture: Sendable {
     }
   }
 
-  /// A frame that is there already.
+  /// A frame that already exists.
   init(_ frame: Frame, skipped: Int = 0) {
     self.init(timestamp: frame.timestamp, skipped: skipped, byteCount: frame.storage.count) { _ in frame }
   }
 
-  /// Its frame; decodes or copies it. Of a capture with damage `.isTolerated` also where a part is missing.
+  /// Decodes or copies the frame. With damage `.isTolerated`, parts of it may be missing.
   func frame(damage: JPEGDecoder.DamagePolicy = .isAnError) throws -> Frame { try makeFrame(damage) }
 
-  /// The same, but for its frame alone: the picture as it came shows what masks hide.
+  /// The same capture without the JPEG as received, which shows what masks hide.
   func withoutJPEG() -> Capture {
     Capture(
       timestamp: timestamp, skipped: skipped, byteCount: byteCount, isBorrowed: isBorrowed,
       makeFrame: makeFrame)
   }
 
-  /// The same without memory of the device's.
+  /// The same capture without memory of the device.
   func detached() throws -> Capture {
     guard isBorrowed else { return self }
     return Capture(try frame().with(timestamp: timestamp), skipped: skipped)
   }
 }
 
-/// Pictures that arrived, but broken: a buffer with an error flag, a part that is cut short.
+/// The error for pictures that arrived damaged: a buffer with an error flag, a truncated part.
 struct DamagedCapture: Error, CustomStringConvertible {
-  /// How many.
+  /// The number of pictures.
   let count: Int
-  /// Why, in one line.
+  /// The reason, in one line.
   let description: String
 
   init(_ description: String, count: Int = 1) {

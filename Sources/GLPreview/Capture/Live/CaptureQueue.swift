@@ -1,9 +1,9 @@
-// Between who captures and who looks: a slot of one that always holds the newest, or a queue that loses nothing.
+// Passes captures to the reader: either a slot that holds the newest, or a queue that loses nothing.
 internal import PreviewCore
 
-/// Captures on their way from one connection after another to whoever asks for frames.
+/// Captures on their way from successive connections to the reader of frames.
 final class CaptureQueue: Sendable {
-  /// A capture and its number among all that the source made.
+  /// A capture and its number among all captures of the source.
   struct Element: Sendable {
     let capture: Capture
     let sequence: Int
@@ -16,23 +16,23 @@ final class CaptureQueue: Sendable {
     var elements: [Element] = []
     var byteCount = 0
     var sequence = 0
-    /// Nil while more may come; then how it ended.
+    /// Nil while more may follow; then how the source ended.
     var end: Result<Void, SourceError>?
-    /// Whether the giver waits for room.
+    /// Whether `put` waits for room.
     var isHeld = false
   }
 
   init(_ delivery: LiveOptions.Delivery) { self.delivery = delivery }
 
-  /// Whether the giver waits for room.
+  /// Whether `put` waits for room.
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  /// Whether a capture waits to be taken.
+  /// Whether a capture is ready to be taken.
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
-  /// Adds a capture. Where all are kept and there is no room, waits for some, or for the end of the task.
+  /// Adds a capture. If all captures are kept and there is no room, waits for room or for cancellation.
   ///
-  /// - Returns: how many that nobody had taken it replaced.
+  /// - Returns: the number of unread captures that it replaced.
   func put(_ capture: Capture) async throws -> Int {
     switch delivery {
     case .newest: return add(capture, replacing: true)
@@ -43,11 +43,11 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// The next capture: the newest or the oldest that nobody had. Waits for it; nil at the end.
+  /// Waits for the next unread capture, the newest or the oldest; nil at the end.
   ///
-  /// - Throws: the error with which the source ended, once all captures are taken; `CancellationError`.
+  /// - Throws: the error that ended the source, after all captures are taken; `CancellationError`.
   func take() async throws -> Element? {
-    // Taking makes room: a waiting `put` looks again.
+    // Taking makes room: wakes a waiting `put`.
     defer { if case .every = delivery { state.update { _ in } } }
     let taken = try await state.first { state -> Result<Element?, SourceError>? in
       guard !state.elements.isEmpty else { return state.end.map { $0.map { nil } } }
@@ -58,20 +58,20 @@ final class CaptureQueue: Sendable {
     return try taken?.get()
   }
 
-  /// No more will come; `error` says why where it is not in order. What waits is given first.
+  /// Ends the queue; `error` is the reason if the end is a failure. Waiting captures are delivered first.
   func finish(throwing error: SourceError? = nil) {
     state.update { state in
       if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
     }
   }
 
-  /// Drops what waits.
+  /// Drops the waiting captures.
   func removeAll() {
     let dropped = state.update { state in
       defer { (state.elements, state.byteCount) = ([], 0) }
       return state.elements
     }
-    // Outside the lock: it may give memory back to a driver.
+    // Outside the lock, because a capture may return memory to a driver.
     withExtendedLifetime(dropped) {}
   }
 
@@ -83,13 +83,13 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Counts `capture` and keeps it, instead of all that wait or behind them.
+  /// Counts `capture` and adds it, in place of all waiting ones or after them.
   ///
-  /// - Returns: how many it replaced.
+  /// - Returns: the number of captures that it replaced.
   private func add(_ capture: Capture, replacing: Bool) -> Int {
     let dropped = state.update { state -> [Element] in
       state.sequence += capture.skipped
-      // What comes when all is over goes nowhere.
+      // A capture that arrives after the end is dropped.
       guard state.end == nil else { return [] }
       var dropped: [Element] = []
       if replacing {

@@ -1,23 +1,23 @@
-// A camera, a server, a pipe: whatever its kind, it is connected, watched, lost, found again and closed here.
+// Connects, monitors, reconnects and closes a live source of any kind.
 package import PreviewCore
 internal import Synchronization
 
-/// A source whose frames come when they come. `nextFrame` gives the newest that nobody has had, and waits for one.
+/// A source whose frames arrive on their own. `nextFrame` returns the newest unread frame, or waits for one.
 ///
-/// It connects when it is made, and again whenever the connection is lost, for as long as `LiveOptions` say. Frames are
-/// decoded, or copied out of the driver's memory, only when they are asked for.
+/// It connects when it is created, and again whenever the connection is lost, as long as `LiveOptions` allow. Frames
+/// are decoded, or copied out of the driver's memory, only when they are requested.
 ///
 /// ```swift
 /// let camera = try await SourceLocator("/dev/video0").open()
 /// for await status in camera.statuses { print(status.state) }
 /// ```
 package final class LiveSource: FrameSource {
-  /// What the user called it, without passwords.
+  /// The name as typed, without passwords.
   package let name: String
   private let core: LiveCore
   private let task: Task<Void, Never>
 
-  /// Connects at once.
+  /// Starts to connect at once.
   init(_ device: any CaptureDevice, _ options: SourceOptions) {
     let core = LiveCore(device, options)
     name = device.name
@@ -30,49 +30,49 @@ package final class LiveSource: FrameSource {
     core.end()
   }
 
-  /// Always.
+  /// Always true.
   package var isLive: Bool { true }
 
-  /// How it is now.
+  /// The current status.
   package var status: SourceStatus { core.status }
 
-  /// As the connection says; nil before the first.
+  /// The rate of the connection; nil before the first one.
   package var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
 
-  /// As the connection says, for what has a choice of sizes.
+  /// The reference size of the connection, if the source has several sizes.
   package var referenceSize: Size? { core.status.mode?.referenceSize }
 
-  /// How it is, now and whenever its state changes; ends when it is closed. A slow reader keeps only the newest 16.
+  /// The current status, then each change of state or mode, until it is closed. A slow reader keeps only the newest 16.
   package var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
-  /// The next frame: the newest that was not given yet, or where all are wanted the oldest. Waits while there is none,
-  /// also for a camera that is lost. Nil when it is closed, or at its end.
+  /// The next frame: the newest that has not been returned yet, or the oldest if all are wanted. Waits for one, also
+  /// while the camera is lost. Returns nil when the source is closed or at its end.
   ///
-  /// Its `sequence` counts what the source made, so that a gap is frames that were dropped; its `timestamp` is
-  /// `CaptureClock`'s. What turns out to be damaged is counted and left out.
+  /// Its `sequence` counts all pictures of the source, so a gap means dropped frames; its `timestamp` is by
+  /// `CaptureClock`. Damaged pictures are counted and skipped.
   ///
-  /// - Throws: `SourceError` once it is given up; `CancellationError`.
+  /// - Throws: `SourceError` once the source is given up; `CancellationError`.
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .zero) }
 
-  /// The same, but of frame `sequence` or later, captured at `time` or later: those before are passed over undecoded.
+  /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
   package func nextFrame(from sequence: Int, capturedAt time: Duration = .zero) async throws -> Frame? {
     try await core.nextFrame(sequence, time)
   }
 
-  /// Whether a frame is there that was not given yet.
+  /// Whether an unread frame is available.
   var hasNewFrame: Bool { core.hasNewFrame }
 
-  /// Whether its maker waits for frames to be taken.
+  /// Whether the source waits for frames to be taken.
   var isHeld: Bool { core.isHeld }
 
-  /// What is live has gone by.
+  /// Always throws: a live source can't be played again.
   ///
   /// - Throws: `SourceError`, always.
   package func rewind() throws {
     throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
   }
 
-  /// Disconnects, within a second from whatever state; who waits for a frame gets nil.
+  /// Disconnects within a second, from any state. A waiting `nextFrame` returns nil.
   package func close() async {
     task.cancel()
     core.end()
@@ -80,19 +80,19 @@ package final class LiveSource: FrameSource {
   }
 }
 
-/// What works for a live source; it does not know its source, so that one that is dropped ends.
+/// The work of a live source. It holds no reference to its source, so that a released source ends.
 private final class LiveCore: Sendable {
   let monitor: WatchedMonitor
   private let device: any CaptureDevice
   private let options: SourceOptions
   private let queue: CaptureQueue
   private let masker: FrameMasker
-  /// Pictures in a row that were damaged, and that could not be made a frame even so.
+  /// The number of consecutive damaged pictures, and of those that could not be shown with the damage either.
   private let failures = Mutex((damaged: 0, hopeless: 0))
 
-  /// A camera that has no whole pictures is shown as it is.
+  /// After this many damaged pictures in a row, a camera's pictures are shown with their damage.
   private static let damagedUntilTolerated = 10
-  /// One that gives nothing that can be shown gives nothing.
+  /// After this many pictures that can't be shown, the source can be given up.
   private static let mostHopeless = 10
 
   init(_ device: any CaptureDevice, _ options: SourceOptions) {
@@ -134,7 +134,7 @@ private final class LiveCore: Sendable {
           failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
           return failures.hopeless >= Self.mostHopeless
         }
-        // Who has patience may wait for a camera that is set right.
+        // Without a time limit, wait for the camera to recover.
         guard isHopeless, options.live.givesUpAfter != nil else { continue }
         throw SourceError(.badData, path: device.name, reason: "\(error)")
       }
@@ -142,14 +142,14 @@ private final class LiveCore: Sendable {
     return nil
   }
 
-  /// Its frame; a damaged one only of a camera that has had no others for a while.
+  /// The frame; a damaged one only after the camera has given no others for a while.
   private func frame(of capture: Capture) async throws -> Frame {
     do {
       let frame = try await decode(capture, .isAnError)
       failures.withLock { $0 = (0, 0) }
       return frame
     } catch {
-      // A mask that can't be drawn is no fault of the picture, nor is memory that others have.
+      // A mask that can't be drawn is not the picture's fault, nor is a full memory budget.
       guard !(error is CancellationError), !(error is WordError) else { throw error }
       if error.isOutOfMemory {
         change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
@@ -165,7 +165,7 @@ private final class LiveCore: Sendable {
     }
   }
 
-  /// Masks are in the colours that the user says, and nobody has the frame before them.
+  /// Masks are drawn in the colours that the user has set, before anything else reads the frame.
   private func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
     let decoding = Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
       try Task.checkCancellation()
@@ -185,7 +185,7 @@ private final class LiveCore: Sendable {
 
   // MARK: The connection
 
-  /// Until the task is cancelled, the source is over or given up.
+  /// Runs until the task is cancelled, or the source ends or is given up.
   func run() async {
     while !Task.isCancelled {
       do {
@@ -203,20 +203,20 @@ private final class LiveCore: Sendable {
     end()
   }
 
-  /// No more frames come.
+  /// Ends the source: no more frames follow.
   func end(throwing error: SourceError? = nil) {
     queue.finish(throwing: error)
     if error == nil { change { $0.closed(at: CaptureClock.now) } }
     monitor.finish()
   }
 
-  /// Waits until `task` has given all back, but no longer than it must: a driver that hangs is left to itself.
+  /// Waits until `task` has released everything, at most for `limit`: a driver that hangs is abandoned.
   func ended(_ task: Task<Void, Never>, within limit: Duration) async {
     queue.removeAll()
     await waitAtMost(limit) { await task.value }
   }
 
-  /// One connection from its beginning to its end; returns where the source is over for good.
+  /// Runs one connection from beginning to end; returns if the source has ended for good.
   private func connectAndPump() async throws {
     let connection = try await connect()
     let mode = await connection.mode
@@ -259,7 +259,7 @@ private final class LiveCore: Sendable {
     }
   }
 
-  /// Throws when the connection has been silent for too long.
+  /// Throws if the connection has been silent for too long.
   private func watch() async throws {
     while true {
       switch change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
@@ -269,7 +269,7 @@ private final class LiveCore: Sendable {
     }
   }
 
-  /// What connects in the last moment is used or closed, never forgotten.
+  /// A connection that is made at the last moment is used or closed, never leaked.
   private func connect() async throws -> any CaptureConnection {
     let connecting = Task { [device] in try await device.connect() }
     let limit = options.live.connectsWithin

@@ -1,42 +1,42 @@
-// What a live source makes of what happens to it: states, counters, and when to try again. Decides only; it has no clock,
-// no timer and no connection, so that every case can be tested by hand.
+// The state machine of a live source: states, counters and retries. It only decides; it has no clock, timer or
+// connection, so that every case can be tested directly.
 internal import PreviewCore
 
-/// The state of one live source, as events change it. Times are `CaptureClock`'s.
+/// The state of one live source. Times are by `CaptureClock`.
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
   private let reconnectsWhenSilent: Bool
   private var backoff: Backoff
-  /// When the connection in use was made; nil where there is none.
+  /// When the current connection was made; nil if there is none.
   private var connectedAt: Duration?
-  /// When the last picture came, of any connection.
+  /// When the last picture arrived, of any connection.
   private var lastPicture: Duration?
-  /// What patience is counted from where no picture ever came.
+  /// The start of the retry limit if no picture ever arrived.
   private let start: Duration
   private var connections = 0
-  /// Since when and why pictures can't be decoded for want of memory; nil where they can.
+  /// When and why a picture last could not be decoded for lack of memory; nil if that is over.
   private var shortage: (time: Duration, reason: String)?
 
-  /// A shortage is told for so long after the last picture that it took: it comes and goes.
+  /// A shortage is reported for this long after the last picture that it cost, because it comes and goes.
   static let shortageIsToldFor = Duration.seconds(5)
 
-  /// A connection that lived for so long begins with short pauses again.
+  /// After a connection that lasted this long, pauses start short again.
   static let provenAfter = Duration.seconds(5)
 
-  /// What is to be done after a failure.
+  /// The reaction to a failure.
   enum Recovery: Sendable, Equatable {
     /// Try again after this pause.
     case retry(after: Duration)
-    /// Nobody wants to wait any longer.
+    /// Stop trying.
     case giveUp
   }
 
-  /// What is to be done when time has passed.
+  /// The reaction to the passing of time.
   enum Patience: Sendable, Equatable {
-    /// Look again then.
+    /// Check again at this time.
     case wait(until: Duration)
-    /// Give the connection up.
+    /// Close the connection and connect again.
     case reconnect(reason: String)
   }
 
@@ -48,7 +48,7 @@ struct SourceMonitor: Sendable {
     status = SourceStatus(.opening, since: now)
   }
 
-  /// A connection was made. It is live when it gives a picture.
+  /// Records a connection. The source is live once a picture arrives.
   mutating func connected(_ mode: CaptureMode, at now: Duration) {
     connections += 1
     connectedAt = now
@@ -56,7 +56,7 @@ struct SourceMonitor: Sendable {
     status.counters.reconnections = connections - 1
   }
 
-  /// A picture came, and `skipped` before it never did.
+  /// Records a picture, and `skipped` pictures before it that never arrived.
   mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: Duration) {
     lastPicture = now
     status.counters.received += 1
@@ -67,30 +67,30 @@ struct SourceMonitor: Sendable {
     change(to: .live, shortage?.reason, at: now)
   }
 
-  /// A picture that had come was dropped: there was no memory to decode it in.
+  /// Records a picture that was dropped because there was no memory to decode it.
   mutating func foundNoMemory(_ reason: String, at now: Duration) {
     status.counters.dropped += 1
     shortage = (now, reason)
     if status.state == .live { status.reason = reason }
   }
 
-  /// Pictures came that were broken. That is no sign of life: a camera whose pictures are all broken is stalled.
+  /// Records pictures that arrived damaged. They are no sign of life: a camera without whole pictures is stalled.
   mutating func received(damaged count: Int, _ reason: String) {
     status.counters.received += count
     status.counters.damaged += count
     status.lastDamage = reason
   }
 
-  /// A picture that had come turned out to be broken.
+  /// Records that a received picture turned out to be damaged.
   mutating func foundDamaged(_ reason: String) {
     status.counters.damaged += 1
     status.lastDamage = reason
   }
 
-  /// A picture was replaced by a newer one.
+  /// Records pictures that were replaced by newer ones.
   mutating func dropped(_ count: Int = 1) { status.counters.dropped += count }
 
-  /// Whether the connection is to be kept. `isHeld` says that nobody takes pictures, so that none can come.
+  /// Decides whether to keep the connection. `isHeld` means that nobody takes pictures, so none can arrive.
   mutating func patience(isHeld: Bool, at now: Duration) -> Patience {
     guard let connectedAt else { return .wait(until: now + options.stallsAfter) }
     if isHeld {
@@ -103,14 +103,14 @@ struct SourceMonitor: Sendable {
       return .reconnect(reason: "no picture for \(Self.seconds(options.reconnectsAfter)) s")
     }
     guard silence >= options.stallsAfter else { return .wait(until: last + options.stallsAfter) }
-    // A lost source that is connected again but gives nothing is lost still.
+    // A lost source that is connected again but sends no picture is still lost.
     if status.state == .live || status.state == .opening {
       change(to: .stalled, "no picture for \(Self.seconds(options.stallsAfter)) s", at: now)
     }
     return .wait(until: max(last + options.reconnectsAfter, now + options.stallsAfter))
   }
 
-  /// The connection ended, or could not be made. `jitter` is drawn by chance, 0 to 1.
+  /// Records that the connection ended or could not be made. `jitter` is random, 0 to 1.
   mutating func failed(_ error: SourceError, at now: Duration, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
@@ -127,7 +127,7 @@ struct SourceMonitor: Sendable {
     return now < end ? .retry(after: min(pause, end - now)) : .giveUp
   }
 
-  /// Over for good.
+  /// Records that the source has ended for good.
   mutating func closed(at now: Duration) {
     connectedAt = nil
     status.isFinished = true
@@ -141,7 +141,7 @@ struct SourceMonitor: Sendable {
     status.reason = reason
   }
 
-  /// For messages: 2, or 0.25.
+  /// Seconds for messages: 2, or 0.25.
   private static func seconds(_ duration: Duration) -> String {
     let seconds = duration / .seconds(1)
     return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"

@@ -1,9 +1,9 @@
-// How fast a source may send: what pours out more than any camera does must not take the cores from everything else.
+// Limits how fast a source may send, so that a flood of data does not take the cores from everything else.
 internal import Glibc
 
-/// What a source has cost of late, in time, and how long it has to rest for it. No clock of its own.
+/// The recent cost of a source, in time, and the pause that it requires. Has no clock of its own.
 struct SourcePace: Sendable {
-  /// What may be spent at once.
+  /// The cost that may be spent at once.
   static let burst = Duration.seconds(1)
 
   private var debt = Duration.zero
@@ -11,7 +11,7 @@ struct SourcePace: Sendable {
 
   /// Spends `cost`.
   ///
-  /// - Returns: how long to wait before more is taken; zero for a source that sends as cameras do.
+  /// - Returns: how long to wait before more is read; zero for a source that sends as a camera does.
   mutating func spend(_ cost: Duration, at now: Duration) -> Duration {
     debt = max(debt - (now - (last ?? now)), .zero) + cost
     last = now
@@ -20,21 +20,21 @@ struct SourcePace: Sendable {
 }
 
 extension SourcePace {
-  /// Of a picture: a thousand a second.
+  /// The cost of a picture: 1000 per second.
   static let picture = Duration.milliseconds(1)
 
-  /// Of bytes that are taken: 512 MB a second, more than 4K has uncompressed at 30 pictures a second.
+  /// The cost of accepted bytes: 500 MB per second, more than uncompressed 4K at 30 pictures per second.
   static func bytes(_ count: Int) -> Duration { .nanoseconds(2 * Int64(count)) }
 
-  /// Of bytes behind which no picture came within a picture's length: 8 MB a second.
+  /// The cost of bytes after more than a picture's length without a picture: 8 MB per second.
   static func strayBytes(_ count: Int) -> Duration { .nanoseconds(125 * Int64(count)) }
 }
 
-/// What a stream of bytes may take on its way to pictures: time, and memory for the picture that is not whole yet.
+/// Limits a stream of bytes on its way to pictures: its pace, and the memory of an incomplete picture.
 struct StreamIntake: Sendable {
   private let budget: MemoryBudget?
   private let pictureLimit: Int
-  /// Whether it is a live stream of which the newest is wanted; others are as fast as they are taken.
+  /// Whether it is a live stream of which the newest picture is wanted; others are as fast as their reader.
   private let isPaced: Bool
   private var lease: MemoryLease?
   private var pace = SourcePace()
@@ -46,19 +46,19 @@ struct StreamIntake: Sendable {
     self.isPaced = isPaced && options.live.delivery == .newest
   }
 
-  /// Counts bytes that came.
+  /// Counts bytes that arrived.
   ///
   /// - Parameters:
-  ///   - count: how many.
-  ///   - waiting: bytes that are held for a picture that is not whole yet.
-  ///   - foundPicture: whether a picture ended among them.
-  ///   - now: the clock.
-  /// - Returns: how long to rest.
-  /// - Throws: `MemoryBudgetExceeded` where the budget has no room for what waits.
+  ///   - count: the number of bytes.
+  ///   - waiting: bytes that are held for an incomplete picture.
+  ///   - foundPicture: whether a picture ended within them.
+  ///   - now: the current time.
+  /// - Returns: how long to pause.
+  /// - Throws: `MemoryBudgetExceeded` if the budget has no room for the held bytes.
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: Duration = CaptureClock.now)
     throws(MemoryBudgetExceeded) -> Duration
   {
-    // An array that grows has up to twice as much.
+    // A growing array may take twice its size.
     try hold(2 * waiting)
     sincePicture = foundPicture ? 0 : sincePicture + count
     guard isPaced else { return .zero }
@@ -67,7 +67,7 @@ struct StreamIntake: Sendable {
       isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
   }
 
-  /// In steps, so that streams of small pictures don't come here for each.
+  /// The lease changes in steps, so that a stream of small pictures does not change it for each.
   private static let step = 1 << 20
 
   private mutating func hold(_ byteCount: Int) throws(MemoryBudgetExceeded) {
@@ -80,7 +80,7 @@ struct StreamIntake: Sendable {
     }
   }
 
-  /// Waits on a thread that is the source's own, looking up every tenth of a second.
+  /// Waits on the source's own thread; checks for cancellation every 100 ms.
   static func rest(_ pause: Duration) throws {
     var left = pause
     while left > .zero {

@@ -1,10 +1,11 @@
-// How a source is, for who wants to know: each change is told once, in order, and none is missed on the way in.
+// Reports the status of a source: each change once and in order, and none is missed when a watcher starts.
 internal import Synchronization
 
-/// Holds the monitor of a source, and tells any number of watchers of each change.
+/// Holds the monitor of a source, and reports each change to any number of watchers.
 ///
-/// Watchers are told under the lock, so that all hear the changes in one order. Whatever runs when a watcher's task is
-/// cancelled must not take that lock: the runtime calls it with the task locked, and telling wakes, that is locks, the task.
+/// Watchers are notified under the lock, so that all get the changes in one order. Code that runs when a watcher's task
+/// is cancelled must not take that lock: the runtime calls it with the task locked, and a notification wakes, and so
+/// locks, the task.
 final class WatchedMonitor: Sendable {
   private let state: Mutex<State>
 
@@ -15,15 +16,15 @@ final class WatchedMonitor: Sendable {
     var watchers: [Int: AsyncStream<SourceStatus>.Continuation] = [:]
   }
 
-  /// What a watcher that does not look may miss beyond.
+  /// The number of changes that are kept for a watcher that does not read.
   private static let capacity = 16
 
   init(_ monitor: SourceMonitor) { state = Mutex(State(monitor: monitor)) }
 
-  /// How the source is now.
+  /// The current status.
   var status: SourceStatus { state.withLock { $0.monitor.status } }
 
-  /// Changes the monitor, and tells where that made it another state or mode.
+  /// Changes the monitor, and notifies watchers if the state or the mode has changed.
   func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
     state.withLock { state in
       let before = state.monitor.status
@@ -38,7 +39,7 @@ final class WatchedMonitor: Sendable {
     }
   }
 
-  /// The status now, and all changes from now on.
+  /// The current status, then all changes.
   func stream() -> AsyncStream<SourceStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: SourceStatus.self, bufferingPolicy: .bufferingNewest(Self.capacity))
@@ -53,7 +54,7 @@ final class WatchedMonitor: Sendable {
     return stream
   }
 
-  /// No more changes come.
+  /// Ends all streams: no more changes follow.
   func finish() {
     let watchers = state.withLock { state in
       defer { state.watchers = [:] }

@@ -1,15 +1,15 @@
-// A shell command of the user's whose output is a source. It is our child: it gets no descriptor and no secret of ours, and
-// it does not outlive us, however we end.
+// Runs a shell command of the user whose output is a source. The child inherits no descriptor and no secret, and does
+// not outlive this process, however the process ends.
 internal import CProcess
 internal import Glibc
 internal import Synchronization
 
-/// A command that runs.
+/// A running command.
 actor ChildCommand {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let id: pid_t
-  /// Open as long as the command may run: its guard waits for the end of this pipe, which comes with our own.
+  /// Open while the command may run: its guard waits for the end of this pipe, which comes with that of this process.
   private let lifeline: CInt
   /// How the shell ended, with a status or by a signal; nil while it runs.
   private var end: (status: CInt, isSignal: Bool)?
@@ -20,10 +20,10 @@ actor ChildCommand {
     queue = ReadingQueue(named: name)
   }
 
-  /// Runs `command` by the shell, in a process group of its own, with nothing on its standard input; its messages go to our
-  /// standard error.
+  /// Runs `command` in a shell, in a process group of its own, with an empty standard input. Its messages go to the
+  /// standard error of this process.
   ///
-  /// - Returns: the command, and the end of the pipe from which its output is read.
+  /// - Returns: the command, and the read end of the pipe with its output.
   static func start(_ command: String, named name: String) throws(SourceError) -> (
     command: ChildCommand, output: CInt
   ) {
@@ -40,13 +40,13 @@ actor ChildCommand {
     return (ChildCommand(id, lifeline: lifeline[1], named: name), output[0])
   }
 
-  /// Runs the command `$1`, and a guard beside it: when the pipe at descriptor 3 ends, because the process that holds its
-  /// other end is gone, the guard kills the whole process group. `PR_SET_PDEATHSIG` would not do: it is sent when the
-  /// *thread* that started the command ends, and it reaches the shell alone, not what the shell has started.
+  /// Runs the command `$1` with a guard beside it. When the pipe at descriptor 3 ends, because the process at its other
+  /// end is gone, the guard kills the whole process group. `PR_SET_PDEATHSIG` would not do: it is sent when the
+  /// *thread* that started the command ends, and it reaches only the shell, not the shell's children.
   ///
-  /// SIGTERM ends the command, which then has time to end in good order; the shell and the guard wait for that. What a shell
-  /// says of children that were ended by signals goes nowhere, what the command says to our standard error: that is
-  /// redirected in a subshell, since a shell redirects its own for a plain command.
+  /// SIGTERM ends the command, which then has time to exit cleanly; the shell and the guard wait for it. The shell's
+  /// own messages about children ended by signals are discarded; the command's messages go to our standard error. They
+  /// are redirected in a subshell, because for a plain command a shell redirects its own messages too.
   private static let supervisor = """
     exec 4>&2 2>/dev/null
     trap : TERM
@@ -59,19 +59,19 @@ actor ChildCommand {
     exit $status
     """
 
-  /// Why it ended, where that was no success: its output is at its end, so that is soon.
+  /// Why the command failed; nil if it succeeded. Its output is at its end, so it ends soon.
   func failure() -> String? {
     waitForEnd(upTo: .milliseconds(300))
     guard let end, end.status != 0 || end.isSignal else { return nil }
     return end.isSignal ? "was ended by signal \(end.status)" : "ended with status \(end.status)"
   }
 
-  /// Ends it and all that it has started: politely, and after 0.3 seconds for good.
+  /// Ends the command and all its children with SIGTERM, and after 0.3 seconds with SIGKILL.
   func stop() {
     guard Self.running.withLock({ $0.contains(id) }) else { return }
     kill(-id, SIGTERM)
     waitForEnd(upTo: .milliseconds(300))
-    // Also where the shell is gone and what it started is not. The shell is still ours, so that the number is nobody else's.
+    // Also ends children that outlive the shell. The shell is not reaped yet, so its process ID can't be reused.
     kill(-id, SIGKILL)
     waitForEnd(upTo: .milliseconds(100))
     Self.running.withLock { _ = $0.remove(id) }
@@ -79,15 +79,15 @@ actor ChildCommand {
     close(lifeline)
   }
 
-  /// Those that were not stopped yet, for who is about to end the process.
+  /// The commands that are not stopped yet, for `killAll`.
   private static let running = Mutex<Set<pid_t>>([])
 
-  /// Ends all commands at once.
+  /// Kills all commands at once.
   static func killAll() {
     for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
   }
 
-  /// Looks, and leaves the shell's number taken.
+  /// Waits without reaping the shell, so that its process ID stays taken.
   private func waitForEnd(upTo limit: Duration) {
     let deadline = CaptureClock.now + limit
     while end == nil {
@@ -103,7 +103,7 @@ actor ChildCommand {
     }
   }
 
-  /// Zero, or an error's number.
+  /// Returns 0 or an errno.
   @unsafe private static func spawn(
     _ command: String, output: CInt, lifeline: CInt, _ id: inout pid_t
   ) -> CInt {
@@ -113,13 +113,13 @@ actor ChildCommand {
     unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     unsafe posix_spawn_file_actions_adddup2(&actions, lifeline, 3)
-    // Also those that a library of ours has opened without marking them.
+    // Also closes descriptors that a library has opened without close-on-exec.
     unsafe glp_spawn_close_from(&actions, 4)
 
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { _ = unsafe posix_spawnattr_destroy(&attributes) }
-    // Our threads block and ignore signals of which the command should know nothing.
+    // The threads of this process block and ignore signals; the command must not inherit that.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -137,12 +137,12 @@ actor ChildCommand {
     return unsafe posix_spawn(&id, "/bin/sh", &actions, &attributes, &words, &variables)
   }
 
-  /// As C has a list of strings.
+  /// A C array of strings, ended by nil.
   @unsafe private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }
 
-  /// Our own variables, `NAME=VALUE` each.
+  /// The variables of this process, each `NAME=VALUE`.
   private static func environment() -> [String] {
     var variables: [String] = []
     var next = unsafe environ
@@ -159,6 +159,6 @@ actor ChildCommand {
 }
 
 extension LiveSource {
-  /// Kills the commands of all `exec:` sources. For a process that ends without closing its sources.
+  /// Kills the commands of all `exec:` sources. For a process that exits without closing its sources.
   package static func killCommands() { ChildCommand.killAll() }
 }

@@ -1,7 +1,7 @@
-// The environment of commands: what programs need to find their files and to speak the user's language, and nothing else.
-// Ours holds tokens and passwords (GLPREVIEW_TOKEN, what a configuration expands), and systemd's sockets.
+// The environment of commands: only what programs need to find their files and the user's language. The environment of
+// this process holds tokens and passwords (GLPREVIEW_TOKEN, variables in a configuration), and systemd's sockets.
 
-/// Which variables a command inherits.
+/// Selects the variables that a command inherits.
 enum ChildEnvironment {
   private static let names: Set<String> = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
@@ -9,7 +9,7 @@ enum ChildEnvironment {
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
     "XDG_DATA_DIRS",
   ]
-  /// Of locales, and of what commands capture with.
+  /// Prefixes of locales' variables, and of those of capture programs.
   private static let prefixes = ["LC_", "GST_", "LIBCAMERA_", "LIBVA_", "MESA_"]
 
   /// Those of `variables`, each `NAME=VALUE`, that a command inherits.

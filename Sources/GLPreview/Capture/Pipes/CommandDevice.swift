@@ -1,6 +1,6 @@
-// What a command writes, as a live source.
+// A command's output as a live source.
 
-/// `exec:COMMAND`: run again when it ends, for who has patience.
+/// `exec:COMMAND`: the command is run again when it ends, unless `givesUpAfter` is zero.
 struct CommandDevice: CaptureDevice {
   let name: String
   private let command: String

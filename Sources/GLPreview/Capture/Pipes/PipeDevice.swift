@@ -1,5 +1,5 @@
-// Pipes as live sources: standard input, a FIFO, a command's output. What comes through is what a file could hold; but it
-// comes when it comes, and who is slow gets the newest.
+// Pipes as live sources: standard input, a FIFO, a command's output. The content is as in a file, but it arrives on its
+// own, and a slow reader gets the newest picture.
 internal import Glibc
 internal import PreviewCore
 
@@ -13,19 +13,19 @@ struct PipeDevice: CaptureDevice {
     self.options = options
   }
 
-  /// A writer may take its time, and opening anew would not hurry it.
+  /// A writer may be slow, and opening the pipe again would not help.
   var reconnectsWhenSilent: Bool { false }
 
   var longestPause: Duration { .seconds(1) }
 
   func connect() throws -> any CaptureConnection {
     let stream = name == "-" ? try ByteStream.standardInput() : try ByteStream(opening: name)
-    // The next writer of a FIFO is waited for by who has patience.
+    // The next writer of a FIFO is waited for, unless `givesUpAfter` is zero.
     let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
     return PipeConnection(stream, options, isOverAtEnd: isOverAtEnd)
   }
 
-  /// Whether what is at `path` is a stream, not a file.
+  /// Whether `path` is a stream, not a file.
   static func isStream(at path: String) -> Bool {
     var status = stat()
     guard unsafe path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0 else {
@@ -35,19 +35,19 @@ struct PipeDevice: CaptureDevice {
   }
 }
 
-/// What comes through one pipe, until its writer closes it.
+/// Reads one pipe, until its writer closes it.
 actor PipeConnection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
   private let name: String
   private let isOverAtEnd: Bool
   private let command: ChildCommand?
-  /// Until the first bytes have told what it is.
+  /// Nil once the first bytes have identified the format.
   private var opener: SourceOpener?
   private var source: (any FrameSource)?
   private(set) var mode = CaptureMode(format: "unknown", transport: "pipe")
 
-  /// Looks at nothing yet. `command` is who writes, where that is a child of ours.
+  /// Reads nothing yet. `command` is the writer, if it is a child process.
   init(
     _ stream: consuming ByteStream, _ options: SourceOptions, isOverAtEnd: Bool, command: ChildCommand? = nil
   ) {

@@ -1,13 +1,13 @@
-// Bytes from a file descriptor: a file, a pipe, standard input. Every file source reads through one of these,
-// so that limits, short reads, signals and cancellation are dealt with once.
+// Reads bytes from a file descriptor: a file, a pipe or standard input. All file sources read through this type, so
+// limits, short reads, signals and cancellation are handled in one place.
 internal import Glibc
 internal import PreviewCore
 
-/// Buffered reads. Bytes that were peeked at are read again afterwards.
+/// Buffered reads. Peeked bytes are returned again by the next read.
 struct ByteStream: ~Copyable {
-  /// For messages.
+  /// The name used in messages.
   let path: String
-  /// Whether it can be started again, and its size is known.
+  /// Whether it can be rewound and its size is known.
   let isRegularFile: Bool
 
   private static let bufferSize = 64 << 10
@@ -15,7 +15,7 @@ struct ByteStream: ~Copyable {
   private let ownsDescriptor: Bool
   private let start: off_t
   private let size: Int
-  /// `buffer[position...]` is read from the descriptor, but not yet from us.
+  /// `buffer[position...]` has been read from the descriptor but not returned yet.
   private var buffer: [UInt8] = []
   private var position = 0
 
@@ -24,7 +24,7 @@ struct ByteStream: ~Copyable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SourceError(.badRequest, path: path, reason: "not a path")
     }
-    // Without O_NONBLOCK, opening a FIFO waits for its writer, and nothing can cancel that.
+    // Without O_NONBLOCK, opening a FIFO waits for its writer and can't be cancelled.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
@@ -35,7 +35,7 @@ struct ByteStream: ~Copyable {
     try ByteStream(path: "-", descriptor: STDIN_FILENO, ownsDescriptor: false)
   }
 
-  /// What can be read from `descriptor`, which is closed at the end.
+  /// Reads from `descriptor` and closes it at the end.
   init(owning descriptor: CInt, path: String) throws(SourceError) {
     try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
   }
@@ -54,7 +54,7 @@ struct ByteStream: ~Copyable {
     guard result == 0 else { throw Self.failure(path, code) }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: throw SourceError(.unreadable, path: path, reason: "is a directory")
-    // What the process opened for itself: it gets number 0 where standard input was closed.
+    // A descriptor that the process opened for itself: it gets number 0 if standard input was closed.
     case 0: throw SourceError(.unreadable, path: path, reason: "is closed")
     default: break
     }
@@ -73,22 +73,22 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// Bytes from here to the end of a regular file; nil for a stream. A file that grows has more.
+  /// The bytes from here to the end of a regular file; nil for a stream. A growing file has more.
   var remainingByteCount: Int? {
     guard isRegularFile else { return nil }
     let offset = lseek(descriptor, 0, SEEK_CUR)
     return max(size - Int(offset), 0) + buffer.count - position
   }
 
-  /// The next bytes without moving on: `count` of them, or all that there are. Waits for them.
+  /// Waits for the next `count` bytes, or all until the end, and returns them without consuming them.
   mutating func peek(_ count: Int) throws -> [UInt8] {
     while buffer.count - position < count, try refill() {}
     return Array(buffer[position...].prefix(count))
   }
 
-  /// The next `byteCount` bytes in memory of a pool, and how many there are really.
+  /// Reads the next `byteCount` bytes into memory of a pool; `count` is the number of bytes actually read.
   mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
-    // No memory for a frame that is known not to come.
+    // Don't take memory for a frame that is known to be incomplete.
     if let remaining = remainingByteCount, remaining < byteCount {
       return (FrameBytes([]), try readAll().count)
     }
@@ -97,14 +97,14 @@ struct ByteStream: ~Copyable {
     return (FrameBytes(buffer), count)
   }
 
-  /// The next bytes as far as `buffer` holds them, or all that there are; how many that is.
+  /// Fills `buffer` with the next bytes, or all until the end; returns their number.
   mutating func read(into buffer: FrameBuffer) throws -> Int {
     let waiting = buffer.byteCount == 0 ? [] : self.buffer[position...].prefix(buffer.byteCount)
     unsafe buffer.write { unsafe $0.copyBytes(from: waiting) }
     position += waiting.count
     var filled = waiting.count
     while filled < buffer.byteCount {
-      // Nobody waits for bytes while the buffer's owner may wait for us.
+      // Wait for bytes outside `write`, because the buffer's owner may wait for `write` to end.
       if !isRegularFile { try waitForBytes() }
       let more = try unsafe buffer.write { target in
         try unsafe fillAtOnce(UnsafeMutableRawBufferPointer(rebasing: target[filled...]))
@@ -116,7 +116,7 @@ struct ByteStream: ~Copyable {
     return filled
   }
 
-  /// All bytes from here on; nil where there are more than `limit`.
+  /// All bytes from here on; nil if there are more than `limit`.
   mutating func readAll(limit: Int) throws -> [UInt8]? {
     if let remaining = remainingByteCount, remaining > limit { return nil }
     while try refill() {
@@ -130,7 +130,7 @@ struct ByteStream: ~Copyable {
     try readAll(limit: .max) ?? []
   }
 
-  /// The next line without its newline: nil where there is no newline within `limit` bytes or before the end.
+  /// The next line without its newline; nil if there is no newline within `limit` bytes or before the end.
   mutating func readLine(limit: Int) throws -> [UInt8]? {
     var searched = 0
     while true {
@@ -144,14 +144,14 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// Shows `body` what is there, waiting for some; it says how many bytes it has taken. False at the end.
+  /// Waits for bytes and passes them to `body`, which returns how many it consumed. False at the end.
   mutating func take<E: Error>(_ body: (ArraySlice<UInt8>) throws(E) -> Int) throws -> Bool {
     if position == buffer.count, try !refill() { return false }
     drop(try body(buffer[position...]))
     return true
   }
 
-  /// Starts again where the stream was opened.
+  /// Rewinds to where the stream was opened.
   mutating func rewind() throws(SourceError) {
     guard isRegularFile, lseek(descriptor, start, SEEK_SET) == start else {
       throw SourceError(.badRequest, path: path, reason: "is a stream and can't be played again")
@@ -166,7 +166,7 @@ struct ByteStream: ~Copyable {
     position = 0
   }
 
-  /// Adds to the buffer; false at the end.
+  /// Reads more bytes into the buffer; false at the end.
   private mutating func refill() throws -> Bool {
     if position > 0 {
       buffer.removeFirst(position)
@@ -183,7 +183,7 @@ struct ByteStream: ~Copyable {
     return !more.isEmpty
   }
 
-  /// One read; 0 at the end.
+  /// Waits for bytes and reads once; 0 at the end.
   private borrowing func fill(_ target: UnsafeMutableRawBufferPointer) throws -> Int {
     while true {
       if !isRegularFile { try waitForBytes() }
@@ -191,7 +191,7 @@ struct ByteStream: ~Copyable {
     }
   }
 
-  /// One read; 0 at the end, nil where it has to be tried again.
+  /// Reads once; 0 at the end, nil if the read must be repeated.
   private borrowing func fillAtOnce(_ target: UnsafeMutableRawBufferPointer) throws -> Int? {
     let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
     if count >= 0 { return count }
@@ -200,7 +200,7 @@ struct ByteStream: ~Copyable {
     return nil
   }
 
-  /// Until there is something to read, or the end; looks every tenth of a second whether it is still wanted.
+  /// Waits for bytes or the end. Checks for cancellation every 100 ms.
   private borrowing func waitForBytes() throws {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {

@@ -1,15 +1,15 @@
-// What views ask of a source that has a choice of sizes: `glpreview render` and sessions ask for the same.
+// The demand of views on a source with several sizes; shared by `glpreview render` and sessions.
 package import PreviewCore
 
 extension CaptureDemand {
-  /// The reference size where a view has a crop; else as large as the largest view, where each says how large it is.
+  /// The reference size if a view has a crop; otherwise the size of the largest view, if each view has one.
   package init(for views: [ViewConfiguration]) {
     self =
       views.contains { $0.crop != nil }
       ? CaptureDemand(isPinned: true) : CaptureDemand(atLeast: views.map(\.wantedSize))
   }
 
-  /// As large as the largest of `sizes`; nothing in particular where there is none, or one of them is not known.
+  /// The maximum of `sizes`; no demand if there are none or one is nil.
   init(atLeast sizes: [Size?]) {
     self.init()
     guard !sizes.isEmpty, !sizes.contains(nil) else { return }
@@ -20,11 +20,11 @@ extension CaptureDemand {
 }
 
 extension ViewConfiguration {
-  /// The size of the view's pictures as the source stores them; nil where it shows a part, or all in whatever size it has.
+  /// The size of the view's pictures in the source's stored orientation; nil if it has a crop or no size of its own.
   var wantedSize: Size? {
     guard crop == nil, width != nil || height != nil else { return nil }
     let size = Size(width: width ?? 1, height: height ?? 1)
-    // What is wrong with it is told when it is to be drawn.
+    // An invalid size is reported when the view is drawn.
     let sides = 1...Size.maximumSide
     guard sides.contains(size.width), sides.contains(size.height) else { return nil }
     return Orientation(rotation).swapsAxes ? size.transposed : size

@@ -1,7 +1,7 @@
-// The threads on which pictures are decoded side by side: beside Swift's own, which must stay free to hand frames on.
+// Threads that decode pictures in parallel. They are separate from Swift's own, which must stay free to pass frames on.
 internal import Dispatch
 
-/// An executor for work that takes its time on a core, as many at once as there are cores.
+/// An executor for CPU-bound work; runs as many jobs at a time as there are cores.
 package final class DecodingQueue: TaskExecutor {
   package static let shared = DecodingQueue()
 

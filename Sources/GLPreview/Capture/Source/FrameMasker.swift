@@ -1,4 +1,4 @@
-// The one place where a source's frames lose what nobody is to see: between what captures or decodes and all else.
+// Burns privacy masks into a source's frames, between capture or decoding and everything else.
 internal import PreviewCore
 internal import Synchronization
 
@@ -8,19 +8,19 @@ final class FrameMasker: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// Once it is known, it stays.
+    /// Doesn't change once it is known.
     var reference: Size?
-    /// For frames as the last one was.
+    /// The plan for the format of the last frame.
     var plan: MaskPlan?
   }
 
-  /// `options` say what is hidden, and where that is known before any frame, in pixels of which size.
+  /// Takes the masks from `options`, and the reference size if it is known before the first frame.
   init(_ options: SourceOptions) {
     masks = options.masks
     state = Mutex(State(reference: options.referenceSize))
   }
 
-  /// Refuses what no frame is needed to refuse.
+  /// Checks everything that can be checked without a frame.
   static func check(_ options: SourceOptions, of name: String) throws(SourceError) {
     let masks = options.masks
     let sides = 1...Size.maximumSide
@@ -38,12 +38,12 @@ final class FrameMasker: Sendable {
     }
   }
 
-  /// The source's reference size, where that is found out as it is opened; later ones change nothing.
+  /// Sets the source's reference size if it is known once the source is open. Later calls change nothing.
   func refer(to size: Size?) { state.withLock { $0.reference = $0.reference ?? size } }
 
-  /// The frame without what is hidden; itself where nothing is.
+  /// The frame with its masks burned in; the frame itself if there are no masks.
   ///
-  /// - Throws: `WordError` of key `mask`; then nothing of the frame may be seen.
+  /// - Throws: `WordError` of key `mask`; the frame must then not be shown.
   func masked(_ frame: consuming Frame) throws(WordError) -> Frame {
     guard !masks.isEmpty else { return frame }
     let format = frame.format
@@ -58,7 +58,7 @@ final class FrameMasker: Sendable {
   }
 }
 
-/// A source that is not live, with masks.
+/// A masked source that is not live.
 struct MaskedSource: FrameSource {
   private let source: any FrameSource
   private let masker: FrameMasker

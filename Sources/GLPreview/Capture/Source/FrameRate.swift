@@ -1,10 +1,10 @@
-// How often frames come, and so when: exactly, so that an hour of 30000/1001 does not drift.
+// Frame rates as exact fractions, so that an hour of 30000/1001 does not drift.
 
-/// Frames in a second, as a fraction.
+/// A frame rate as a fraction.
 struct FrameRate: Sendable, Hashable {
-  /// Frames in `denominator` seconds, positive.
+  /// Frames per `denominator` seconds; positive.
   let numerator: Int
-  /// Positive.
+  /// Seconds; positive.
   let denominator: Int
 
   /// Nil unless both are 1...1,000,000,000.
@@ -16,16 +16,16 @@ struct FrameRate: Sendable, Hashable {
     self.denominator = denominator
   }
 
-  /// To a thousandth of a frame; nil unless 0.001...1000 frames a second.
+  /// Rounds to a thousandth of a frame; nil unless within 0.001...1000 frames per second.
   init?(_ framesPerSecond: Double) {
     guard framesPerSecond >= 0.001, framesPerSecond <= 1000 else { return nil }
     self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
   }
 
-  /// Rounded.
+  /// Frames per second, rounded.
   var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 
-  /// What is taken where nothing is said.
+  /// The default: 30 frames per second.
   static let usual = FrameRate(numerator: 30)
 
   private init(numerator: Int) {
@@ -33,7 +33,7 @@ struct FrameRate: Sendable, Hashable {
     self.denominator = 1
   }
 
-  /// When frame `index` is due, counted from frame 0, to the nanosecond.
+  /// The time of frame `index` after frame 0, to the nanosecond.
   func time(of index: Int) -> Duration {
     // Whole periods first: index * denominator would overflow after some years.
     let (periods, frames) = index.quotientAndRemainder(dividingBy: numerator)

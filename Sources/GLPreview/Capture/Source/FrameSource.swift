@@ -1,64 +1,63 @@
-// Where the picture's way begins: something that gives frames, and how it says that it can't.
+// A source of frames, where a picture's way begins, and its errors.
 public import PreviewCore
 
-/// Gives frames one after another. Ask for one at a time.
+/// Gives frames one after another. Request one at a time.
 public protocol FrameSource: Sendable {
-  /// What the user called it, for messages: a path, `-`, `pattern:smpte`.
+  /// The name as the user typed it, for messages: a path, `-`, `pattern:smpte`.
   var name: String { get }
 
-  /// Frames in a second, where the source says.
+  /// Frames per second; nil if the source does not report a rate.
   var framesPerSecond: Double? { get async }
 
-  /// The upright size in whose pixels masks and crops are, where the source says; else that of its first frame. Known when a
-  /// frame has come.
+  /// The upright size whose pixels masks and crops refer to; nil means the size of the first frame. Known after the
+  /// first frame.
   var referenceSize: Size? { get async }
 
-  /// Whether frames come when they come, as a camera's do: it may be lost and found again, and can't be played again.
+  /// Whether frames arrive on their own, as a camera's do. A live source may be lost and found; it can't be rewound.
   var isLive: Bool { get }
 
-  /// How it is now. A source that is not live is always `.live`, and counts nothing.
+  /// The current status. A source that is not live is always `.live` and counts nothing.
   var status: SourceStatus { get }
 
-  /// How it is, now and whenever its state changes; ends when it is closed. A slow reader keeps only the newest 16.
+  /// The current status, then each change of state or mode, until it is closed. A slow reader keeps only the newest 16.
   var statuses: AsyncStream<SourceStatus> { get }
 
-  /// The next frame, or nil when there is none left.
+  /// The next frame; nil at the end.
   ///
-  /// - Throws: `SourceError` where the frame can't be had; the next call gives the one after it, or nil where
-  ///   that can't be found. Where the task is cancelled while a stream has nothing to read,
-  ///   `CancellationError`.
+  /// - Throws: `SourceError` if the frame can't be read; the next call returns the frame after it, or nil if that can't
+  ///   be found. `CancellationError` if the task is cancelled while a stream has nothing to read.
   func nextFrame() async throws -> Frame?
 
-  /// The same, but of frame `sequence` or later, captured at `time` or later. A live source passes over those before
-  /// undecoded.
+  /// The next frame with this `sequence` or a later one, captured at `time` or later. A live source skips earlier
+  /// frames without decoding them.
   func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame?
 
-  /// Starts again from the first frame, which counts as 0 again.
+  /// Starts again from the first frame, which gets number 0 again.
   ///
-  /// - Throws: `SourceError` where the source is a stream that has gone by.
+  /// - Throws: `SourceError` if the source is a stream, which can't be played again.
   func rewind() async throws
 
-  /// Ends it: descriptors and threads are given back within a second, whatever it is doing. `nextFrame` then gives nil.
+  /// Closes the source and releases descriptors and threads within a second, in any state. `nextFrame` then gives nil.
   func close() async
 }
 
 extension FrameSource {
-  /// Files, stills and patterns hold nothing that does not go with them.
+  /// Does nothing: files, stills and patterns are released with their object.
   public func close() async {}
 
-  /// Most say nothing.
+  /// Nil by default.
   public var framesPerSecond: Double? { nil }
 
-  /// Those that have no choice of sizes leave it to their first frame.
+  /// Nil by default: the size of the first frame counts.
   public var referenceSize: Size? { nil }
 
-  /// Files, stills and patterns are not.
+  /// False: files, stills and patterns are not live.
   public var isLive: Bool { false }
 
-  /// Its frames are there.
+  /// Always `.live`.
   public var status: SourceStatus { SourceStatus(.live, since: .zero) }
 
-  /// The status, which stays.
+  /// The status once; it never changes.
   public var statuses: AsyncStream<SourceStatus> {
     AsyncStream { statuses in
       statuses.yield(status)
@@ -66,7 +65,7 @@ extension FrameSource {
     }
   }
 
-  /// Reads frames until there is one.
+  /// Reads frames until one matches.
   public func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame? {
     while let frame = try await nextFrame() {
       if frame.sequence >= sequence, frame.timestamp >= time { return frame }
@@ -75,37 +74,37 @@ extension FrameSource {
   }
 }
 
-/// A source that can't be opened, or can't go on.
+/// The error of a source that can't be opened or can't continue.
 public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What a caller can do about it.
+  /// The kind of error, which tells the caller how to react.
   public enum Kind: Sendable, Hashable {
-    /// There is no such file.
+    /// The file does not exist.
     case notFound
-    /// It is there, but can't be read: permissions, a directory, a disk that fails.
+    /// The file exists but can't be read: no permission, a directory, a failing disk.
     case unreadable
-    /// What is in it is cut short, corrupt or of no known format.
+    /// The data is truncated, corrupt or of no known format.
     case badData
-    /// What was asked of it makes no sense, or is not supported.
+    /// The request makes no sense or is not supported.
     case badRequest
-    /// It gives no pictures, or no more: busy, unplugged, refused, timed out.
+    /// There are no pictures, or no more: busy, unplugged, refused, timed out.
     case unavailable
   }
 
-  /// What a caller can do about it.
+  /// The kind of error.
   public let kind: Kind
-  /// The source's name, without the secrets in it.
+  /// The source's name, without secrets.
   public let path: String
-  /// Why, without the path, in one line; addresses in it have no secrets.
+  /// The reason in one line, without the path; secrets are removed from its addresses.
   public let reason: String
 
-  /// An error of the source `path`. Both texts are shown to the user, and secrets are taken out of the addresses in them.
+  /// An error of the source `path`. Both texts are shown to the user, so secrets are removed from their addresses.
   public init(_ kind: Kind, path: String, reason: String) {
     self.kind = kind
     self.path = Redaction.source(path)
     self.reason = Redaction.message(reason)
   }
 
-  /// `PATH: reason` in one line, whatever characters the path is made of.
+  /// `PATH: reason` in one line; control characters are replaced.
   public var description: String {
     let scalars = "\(path): \(reason)".unicodeScalars.map { scalar in
       scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar

@@ -1,12 +1,12 @@
-// Which names lead to something live: a camera, a server, a command.
+// Recognises live sources by name: cameras, servers, commands.
 
-/// The kinds of live sources that are known by their names.
+/// The kinds of live sources that can be recognised by name.
 enum LiveKind: Sendable, Hashable {
   /// `/dev/videoN`, `/dev/v4l/by-id/...`
   case camera
   /// `http://`, `https://`
   case http
-  /// What FFmpeg's libraries open: `rtsp://`, `rtsps://`, `rtmp://`, `rtmps://`, `srt://`, `udp://`
+  /// Opened by FFmpeg's libraries: `rtsp://`, `rtsps://`, `rtmp://`, `rtmps://`, `srt://`, `udp://`
   case stream
   /// `exec:COMMAND`
   case command

@@ -1,28 +1,28 @@
-// How patient a live source is, and what it does with pictures that nobody has asked for yet.
+// The time limits of a live source, and what happens to pictures that nobody has requested yet.
 
-/// How a live source behaves.
+/// The behaviour of a live source.
 public struct LiveOptions: Sendable, Hashable {
-  /// What becomes of pictures that come faster than they are asked for.
+  /// What happens to pictures that arrive faster than they are requested.
   public enum Delivery: Sendable, Hashable {
-    /// The newest is kept, those before it are dropped and counted: for previews.
+    /// Keeps the newest picture; earlier ones are dropped and counted. For previews.
     case newest
-    /// All wait, in at most so many bytes; then the source is not read any more: a pipe's writer waits, a camera drops.
+    /// Queues every picture, up to this many bytes. When full, a pipe's writer waits, and a camera drops pictures.
     case every(maximumBytes: Int)
   }
 
-  /// What becomes of pictures that come faster than they are asked for. The newest unless told.
+  /// What happens to pictures that arrive faster than they are requested. Default: the newest is kept.
   public var delivery: Delivery
-  /// Without a picture for that long a source is stalled. 2 seconds unless told.
+  /// A source without a picture for this long is stalled. Default: 2 seconds.
   public var stallsAfter: Duration
-  /// Without a picture for that long the connection is given up and made anew. 10 seconds unless told.
+  /// A connection without a picture for this long is closed and made again. Default: 10 seconds.
   public var reconnectsAfter: Duration
-  /// How long a connection may take to be made. 10 seconds unless told.
+  /// The time limit for making a connection. Default: 10 seconds.
   public var connectsWithin: Duration
-  /// How long to try to get a lost source back, from its last picture or the first attempt on; then `nextFrame` throws why.
-  /// Zero throws at the first failure; nil, the default, never gives up, but where no attempt can go better.
+  /// How long to retry a lost source, counted from its last picture or the first attempt; then `nextFrame` throws the
+  /// reason. Zero throws at the first failure. Nil, the default, never gives up unless no retry can succeed.
   public var givesUpAfter: Duration?
 
-  /// The newest picture, patiently.
+  /// Creates options. By default the newest picture is kept, and retries never end.
   public init(
     delivery: Delivery = .newest, stallsAfter: Duration = .seconds(2),
     reconnectsAfter: Duration = .seconds(10), connectsWithin: Duration = .seconds(10),

@@ -1,12 +1,12 @@
-// The thread on which a source waits for its bytes and decodes them: a read from a pipe can take forever, and
-// must not take one of the few threads that everything else runs on.
+// A thread on which a source reads and decodes. A read from a pipe can block forever, and must not occupy one of the
+// few threads of Swift's pool.
 internal import Dispatch
 
 /// A serial executor for one source.
 final class ReadingQueue: SerialExecutor {
   private let queue: DispatchQueue
 
-  /// `name` is what debuggers show.
+  /// Debuggers show `name`.
   init(named name: String) {
     queue = DispatchQueue(label: "glpreview.source.\(name)")
   }

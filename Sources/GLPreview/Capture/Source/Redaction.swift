@@ -1,15 +1,15 @@
-// What people may read of a source's name: every message, log line, event and answer that names a source goes through here.
-// Addresses are redacted by their shape, whether they make sense or not: a mistyped one has the same password in it.
+// Removes secrets from source names. Every message, log line, event and response that names a source goes through here.
+// Addresses are recognised by their shape, even if they are invalid: a mistyped one contains the same password.
 
-/// Takes secrets out of names and messages. Redacting twice changes nothing.
+/// Removes secrets from names and messages. Redacting twice changes nothing.
 ///
-/// When in doubt a part is hidden: everything before the last `@`, all values of a query that are not known to be
-/// harmless, the path behind an RTMP application, the arguments of a command. Paths of files stay as they are.
+/// When in doubt, a part is hidden: everything before the last `@`, all query values that are not known to be harmless,
+/// the path after an RTMP application, the arguments of a command. File paths are kept.
 package enum Redaction {
-  /// What stands in the place of a secret.
+  /// Replaces a secret.
   private static let mark = "***"
 
-  /// A source's name, as `SourceLocator` takes it, without the secrets in it.
+  /// A source's name, as `SourceLocator` takes it, without secrets.
   package static func source(_ text: String) -> String {
     let text = text.withPlainSigns
     let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
@@ -20,10 +20,10 @@ package enum Redaction {
     return message(text.contains("://") ? text : path(text))
   }
 
-  /// A text with the secrets taken out of the addresses that it quotes, and with no word of `secrets` in it.
+  /// A text without the secrets in its addresses, and without the words of `secrets`.
   package static func message(_ text: String, hiding secrets: [String] = []) -> String {
     var text = text.withPlainSigns
-    // The longest first: one may be a part of another.
+    // Longest first, because one may be part of another.
     for secret in secrets.sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.utf8.count >= shortest {
       text = text.replacing(secret, with: mark)
     }
@@ -35,7 +35,7 @@ package enum Redaction {
       let scheme = before.reversed().prefix(while: \.isInScheme).count
       let start = before.index(before.endIndex, offsetBy: -scheme)
       let end = rest[colon.upperBound...].firstIndex { $0.isWhitespace || $0 == "\"" } ?? rest.endIndex
-      // A sentence goes on behind an address.
+      // Punctuation after an address belongs to the sentence.
       let tail = rest[colon.upperBound..<end].reversed().prefix { ",.;:!?)'`".contains($0) }.count
       let last = rest.index(end, offsetBy: -tail)
       result += rest[..<start] + address(rest[start..<last]) + rest[last..<end]
@@ -44,7 +44,7 @@ package enum Redaction {
     return result + rest
   }
 
-  /// What `source` hides of an address, as it is written and as it is sent: a server may repeat it.
+  /// The parts of an address that `source` hides, as written and percent-decoded, because a server may repeat them.
   package static func secrets(in text: String) -> [String] {
     guard text.contains("://") || text[...].hasAddressScheme, let colon = text.firstIndex(of: ":") else {
       return []
@@ -60,14 +60,14 @@ package enum Redaction {
     return words.flatMap { [String($0), String($0).percentDecoded] }
   }
 
-  /// What is shorter says little, and stands in too many words.
+  /// Shorter words reveal little and occur in too many texts.
   private static let shortest = 4
 
   // MARK: Parts
 
-  /// The name of a command's program; its arguments may hold anything.
+  /// The name of a command's program; the arguments may contain anything.
   private static func program(of command: Substring) -> String {
-    // NAME=VALUE before the program is for its environment.
+    // NAME=VALUE before the program sets an environment variable.
     let words = command.split(whereSeparator: \.isWhitespace)
     let first = words.first { !$0.contains("=") } ?? ""
     let name = first.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "_./+-".contains($0)) }
@@ -75,7 +75,7 @@ package enum Redaction {
     return name.isEmpty || name == "..." ? "..." : "\(name) ..."
   }
 
-  /// A path; a part of it that looks like `USER:PASSWORD@HOST` is an address that lacks its scheme.
+  /// A path. A part like `USER:PASSWORD@HOST` is treated as an address without a scheme.
   private static func path(_ text: String) -> String {
     let end = text.firstIndex(of: "?") ?? text.endIndex
     let parts = text[..<end].split(separator: "/", omittingEmptySubsequences: false).map {
@@ -93,7 +93,7 @@ package enum Redaction {
     guard let colon = text.firstIndex(of: ":") else { return String(text) }
     var rest = text[text.index(after: colon)...].drop { $0 == "/" || $0 == "\\" }
     var result = String(text[..<rest.startIndex])
-    // A password that was not escaped may hold any sign: only the last @ is sure to end it.
+    // An unescaped password may contain any character; only the last @ is certain to end it.
     if let at = rest.lastIndex(of: "@") {
       result += at > rest.startIndex ? mark + "@" : "@"
       rest = rest[rest.index(after: at)...]
@@ -110,14 +110,14 @@ package enum Redaction {
     return rest.isEmpty ? result : result + "#" + values(rest.dropFirst())
   }
 
-  /// What stands in a port's place and is no number may be a password whose host is missing.
+  /// A port that is not a number may be a password whose host is missing.
   private static func hostAndPort(_ text: Substring) -> String {
     guard let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") else { return String(text) }
     let port = text[text.index(after: colon)...]
     return port.allSatisfy(\.isNumber) ? String(text) : text[...colon] + mark
   }
 
-  /// The path of an RTMP address: behind the application's name stands the key of the stream.
+  /// The path of an RTMP address; the stream key follows the application's name.
   private static func streamPath(_ path: Substring) -> String {
     let parts = path.split(separator: "/")
     guard parts.count > 1 else { return pairs(path) }
@@ -143,7 +143,7 @@ package enum Redaction {
     }
   }
 
-  /// A path with values in it: `user=admin_password=1234_channel=1_stream=0.sdp`.
+  /// A path that contains values: `user=admin_password=1234_channel=1_stream=0.sdp`.
   private static func pairs(_ path: Substring) -> String {
     guard path.contains("=") else { return String(path) }
     var result = ""
@@ -153,7 +153,7 @@ package enum Redaction {
       result += key + "="
       rest = rest[rest.index(after: equals)...]
       var value = rest.prefix { !"/;&,".contains($0) }
-      // Another key may follow after "_": the last such one within the value, before its "=".
+      // Another key may follow a "_": the last "_" before the next "=" ends the value.
       if let next = value.firstIndex(of: "="), let end = value[..<next].lastIndex(of: "_") {
         value = value[..<end]
       }
@@ -171,7 +171,7 @@ package enum Redaction {
     return isShort && harmless.contains(key.lowercased()) ? value : Substring(mark)
   }
 
-  /// What is told of a picture, a stream or a connection, and never of a person.
+  /// Keys that describe a picture, a stream or a connection, and never a person.
   private static let harmless: Set<String> = [
     "action", "audio", "camera", "ch", "channel", "codec", "compression", "format", "fps", "framerate", "h",
     "height", "latency", "mode", "pkt_size", "port", "profile", "quality", "resolution", "rotation", "size",
@@ -179,14 +179,14 @@ package enum Redaction {
     "subtype", "timeout", "transport", "ttl", "type", "unicast", "video", "videocodec", "w", "width",
   ]
 
-  /// Of addresses that are known without the slashes that belong behind them.
+  /// Schemes that are recognised even without the slashes after them.
   fileprivate static let schemes: Set<String> = [
     "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp",
   ]
 }
 
 extension Substring {
-  /// What follows `scheme:` in whatever letters; nil where it does not begin so.
+  /// The text after `scheme:` in any letter case; nil if it does not begin with it.
   fileprivate func dropScheme(_ scheme: String) -> Substring? {
     guard let colon = firstIndex(of: ":"), self[..<colon].lowercased() == scheme else { return nil }
     return self[index(after: colon)...]
@@ -200,7 +200,7 @@ extension Substring {
 }
 
 extension String {
-  /// Without the marks that combine with a sign: `=` with one is another `Character`, but a server still sees the `=`.
+  /// Without combining marks on signs: `=` with a mark is another `Character`, but a server still sees the `=`.
   fileprivate var withPlainSigns: String {
     func isSign(_ scalar: Unicode.Scalar) -> Bool {
       scalar.isASCII && !scalar.properties.isAlphabetic && scalar.properties.numericType == nil
@@ -216,7 +216,7 @@ extension String {
       })
   }
 
-  /// Percent-decoded as far as that can be done.
+  /// Percent-decoded where possible.
   fileprivate var percentDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]
@@ -235,6 +235,6 @@ extension String {
 extension Character {
   fileprivate var isInScheme: Bool { isASCII && (isLetter || isNumber || "+-.".contains(self)) }
 
-  /// What ends a word of an address.
+  /// Whether it separates words of an address.
   fileprivate var isSeparator: Bool { "/?#&;=,".contains(self) }
 }

@@ -1,47 +1,47 @@
-// What the user may say about a source beside its name.
+// The settings of a source besides its name.
 public import PreviewCore
 
-/// How a source is to be read.
+/// How a source is read.
 public struct SourceOptions: Sendable, Hashable {
-  /// The samples' layout, for raw files only: bytes can't tell it. Given, whatever is there is read as raw.
+  /// The pixel format of raw files, which can't be detected. If it is set, every file is read as raw.
   public var inputFormat: PixelFormat?
-  /// The frames' size, for raw files and patterns.
+  /// The frame size, for raw files and patterns.
   public var inputSize: Size?
-  /// Frames in a second where the source does not say, 0.001...1000; nil takes 30.
+  /// Frames per second if the source reports no rate, 0.001...1000; nil means 30.
   public var framesPerSecond: Double?
-  /// What is larger is refused before memory is taken for it. 100 megapixels unless told.
+  /// Larger pictures are refused before memory is allocated for them. Default: 100 megapixels.
   public var maximumPixels: Int
-  /// The most bytes of one compressed picture of a stream; a larger one is damaged. Nil, the default, is what noise takes at
-  /// the highest quality: 3 bytes for each of `maximumPixels`.
+  /// The most bytes of one compressed picture of a stream; a larger one counts as damaged. Nil, the default, is the
+  /// size of noise at the highest quality: 3 bytes for each of `maximumPixels`.
   public var maximumPictureBytes: Int?
-  /// What the user knows better about the colours than the source.
+  /// The user's colour settings, which override the source's.
   public var color: ColorOverride
-  /// How large JPEGs are decoded, each by itself: a stream may change its size. In full unless told.
+  /// The size at which JPEGs are decoded, chosen for each one, since a stream may change its size. Default: full size.
   package var decoding = Decoding.exact
-  /// What is hidden of every frame, before anybody has it.
+  /// The parts that are hidden in every frame, before anything else reads it.
   public var masks = PrivacyMasks.none
-  /// The size of the upright source in whose pixels masks and crops are. Nil is the size that a camera is told to have, else
-  /// the largest that it offers; of a source without a choice of sizes, that of its first frame. A camera with masks is set
-  /// to this size and no other, since many sensors show another part in their smaller modes.
+  /// The upright size whose pixels masks and crops refer to. Nil means the configured or else the largest size of a
+  /// camera, and the size of the first frame of a source with only one size. A camera with masks is always set to this
+  /// size, because many sensors show another part in their smaller modes.
   public var referenceSize: Size?
-  /// Live sources: what becomes of pictures that nobody took, and how patient they are.
+  /// Live sources: delivery of pictures, and time limits.
   public var live = LiveOptions()
-  /// Live sources that can choose: what is wanted of them at least.
+  /// Live sources with several modes: the minimum that is wanted.
   public var demand = CaptureDemand()
-  /// Cameras: controls and the values that they are set to when it opens, in this order.
+  /// Cameras: the controls to set when the camera opens, in this order.
   public var controls: [CameraControlSetting] = []
-  /// RTSP: what pictures travel by. `#transport=udp` at the end of an address wins.
+  /// RTSP: the transport. `#transport=udp` at the end of an address overrides it.
   public var streamTransport = StreamTransport.automatic
-  /// HTTP and RTSP: which redirections are followed. A camera could otherwise have us knock at any door of the network.
+  /// HTTP and RTSP: which redirects are followed. A camera could otherwise redirect to any host of the network.
   public var redirects = RedirectPolicy.sameHost
-  /// HTTP: fields that requests carry beside ours.
+  /// HTTP: additional header fields of requests.
   public var headers: [HeaderField] = []
 
-  /// Where memory for frames comes from, and the budget that all of the source counts against; nil lets a source have a pool
-  /// of its own, without a budget. Patterns take none.
+  /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool
+  /// without a budget.
   package var memory: FramePool?
 
-  /// Nothing is overridden, and what is not told is found out.
+  /// Creates options. Values that are not given are taken from the source.
   public init(
     inputFormat: PixelFormat? = nil, inputSize: Size? = nil, framesPerSecond: Double? = nil,
     maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride()
@@ -53,27 +53,27 @@ public struct SourceOptions: Sendable, Hashable {
     self.color = color
   }
 
-  /// Bytes of a compressed picture that are kept at most.
+  /// The most bytes of a compressed picture.
   var pictureLimit: Int {
     // Noise at quality 100 takes less than 3 bytes a pixel.
     maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20
   }
 
-  /// When a picture whose decoding begins now is given up: a live source's next one may be better.
+  /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
   var decodingDeadline: Duration { CaptureClock.now + live.reconnectsAfter }
 }
 
-/// What is wanted of a source that can choose: the cheapest that serves is taken.
+/// What is wanted of a source with several modes. The source uses the cheapest mode that satisfies it.
 public struct CaptureDemand: Sendable, Hashable {
-  /// Pictures at least as large, as stored, where there are such; nil leaves it to the source.
+  /// The minimum size of stored pictures, if the source has it; nil leaves it to the source.
   public var minimumSize: Size?
-  /// At least as many pictures a second, where there are; nil leaves it to the source.
+  /// The minimum number of pictures per second, if the source has it; nil leaves it to the source.
   public var framesPerSecond: Double?
-  /// Whether pictures are to be of the reference size (`SourceOptions.referenceSize`), as crops want it; then `minimumSize`
-  /// says nothing.
+  /// Whether pictures must have the reference size (`SourceOptions.referenceSize`), as crops require. If true,
+  /// `minimumSize` is ignored.
   public var isPinned: Bool
 
-  /// Nothing in particular.
+  /// Creates a demand; empty by default.
   public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil, isPinned: Bool = false) {
     self.minimumSize = minimumSize
     self.framesPerSecond = framesPerSecond
@@ -81,40 +81,40 @@ public struct CaptureDemand: Sendable, Hashable {
   }
 }
 
-/// A camera's control and what it is set to: `exposure_auto=1`.
+/// A camera control and its value: `exposure_auto=1`.
 public struct CameraControlSetting: Sendable, Hashable {
-  /// As `glpreview devices` lists it.
+  /// The name as `glpreview devices` lists it.
   public var name: String
-  /// A number, `true`, `false`, or a menu's words.
+  /// A number, `true`, `false`, or the name of a menu item.
   public var value: String
 
-  /// Checked when the camera opens.
+  /// Creates a setting. It is checked when the camera opens.
   public init(name: String, value: String) {
     self.name = name
     self.value = value
   }
 }
 
-/// What an RTSP server is asked to send its pictures by.
+/// The transport that an RTSP server is asked to use.
 public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
-  /// TCP, and where the server refuses that, UDP.
+  /// TCP; UDP if the server refuses TCP.
   case automatic
-  /// Within the connection: nothing is lost, and what is late delays what follows.
+  /// Pictures travel within the connection: nothing is lost, but a late packet delays the following ones.
   case tcp
-  /// Beside it: what is late is lost, with all that rests on it.
+  /// Pictures travel separately: a late packet is lost, with all pictures that depend on it.
   case udp
 }
 
-/// Which redirections of a server are followed.
+/// Which redirects of a server are followed.
 public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
-  /// Those to the same host, whatever the port.
+  /// Redirects to the same host, on any port.
   case sameHost = "same-host"
-  /// All. What is meant for one server, such as a password, is still not sent to another.
+  /// All redirects. Passwords and other data meant for one server are still not sent to another.
   case any
-  /// None.
+  /// No redirects.
   case none
 
-  /// Why a redirection from one host to another is not followed; nil where it is.
+  /// Why a redirect from one host to another is refused; nil if it is followed.
   func refusal(from host: String, to other: String) -> String? {
     switch self {
     case .any: nil
@@ -125,24 +125,24 @@ public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A field of an HTTP request: `Authorization: Bearer ...`.
+/// A header field of an HTTP request: `Authorization: Bearer ...`.
 public struct HeaderField: Sendable, Hashable, CustomStringConvertible {
-  /// Before the colon.
+  /// The part before the colon.
   public var name: String
-  /// After it.
+  /// The part after the colon.
   public var value: String
 
-  /// Checked when the source opens.
+  /// Creates a field. It is checked when the source opens.
   public init(name: String, value: String) {
     self.name = name
     self.value = value
   }
 
-  /// Without its value, which may be a secret.
+  /// The name only, because the value may be a secret.
   public var description: String { "\(name): ***" }
 }
 
 extension SourceOptions {
-  /// Whether a source with a choice of sizes takes its reference size, whatever else is wanted.
+  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
   var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 }

@@ -1,38 +1,38 @@
-// The status of a live source: its state, its mode, what it has counted.
+// The status of a live source: its state, its mode and its counters.
 public import PreviewCore
 
-/// What a live source has counted since it was made.
+/// The counters of a live source since it was created.
 public struct SourceCounters: Sendable, Hashable, Codable {
-  /// Pictures that arrived, damaged ones among them.
+  /// Pictures that arrived, including damaged ones.
   public var received = 0
-  /// Pictures that arrived, but were given to nobody: a newer one came before they were asked for.
+  /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to decode them.
   public var dropped = 0
-  /// Pictures that were made and never reached us, where the source tells.
+  /// Pictures that were captured but never arrived, if the source reports that.
   public var missed = 0
-  /// Pictures that arrived broken.
+  /// Pictures that arrived damaged.
   public var damaged = 0
-  /// Connections beyond the first.
+  /// Connections after the first one.
   public var reconnections = 0
 
-  /// Nothing yet.
+  /// Creates counters of zero.
   public init() {}
 }
 
-/// How a live source is.
+/// The status of a live source.
 public struct SourceStatus: Sendable, Hashable {
-  /// Where it stands.
+  /// The current state.
   public var state: SourceState
-  /// Since when, by `CaptureClock`.
+  /// The time of the last change of state, by `CaptureClock`.
   public var since: Duration
   /// Why it is stalled or lost, in one line.
   public var reason: String?
-  /// What was wrong with the last damaged picture, in one line.
+  /// The damage of the last damaged picture, in one line.
   public var lastDamage: String?
-  /// What is delivered; nil before the first connection.
+  /// What the connection delivers; nil before the first one.
   public var mode: CaptureMode?
-  /// What was counted.
+  /// The counters.
   public var counters = SourceCounters()
-  /// Whether nothing comes any more: it is closed, at its end, or given up.
+  /// Whether no more pictures follow: the source is closed, at its end, or given up.
   public var isFinished = false
 
   init(_ state: SourceState, since: Duration) {
@@ -43,15 +43,15 @@ public struct SourceStatus: Sendable, Hashable {
 
 /// What a connection delivers.
 public struct CaptureMode: Sendable, Hashable {
-  /// As the source calls it: `YUYV`, `MJPEG`, `h264`.
+  /// The source's own name of the format: `YUYV`, `MJPEG`, `h264`.
   public var format: String
-  /// As stored, in pixels; nil where the first picture will tell.
+  /// The stored size in pixels; nil if only the first picture will tell it.
   public var size: Size?
-  /// The size in whose pixels masks and crops are; nil where the source has no choice of sizes.
+  /// The size whose pixels masks and crops refer to; nil if the source has only one size.
   public var referenceSize: Size?
-  /// Nil where the source does not say.
+  /// Frames per second; nil if the source does not report it.
   public var framesPerSecond: Double?
-  /// How pictures come to us: `mmap`, `http`, `rtsp over tcp`, `pipe`.
+  /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
   public var transport: String
 
   init(format: String, size: Size? = nil, framesPerSecond: Double? = nil, transport: String) {

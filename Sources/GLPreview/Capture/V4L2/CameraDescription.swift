@@ -1,37 +1,37 @@
-// What there is to know about a camera before it is opened.
+// What is known about a camera before it is opened as a source.
 public import PreviewCore
 
-/// A camera that V4L2 knows.
+/// A camera known to V4L2.
 public struct CameraDescription: Sendable, Hashable {
-  /// The device's file: `/dev/video0`.
+  /// The device file: `/dev/video0`.
   public let node: String
-  /// Its link that stays the same when it is plugged elsewhere, or named otherwise: `/dev/v4l/by-id/...`, or by-path.
+  /// A link that stays the same if the camera is plugged in elsewhere or renumbered: `/dev/v4l/by-id/...`, or by-path.
   public let stablePath: String?
-  /// What it calls itself.
+  /// The name that the camera reports.
   public let name: String
-  /// Where it is plugged in: `usb-0000:00:14.0-1`.
+  /// The place on the bus: `usb-0000:00:14.0-1`.
   public let bus: String
-  /// `uvcvideo`, `vivid`
+  /// The driver: `uvcvideo`, `vivid`
   public let driver: String
-  /// What it can deliver, in its order.
+  /// The formats that it delivers, in the camera's order.
   public let formats: [CameraFormat]
-  /// What can be set, in its order.
+  /// The controls, in the camera's order.
   public let controls: [CameraControl]
-  /// Why it can't be opened: no permission, most often; nil where it can. Then little else is known of it.
+  /// Why the camera can't be opened, most often no permission; nil if it can. Then little else is known of it.
   public let diagnosis: String?
 }
 
 /// A format that a camera delivers.
 public struct CameraFormat: Sendable, Hashable {
-  /// `YUYV`, `MJPG`
+  /// The code: `YUYV`, `MJPG`
   public let fourCC: String
-  /// The driver's words.
+  /// The driver's description.
   public let description: String
-  /// Whether GLPreview reads it.
+  /// Whether GLPreview can read it.
   public let isReadable: Bool
-  /// Whether libv4lconvert makes it of one of the camera's own.
+  /// Whether libv4lconvert makes it from one of the camera's own formats.
   public let isEmulated: Bool
-  /// What it comes in.
+  /// The sizes of its pictures.
   public let sizes: [CameraFrameSizes]
 
   let code: FourCC
@@ -47,15 +47,15 @@ public struct CameraFormat: Sendable, Hashable {
   }
 }
 
-/// A size of pictures, or a range of them, and how often pictures come.
+/// A picture size, or a range of sizes, with its frame intervals.
 public struct CameraFrameSizes: Sendable, Hashable {
-  /// The least.
+  /// The smallest size.
   public let minimum: Size
-  /// The greatest.
+  /// The largest size.
   public let maximum: Size
-  /// From one to the next; 0 where there is only one.
+  /// The step between sizes; 0 if there is only one.
   public let step: Size
-  /// How often pictures of this size, or of the greatest, come; the shortest first; empty where that is not known.
+  /// The intervals between pictures of this size, or of the largest; the shortest first; empty if unknown.
   public let intervals: [CameraFrameIntervals]
 
   init(minimum: Size, maximum: Size, step: Size, intervals: [CameraFrameIntervals] = []) {
@@ -71,28 +71,28 @@ public struct CameraFrameSizes: Sendable, Hashable {
   }
 }
 
-/// A time between pictures, or a range of them.
+/// An interval between pictures, or a range of intervals.
 public struct CameraFrameIntervals: Sendable, Hashable {
-  /// In seconds, a fraction.
+  /// A fraction of seconds.
   public struct Interval: Sendable, Hashable {
-    /// Above the line.
+    /// The numerator.
     public let numerator: Int
-    /// Below it.
+    /// The denominator.
     public let denominator: Int
 
-    /// How many a second.
+    /// Pictures per second.
     public var framesPerSecond: Double { numerator > 0 ? Double(denominator) / Double(numerator) : 0 }
   }
 
-  /// The least.
+  /// The shortest interval.
   public let shortest: Interval
-  /// The greatest; the same where there is only one.
+  /// The longest interval; the same if there is only one.
   public let longest: Interval
 }
 
-/// Something about a camera that can be set.
+/// A setting of a camera.
 public struct CameraControl: Sendable, Hashable {
-  /// What its values are.
+  /// The type of a control's values.
   public enum Kind: String, Sendable, Hashable, Codable {
     /// A number.
     case integer
@@ -102,43 +102,43 @@ public struct CameraControl: Sendable, Hashable {
     case menu
     /// One of a list of numbers.
     case integerMenu
-    /// Any value: it does something.
+    /// An action; takes any value.
     case button
-    /// A number of 64 bits.
+    /// A 64-bit number.
     case integer64
-    /// Bits of 32.
+    /// A mask of 32 bits.
     case bitmask
-    /// What can't be set by one number: text, tables.
+    /// A value that is not a single number: text, tables.
     case other
   }
 
-  /// One of a menu.
+  /// An item of a menu.
   public struct MenuItem: Sendable, Hashable, Codable {
-    /// What it is set by.
+    /// The value that selects it.
     public let value: Int
-    /// Its word, or number.
+    /// The word or number that it stands for.
     public let name: String
   }
 
-  /// As v4l2-ctl writes it: `exposure_time_absolute`.
+  /// The name as v4l2-ctl writes it: `exposure_time_absolute`.
   public let name: String
-  /// The driver's words: `Exposure Time, Absolute`.
+  /// The driver's name: `Exposure Time, Absolute`.
   public let title: String
-  /// What its values are.
+  /// The type of its values.
   public let kind: Kind
-  /// The least value.
+  /// The smallest value.
   public let minimum: Int
-  /// The greatest value.
+  /// The largest value.
   public let maximum: Int
-  /// From a value to the next.
+  /// The step between values.
   public let step: Int
-  /// What it is at first.
+  /// The default value.
   public let defaultValue: Int
-  /// What it is now; nil where it has no value.
+  /// The current value; nil if it has none.
   public let value: Int?
-  /// A menu's.
+  /// The items of a menu.
   public let items: [MenuItem]
-  /// What hinders: `read-only`, `inactive`, `grabbed`, `disabled`, `volatile`, `write-only`.
+  /// The restrictions: `read-only`, `inactive`, `grabbed`, `disabled`, `volatile`, `write-only`.
   public let flags: [String]
 
   let id: UInt32

@@ -1,15 +1,15 @@
-// V4L2's names of formats: four characters in a number.
+// V4L2's format codes: four characters in one number.
 
 /// A format's code: `YUYV`, `NV12`, `MJPG`.
 struct FourCC: Sendable, Hashable, CustomStringConvertible {
-  /// The first character in the lowest byte; the highest bit says that samples are big-endian.
+  /// The first character is in the lowest byte; the highest bit marks big-endian samples.
   let code: UInt32
 
   private static let bigEndian: UInt32 = 1 << 31
 
   init(code: UInt32) { self.code = code }
 
-  /// Of one to four ASCII characters; missing ones are spaces.
+  /// From one to four ASCII characters; missing ones are spaces.
   init(_ text: StaticString) {
     var code: UInt32 = 0x2020_2020
     text.withUTF8Buffer { characters in
@@ -21,7 +21,7 @@ struct FourCC: Sendable, Hashable, CustomStringConvertible {
     self.code = code
   }
 
-  /// As v4l2-ctl writes it, without the spaces at its end: `YUYV`, `Y16`, `Y16 -BE`.
+  /// As v4l2-ctl writes it, without trailing spaces: `YUYV`, `Y16`, `Y16 -BE`.
   var description: String {
     let characters = (0..<4).map { index in
       let character = UInt8(truncatingIfNeeded: (code & ~Self.bigEndian) >> (8 * UInt32(index)))

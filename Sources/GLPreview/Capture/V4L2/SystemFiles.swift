@@ -1,8 +1,8 @@
-// The kernel's small files: what /sys and /proc tell, and what a path leads to.
+// Reads the kernel's small files in /sys and /proc, and resolves paths.
 internal import Glibc
 
 enum SystemFiles {
-  /// A file's first line, nil where it can't be read.
+  /// A file's first line; nil if it can't be read.
   static func line(_ path: String) -> String? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -13,7 +13,7 @@ enum SystemFiles {
     return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
   }
 
-  /// Names in a folder but `.` and `..`, sorted; none where it can't be read.
+  /// The names in a folder except `.` and `..`, sorted; empty if it can't be read.
   static func names(in folder: String) -> [String] {
     guard let stream = unsafe opendir(folder) else { return [] }
     defer { unsafe closedir(stream) }
@@ -25,14 +25,14 @@ enum SystemFiles {
     return names.sorted()
   }
 
-  /// Where a path leads, without links; nil where nothing is there.
+  /// The path with its links resolved; nil if nothing is there.
   static func resolved(_ path: String) -> String? {
     guard let result = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(result) }
     return unsafe String(cString: result)
   }
 
-  /// What is known of a file; nil where nothing is there, or it can't be looked at.
+  /// A file's status; nil if the file does not exist or can't be accessed.
   static func status(_ path: String) -> stat? {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? status : nil

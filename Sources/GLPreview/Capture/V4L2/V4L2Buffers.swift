@@ -1,9 +1,9 @@
-// The driver's buffers: mapped, filled by it, lent to captures, and given back by whoever lets the last one go.
+// The driver's buffers: mapped, filled by the driver, lent to captures, and returned when the last user releases them.
 internal import CV4L2
 internal import Glibc
 internal import Synchronization
 
-/// The buffers of one stream, from its start to its stop. Leases may outlive both.
+/// The buffers of one stream, from its start to its stop. Leases may outlive the stream.
 final class V4L2Buffers: Sendable {
   let count: Int
   private let isMultiplanar: Bool
@@ -12,19 +12,19 @@ final class V4L2Buffers: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// Nil once the stream is stopped: then nothing goes back to it.
+    /// Nil once the stream is stopped; buffers are then not returned.
     var node: V4L2Node?
     var lent = 0
   }
 
-  /// What the driver keeps, so that it never waits for us.
+  /// The fewest buffers that stay with the driver, so that it never waits.
   private static let leastQueued = 2
   private static let wanted: UInt32 = 6
-  /// Of large pictures fewer.
+  /// The number of buffers for large pictures.
   private static let wantedLarge: UInt32 = 4
   private static let large = 16 << 20
 
-  /// Maps buffers for what is set, and gives all to the driver.
+  /// Maps buffers for the current format, gives all to the driver and starts the stream.
   init(_ node: V4L2Node, _ format: glp_v4l2_format) throws(V4L2Error) {
     let byteCount = (0..<Int(format.plane_count)).reduce(0) { $0 + Int(format.plane($1).size_image) }
     var count = byteCount >= Self.large ? Self.wantedLarge : Self.wanted
@@ -47,7 +47,7 @@ final class V4L2Buffers: Sendable {
     try V4L2Error.check(glp_v4l2_start(node.descriptor, isMultiplanar), "starting to stream")
   }
 
-  /// Takes all back from the driver; leases stay readable.
+  /// Stops the stream and takes all buffers from the driver; leases stay readable.
   func stop() {
     guard
       let node = state.withLock({ state -> V4L2Node? in
@@ -58,7 +58,7 @@ final class V4L2Buffers: Sendable {
     _ = glp_v4l2_stop(node.descriptor, isMultiplanar)
   }
 
-  /// The next filled buffer; nil where there is none now.
+  /// The next filled buffer; nil if there is none now.
   func dequeue() throws(V4L2Error) -> glp_v4l2_buffer? {
     guard let node = state.withLock({ $0.node }) else { throw V4L2Error(activity: "streaming", code: EBADF) }
     var buffer = glp_v4l2_buffer()
@@ -69,16 +69,16 @@ final class V4L2Buffers: Sendable {
     }
   }
 
-  /// Gives a buffer back, as long as there is anybody to take it.
+  /// Returns a buffer to the driver, unless the stream is stopped.
   func queue(_ index: UInt32) {
     state.withLock { state in
       guard let node = state.node else { return }
-      // Where the driver refuses, the stream has failed, and its reader is about to learn that.
+      // If the driver refuses it, the stream has failed, and its reader is about to get the error.
       _ = glp_v4l2_queue(node.descriptor, isMultiplanar, planeCount, index)
     }
   }
 
-  /// Lends a filled buffer until the lease is let go; nil where the driver would have too few left.
+  /// Lends a filled buffer until the lease is released; nil if the driver would have too few left.
   func lend(_ buffer: glp_v4l2_buffer) -> V4L2Lease? {
     let isLent = state.withLock { state in
       guard count - state.lent - 1 >= Self.leastQueued else { return false }
@@ -93,7 +93,7 @@ final class V4L2Buffers: Sendable {
     queue(index)
   }
 
-  /// Shows `body` the picture's bytes in each memory plane.
+  /// Passes the picture's bytes in each memory plane to `body`.
   func withBytes<Result>(_ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result)
     rethrows
     -> Result
@@ -102,7 +102,7 @@ final class V4L2Buffers: Sendable {
   }
 }
 
-/// A buffer that is lent; goes back to the driver with its last holder.
+/// A lent buffer; returns to the driver when its last holder releases it.
 final class V4L2Lease: Sendable {
   private let buffers: V4L2Buffers
   private let buffer: glp_v4l2_buffer
@@ -119,9 +119,9 @@ final class V4L2Lease: Sendable {
   }
 }
 
-/// One buffer's memory in this process. It stays what it is when the stream stops and the device is closed or unplugged:
-/// the kernel keeps what is mapped. Where a picture is to be lent to the GPU without a copy (VIDIOC_EXPBUF), its dma-buf
-/// belongs here.
+/// The memory of one buffer in this process. It stays valid when the stream stops and the device is closed or
+/// unplugged, because the kernel keeps mapped memory. To lend a picture to the GPU without a copy (VIDIOC_EXPBUF), its
+/// dma-buf would belong here.
 private final class V4L2Mapping: Sendable {
   /// Address and length; addresses are numbers because pointers are not `Sendable`.
   private let planes: [(address: UInt, length: UInt32)]
@@ -169,7 +169,7 @@ private final class V4L2Mapping: Sendable {
 }
 
 extension glp_v4l2_format {
-  /// A memory plane's part, 0...3.
+  /// The entry of a memory plane, 0...3.
   func plane(_ index: Int) -> glp_v4l2_plane_format {
     switch index {
     case 0: planes.0
@@ -181,7 +181,7 @@ extension glp_v4l2_format {
 }
 
 extension glp_v4l2_buffer {
-  /// A memory plane's part, 0...3.
+  /// The entry of a memory plane, 0...3.
   func plane(_ index: Int) -> glp_v4l2_buffer_plane {
     switch index {
     case 0: planes.0

@@ -1,10 +1,10 @@
-// Which cameras there are.
+// Lists cameras, and reads and sets their controls.
 
 /// The cameras of this machine.
 public enum V4L2Camera {
-  /// All of them, by their numbers: what they can deliver, and what can be set.
+  /// All cameras in the order of their numbers, with their formats and controls.
   ///
-  /// Each is opened for a moment; one that streams elsewhere goes on. Nodes that give no pictures are left out.
+  /// Each camera is opened briefly, which does not disturb other streams. Nodes without pictures are omitted.
   ///
   /// ```swift
   /// for camera in await V4L2Camera.all() { print(camera.node, camera.name) }
@@ -13,25 +13,25 @@ public enum V4L2Camera {
     await V4L2Lister().all()
   }
 
-  /// Whether `source` is a camera's name.
+  /// Whether `source` names a camera.
   public static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
 
-  /// What can be set of a camera, with the values that it has now; also while it streams, here or elsewhere.
+  /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
   ///
-  /// - Parameter source: `/dev/video0`, with or without what is wanted of it.
+  /// - Parameter source: `/dev/video0`, with or without a format, size and rate.
   /// - Returns: all controls, in the camera's order.
-  /// - Throws: `SourceError` where there is no such camera, or it can't be opened.
+  /// - Throws: `SourceError` if there is no such camera, or it can't be opened.
   public static func controls(of source: String) async throws -> [CameraControl] {
     try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: [])
   }
 
-  /// Sets controls of a camera in order; also while it streams, here or elsewhere.
+  /// Sets controls of a camera in order; works also while it streams, here or elsewhere.
   ///
   /// - Parameters:
-  ///   - settings: names and values, as `SourceOptions.controls` takes them.
-  ///   - source: `/dev/video0`, with or without what is wanted of it.
-  /// - Returns: all controls as they are then.
-  /// - Throws: `SourceError`: `.badRequest` for what the camera has not or does not take; what came before it is set.
+  ///   - settings: names and values, as in `SourceOptions.controls`.
+  ///   - source: `/dev/video0`, with or without a format, size and rate.
+  /// - Returns: all controls with their new values.
+  /// - Throws: `SourceError`: `.badRequest` for an unknown control or a refused value; earlier settings stay.
   public static func set(_ settings: [CameraControlSetting], of source: String) async throws
     -> [CameraControl]
   {
@@ -39,7 +39,7 @@ public enum V4L2Camera {
   }
 }
 
-/// Asks cameras on a thread of its own: drivers may take their time.
+/// Queries cameras on a thread of its own, because drivers may take their time.
 private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
@@ -82,7 +82,7 @@ private actor V4L2Lister {
       diagnosis: nil)
   }
 
-  /// What /sys knows of it. Only a device's first node: the others are metadata, mostly.
+  /// What /sys knows of a camera that can't be opened. Only a device's first node: the others are mostly metadata.
   private func unopened(_ path: String, _ error: V4L2Error) -> CameraDescription? {
     guard let identity = V4L2Identity(of: path), identity.index == "0" || identity.index.isEmpty else {
       return nil

@@ -1,7 +1,7 @@
-// What a driver says of its colours, in our terms: V4L2's defaults as its headers map them (videodev2.h, V4L2_MAP_*).
+// Converts a driver's colour description. V4L2's defaults are as its headers map them (videodev2.h, V4L2_MAP_*).
 internal import PreviewCore
 
-/// A driver's colour description, in V4L2's numbers; 0 is the default everywhere.
+/// A driver's colour description in V4L2's numbers; 0 is the default everywhere.
 struct V4L2Color: Sendable, Hashable {
   /// `enum v4l2_colorspace`
   var colorspace: UInt32 = 0
@@ -17,9 +17,9 @@ struct V4L2Color: Sendable, Hashable {
   private static let bt2020: UInt32 = 10
   private static let dciP3: UInt32 = 12
 
-  /// What pictures of `size` mean.
+  /// The colour description of pictures of `size`.
   ///
-  /// Primaries and transfer function are taken as they are: pictures are not mapped from one to another. Chroma sits left.
+  /// Primaries and transfer function are kept: pictures are not converted between them. Chroma is sited left.
   func description(_ size: Size, _ format: PixelFormat) -> ColorDescription {
     ColorDescription(guessedFor: size, matrix: matrix, range: range(of: format), siting: .left)
   }
@@ -27,17 +27,17 @@ struct V4L2Color: Sendable, Hashable {
   /// Which codes of `format` stand for black and white.
   func range(of format: PixelFormat) -> QuantizationRange {
     let isYCbCr = if case .ycbcr = format.model { true } else { false }
-    // xvYCC has one meaning of its codes only (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
+    // xvYCC is always limited range (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
     if isYCbCr, encoding == 3 || encoding == 4 { return .limited }
     return switch quantization {
     case 1: .full
     case 2: .limited
-    // Grey without a word is of full range, as everywhere in this house; V4L2's drivers mean it so too.
+    // Unspecified grey is full range, as everywhere in this project; V4L2's drivers mean it so too.
     default: !isYCbCr || colorspace == Self.jpeg ? .full : .limited
     }
   }
 
-  /// Nil where the driver says nothing at all.
+  /// Nil if the driver reports nothing.
   private var matrix: ColorMatrix? {
     switch encoding {
     case 1, 3, 5: .bt601

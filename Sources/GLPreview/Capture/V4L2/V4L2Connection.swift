@@ -1,9 +1,9 @@
-// One connection to a camera: opened, set up, streaming, until it is closed or the camera is gone.
+// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone.
 internal import CV4L2
 internal import Glibc
 internal import PreviewCore
 
-/// A camera that streams. On a thread of its own: drivers block.
+/// A streaming camera. It runs on a thread of its own, because drivers block.
 actor V4L2Connection: CaptureConnection {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -16,7 +16,7 @@ actor V4L2Connection: CaptureConnection {
   private var stream: V4L2Stream?
   /// The driver's number of the next picture; nil before the first.
   private var nextSequence: UInt32?
-  /// Pictures that are missing before the next.
+  /// The number of pictures that are missing before the next one.
   private var skipped = 0
 
   private(set) var mode = CaptureMode(format: "", transport: "mmap")
@@ -35,8 +35,8 @@ actor V4L2Connection: CaptureConnection {
 
   // MARK: Opening
 
-  /// Opens what is at `path`, or the camera that is known from before wherever it is now, and starts it; which it is,
-  /// where /sys tells.
+  /// Opens the device at `path`, or the camera `identity` at its current node, and starts the stream. Returns the
+  /// camera's identity; nil if /sys does not know it.
   func open(_ path: String, knownAs identity: V4L2Identity?, besides others: Set<String>) throws
     -> V4L2Identity?
   {
@@ -65,7 +65,7 @@ actor V4L2Connection: CaptureConnection {
     try startStream(node)
   }
 
-  /// The device as it is, or through libv4lconvert where nothing else gives readable pictures, or the user says so.
+  /// The device itself; through libv4lconvert if only that gives readable pictures of the wanted format.
   private func openNode(_ path: String) throws -> V4L2Node {
     let node = try V4L2Node(opening: path)
     try Task.checkCancellation()
@@ -75,7 +75,7 @@ actor V4L2Connection: CaptureConnection {
     guard node.capability.streams else { throw V4L2Refusal("can't map its buffers into memory") }
     let formats = node.formats { _ in false }
     let isServed = formats.contains { $0.isReadable && preferences.allow($0) }
-    // Where that fails too, the device's own formats are what to tell of.
+    // If libv4lconvert fails too, errors should name the device's own formats.
     guard !isServed, !formats.isEmpty, !node.isMultiplanar,
       let converting = try? V4L2Node(opening: path, converts: true),
       converting.formats(where: { _ in false }).contains(where: { $0.isEmulated && $0.isReadable })
@@ -87,7 +87,7 @@ actor V4L2Connection: CaptureConnection {
     let signal = try followSignal(node)
     let formats = node.formats { [preferences] in $0.isReadable && preferences.allow($0) }
     try Task.checkCancellation()
-    // Before anything that is demanded has a say; a signal that changes does not change it.
+    // Found before any demand is considered; a change of the signal does not change it.
     let reference =
       options.referenceSize ?? mode.referenceSize
       ?? V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: options.maximumPixels)
@@ -106,7 +106,7 @@ actor V4L2Connection: CaptureConnection {
     nextSequence = nil
   }
 
-  /// Where a cable brings the picture, its timings are those of the signal: whose size it is.
+  /// Sets a video input to the timings of its signal. Returns the signal's size; nil for a device without such timings.
   private func followSignal(_ node: V4L2Node) throws -> Size? {
     var (width, height): (UInt32, UInt32) = (0, 0)
     switch unsafe glp_v4l2_follow_signal(node.descriptor, &width, &height) {
@@ -147,7 +147,7 @@ actor V4L2Connection: CaptureConnection {
     case ready(isFaulty: Bool)
   }
 
-  /// A tenth of a second at most.
+  /// Waits for at most 100 ms.
   private func waitForDevice(_ node: V4L2Node) throws -> Readiness {
     var waiting = pollfd(fd: node.descriptor, events: Int16(POLLIN | POLLPRI), revents: 0)
     let count = unsafe poll(&waiting, 1, 100)
@@ -166,27 +166,27 @@ actor V4L2Connection: CaptureConnection {
     return isFaulty || Int32(waiting.revents) & POLLIN != 0 ? .ready(isFaulty: isFaulty) : .nothing
   }
 
-  /// The source is another now: the stream is made anew for it.
+  /// Sets up the stream again after the input signal has changed.
   private func restart(_ node: V4L2Node) throws {
     stop()
     node.releaseBuffers()
     try startStream(node)
   }
 
-  /// Takes a picture where there is one.
+  /// Takes a picture if there is one.
   private func take(_ node: V4L2Node, isFaulty: Bool) throws -> Capture? {
     guard let stream else { return nil }
     let buffer: glp_v4l2_buffer?
     do throws(V4L2Error) {
       buffer = try stream.buffers.dequeue()
     } catch {
-      // The last buffer before a change has gone by (V4L2 documentation, "Dynamic Resolution Change").
+      // The last buffer before a change was already taken (V4L2 documentation, "Dynamic Resolution Change").
       guard error.code == EPIPE else { throw error }
       try restart(node)
       return nil
     }
     guard let buffer else {
-      // Unplugged devices answer polls, and nothing else.
+      // An unplugged device answers polls, and nothing else.
       if isFaulty {
         _ = try V4L2Capability(of: node.descriptor)
         throw V4L2Error(activity: "streaming", code: EIO)
@@ -199,11 +199,11 @@ actor V4L2Connection: CaptureConnection {
     return capture
   }
 
-  /// Counts what is missing before picture `sequence`.
+  /// Counts the pictures that are missing before `sequence`.
   private func count(_ sequence: UInt32) {
     if let nextSequence {
       let gap = sequence &- nextSequence
-      // Drivers that start again, or never count, have lost nothing that anybody could tell.
+      // A larger gap means a driver that starts again or does not count; its losses are unknown.
       if gap < 10_000 { skipped += Int(gap) }
     }
     nextSequence = sequence &+ 1
@@ -218,7 +218,7 @@ actor V4L2Connection: CaptureConnection {
 
   private func stop() {
     stream?.buffers.stop()
-    // Before the node: libv4l2 wants its own buffers unmapped first.
+    // Before the node: libv4l2 needs its own buffers unmapped first.
     stream = nil
   }
 

@@ -1,16 +1,16 @@
-// A camera's controls: what there is, and what a user's word for one comes to.
+// Lists a camera's controls, and converts the user's text to a control's value.
 internal import CV4L2
 internal import Glibc
 
 extension V4L2Node {
-  /// All that can be set by one number, and those that can't, by their names.
+  /// All controls; those that can't be set by one number have a name only.
   func controls() -> [CameraControl] {
     var controls: [CameraControl] = []
     var control = glp_v4l2_control()
-    // A bound for drivers that never end.
+    // A limit for drivers whose list never ends.
     for _ in 0..<1000 {
       guard unsafe glp_v4l2_control_after(descriptor, control.id, &control) == 0 else { break }
-      // The names of groups.
+      // The title of a group.
       guard control.type != 6 else { continue }
       controls.append(describe(control))
     }
@@ -21,7 +21,7 @@ extension V4L2Node {
     let title = String(tuple: control.name)
     let kind = control.is_compound ? .other : CameraControl.Kind(v4l2Type: control.type)
     var value: Int64 = 0
-    // What is write-only has none; what is disabled answers nothing.
+    // Write-only controls have no value; disabled ones do not answer.
     let status = unsafe glp_v4l2_get_control(descriptor, control.id, control.type, &value)
     let hasValue = kind != .button && kind != .other && status == 0
     return CameraControl(
@@ -48,9 +48,9 @@ extension V4L2Node {
     }
   }
 
-  /// Sets them in order.
+  /// Sets the controls in order.
   ///
-  /// - Throws: `V4L2Refusal` for what can't be; `V4L2Error` where the device is gone.
+  /// - Throws: `V4L2Refusal` for a setting that is not possible; `V4L2Error` if the device is gone.
   func set(_ settings: [CameraControlSetting]) throws {
     guard !settings.isEmpty else { return }
     let controls = controls()
@@ -69,19 +69,19 @@ extension V4L2Node {
 }
 
 extension CameraControl {
-  /// The driver's words in lower case, with `_` for whatever is not a letter or digit: as v4l2-ctl does.
+  /// The driver's name in lower case, with `_` for everything but letters and digits, as v4l2-ctl does.
   static func name(of title: String) -> String {
     title.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "_")
   }
 
-  /// What USB cameras' controls were called before Linux 5.15, and are now.
+  /// Controls of USB cameras that Linux 5.15 renamed: the old name and the new one.
   private static let renamed = [
     "exposure_auto": "auto_exposure", "exposure_absolute": "exposure_time_absolute",
     "exposure_auto_priority": "exposure_dynamic_framerate",
     "white_balance_temperature_auto": "white_balance_automatic", "focus_auto": "focus_automatic_continuous",
   ]
 
-  /// By its name, an older or newer one, or the driver's words.
+  /// Finds a control by its name, an older or newer one, or the driver's name.
   static func find(_ text: String, in controls: [CameraControl]) throws(V4L2Refusal) -> CameraControl {
     let name = name(of: text)
     let other = renamed[name] ?? renamed.first { $0.value == name }?.key
@@ -94,7 +94,7 @@ extension CameraControl {
         + (names.isEmpty ? ", nor any other" : ": there are \(names.joined(separator: ", "))"))
   }
 
-  /// What `text` comes to: a number, `true` or `false`, a menu's words.
+  /// The value for `text`: a number, `true` or `false`, or the name of a menu item.
   func value(of text: String) throws(V4L2Refusal) -> Int {
     func refuse(_ reason: String) -> V4L2Refusal { V4L2Refusal("control \(name)=\(text): \(reason)") }
     if flags.contains("read-only") { throw refuse("it is read-only") }
@@ -111,7 +111,7 @@ extension CameraControl {
       }
     case .menu, .integerMenu:
       let folded = Self.name(of: text)
-      // In a menu of numbers `5` is what it shows; its place is what v4l2-ctl takes.
+      // In a menu of numbers, `5` may be an item's position or its number. The position wins, as in v4l2-ctl.
       if let item = items.first(where: { $0.value == number }) { return item.value }
       if let item = items.first(where: { Self.name(of: $0.name) == folded && !folded.isEmpty }) {
         return item.value
@@ -127,7 +127,7 @@ extension CameraControl {
     }
   }
 
-  /// Decimal, or hexadecimal behind 0x.
+  /// Decimal, or hexadecimal after 0x.
   private static func number(_ text: String) -> Int? {
     let folded = text.lowercased()
     return folded.hasPrefix("0x") ? Int(folded.dropFirst(2), radix: 16) : Int(folded)

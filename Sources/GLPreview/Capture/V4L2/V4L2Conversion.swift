@@ -1,10 +1,10 @@
 // How the samples of a V4L2 driver become a frame.
 internal import PreviewCore
 
-/// How a driver's picture becomes a frame.
+/// Converts a driver's picture to a frame.
 struct V4L2Conversion: Sendable {
   let layout: V4L2Layout
-  /// Of the frames.
+  /// The format of the frames.
   let format: FrameFormat
   private let color: V4L2Color
 
@@ -16,7 +16,7 @@ struct V4L2Conversion: Sendable {
       samples, layout.size, color: color.description(layout.size, samples))
   }
 
-  /// A frame with the picture of `sources`: its memory planes, each with as many bytes as the layout needs.
+  /// The frame of a picture; `sources` are its memory planes, each with the bytes that the layout needs.
   func frame(_ sources: [UnsafeRawBufferPointer], _ memory: FramePool) throws -> Frame {
     let samples = layout.samples.format
     let expands = samples.isRGB && color.range(of: samples) == .limited

@@ -1,26 +1,26 @@
-// The way to a camera: a node's path the first time, and after that the camera that was there, whatever its node.
+// Connects to a camera: by its node the first time, and then to the same camera, whatever its node.
 internal import PreviewCore
 internal import Synchronization
 
-/// A V4L2 camera that can be connected to again and again.
+/// A V4L2 camera that can be connected to repeatedly.
 final class V4L2Device: CaptureDevice {
   let name: String
-  /// Looking whether a camera is there again costs next to nothing.
+  /// Checking whether a camera is back costs almost nothing.
   let longestPause = Duration.seconds(1)
   private let locator: V4L2Locator
   private let options: SourceOptions
   private let memory: FramePool
   private let known = Mutex(Known())
 
-  /// What the first connection found out.
+  /// What earlier connections found out.
   private struct Known {
-    /// Which camera it was that gave pictures.
+    /// The camera that was connected.
     var camera: V4L2Identity?
     var others: Set<String> = []
     var reference: Size?
   }
 
-  /// Touches nothing.
+  /// Opens nothing yet.
   init(_ text: String, _ options: SourceOptions) throws(SourceError) {
     name = text
     locator = try V4L2Locator(text)

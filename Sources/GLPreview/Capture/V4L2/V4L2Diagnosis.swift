@@ -1,8 +1,8 @@
-// Why a camera can't be had, as far as this machine tells: who has it, whose it is, and what else there is.
+// Explains why a camera can't be opened: which process uses it, which group may open it, and which cameras there are.
 internal import Glibc
 
 enum V4L2Diagnosis {
-  /// What `error` at `path` comes to for the user. `wasOpen` says that pictures came from there before.
+  /// Explains `error` at `path` to the user. `wasOpen` means that the camera gave pictures before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
     switch error.code {
     case ENOENT, ENOTDIR:
@@ -10,7 +10,7 @@ enum V4L2Diagnosis {
         ? SourceError(.unavailable, path: name, reason: "was unplugged")
         : SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
     case ENODEV, ENXIO:
-      // A node without its device may be left over, or hidden from a container.
+      // The node may be left over without its device, or hidden from a container.
       wasOpen
         ? SourceError(.unavailable, path: name, reason: "was unplugged")
         : SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
@@ -30,12 +30,12 @@ enum V4L2Diagnosis {
     return cameras.isEmpty ? "this machine has none" : "there are \(cameras.joined(separator: ", "))"
   }
 
-  /// Whose the node is, and what lets a user at it.
+  /// Which group may open the node.
   private static func permission(_ path: String, code: CInt) -> String {
     guard code == EACCES, let status = SystemFiles.status(path) else {
       return "may not be opened here: a container needs --device \(path)"
     }
-    // Where udev has not given it to a group, it is the one that udev would give it to.
+    // If udev has not given the node to a group, names the group that udev would use.
     let group = status.st_gid == 0 ? nil : name(ofGroup: status.st_gid)
     return "no permission to open it: your user must be in the group '\(group ?? "video")'"
   }
@@ -50,7 +50,7 @@ enum V4L2Diagnosis {
     return unsafe String(cString: entry.gr_name)
   }
 
-  /// `'ustreamer' (process 123)`: those that have the device open, as far as /proc shows them.
+  /// `'ustreamer' (process 123)`: the processes that have the device open, as far as /proc shows them.
   static func holders(of path: String) -> String {
     let found = processes(holding: path)
     let others = found.filter { $0 != getpid() }

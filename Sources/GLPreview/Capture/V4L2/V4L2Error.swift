@@ -1,15 +1,14 @@
-// An ioctl that failed.
+// The error of a failed ioctl.
 internal import Glibc
 
-/// What was being done, and the errno that came of it.
+/// The failed action and its errno.
 struct V4L2Error: Error, Hashable, CustomStringConvertible {
-  /// `setting the format`
+  /// The action: `setting the format`
   let activity: String
   let code: CInt
 
   var description: String { "\(activity): \(Self.text(code))" }
 
-  /// Whether the device is gone.
   var isGone: Bool { code == ENODEV || code == ENXIO }
 
   static func check(_ code: CInt, _ activity: @autoclosure () -> String) throws(V4L2Error) {

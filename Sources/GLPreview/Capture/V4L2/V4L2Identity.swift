@@ -1,19 +1,19 @@
-// Which camera a node is, whatever its number: what the kernel says of it in /sys, without opening it.
+// Identifies a camera whatever its number, by what the kernel says of it in /sys, without opening it.
 internal import Glibc
 
-/// What tells a camera from others, and stays when it is unplugged and plugged again.
+/// The properties that distinguish a camera from others, and stay when it is unplugged and plugged in again.
 struct V4L2Identity: Sendable, Hashable {
-  /// What the driver calls the node: `HD Pro Webcam C920`, `vivid-000-vid-cap`.
+  /// The driver's name of the node: `HD Pro Webcam C920`, `vivid-000-vid-cap`.
   let name: String
-  /// Which of the nodes of its device it is: cameras have others for metadata.
+  /// The node's number within its device, because cameras have other nodes for metadata.
   let index: String
-  /// The device in /sys: its place on its bus.
+  /// The device in /sys: its place on the bus.
   let place: String
-  /// Vendor, product and serial number of a USB device; empty where there is none.
+  /// Vendor and product, and the serial number, of a USB device; empty if there are none.
   let product: String
   let serial: String
 
-  /// Nil where /sys does not know the node.
+  /// Nil if /sys does not know the node.
   init?(of node: String) {
     guard let path = SystemFiles.resolved(node), let name = path.split(separator: "/").last else {
       return nil
@@ -24,7 +24,7 @@ struct V4L2Identity: Sendable, Hashable {
     self.name = title
     self.place = place
     index = SystemFiles.line("\(folder)/index") ?? ""
-    // A USB camera's node belongs to an interface; what it belongs to has the numbers.
+    // A USB camera's node belongs to an interface; the interface's parent has the numbers.
     let device = place + "/.."
     let numbers = ["idVendor", "idProduct"].compactMap { SystemFiles.line("\(device)/\($0)") }
     product = numbers.count == 2 ? numbers.joined(separator: ":") : ""
@@ -40,10 +40,10 @@ struct V4L2Identity: Sendable, Hashable {
     self.serial = serial
   }
 
-  /// How sure it is that `other` is the same camera; 0 where it is another.
+  /// How likely `other` is the same camera; 0 if it is another.
   ///
-  /// The same place may hold another camera by now, and a camera may come back at another place: there only a serial
-  /// number proves it, or that there is no other of its kind (which the search sees to).
+  /// The same place may hold another camera by now, and a camera may come back at another place. There, only a serial
+  /// number proves it, or that there is no other of its kind, which the search checks.
   func likeness(to other: V4L2Identity) -> Int {
     guard index == other.index, product == other.product, serial == other.serial else { return 0 }
     if place == other.place { return name == other.name || !product.isEmpty ? 3 : 0 }
@@ -52,18 +52,18 @@ struct V4L2Identity: Sendable, Hashable {
   }
 }
 
-/// The nodes that there are.
+/// The video nodes of this machine.
 enum V4L2Nodes {
-  /// `/dev/video0`, `/dev/video1`, ...: by their numbers.
+  /// `/dev/video0`, `/dev/video1`, ..., in the order of their numbers.
   static func all() -> [String] {
     SystemFiles.names(in: "/dev").compactMap { name in
       name.hasPrefix("video") ? Int(name.dropFirst("video".count)) : nil
     }.sorted().map { "/dev/video\($0)" }
   }
 
-  /// The node that `identity` has now: `path` where it still is that camera.
+  /// The current node of the camera `identity`; `path` if it is still that camera.
   ///
-  /// `others` are places of cameras that were there beside it: none of them is it, however alike they are.
+  /// `others` are the places of cameras that were there at the same time. None of them is the camera, however similar.
   static func find(_ identity: V4L2Identity, at path: String, besides others: Set<String>) -> String? {
     if let there = V4L2Identity(of: path), there.likeness(to: identity) == 3 { return path }
     let candidates = all().compactMap { node -> (node: String, likeness: Int)? in
@@ -73,7 +73,7 @@ enum V4L2Nodes {
     return choose(candidates)
   }
 
-  /// The places of cameras that could be taken for `identity`.
+  /// The places of other cameras that could be taken for `identity`.
   static func lookalikes(of identity: V4L2Identity) -> Set<String> {
     Set(
       all().compactMap { V4L2Identity(of: $0) }.filter {
@@ -81,14 +81,14 @@ enum V4L2Nodes {
       }.map(\.place))
   }
 
-  /// The likest; of those that are alike by kind and number alone there must be only one: makers repeat their numbers.
+  /// The most likely node. A match by kind and serial number alone must be the only one, because makers repeat numbers.
   static func choose(_ nodes: [(node: String, likeness: Int)]) -> String? {
     guard let most = nodes.map(\.likeness).max(), most > 0 else { return nil }
     let likest = nodes.filter { $0.likeness == most }
     return most < 3 && likest.count > 1 ? nil : likest.first?.node
   }
 
-  /// The link by which udev knows a node whatever its number: by its name, else by its place.
+  /// udev's link to a node whatever its number: by its ID, or else by its place.
   static func stablePath(of node: String) -> String? {
     guard let path = SystemFiles.resolved(node) else { return nil }
     for folder in ["/dev/v4l/by-id", "/dev/v4l/by-path"] {

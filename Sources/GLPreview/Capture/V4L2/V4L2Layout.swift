@@ -1,16 +1,16 @@
-// Where a driver puts a picture's rows, and where they go: drivers pad rows and planes, frames are tight.
+// Where a driver stores a picture's rows, and where they are copied to. Drivers add padding; frames have none.
 internal import PreviewCore
 
 /// How pictures are copied out of a driver's buffers.
 struct V4L2Layout: Sendable, Hashable {
-  /// One plane's way.
+  /// How one plane is copied.
   struct Plane: Sendable, Hashable {
-    /// In which memory plane of the buffer, and how many bytes from its picture's begin.
+    /// The memory plane in the buffer, and the offset in bytes from the start of the picture there.
     let memoryPlane: Int
     let offset: Int
-    /// From row to row there.
+    /// The stride there, in bytes.
     let bytesPerRow: Int
-    /// Where the rows go, one after another.
+    /// The offset of the rows in the frame, where they have no padding.
     let target: Int
     let rowByteCount: Int
     let rows: Int
@@ -18,15 +18,15 @@ struct V4L2Layout: Sendable, Hashable {
 
   let samples: V4L2Samples
   let size: Size
-  /// In memory's order.
+  /// In the order of memory.
   let planes: [Plane]
-  /// The least bytes of each memory plane that hold a whole picture.
+  /// The fewest bytes of each memory plane that hold a whole picture.
   let neededByteCounts: [Int]
-  /// Of a frame.
+  /// The bytes of a frame.
   let byteCount: Int
 
-  /// `bytesPerLine` is the driver's, of each memory plane: of the first plane's rows where all stand in one. Nil where
-  /// the format's and the driver's number of memory planes differ, or no memory holds such pictures.
+  /// `bytesPerLine` is the driver's stride of each memory plane; of a single one, that of the first plane's rows. Nil
+  /// if the driver's number of memory planes is not the format's, or no memory holds such a picture.
   init?(_ samples: V4L2Samples, _ size: Size, bytesPerLine: [Int]) {
     guard size.width > 0, size.height > 0, bytesPerLine.count == samples.memoryPlanes,
       let byteCount = samples.format.tightByteCount(of: size)
@@ -45,7 +45,7 @@ struct V4L2Layout: Sendable, Hashable {
       let plane = descriptions[index]
       let (row, rows) = (plane.tightBytesPerRow(of: size), plane.texels(of: size).height)
       let isAlone = samples.memoryPlanes > 1
-      // In one memory plane the chroma's rows are padded as the luma's are, in proportion.
+      // In a single memory plane, chroma rows are padded in proportion to luma rows.
       let told =
         isAlone || position == 0
         ? bytesPerLine[isAlone ? position : 0]
@@ -57,7 +57,7 @@ struct V4L2Layout: Sendable, Hashable {
         Plane(
           memoryPlane: memoryPlane, offset: offset, bytesPerRow: bytesPerRow, target: targets[index],
           rowByteCount: row, rows: rows))
-      // The last row's padding need not be there.
+      // The last row's padding may be missing.
       needed[memoryPlane] = offset + bytesPerRow * (rows - 1) + row
       offset += bytesPerRow * rows
     }
@@ -68,8 +68,8 @@ struct V4L2Layout: Sendable, Hashable {
     self.byteCount = byteCount
   }
 
-  /// Copies a picture; `sources` are its memory planes from the picture's begin on, each with at least
-  /// `neededByteCounts`, `target` has `byteCount` bytes.
+  /// Copies a picture. `sources` are its memory planes from the start of the picture, each with at least
+  /// `neededByteCounts` bytes; `target` has `byteCount` bytes.
   func copy(_ sources: [UnsafeRawBufferPointer], to target: UnsafeMutableRawBufferPointer, expands: Bool) {
     for plane in planes {
       let source = unsafe sources[plane.memoryPlane]
@@ -92,7 +92,7 @@ struct V4L2Layout: Sendable, Hashable {
     }
   }
 
-  /// R'G'B' of limited range (CTA-861: 16...235) to the full range that frames of R'G'B' have.
+  /// Expands R'G'B' of limited range (CTA-861: 16...235) to full range, which R'G'B' frames have.
   private func expandRange(_ target: UnsafeMutableRawBufferPointer) {
     let table = (0...255).map { code in UInt8(clamping: ((code - 16) * 255 * 2 + 219) / (219 * 2)) }
     let hasAlpha = samples.format.planes[0].texel == .four8

@@ -1,15 +1,15 @@
-// A camera's name as it is typed: a path, and what is wanted of it.
+// A camera's name as it is typed: a path, and the wanted mode.
 internal import PreviewCore
 
 /// `/dev/video0[,format=YUYV][,size=1280x720][,fps=30]`, `/dev/v4l/by-id/...`
 struct V4L2Locator: Sendable, Hashable {
-  /// The device's file.
+  /// The device file.
   let path: String
   let preferences: V4L2Preferences
 
-  /// Touches nothing.
+  /// Opens nothing yet.
   init(_ text: String) throws(SourceError) {
-    // Links of udev's may have commas in their names: keys begin behind the last part that is none.
+    // udev's links may have commas in their names: the keys begin at the first part with a `=`.
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     let first = parts.dropFirst().firstIndex { $0.contains("=") || $0.isEmpty } ?? parts.count
     path = parts[..<first].joined(separator: ",")
@@ -37,14 +37,14 @@ struct V4L2Locator: Sendable, Hashable {
   }
 }
 
-/// What the user wants and nothing else; nil leaves it open.
+/// The mode that the user requires; nil leaves a value open.
 struct V4L2Preferences: Sendable, Hashable {
-  /// A FourCC, or one of our names.
+  /// A FourCC, or one of this project's format names.
   var format: String?
   var size: Size?
   var framesPerSecond: Double?
 
-  /// Whether a format is the wanted one, or none is wanted.
+  /// Whether the format is the required one, or none is required.
   func allow(_ format: CameraFormat) -> Bool {
     guard let name = self.format?.lowercased() else { return true }
     return format.fourCC.lowercased() == name || format.reading?.isCalled(name) == true

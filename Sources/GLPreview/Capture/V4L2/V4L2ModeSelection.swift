@@ -1,8 +1,8 @@
-// Which format, size and rate a camera is set to: the cheapest that serves. Decides on what the camera says of itself,
-// and touches nothing.
+// Selects a camera's format, size and rate: the cheapest that satisfies the demand. Uses only the camera's description,
+// and opens nothing.
 internal import PreviewCore
 
-/// What a camera is to be set to.
+/// The mode that a camera is set to.
 struct V4L2ModeSelection: Sendable, Hashable {
   let fourCC: FourCC
   let isEmulated: Bool
@@ -10,13 +10,13 @@ struct V4L2ModeSelection: Sendable, Hashable {
   /// Nil leaves it to the camera.
   let interval: CameraFrameIntervals.Interval?
 
-  /// What is wanted where nobody says: the largest size up to this, at so many pictures a second at least.
+  /// Without a demand: the largest size up to this, with at least this many pictures per second.
   static let usualSize = Size(width: 1920, height: 1080)
   static let usualRate = 15.0
-  /// More pictures a second than this are not asked for unless they are wanted.
+  /// Higher rates are only used if they are demanded.
   private static let usualMostRate = 30.0
 
-  /// Colour first: a camera's grey format gives away what it has.
+  /// Colour comes first: a camera's grey format loses the colour that it has.
   private enum Tier: Int { case samples, jpeg, grey, emulated }
 
   private struct Candidate {
@@ -27,16 +27,16 @@ struct V4L2ModeSelection: Sendable, Hashable {
     var rate: Double? { selection.interval?.framesPerSecond }
   }
 
-  /// The cheapest of `formats` that serves `demand`, or is what `preferences` say.
+  /// The cheapest of `formats` that satisfies `demand`, or the mode that `preferences` require.
   ///
-  /// Formats are ranked: samples that the GPU reads as they are, JPEGs, grey, what libv4lconvert makes. A dearer kind is
-  /// taken only where a cheaper one does not come as large, or as often, as is wanted. Then the smallest size that is
-  /// large enough, then the fewest bytes, then the camera's order. Without a wanted size it is the largest up to
-  /// 1920x1080 that comes 15 times a second (or as often as is wanted); of a camera that scales a signal, the `signal`'s.
+  /// Formats are ranked: samples that the GPU reads directly, JPEG, grey, formats that libv4lconvert makes. A lower
+  /// rank is used only if no higher one reaches the wanted size or rate. Then the smallest sufficient size counts, then
+  /// the fewest bytes, then the camera's order. Without a wanted size, it is the largest up to 1920x1080 that has 15
+  /// pictures per second (or the wanted rate); of a camera that scales a signal, the size of `signal`.
   ///
-  /// A camera that is `pinned` has that size, else the largest of its shape, whatever is demanded.
+  /// With `pinned`, it is that size, or the largest of its shape, whatever is demanded.
   ///
-  /// - Throws: `V4L2Refusal` that names what there is.
+  /// - Throws: `V4L2Refusal`, which lists the available modes.
   init(
     _ formats: [CameraFormat], _ preferences: V4L2Preferences, _ demand: CaptureDemand, signal: Size? = nil,
     pinned: Size? = nil
@@ -78,11 +78,11 @@ struct V4L2ModeSelection: Sendable, Hashable {
     self.interval = interval
   }
 
-  // MARK: What there is
+  // MARK: Available modes
 
-  /// The size in whose pixels a camera's masks and crops are, unless somebody says another: the wished one, else the largest
-  /// that is offered at the wished rate, or at any; of a camera that scales a signal, the signal's. It depends on nothing
-  /// that a viewer does. Nil where no format says how large its pictures are.
+  /// The default size whose pixels a camera's masks and crops refer to: the preferred size, or the largest that is
+  /// offered at the preferred rate, if there is one; of a camera that scales a signal, the signal's size. It does not
+  /// depend on viewers. Nil if no format reports its sizes.
   static func referenceSize(
     _ formats: [CameraFormat], _ preferences: V4L2Preferences, signal: Size?, maximumPixels: Int
   ) -> Size? {
@@ -108,7 +108,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
     abs(interval.framesPerSecond - rate) <= rate / 100
   }
 
-  /// Those of the size, else the largest of its shape.
+  /// The candidates of the size, or else the largest of its shape.
   private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [CameraFormat])
     throws(V4L2Refusal) -> [Candidate]
   {
@@ -137,7 +137,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
     return usable
   }
 
-  /// Those of a range that come into question: there may be thousands.
+  /// The relevant sizes of a range, which may have thousands.
   private static func sizes(_ sizes: CameraFrameSizes, wanted: Size?, signal: Size?) -> [Size] {
     guard sizes.minimum != sizes.maximum else { return [sizes.minimum] }
     func side(_ wanted: Int, _ minimum: Int, _ maximum: Int, _ step: Int, roundsUp: Bool) -> Int {
@@ -170,7 +170,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
     }
     if format.isEmulated {
       tier = .emulated
-      // Whether libv4lconvert's Y'CbCr is of full or limited range depends on what it makes it of, and nothing says so.
+      // R'G'B' is preferred: the range of libv4lconvert's Y'CbCr depends on its input and is not reported.
       if case .samples(let samples) = format.reading, !samples.format.isRGB {
         bytes += size.pixelCount * 4000
       }
@@ -181,7 +181,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
       tier: tier, bytes: bytes, hasAlpha: hasAlpha)
   }
 
-  /// The slowest that is fast enough, else the fastest there is.
+  /// The slowest rate that is sufficient, or else the fastest. Without a wanted rate, the fastest up to 30 per second.
   static func interval(_ intervals: [CameraFrameIntervals], rate: Double?)
     -> CameraFrameIntervals.Interval?
   {
@@ -193,13 +193,13 @@ struct V4L2ModeSelection: Sendable, Hashable {
       guard range.longest.framesPerSecond < wanted else { return range.longest }
       return CameraFrameIntervals.Interval(numerator: 1000, denominator: Int((wanted * 1000).rounded()))
     }.filter { $0.numerator > 0 && $0.denominator > 0 }.sorted { $0.framesPerSecond < $1.framesPerSecond }
-    // A little below is as good: 29.97 for 30.
+    // A slightly lower rate is sufficient: 29.97 for 30.
     let enough = choices.first { $0.framesPerSecond >= wanted * 0.99 }
     guard rate == nil else { return enough ?? choices.last }
     return choices.last { $0.framesPerSecond <= wanted * 1.01 } ?? choices.first
   }
 
-  // MARK: Which
+  // MARK: Selection
 
   private static func best(_ candidates: [Candidate], size: Size?, rate: Double?) -> Candidate? {
     let rate = rate ?? usualRate
@@ -215,7 +215,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
     if !both.isEmpty {
       return size == nil ? cheapest(largest(both)) : cheapestKind(both)
     }
-    // Size before rate: pictures that are too small show too little, however often they come.
+    // Size comes before rate: pictures that are too small show too little at any rate.
     if !fit.isEmpty { return cheapest(fastest(size == nil ? fit : smallest(fit))) }
     return cheapest(size == nil ? smallest(candidates) : fastest(largest(candidates)))
   }
@@ -235,24 +235,24 @@ struct V4L2ModeSelection: Sendable, Hashable {
     return candidates.filter { $0.rate == nil || $0.rate == most }
   }
 
-  /// Among those of one size.
+  /// Compares candidates of one size.
   private static func cheapest(_ candidates: [Candidate]) -> Candidate? {
     candidates.min { cost($0) < cost($1) }
   }
 
-  /// The cheapest kind that there is, in its smallest size.
+  /// The candidate of the highest rank, in its smallest size.
   private static func cheapestKind(_ candidates: [Candidate]) -> Candidate? {
     let kind = candidates.map(\.tier.rawValue).min()
     return cheapest(smallest(candidates.filter { $0.tier.rawValue == kind }))
   }
 
-  /// `min` takes the first of equals: the camera's order.
+  /// `min` returns the first of equals, which keeps the camera's order.
   private static func cost(_ candidate: Candidate) -> (Int, Int, Int) {
     (candidate.tier.rawValue, candidate.hasAlpha ? 1 : 0, candidate.bytes)
   }
 }
 
-/// What a camera can't do, and what it can instead.
+/// A request that a camera can't fulfil, and the alternatives.
 struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   let description: String
 
@@ -298,7 +298,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
     formats.count == 1 ? " in \(formats[0].fourCC)" : ""
   }
 
-  /// Each once, in order.
+  /// Each word once, in order.
   private static func list(_ words: [String]) -> String {
     var seen: Set<String> = []
     return words.filter { seen.insert($0).inserted }.joined(separator: ", ")
@@ -321,13 +321,13 @@ extension CameraFrameSizes: CustomStringConvertible {
 }
 
 extension CameraFrameIntervals: CustomStringConvertible {
-  /// Pictures a second: `30`, `12.5`, `1...60`.
+  /// Pictures per second: `30`, `12.5`, `1...60`.
   public var description: String {
     let most = Self.number(shortest.framesPerSecond)
     return shortest == longest ? most : "\(Self.number(longest.framesPerSecond))...\(most)"
   }
 
-  /// To a hundredth.
+  /// Rounded to a hundredth.
   static func number(_ value: Double) -> String {
     let rounded = (value * 100).rounded() / 100
     return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"

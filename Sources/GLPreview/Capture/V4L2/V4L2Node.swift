@@ -1,14 +1,14 @@
-// An open device file, and what it says of itself.
+// An open device file, and the calls to it.
 internal import CV4L2
 internal import Glibc
 internal import PreviewCore
 
-/// A device's node while it is open. Its calls may block for as long as a driver likes: not for Swift's pool.
+/// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
 final class V4L2Node: Sendable {
   let path: String
   let descriptor: CInt
   let capability: V4L2Capability
-  /// The multi-planar API is spoken to it.
+  /// Whether the multi-planar API is used.
   let isMultiplanar: Bool
 
   /// Opens `path` and attaches it to libv4l2.
@@ -24,14 +24,15 @@ final class V4L2Node: Sendable {
     self.path = path
     self.descriptor = descriptor
     isMultiplanar = capability.isMultiplanar
-    // Beyond libv4l2's sixteen devices, and of what it does not like, calls go to the kernel as they are. So do those to
-    // multi-planar devices: its plugin for them hides their formats, and writes to standard output (1.22).
+    // libv4l2 supports sixteen devices. Calls for others, and for those that it refuses, go to the kernel directly.
+    // Multi-planar devices are not attached: libv4l2's plugin for them hides their formats, and writes to standard
+    // output (1.22).
     if capability.captures, !isMultiplanar { _ = glp_v4l2_attach(descriptor, converts) }
   }
 
   deinit { glp_v4l2_close(descriptor) }
 
-  /// Lets the driver forget its buffers, so that another format can be set; who has them mapped keeps them.
+  /// Makes the driver release its buffers, so that another format can be set. Existing mappings stay valid.
   func releaseBuffers() {
     var none: UInt32 = 0
     _ = unsafe glp_v4l2_request_buffers(descriptor, isMultiplanar, &none)
@@ -39,12 +40,11 @@ final class V4L2Node: Sendable {
 
   // MARK: Formats
 
-  /// What it offers, with sizes and rates of the formats of which `wanted` says that those matter: asking takes a call
-  /// for each.
+  /// The offered formats. Sizes and rates are included for formats that `wanted` accepts, because each takes a call.
   func formats(where wanted: (CameraFormat) -> Bool = { _ in true }) -> [CameraFormat] {
     var formats: [CameraFormat] = []
     var offer = glp_v4l2_offer()
-    // A bound for drivers that never end.
+    // A limit for drivers whose list never ends.
     for index in 0..<UInt32(256) {
       guard unsafe glp_v4l2_offer_at(descriptor, isMultiplanar, index, &offer) == 0 else { break }
       let code = FourCC(code: offer.fourcc)
@@ -72,7 +72,7 @@ final class V4L2Node: Sendable {
           step: Size(width: Int(sizes.width_step), height: Int(sizes.height_step)),
           intervals: intervals(code, maximum)))
     }
-    // Drivers of signals (HDMI, TV) have one size and list none.
+    // Drivers of signals (HDMI, TV) have one size and do not list it.
     if all.isEmpty, let format = try? format(), format.width > 0, format.height > 0 {
       var rate: [CameraFrameIntervals] = []
       if let interval = interval() { rate = [CameraFrameIntervals(shortest: interval, longest: interval)] }
@@ -101,7 +101,7 @@ final class V4L2Node: Sendable {
     return all.sorted { $0.shortest.framesPerSecond > $1.shortest.framesPerSecond }
   }
 
-  /// What is set.
+  /// The current format.
   func format() throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
     try V4L2Error.check(
@@ -109,10 +109,10 @@ final class V4L2Node: Sendable {
     return format
   }
 
-  /// Sets format and size; the driver's answer may be another.
+  /// Sets format and size; the driver may answer with others.
   func set(_ selection: V4L2ModeSelection) throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
-    // Whole frames; drivers that have fields alone say so in their answer.
+    // Whole frames; drivers that have only separate fields say so in their answer.
     for field in [V4L2Field.none, V4L2Field.interlaced] {
       format.width = UInt32(selection.size.width)
       format.height = UInt32(selection.size.height)
@@ -125,7 +125,7 @@ final class V4L2Node: Sendable {
     return format
   }
 
-  /// Seconds from picture to picture as set; nil where the driver does not say.
+  /// The current interval between pictures; nil if the driver does not report it.
   func interval() -> CameraFrameIntervals.Interval? {
     var (numerator, denominator): (UInt32, UInt32) = (0, 0)
     guard
@@ -135,7 +135,7 @@ final class V4L2Node: Sendable {
     return .init(numerator: Int(numerator), denominator: Int(denominator))
   }
 
-  /// Sets it where the driver can; what it is then.
+  /// Sets the interval if the driver can; returns the resulting one.
   func set(_ interval: CameraFrameIntervals.Interval) throws(V4L2Error) -> CameraFrameIntervals.Interval? {
     var numerator = UInt32(clamping: interval.numerator)
     var denominator = UInt32(clamping: interval.denominator)
@@ -149,16 +149,16 @@ final class V4L2Node: Sendable {
   }
 }
 
-/// `enum v4l2_field`, as far as it matters here.
+/// The values of `enum v4l2_field` that matter here.
 enum V4L2Field {
   static let none: UInt32 = 1
   static let interlaced: UInt32 = 4
 
-  /// Whether a buffer holds rows in their order: all (1, 4, 8, 9), or those of one field as a picture (2, 3).
+  /// Whether a buffer holds rows in order: all of them (1, 4, 8, 9), or one field as a picture (2, 3).
   static func isWhole(_ field: UInt32) -> Bool { [0, 1, 2, 3, 4, 8, 9].contains(field) }
 }
 
-/// What a device says of itself.
+/// The capabilities that a device reports.
 struct V4L2Capability: Sendable, Hashable {
   let driver: String
   let card: String
@@ -166,7 +166,7 @@ struct V4L2Capability: Sendable, Hashable {
   let captures: Bool
   let isMultiplanar: Bool
   let streams: Bool
-  /// What it is where it is no camera.
+  /// What the device is if it is not a camera.
   let otherwise: String
 
   init(of descriptor: CInt) throws(V4L2Error) {

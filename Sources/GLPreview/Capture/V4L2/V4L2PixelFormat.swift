@@ -1,14 +1,14 @@
-// Which of V4L2's formats are read, and as what of ours (Linux media documentation, "Image Formats").
+// The V4L2 formats that are read, and the pixel formats that they become (Linux media documentation, "Image Formats").
 internal import PreviewCore
 
-/// How what a driver captures becomes a frame.
+/// How a driver's buffer becomes a frame.
 enum V4L2PixelFormat: Sendable, Hashable {
-  /// Samples that the GPU reads as they are.
+  /// Samples that the GPU reads directly.
   case samples(V4L2Samples)
-  /// A JPEG a buffer.
+  /// One JPEG per buffer.
   case jpeg
 
-  /// Nil for formats that are not read: Bayer, more than 8 bits, tiles, H.264.
+  /// Nil for unsupported formats: Bayer, more than 8 bits, tiles, H.264.
   init?(_ fourCC: FourCC) {
     guard let reading = Self.known[fourCC] else { return nil }
     self = reading
@@ -19,7 +19,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
     FourCC("NV12"): samples(.nv12), FourCC("NV21"): samples(.nv21), FourCC("NV16"): samples(.nv16),
     FourCC("YU12"): samples(.i420), FourCC("YV12"): samples(.yv12), FourCC("422P"): samples(.yuv422p),
     FourCC("411P"): samples(.yuv411p), FourCC("GREY"): samples(.grey),
-    // A memory plane for each plane. YM61 and YM42 have Cr before Cb.
+    // One memory plane for each plane. YM61 and YM42 have Cr before Cb.
     FourCC("NM12"): samples(.nv12, memoryPlanes: 2), FourCC("NM21"): samples(.nv21, memoryPlanes: 2),
     FourCC("NM16"): samples(.nv16, memoryPlanes: 2), FourCC("YM12"): samples(.i420, memoryPlanes: 3),
     FourCC("YM21"): samples(.yv12, memoryPlanes: 3), FourCC("YM16"): samples(.yuv422p, memoryPlanes: 3),
@@ -27,7 +27,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
     FourCC("YM24"): samples(.yuv444p, memoryPlanes: 3),
     FourCC("YM42"): samples(.yuv444p, memoryPlanes: 3, order: [0, 2, 1]),
     FourCC("RGB3"): samples(.rgb24), FourCC("BGR3"): samples(.bgr24),
-    // Alpha means something in AR24 and AB24 alone; of BGR4 the documentation leaves it open.
+    // Alpha has a meaning only in AR24 and AB24; for BGR4, the documentation leaves it open.
     FourCC("AR24"): samples(.bgra), FourCC("XR24"): samples(.bgra, isOpaque: true),
     FourCC("BGR4"): samples(.bgra, isOpaque: true), FourCC("AB24"): samples(.rgba),
     FourCC("XB24"): samples(.rgba, isOpaque: true),
@@ -44,7 +44,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
         isOpaque: isOpaque))
   }
 
-  /// Bytes to a thousand pixels where nothing is padded; nil where the picture decides.
+  /// Bytes per thousand pixels without padding; nil if the picture decides.
   var bytesPerThousandPixels: Int? {
     guard case .samples(let samples) = self else { return nil }
     return samples.format.planes.reduce(0) { sum, plane in
@@ -53,7 +53,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
     }
   }
 
-  /// Other names that users may know the format by.
+  /// Whether `name` is another name of the format.
   func isCalled(_ name: String) -> Bool {
     switch self {
     case .samples(let samples): samples.format.rawValue == name
@@ -62,14 +62,14 @@ enum V4L2PixelFormat: Sendable, Hashable {
   }
 }
 
-/// Samples as V4L2 puts them into memory.
+/// Samples as V4L2 stores them.
 struct V4L2Samples: Sendable, Hashable {
-  /// As what they are read.
+  /// The pixel format that they are read as.
   let format: PixelFormat
-  /// 1, or as many as the format has planes.
+  /// 1, or the number of the format's planes.
   let memoryPlanes: Int
-  /// Which plane of `format` stands in memory first, second, third.
+  /// The planes of `format` in the order of memory.
   let order: [Int]
-  /// Whether the fourth channel means nothing.
+  /// Whether the fourth channel has no meaning.
   let isOpaque: Bool
 }

@@ -1,4 +1,4 @@
-// What a camera is set to, and how its buffers become captures.
+// A camera's current mode, and the conversion of its buffers to captures.
 internal import CV4L2
 internal import PreviewCore
 
@@ -8,7 +8,7 @@ struct V4L2Stream: Sendable {
   let size: Size
   let buffers: V4L2Buffers
   private let content: Content
-  /// Whether buffers must not be lent: those that libv4l2 makes go with the device.
+  /// Whether buffers must not be lent: those that libv4l2 makes are freed with the device.
   private let isEmulated: Bool
 
   private enum Content: Sendable {
@@ -16,7 +16,7 @@ struct V4L2Stream: Sendable {
     case jpeg
   }
 
-  /// Starts what is set: `format` is the driver's answer.
+  /// Starts a stream of the current format; `format` is the driver's answer.
   init(_ node: V4L2Node, _ format: glp_v4l2_format, isEmulated: Bool, maximumPixels: Int) throws {
     fourCC = FourCC(code: format.fourcc)
     size = Size(width: Int(format.width), height: Int(format.height))
@@ -42,7 +42,7 @@ struct V4L2Stream: Sendable {
     buffers = try V4L2Buffers(node, format)
   }
 
-  /// A filled buffer as a capture; gives it back at once, or when the capture is let go.
+  /// Converts a filled buffer to a capture. The buffer is returned at once, or when the capture is released.
   ///
   /// - Throws: `DamagedCapture`.
   func capture(_ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool) throws
@@ -80,11 +80,11 @@ struct V4L2Stream: Sendable {
 }
 
 extension glp_v4l2_buffer {
-  /// By `CaptureClock`: the driver's, where it keeps that clock.
+  /// By `CaptureClock`: the driver's timestamp if it uses that clock, otherwise the current time.
   fileprivate var time: Duration {
     let now = CaptureClock.now
     let told = Duration.seconds(seconds) + .microseconds(microseconds)
-    // Some drivers say so and mean another clock, or nothing.
+    // Some drivers claim that clock but use another, or none.
     return has_monotonic_time && told > .zero && told <= now ? told : now
   }
 }
