@@ -83,8 +83,7 @@
       case 1: .bt709
       // BT.470 System B/G and SMPTE 170M have BT.601's coefficients; FCC's differ in the third decimal.
       case 4, 5, 6: .bt601
-      // SMPTE 240M: 0.212 and 0.087; BT.709 is close.
-      case 7: .bt709
+      case 7: .smpte240m
       // Constant luminance is drawn as non-constant, which is the nearest.
       case 9, 10: .bt2020
       case 0: throw VideoFailure(.failed, "R'G'B' in planes of Y'CbCr is not supported")

@@ -174,7 +174,7 @@
     @Test(
       "reads H.273's numbers",
       arguments: [
-        (1, ColorMatrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .bt709), (9, .bt2020),
+        (1, ColorMatrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .smpte240m), (9, .bt2020),
         (10, .bt2020),
       ])
     func matrices(number: Int, matrix: ColorMatrix) throws {
