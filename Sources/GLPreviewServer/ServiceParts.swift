@@ -55,7 +55,8 @@ struct ServiceParts: Sendable {
       device: { [registry] in try await registry.session.device },
       onChange: { events.rendererChanged($0) })
     streams = StreamRegistry(
-      registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: StreamCounters(measuring: measured),
+      registry, gate: AdmissionLimit(capacity: limits.adHocViews),
+      counting: StreamCounters(measuring: measured),
       logger: logger)
     snapshots = SnapshotProvider(
       registry.session, gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget,

@@ -38,7 +38,8 @@ final class MappedFrameMemory {
     let byteCount = pool.byteCount
     defer { lastByteCount = byteCount }
     guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,
-      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount, byteCount <= MappedFrameMemory.mostBytes / 2
+      byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount,
+      byteCount <= MappedFrameMemory.mostBytes / 2
     else { return }
     let wanted = min(MappedFrameMemory.mostBytes / byteCount, MappedFrameMemory.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }

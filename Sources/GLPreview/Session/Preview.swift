@@ -119,6 +119,13 @@ package final class Preview: Sendable {
   }
 }
 
+extension Preview: Hashable {
+  /// Whether both are the same preview.
+  package static func == (a: Preview, b: Preview) -> Bool { a === b }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 /// Makes the pictures of previews: a source or a scene.
 protocol PictureProducer: Sendable {
   /// Waits for a picture of `preview` that differs from `key`; nil at the end.

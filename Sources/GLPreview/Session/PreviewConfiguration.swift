@@ -1,5 +1,5 @@
 // What a preview shows and how often: everything that can change while it runs.
-public import PreviewCore
+package import PreviewCore
 
 /// What a preview shows.
 package enum PreviewContent: Sendable, Hashable {

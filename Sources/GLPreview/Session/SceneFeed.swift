@@ -93,7 +93,9 @@ actor SceneFeed: PictureProducer {
   private func sceneChanged() {
     guard let preview else { return }
     if !preview.isEnabled {
-      for request in takeRequests().values.joined() { request.continuation.resume(throwing: PreviewIsDisabled()) }
+      for request in takeRequests().values.joined() {
+        request.continuation.resume(throwing: PreviewIsDisabled())
+      }
     }
     if isWanted { follow(preview) }
     // A change of the rate does not change the picture.

@@ -9,7 +9,7 @@ extension SessionCore {
     guard let source = try source(of: wanted) else { return try await sceneSnapshot(wanted, request) }
     let views = wanted.filter { $0.sourceName != nil }
     var request = request
-    request.isCropped = request.isCropped || views.contains { $0.crop != nil }
+    request.isCropped = request.isCropped || views.contains { $0.configuration.view?.crop != nil }
     let moment = try await moment(of: source, request)
     var drawn = try await draw(views, at: moment, as: request.format)[...]
     var pictures: [RenderedPicture] = []

@@ -67,7 +67,9 @@ struct AccessMiddleware: RouterMiddleware {
 
   /// The credentials of a request; nil if it has none.
   private func presentedCredentials(in request: Request) -> PresentedCredentials? {
-    if let authorization = request.headers[.authorization] { return PresentedCredentials(authorization: authorization) }
+    if let authorization = request.headers[.authorization] {
+      return PresentedCredentials(authorization: authorization)
+    }
     guard request.method == .get || request.method == .head, URLToken.isAccepted(at: request.uri.path)
     else { return nil }
     return URLToken.token(in: request.uri).map { .token($0) }

@@ -12,9 +12,10 @@ extension ConfigurationKeys {
     .init(
       "size", .size, \.options.demand.minimumSize, "as the views need",
       "the capture size requested from the camera"),
-    .init("fps", rate, "as the views need",
-      "the frame rate requested from the camera, or the rate of a file that has none")
-    {
+    .init(
+      "fps", rate, "as the views need",
+      "the frame rate requested from the camera, or the rate of a file that has none"
+    ) {
       ($0.options.demand.framesPerSecond, $0.options.framesPerSecond) = ($1, $1)
     },
     .init("input-format", .choice, \.options.inputFormat, "", "the pixel format of raw frames"),
@@ -30,7 +31,8 @@ extension ConfigurationKeys {
     .init(
       "controls", listOf: .pair("NAME=VALUE", at: "=") { .init(name: $0, value: $1) }, joinedBy: "=",
       \.options.controls, "none",
-      "camera controls to set when it opens, also as `{exposure_auto: 1}`; `glpreview devices --controls` lists them"),
+      "camera controls to set when it opens, also as `{exposure_auto: 1}`; `glpreview devices --controls` lists them"
+    ),
     .init(
       "headers", listOf: .pair("'NAME: VALUE'", at: ":", isSecret: true) { .init(name: $0, value: $1) },
       joinedBy: ": ", \.options.headers, "none",
@@ -47,7 +49,8 @@ extension ConfigurationKeys {
     .init(
       "reference", .size, \.options.referenceSize,
       "`size`, else the largest; of a network camera the size of its first frame",
-      "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"),
+      "the size of the upright source in whose pixels masks and crops are given ([below](#the-reference-size))"
+    ),
     .init(
       "timeout", .time, "`10s`",
       "the time limit for a connection, for the next picture, and for decoding it"

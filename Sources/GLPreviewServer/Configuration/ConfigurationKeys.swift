@@ -98,7 +98,9 @@ enum ConfigurationKeys {
   // MARK: Limits
 
   private static let limits: [ConfigurationKey<ServiceLimits>] = [
-    .init("connections", .whole(1...1_000_000), \.connections, "`2000`", "connections at a time; further ones wait"),
+    .init(
+      "connections", .whole(1...1_000_000), \.connections, "`2000`",
+      "connections at a time; further ones wait"),
     .init(
       "connections-per-client", .whole(1...1_000_000), \.connectionsPerClient, "`1000`",
       "connections from one address; further ones are closed"),
@@ -124,7 +126,9 @@ enum ConfigurationKeys {
     .init(
       "stalled-client", .time, \.stalledClient, "`30s`",
       "the time after which a client that takes nothing of its answer is disconnected"),
-    .init("idle-connection", .time, \.idleConnection, "`75s`", "the time after which an idle connection is closed"),
+    .init(
+      "idle-connection", .time, \.idleConnection, "`75s`", "the time after which an idle connection is closed"
+    ),
   ]
 
   // MARK: Snapshots
@@ -141,7 +145,8 @@ enum ConfigurationKeys {
       "max-count", .whole(1...1_000_000_000), \.maximumCount, "no limit",
       "the most snapshots to keep; the oldest are removed first"),
     .init(
-      "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit", "the most bytes to keep; the oldest are removed first"
+      "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit",
+      "the most bytes to keep; the oldest are removed first"
     ),
   ]
 
@@ -153,7 +158,8 @@ enum ConfigurationKeys {
       .init(
         "max-event-bytes", .bytes(1000...1 << 30), \.maximumEventBytes, "`100kB`",
         "the largest event, picture included"),
-      .init("attempts", .whole(1...100), \.attempts, "`5`", "how often an event is sent before it is dropped"),
+      .init(
+        "attempts", .whole(1...100), \.attempts, "`5`", "how often an event is sent before it is dropped"),
       .init(
         "capacity", .whole(1...10_000), \.capacity, "`64`",
         "the most waiting events; the oldest are dropped"),

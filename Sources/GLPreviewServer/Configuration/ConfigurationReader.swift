@@ -140,13 +140,15 @@ struct ConfigurationReader {
   }
 
   /// The words of the layer that takes precedence. The file's words, `filed`, are checked even if they are overridden.
-  private func uppermost(_ place: ConfigurationPlace, _ filed: [SourcedText]?, areMany: Bool = false) -> [SourcedText]? {
+  private func uppermost(_ place: ConfigurationPlace, _ filed: [SourcedText]?, areMany: Bool = false)
+    -> [SourcedText]?
+  {
     if case .word(let text) = place.option?.content, let origin = place.option?.origin {
       return [SourcedText(text: text, origin: origin)]
     }
     guard let found = variable(place.path) else { return filed }
     // The separator is a semicolon, because masks contain commas.
-    let words = said.text.split(separator: ";", omittingEmptySubsequences: false)
+    let words = found.text.split(separator: ";", omittingEmptySubsequences: false)
     return areMany ? words.map { SourcedText(text: $0.trimmed, origin: found.origin) } : [found]
   }
 
@@ -207,7 +209,9 @@ struct ConfigurationReader {
     }
   }
 
-  private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String]) -> SourcedText? {
+  private mutating func expanded(_ text: String, _ origin: ConfigurationOrigin, _ path: [String])
+    -> SourcedText?
+  {
     do throws(WordError) {
       let word = try variables.expand(text)
       return SourcedText(text: word, origin: origin, isSecret: word != text)
@@ -231,7 +235,7 @@ struct ConfigurationReader {
       }
       if found.isSecret || word.isSecret, !found.text.isEmpty {
         reason = reason.replacing(
-          said.text, with: path.last == "source" ? Redaction.source(said.text) : "***")
+          found.text, with: path.last == "source" ? Redaction.source(found.text) : "***")
       }
       refuse(path, at: found.origin, reason)
       return nil

@@ -24,7 +24,8 @@ struct RetrySchedule: Sendable {
   }
 
   /// Parses `Retry-After`: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
-  static func retryAfter(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration? {
+  static func retryAfter(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration?
+  {
     if let seconds = Int(field) { return .seconds(max(0, min(seconds, 86400))) }
     guard let date = date(field) else { return nil }
     return max(.zero, min(date - now.sinceEpoch, .seconds(86400)))

@@ -70,7 +70,8 @@ struct CameraRoutes: Sendable {
     let watchers = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
       .flatMap(\.subscriptions).map { subscription in
         WatcherAnswer(
-          address: subscription.address, key: subscription.key, fps: subscription.framesPerSecond.load(ordering: .relaxed),
+          address: subscription.address, key: subscription.key,
+          fps: subscription.framesPerSecond.load(ordering: .relaxed),
           since: WallTime(capturedAt: subscription.since).description)
       }
     return ViewAnswer(

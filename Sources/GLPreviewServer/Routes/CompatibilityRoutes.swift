@@ -71,8 +71,9 @@ struct CompatibilityRoutes: Sendable {
     let size = hubs.compactMap(\.newest?.size).first
     var clients: [String: StreamerState.Client] = [:]
     for subscription in hubs.flatMap(\.subscriptions) {
-      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] = StreamerState.Client(
-        fps: subscription.framesPerSecond.load(ordering: .relaxed), key: subscription.key ?? "")
+      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] =
+        StreamerState.Client(
+          fps: subscription.framesPerSecond.load(ordering: .relaxed), key: subscription.key ?? "")
     }
     let isOnline = report.state == .live || report.state == .idle && report.isProven
     return StreamerState(

@@ -116,7 +116,9 @@ struct StreamRoutes: Sendable {
   }
 
   /// An answer whose body the stream connection then writes itself.
-  private func response(_ subscriptions: [(subscription: StreamSubscription, interval: Duration)], _ context: ServiceContext)
+  private func response(
+    _ subscriptions: [(subscription: StreamSubscription, interval: Duration)], _ context: ServiceContext
+  )
     -> Response
   {
     var headers: HTTPFields = [

@@ -42,7 +42,8 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// - Returns: the value.
   /// - Throws: the errors of `admission` and `make`.
   func value(
-    _ key: Key, _ admission: () throws -> AdmissionPermit, _ make: @escaping @Sendable () async throws -> Value
+    _ key: Key, _ admission: () throws -> AdmissionPermit,
+    _ make: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let found = try state.withLock { state -> Found in
       if let known = state.values[key] { return .value(known.value) }

@@ -72,7 +72,9 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
-  func begin(_ streams: [(subscription: StreamSubscription, interval: Duration)], finished: EventLoopPromise<Void>) {
+  func begin(
+    _ streams: [(subscription: StreamSubscription, interval: Duration)], finished: EventLoopPromise<Void>
+  ) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
     let channel = context.channel

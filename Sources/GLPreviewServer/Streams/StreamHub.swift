@@ -129,7 +129,9 @@ final class StreamHub: Sendable {
   }
 
   /// The subscriptions of the current clients.
-  var subscriptions: [StreamSubscription] { state.withLock { $0.subscriptions.values.compactMap(\.subscription) } }
+  var subscriptions: [StreamSubscription] {
+    state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
+  }
 
   /// The number of clients.
   var clientCount: Int { state.withLock { $0.intervals.count } }

@@ -46,7 +46,9 @@ final class StreamRegistry: Sendable {
   ///   - interval: the minimum time between pictures; zero for every picture.
   /// - Returns: the subscription, to be held while watching.
   /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
-  func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws -> StreamSubscription {
+  func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
+    -> StreamSubscription
+  {
     let isServed = wanted.view == target.served.view
     let followsQuality = isServed && wanted.quality == target.served.quality
     let key: Key =
@@ -109,7 +111,7 @@ final class StreamRegistry: Sendable {
   private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
     let permit = try gate.enter()
     let preview = try registry.makeAdHocPreview(wanted.view, of: target)
-    preview.updateEvery = target.served.updateEvery
+    preview.update { $0.updateEvery = target.served.updateEvery }
     return StreamHub(
       camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,
       logger: logger, holding: permit, within: registry.budget

@@ -115,7 +115,8 @@ struct SceneJob {
 
   // MARK: A running scene
 
-  private func watch(_ preview: ScenePreview, of session: PreviewSession, _ states: SceneStates) async throws {
+  private func watch(_ preview: ScenePreview, of session: PreviewSession, _ states: SceneStates) async throws
+  {
     // While this iterator is read, the sources stay active, so that no picture shows one that is still opening.
     var watching = pictures(of: preview).makeAsyncIterator()
     defer { withExtendedLifetime(watching) {} }

@@ -195,7 +195,8 @@ struct WebhookTests {
     let now = WallTime(sinceEpoch: .seconds(784_111_700))
     #expect(RetrySchedule.retryAfter("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == .seconds(77))
     #expect(
-      RetrySchedule.retryAfter("Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
+      RetrySchedule.retryAfter(
+        "Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
         == .seconds(10))
     #expect(RetrySchedule.retryAfter("Sun, 06 Nov 1983 08:49:37 GMT", now: now) == .zero)
     #expect(RetrySchedule.retryAfter("120") == .seconds(120))

@@ -69,7 +69,7 @@ struct PreviewSessionTests {
     #expect(frames.map(\.code) == [77, 77, 77])
     #expect(session.statistics.renders == 1)
     #expect(session.statistics.pictures == 2)
-    #expect(unread.newest(.rgba) == nil)
+    #expect(unread.preview.newest(.rgba) == nil)
     await session.close()
   }
 

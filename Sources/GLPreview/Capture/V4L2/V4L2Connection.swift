@@ -23,7 +23,8 @@ actor V4L2Connection: CaptureConnection {
 
   /// `reference` is the reference size that an earlier connection found.
   init(
-    name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool, reference: Size? = nil
+    name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool,
+    reference: Size? = nil
   ) {
     mode.referenceSize = reference
     queue = ReadingQueue(named: name)
@@ -90,7 +91,8 @@ actor V4L2Connection: CaptureConnection {
     // Found before any demand is considered; a change of the signal does not change it.
     let reference =
       options.referenceSize ?? mode.referenceSize
-      ?? V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: options.maximumPixels)
+      ?? V4L2ModeSelection.referenceSize(
+        formats, preferences, signal: signal, maximumPixels: options.maximumPixels)
     let selection = try V4L2ModeSelection(
       formats, preferences, options.demand, signal: signal, pinned: options.isPinned ? reference : nil)
     let format = try node.set(selection)

@@ -24,7 +24,9 @@ struct V4L2Locator: Sendable, Hashable {
         guard !value.isEmpty else { throw bad("format= needs a name: YUYV, NV12, MJPG, ...") }
         preferences.format = value
       case "size":
-        do { preferences.size = try Words.size(key, value.lowercased()) } catch { throw bad(error.description) }
+        do { preferences.size = try Words.size(key, value.lowercased()) } catch {
+          throw bad(error.description)
+        }
       case "fps":
         guard let rate = Double(value), FrameRate(rate) != nil else {
           throw bad("fps=\(value) is not a number within 0.001...1000")

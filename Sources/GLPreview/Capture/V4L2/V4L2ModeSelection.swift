@@ -89,7 +89,8 @@ struct V4L2ModeSelection: Sendable, Hashable {
     if let size = preferences.size { return size }
     let usable = formats.filter { $0.isReadable && preferences.allow($0) }
     let offered = usable.flatMap(\.sizes).filter { sizes in
-      guard let rate = preferences.framesPerSecond, let interval = interval(sizes.intervals, rate: rate) else {
+      guard let rate = preferences.framesPerSecond, let interval = interval(sizes.intervals, rate: rate)
+      else {
         return true
       }
       return isRate(interval, rate)
@@ -264,7 +265,8 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
 
   static func unreadable(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
     V4L2Refusal(
-      "format '\(name)' is not supported" + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
+      "format '\(name)' is not supported"
+        + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
   }
 
   static func unreadable(_ formats: [CameraFormat]) -> V4L2Refusal {

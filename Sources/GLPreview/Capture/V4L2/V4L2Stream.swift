@@ -33,7 +33,8 @@ struct V4L2Stream: Sendable {
     case .samples(let samples):
       let strides = (0..<Int(format.plane_count)).map { Int(format.plane($0).bytes_per_line) }
       guard let layout = V4L2Layout(samples, size, bytesPerLine: strides) else {
-        throw V4L2Refusal("gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not supported")
+        throw V4L2Refusal(
+          "gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not supported")
       }
       let color = V4L2Color(
         colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)

@@ -191,7 +191,8 @@
         httpAnswer([], type: nil, status: "302 Found", "Location: ftp://u:secret@x/")
       }
       #expect(
-        try await failure(nowhere.url()).reason == "redirects to what is not an http or https URL: ftp://***@x/")
+        try await failure(nowhere.url()).reason
+          == "redirects to what is not an http or https URL: ftp://***@x/")
     }
 
     // MARK: Refusals

@@ -30,10 +30,12 @@ private let webcam = [
 
 /// The choice in a line.
 private func choice(
-  _ formats: [CameraFormat], _ preferences: V4L2Preferences = V4L2Preferences(), size: Size? = nil, fps: Double? = nil
+  _ formats: [CameraFormat], _ preferences: V4L2Preferences = V4L2Preferences(), size: Size? = nil,
+  fps: Double? = nil
 ) -> String {
   do {
-    let choice = try V4L2ModeSelection(formats, preferences, CaptureDemand(minimumSize: size, framesPerSecond: fps))
+    let choice = try V4L2ModeSelection(
+      formats, preferences, CaptureDemand(minimumSize: size, framesPerSecond: fps))
     let rate = choice.interval.map { " \(CameraFrameIntervals.number($0.framesPerSecond))" } ?? ""
     return "\(choice.fourCC) \(choice.size)\(rate)\(choice.isEmulated ? " emulated" : "")"
   } catch { return "\(error)" }
@@ -131,7 +133,8 @@ func stepwiseSizes() {
   #expect(choice(formats) == "YUYV 1920x1080 30")
   #expect(choice(formats, V4L2Preferences(size: Size(width: 656, height: 480))) == "YUYV 656x480 30")
   #expect(
-    choice(formats, V4L2Preferences(size: vga.transposed)) == "YUYV 480x640 30", "480 and 640 are whole steps")
+    choice(formats, V4L2Preferences(size: vga.transposed)) == "YUYV 480x640 30", "480 and 640 are whole steps"
+  )
   #expect(
     choice(formats, V4L2Preferences(size: Size(width: 650, height: 480)))
       == "does not offer 650x480 in YUYV: there are 32x32...2592x1944 in steps of 16x2")
@@ -145,10 +148,12 @@ func scaledSignals() throws {
     intervals: rates([60]))
   let formats = [CameraFormat(FourCC("YUYV"), sizes: [range])]
 
-  let asItIs = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(), signal: Size(width: 720, height: 576))
+  let asItIs = try V4L2ModeSelection(
+    formats, V4L2Preferences(), CaptureDemand(), signal: Size(width: 720, height: 576))
   #expect(asItIs.size == Size(width: 720, height: 576))
 
-  let scaled = try V4L2ModeSelection(formats, V4L2Preferences(), CaptureDemand(minimumSize: vga), signal: fullHD)
+  let scaled = try V4L2ModeSelection(
+    formats, V4L2Preferences(), CaptureDemand(minimumSize: vga), signal: fullHD)
   #expect(scaled.size == vga)
 }
 
@@ -182,7 +187,9 @@ private func reference(
   _ formats: [CameraFormat], _ preferences: V4L2Preferences = V4L2Preferences(), signal: Size? = nil,
   maximumPixels: Int = 100_000_000
 ) -> String {
-  V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: maximumPixels).map { "\($0)" }
+  V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: maximumPixels).map {
+    "\($0)"
+  }
     ?? "none"
 }
 
@@ -217,7 +224,9 @@ func referenceRanges() {
 
 @Test("a pinned camera has its reference size, else the largest of its shape, whatever is demanded")
 func pinned() throws {
-  func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws -> Size {
+  func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws
+    -> Size
+  {
     try V4L2ModeSelection(cropping, preferences, CaptureDemand(minimumSize: demand), pinned: pinned).size
   }
 
@@ -230,6 +239,7 @@ func pinned() throws {
   }
 
   // In that size the quickest that serves, as ever.
-  #expect(try V4L2ModeSelection(cropping, V4L2Preferences(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
+  #expect(
+    try V4L2ModeSelection(cropping, V4L2Preferences(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
   #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Preferences(size: vga)) }
 }
