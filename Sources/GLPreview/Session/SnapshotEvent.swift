@@ -1,12 +1,11 @@
-// A snapshot on its way to another program: a JSON object that holds the picture itself, within a budget.
-internal import FoundationEssentials
+// A snapshot as an event for other programs: a JSON object that contains the picture, within a limit of bytes.
 public import PreviewCore
 
 /// One picture of a snapshot and its metadata, as a JSON object:
 ///
 /// ```json
-/// {"bytes": 3456, "camera": "door", "height": 180, "sequence": 812, "snapshot": "/9j/4AAQ...", "state": "live",
-///  "timestamp": "2024-02-29T23:59:58.123Z", "type": "snapshot", "view": "face", "width": 320}
+/// {"type": "snapshot", "camera": "door", "view": "face", "sequence": 812, "timestamp": "2024-02-29T23:59:58.123Z",
+///  "state": "live", "width": 320, "height": 180, "bytes": 3456, "snapshot": "/9j/4AAQ..."}
 /// ```
 ///
 /// `snapshot` is the JPEG in base64, and `bytes` is its length before that. The caller's metadata comes before `width`.
@@ -35,25 +34,27 @@ public struct SnapshotEvent: Sendable, Hashable {
 
   /// The object in UTF-8.
   public var json: [UInt8] {
-    json(picture.size, byteCount: picture.bytes.count, picture.base64)
+    json(picture.size, byteCount: picture.bytes.count, Base64.encoded(picture.bytes))
   }
 
   /// The object as text.
   public var text: String { String(decoding: json, as: UTF8.self) }
 
-  /// The object around a picture that is in base64 already.
-  func json(_ size: Size, byteCount: Int, _ base64: String) -> [UInt8] {
-    let own: [String: EventValue] = [
-      "type": .string(type), "camera": .string(camera), "view": .string(view), "sequence": .integer(sequence),
-      "timestamp": .string(time.description), "state": .string(sourceState.rawValue),
-      "width": .integer(size.width), "height": .integer(size.height), "bytes": .integer(byteCount),
-      "snapshot": .string(base64),
-    ]
-    let encoder = JSONEncoder()
-    // An escaped slash in base64 would be another byte.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Strings and finite numbers can always be encoded.
-    return (try? encoder.encode(own.merging(metadata) { own, _ in own })).map(Array.init) ?? []
+  /// The object with a picture that is already in base64.
+  func json(_ size: Size, byteCount: Int, _ base64: [UInt8]) -> [UInt8] {
+    var writer = JSONObjectWriter()
+    writer.append("type", .string(type))
+    writer.append("camera", .string(camera))
+    writer.append("view", .string(view))
+    writer.append("sequence", .integer(sequence))
+    writer.append("timestamp", .string(time.description))
+    writer.append("state", .string(sourceState.rawValue))
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { writer.append(key, value) }
+    writer.append("width", .integer(size.width))
+    writer.append("height", .integer(size.height))
+    writer.append("bytes", .integer(byteCount))
+    writer.append("snapshot", ascii: base64)
+    return writer.finished()
   }
 }
 
@@ -90,7 +91,7 @@ extension Snapshot {
     }
     // The real numbers may be shorter than these, but never longer.
     let nothing = EncodedPicture(bytes: [], quality: nil, size: picture.picture.size)
-    let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), "").count
+    let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), []).count
     let room = max(maxEventBytes - envelope, 0) / 4 * 3
     do throws(EncodingError) {
       return event(try picture.encodedJPEG(quality: quality, maxBytes: room, fitting: fitting))
