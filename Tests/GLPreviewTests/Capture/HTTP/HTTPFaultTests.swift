@@ -192,7 +192,7 @@
       }
       #expect(
         try await failure(nowhere.url()).reason
-          == "redirects to what is not an http or https URL: ftp://***@x/")
+          == "redirects to an address that is not an http or https URL: ftp://***@x/")
     }
 
     // MARK: Refusals
