@@ -97,11 +97,12 @@ extension CameraMachine {
     func refusals() async throws {
       let cases = [
         (",format=BA81", "'BA81' is not supported: there are YUYV"), (",format=nope", "no format 'nope'"),
-        (",size=321x180", "no 321x180: there are 320x180, 640x360"), (",fps=7", "no 7 frames a second"),
+        (",size=321x180", "does not offer 321x180: there are 320x180, 640x360"),
+        (",fps=7", "does not offer 7 frames a second"),
       ]
 
-      for (wish, words) in cases {
-        let error = try await refusal(of: camera.node + wish)
+      for (request, words) in cases {
+        let error = try await refusal(of: camera.node + request)
         #expect(error.kind == .badRequest)
         #expect(error.reason.contains(words), "\(error)")
       }
