@@ -3,7 +3,7 @@ internal import PreviewCore
 
 /// The textures of one frame format, reused for the next frame of that format.
 final class FrameUploader {
-  /// Lends GPU memory to those who make frames.
+  /// The mapped GPU memory that sources decode frames into.
   let mappedMemory = MappedFrameMemory()
   private let maximumSide: Int
   private let clock: PassClock

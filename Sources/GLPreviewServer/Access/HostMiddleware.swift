@@ -37,7 +37,7 @@ struct HostMiddleware: RouterMiddleware {
     // `*` only allows reading: with a change, a browser would also send its user's password.
     if let origin, origin.isNamed(in: allowed) { return }
     let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
-    // Browsers that send this field state who made the request, even if the origin is missing.
+    // This field tells which site made the request, even if the request has no Origin field.
     guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
       throw Problem(
         .forbidden,

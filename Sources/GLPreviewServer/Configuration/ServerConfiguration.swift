@@ -7,7 +7,7 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var bind = BindAddress.loopback
   /// The certificate and key for TLS; nil for no TLS.
   package var tls: TLSFiles?
-  /// Who may use the service.
+  /// The access rules: tokens, users, origins and host names.
   package var access = AccessConfiguration()
   /// The resource limits.
   package var limits = ServiceLimits()
@@ -63,7 +63,7 @@ package enum Role: String, Sendable, Hashable, CaseIterable {
   case control
 }
 
-/// Who may use a service.
+/// The tokens, users, origins and host names that a service accepts.
 package struct AccessConfiguration: Sendable, Hashable {
   /// A bearer token.
   package struct Token: Sendable, Hashable {

@@ -1,4 +1,4 @@
-// The storage of metrics: one cell per name and labels, shared by all who update it.
+// The storage of metrics: one cell per name and set of labels.
 internal import CoreMetrics
 internal import Synchronization
 

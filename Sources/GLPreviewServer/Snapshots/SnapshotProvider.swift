@@ -1,4 +1,4 @@
-// Takes snapshots: gets the source's current moment, then makes each requested picture once for all who want it.
+// Takes snapshots: gets the source's current moment, then makes each picture once for all equal requests.
 internal import GLPreview
 internal import HTTPTypes
 internal import NIOCore

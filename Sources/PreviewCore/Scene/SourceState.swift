@@ -1,4 +1,4 @@
-// The states of a source, from the camera to the HTTP header: one list for all who report or show them.
+// The states of a source. Cameras, events, metrics and HTTP headers use this one list.
 
 /// Whether a source gives pictures, and if not, why.
 public enum SourceState: String, Sendable, Hashable, CaseIterable, Codable {
