@@ -73,7 +73,7 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    destinations.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
+    destinations.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.

@@ -26,6 +26,25 @@ struct MemoryBudgetTests {
     #expect(budget.reserved == 0 && budget.peak == 100)
   }
 
+  @Test("what the program itself takes can't be reserved, and nothing that is reserved is lost for it")
+  func overhead() throws {
+    let budget = MemoryBudget(capacity: 100)
+    let lease = try budget.reserve(60)
+
+    budget.overhead = 50
+    #expect(throws: MemoryBudgetExceeded.self) { try budget.reserve(1) }
+    #expect(lease.byteCount == 60 && budget.reserved == 60)
+
+    try lease.resize(to: 40)
+    let other = try budget.reserve(10)
+    #expect(throws: MemoryBudgetExceeded.self) { try lease.resize(to: 41) }
+
+    budget.overhead = -1
+    try lease.resize(to: 90)
+    #expect(budget.overhead == 0 && budget.reserved == 100)
+    withExtendedLifetime((lease, other)) {}
+  }
+
   @Test("a pool's memory counts as long as a frame or the pool has it")
   func pools() throws {
     let budget = MemoryBudget(capacity: 250)
