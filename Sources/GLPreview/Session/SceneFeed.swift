@@ -21,7 +21,7 @@ actor SceneFeed: PictureProducer {
   var drawnChanges = -1
   private var drawnSequence = -1
   private var drawnVersion = -1
-  private var drawnAt: Duration?
+  private var drawnAt: CaptureInstant?
   private var drawingTask: Task<Void, Never>?
   private var clock: Task<Void, Never>?
   var isClosed = false

@@ -90,7 +90,7 @@ actor SourceFeed: PictureProducer {
 
   /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
   /// drawn from it, unless the source has another shape than its reference size.
-  func frame(capturedAt time: Duration, isCropped: Bool = false) async throws -> FeedEvent? {
+  func frame(capturedAt time: CaptureInstant, isCropped: Bool = false) async throws -> FeedEvent? {
     let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped))
     if case .event(let event) = answer { return event }
     return nil

@@ -1,4 +1,5 @@
 // Runs work with a time limit and without waiting for it afterwards.
+internal import PreviewCore
 
 /// The result of `work` if it takes at most `limit`. Otherwise, and when the calling task is cancelled, `work` is
 /// cancelled but not awaited, so that a hanging driver does not block the caller.

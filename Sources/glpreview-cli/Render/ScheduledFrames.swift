@@ -14,9 +14,9 @@ actor ScheduledFrames {
   private var position = 0
   private var isWarm = false
   /// The minimum number and time of the next frame.
-  private var next = (number: 0, time: Duration.zero)
+  private var next = (number: 0, time: CaptureInstant.start)
   /// The time of the first returned frame.
-  private var start: Duration?
+  private var start: CaptureInstant?
   /// When to stop watching a live source, even if it delivers nothing.
   private var deadline: ContinuousClock.Instant?
 
@@ -68,7 +68,7 @@ actor ScheduledFrames {
         guard loop < schedule.loops, position > 0 else { return nil }
         try await source.rewind()
         // The timestamps of a file restart with each loop.
-        (next.time, start) = (.zero, nil)
+        (next.time, start) = (.start, nil)
         continue
       }
       defer { position += 1 }
