@@ -131,10 +131,7 @@ actor SceneFeed: PictureProducer {
 
   private func drawWhenDue() async {
     guard isWorthDrawing else { return startClock() }
-    if let drawnAt {
-      let wait = drawnAt + Self.shortestInterval - CaptureClock.now
-      if wait > .zero { try? await pause(wait) }
-    }
+    if let drawnAt { try? await CaptureClock().sleep(until: drawnAt + Self.shortestInterval) }
     guard let preview, !preview.current.isRemoved, !isClosed else { return end() }
     let version = preview.current.version
     if changes != drawnChanges {

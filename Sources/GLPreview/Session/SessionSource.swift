@@ -101,9 +101,8 @@ actor PacedSource: TimelySource {
   func nextFrame() async throws -> Frame? {
     guard let frame = try await frameOrAgain() else { return nil }
     let position = frame.timestamp.sinceStart
-    let now = CaptureClock.now
-    let due = (start ?? now - position) + position
-    if due > now { try await pause(due - now) }
+    let due = start.map { $0 + position } ?? CaptureClock.now
+    try await CaptureClock().sleep(until: due)
     let given = CaptureClock.now
     lastGiven = given
     let interval = await interval

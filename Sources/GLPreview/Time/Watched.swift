@@ -99,9 +99,6 @@ package final class Watched<Value: Sendable>: Sendable {
   private func wake(_ id: Int) { state.withLock { $0.waiting.removeValue(forKey: id) }?.resume() }
 
   private func wake(_ id: Int, at deadline: CaptureInstant) async {
-    while CaptureClock.now < deadline {
-      do { try await pause(deadline - CaptureClock.now) } catch { return }
-    }
-    wake(id)
+    if (try? await CaptureClock().sleep(until: deadline)) != nil { wake(id) }
   }
 }

@@ -18,7 +18,7 @@ actor ScheduledFrames {
   /// The time of the first returned frame.
   private var start: CaptureInstant?
   /// When to stop watching a live source, even if it delivers nothing.
-  private var deadline: ContinuousClock.Instant?
+  private var deadline: CaptureInstant?
 
   init(_ source: any FrameSource, _ schedule: FrameSchedule) {
     self.source = source
@@ -31,7 +31,7 @@ actor ScheduledFrames {
     let time = due.frame.timestamp
     if start == nil {
       start = time
-      deadline = schedule.duration.map { ContinuousClock.now + $0 }
+      deadline = schedule.duration.map { CaptureClock.now + $0 }
     }
     let elapsed = time - (start ?? time)
     if let duration = schedule.duration, elapsed >= duration { return nil }
@@ -79,7 +79,7 @@ actor ScheduledFrames {
   private func liveFrame() async throws -> Frame? {
     let (source, due) = (source, next)
     guard let deadline else { return try await source.nextFrame(from: due.number, capturedAt: due.time) }
-    return try await withDeadline(ContinuousClock.now.duration(to: deadline)) {
+    return try await withDeadline(deadline - CaptureClock.now) {
       try await source.nextFrame(from: due.number, capturedAt: due.time)
     } ?? nil
   }

@@ -153,9 +153,7 @@
           reply = first
           poll.first = nil
         } else {
-          let due = poll.lastRequest + interval
-          let now = CaptureClock.now
-          if due > now { try await Task.sleep(for: due - now) }
+          try await CaptureClock().sleep(until: poll.lastRequest + interval)
           poll.lastRequest = CaptureClock.now
           reply = try await server.get(address, poll.conditions)
         }

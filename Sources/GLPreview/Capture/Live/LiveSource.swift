@@ -265,7 +265,8 @@ private final class LiveCore: Sendable {
   private func watch() async throws {
     while true {
       switch change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
-      case .wait(let time): try await Task.sleep(for: max(time - CaptureClock.now, .milliseconds(1)))
+      case .wait(let time):
+        try await CaptureClock().sleep(until: max(time, CaptureClock.now + .milliseconds(1)))
       case .reconnect(let reason): throw SourceError(.unavailable, path: device.name, reason: reason)
       }
     }
