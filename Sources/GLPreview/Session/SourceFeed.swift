@@ -50,8 +50,7 @@ actor SourceFeed: PictureProducer {
   /// Feeds that must be closed before this one opens its source, because a camera can't be opened twice.
   var predecessors: [Predecessor]
   let predecessorsCloseWithin: Duration
-  private var isEndOver = false
-  private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+  private let isEndOver = Watched(false)
 
   /// Weak, so that a waiting feed does not keep it alive.
   struct Predecessor {
@@ -314,16 +313,11 @@ actor SourceFeed: PictureProducer {
     (latest, outage) = (nil, nil)
     previews.withLock { $0 = [:] }
     drawing.end()
-    isEndOver = true
-    for continuation in waitingForEnd { continuation.resume() }
-    waitingForEnd = []
+    isEndOver.update { $0 = true }
   }
 
-  /// Waits until the feed is closed.
-  func closed() async {
-    guard !isEndOver else { return }
-    await withCheckedContinuation { waitingForEnd.append($0) }
-  }
+  /// Waits until the feed is closed, or the task is cancelled.
+  nonisolated func closed() async { _ = try? await isEndOver.first { $0 ? true : nil } }
 }
 
 /// The error of a request whose preview was disabled while it waited.
