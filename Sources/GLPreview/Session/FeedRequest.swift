@@ -23,7 +23,7 @@ struct FeedKey: Sendable, Hashable {
 /// A waiting request.
 struct FeedRequest {
   let subject: Subject
-  private let continuation: CheckedContinuation<Answer?, any Error>
+  let answer = Promise<Answer>()
 
   /// What is requested.
   enum Subject: Sendable {
@@ -41,12 +41,7 @@ struct FeedRequest {
     case event(FeedEvent)
   }
 
-  init(_ subject: Subject, _ continuation: CheckedContinuation<Answer?, any Error>) {
-    self.subject = subject
-    self.continuation = continuation
-  }
-
-  func answer(_ result: Result<Answer?, any Error>) { continuation.resume(with: result) }
+  init(_ subject: Subject) { self.subject = subject }
 
   /// Whether the feed's moment `key` satisfies the request.
   func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
