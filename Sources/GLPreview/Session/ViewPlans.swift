@@ -122,7 +122,7 @@ enum Misfit: Sendable, Hashable {
   }
 
   /// The outage that is shown instead of the source.
-  func outage(since time: Duration) -> Outage {
+  func outage(since time: CaptureInstant) -> Outage {
     switch self {
     case .mode: Outage(.opening, sinceCapture: time)
     case .shape: Outage(.lost, reason: reason, sinceCapture: time)

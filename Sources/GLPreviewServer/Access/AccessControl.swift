@@ -19,7 +19,8 @@ final class AccessControl: Sendable {
   ///   - configuration: the secrets.
   ///   - now: the clock.
   init(
-    _ configuration: AccessConfiguration, now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    _ configuration: AccessConfiguration,
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     sessions = LoginSessions(now: now)
     failures = FailedAttempts(now: now)

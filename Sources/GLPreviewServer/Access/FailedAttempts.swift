@@ -6,7 +6,7 @@ internal import Synchronization
 final class FailedAttempts: Sendable {
   private struct Attempts {
     var count: Int
-    let end: Duration
+    let end: CaptureInstant
   }
 
   /// Wrong secrets that are checked per period.
@@ -15,12 +15,12 @@ final class FailedAttempts: Sendable {
   static let period = Duration.seconds(60)
 
   private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
-  private let now: @Sendable () -> Duration
+  private let now: @Sendable () -> CaptureInstant
 
   /// - Parameters:
   ///   - capacity: the most clients remembered; the one idle longest is forgotten first.
   ///   - now: the clock.
-  init(capacity: Int = 4096, now: @escaping @Sendable () -> Duration = { CaptureClock.now }) {
+  init(capacity: Int = 4096, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     attempts = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }

@@ -10,17 +10,17 @@ final class LoginSessions: Sendable {
 
   private struct Login {
     let role: Role
-    let expiry: Duration
+    let expiry: CaptureInstant
   }
 
   // By digest: reading this memory reveals no cookie, and look-up times reveal nothing about one.
   private let logins: Mutex<LRUCache<SHA256Digest, Login>>
-  private let now: @Sendable () -> Duration
+  private let now: @Sendable () -> CaptureInstant
 
   /// - Parameters:
   ///   - capacity: the most logins at a time; a further one ends the least recently used.
   ///   - now: the clock.
-  init(capacity: Int = 1024, now: @escaping @Sendable () -> Duration = { CaptureClock.now }) {
+  init(capacity: Int = 1024, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     logins = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }

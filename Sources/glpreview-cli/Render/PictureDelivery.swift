@@ -74,7 +74,7 @@ final class PictureDelivery: Sendable {
     guard reportsPictures else { return }
     try report(
       PictureReport(
-        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
+        view: view, frame: frame.number, timestamp: frame.timestamp.sinceStart / .seconds(1),
         time: origin.isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
         ageMilliseconds: origin.isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
         transport: origin.transport, width: size.width, height: size.height, file: file,
@@ -154,14 +154,14 @@ enum PictureOrigin: Sendable {
 struct RenderedFrame: Sendable {
   let pictures: [Picture]
   let number: Int
-  let timestamp: Duration
+  let timestamp: CaptureInstant
   let iccProfile: [UInt8]?
   let decodedEighths: Int
   /// The GPU time of the passes, if it is known.
   let gpuTime: Duration?
 
   /// The picture of a scene.
-  init(_ picture: Picture, at timestamp: Duration, _ number: Int) {
+  init(_ picture: Picture, at timestamp: CaptureInstant, _ number: Int) {
     pictures = [picture]
     self.number = number
     self.timestamp = timestamp

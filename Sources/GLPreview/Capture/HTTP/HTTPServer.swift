@@ -21,7 +21,7 @@
     /// A response whose head has arrived.
     struct Reply: Sendable {
       let head: HTTPResponseHead
-      let time: Duration
+      let time: CaptureInstant
       let answer: HTTPAnswer
     }
 
