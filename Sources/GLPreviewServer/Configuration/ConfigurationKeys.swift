@@ -68,16 +68,14 @@ enum ConfigurationKeys {
 
   private static let token: [TokenKey] =
     TokenKey.secret("token", .token, "", "a secret that grants access") { $0.secret = $1 }
-    + [role(\AccessConfiguration.Token.role)]
+    + [.init("role", .choice, \.role, "`read`", roles)]
 
   private static let person: [UserKey] =
     [.init("name", .userName, \.name, "", "the name for basic authentication and the dashboard's login")]
     + UserKey.secret("password", .password, "", "the password in plain text") { $0.password = $1 }
-    + [role(\AccessConfiguration.User.role)]
+    + [.init("role", .choice, \.role, "`read`", roles)]
 
-  private static func role<Target>(_ path: ConfigurationKey<Target>.Path<Role>) -> ConfigurationKey<Target> {
-    .init("role", .choice, path, "`read`", "`read` may look, `control` may also change everything")
-  }
+  private static let roles = "`read` may look, `control` may also change everything"
 
   private static let user = ConfigurationWord<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
     guard let colon = $0.firstIndex(of: ":") else { throw WordError("is not NAME:PASSWORD") }
