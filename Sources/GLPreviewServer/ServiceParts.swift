@@ -120,7 +120,7 @@ struct ServiceParts: Sendable {
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: requests))
-    AccessMiddlewares(configuration.configuration, control: access).add(to: router)
+    AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)

@@ -78,19 +78,13 @@ final class RateLimiter: Sendable {
 }
 
 /// Rejects clients with too many requests: 429 with `Retry-After`.
-struct RateLimitMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct RateLimitMiddleware: ServiceMiddleware {
   let limiter: RateLimiter
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
-    let client = ClientGroup(context.clientAddress)
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
-    if !client.isLocal, let seconds = limiter.secondsToWait(client) {
-      throw Problem.busy(
-        .tooManyRequests, "too many requests from this address", retryAfter: seconds)
+    if !context.client.isLocal, let seconds = limiter.secondsToWait(context.client) {
+      throw Problem.busy(.tooManyRequests, "too many requests from this address", retryAfter: seconds)
     }
     return try await next(request, context)
   }

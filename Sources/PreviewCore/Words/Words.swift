@@ -109,7 +109,7 @@ package enum Words {
   }
 
   /// `1` instead of `1.0`, for messages.
-  private static func short(_ number: Double) -> String {
+  package static func short(_ number: Double) -> String {
     number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
   }
 }
