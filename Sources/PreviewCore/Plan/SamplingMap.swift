@@ -74,7 +74,7 @@ package struct PlacedSpan: Sendable, Hashable {
 }
 
 /// The map from output samples to positions in a source plane, along one axis.
-package struct SamplingMap: Sendable, Hashable {
+package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
   /// The output samples.
   package let output: PlacedSpan
   /// The source samples that may be read.
@@ -141,9 +141,7 @@ package struct SamplingMap: Sendable, Hashable {
     ratio == denominator && (kernel == .nearest || kernel == .box)
       && abs(position(of: 0) % denominator) == denominator / 2
   }
-}
 
-extension SamplingMap: CustomStringConvertible {
   /// For example `box 1920->640`.
   package var description: String {
     "\(kernel.rawValue) \(source.samples.count)->\(output.sampleCount)\(source.isReversed ? " reversed" : "")"

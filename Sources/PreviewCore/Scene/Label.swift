@@ -107,8 +107,3 @@ public enum Anchor: String, Sendable, Hashable, CaseIterable {
     return Rectangle(x: area.x + x, y: area.y + y, width: size.width, height: size.height)
   }
 }
-
-extension RGBColor {
-  /// (255, 255, 255).
-  public static let white = RGBColor(red: 255, green: 255, blue: 255)
-}

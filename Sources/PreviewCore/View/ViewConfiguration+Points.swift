@@ -36,10 +36,7 @@ extension ViewConfiguration {
 
   /// The map from the picture to the source, and the pixels of the picture that show it.
   private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
-    let crop = crop ?? Rectangle(all: size)
-    guard crop.isInside(size) else {
-      throw WordError("crop", "\(crop) is not inside the picture, which has \(size) pixels (view '\(name)')")
-    }
+    let crop = try visiblePart(of: size)
     let turn = Orientation(rotation)
     let orientation = turn.followed(by: Orientation(mirroring))
     let placement = Placement(of: turn.seen(crop.size), width: width, height: height, mode: contentMode)
@@ -51,8 +48,8 @@ extension ViewConfiguration {
     let across = axis(placement.windowX, placed.x, placed.width)
     let down = axis(placement.windowY, placed.y, placed.height)
     // First to the crop as seen, then to the crop as it lies in the source.
-    let seen = AffineTransform(
-      a: across.scale, b: 0, c: 0, d: down.scale, tx: across.offset, ty: down.offset)
+    let seen = AffineTransform.scale(x: across.scale, y: down.scale)
+      .followed(by: .translation(x: across.offset, y: down.offset))
     let stored =
       orientation.swapsAxes ? AffineTransform(a: 0, b: 1, c: 1, d: 0, tx: 0, ty: 0) : .identity
     let flipped = AffineTransform(
