@@ -143,4 +143,9 @@ package struct ColorAdjustment: Sendable, Hashable {
   package static func dimmed(to factor: Double) -> ColorAdjustment {
     ColorAdjustment(scale: SIMD3(repeating: factor))
   }
+
+  /// Applies `self`, then `next`; exact as long as codes stay within 0...255 in between.
+  package func followed(by next: ColorAdjustment) -> ColorAdjustment {
+    ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
+  }
 }
