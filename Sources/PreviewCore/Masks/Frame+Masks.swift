@@ -94,7 +94,7 @@ struct ComponentSamples {
   }
 
   func fill(_ region: MaskRegion, with code: Int, _ bytes: inout MutableSpan<UInt8>) {
-    for span in region.spans { fill(span.row, span.start..<span.end, with: code, &bytes) }
+    for span in region.spans { fill(span.row, span.columns, with: code, &bytes) }
   }
 
   func fill(_ row: Int, _ columns: Range<Int>, with code: Int, _ bytes: inout MutableSpan<UInt8>) {
