@@ -6,28 +6,18 @@ import Synchronization
 
 /// Delivers the pictures of one frame after another.
 final class PictureDelivery: Sendable {
+  private let settings: RenderSettings
   private let views: [String]
-  private let output: RenderOutput
-  /// Nil if pictures are not encoded.
-  private let encoder: PictureEncoder?
-  private let reportsPictures: Bool
   private let rendererName: String
   private let origin: PictureOrigin
-  private let schedule: FrameSchedule
   /// The video file of each view, opened at its first picture.
   private let videos = Mutex<[String: VideoFile]>([:])
 
-  init(
-    views: [String], output: RenderOutput, encoder: PictureEncoder?, reportsPictures: Bool,
-    rendererName: String, origin: PictureOrigin, schedule: FrameSchedule
-  ) {
+  init(_ settings: RenderSettings, views: [String], rendererName: String, origin: PictureOrigin) {
+    self.settings = settings
     self.views = views
-    self.output = output
-    self.encoder = encoder
-    self.reportsPictures = reportsPictures
     self.rendererName = rendererName
     self.origin = origin
-    self.schedule = schedule
   }
 
   /// Encodes views concurrently and delivers them in order.
@@ -48,11 +38,10 @@ final class PictureDelivery: Sendable {
 
   private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
     do throws(EncodingError) {
-      return try encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
+      return try settings.encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
     } catch {
-      let view = views[index]
-      throw PictureError(
-        description: "\(output.name(view: view, frame: frame.number) ?? "view '\(view)'"): \(error)")
+      let name = settings.output.name(view: views[index], frame: frame.number)
+      throw PictureError(description: "\(name ?? "view '\(views[index])'"): \(error)")
     }
   }
 
@@ -61,8 +50,8 @@ final class PictureDelivery: Sendable {
   ) throws {
     let (view, size) = (views[index], frame.pictures[index].size)
     var byteCount = encoded?.bytes.count
-    let file = output.name(view: view, frame: frame.number)
-    switch output {
+    let file = settings.output.name(view: view, frame: frame.number)
+    switch settings.output {
     case .files: if let encoded, let file { try PictureFile.write(encoded.bytes, to: file) }
     case .standardOutput:
       if let encoded { try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output") }
@@ -71,14 +60,14 @@ final class PictureDelivery: Sendable {
       byteCount = try video.write(frame.pictures[index])
     case .nowhere: break
     }
-    guard reportsPictures else { return }
+    guard settings.reportsPictures else { return }
     try report(
       PictureReport(
         view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
         time: origin.isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
         ageMilliseconds: origin.isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
         transport: origin.transport, width: size.width, height: size.height, file: file,
-        format: output.formatName, bytes: byteCount,
+        format: settings.output.formatName, bytes: byteCount,
         quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
         frameGPUMilliseconds: frame.gpuTime?.milliseconds))
   }
@@ -86,7 +75,7 @@ final class PictureDelivery: Sendable {
   /// If pictures go to standard output, reports go to standard error.
   private func report(_ picture: PictureReport) throws {
     let line = try picture.jsonLine()
-    if output.takesStandardOutput {
+    if settings.output.takesStandardOutput {
       StandardError.print(line)
     } else {
       try StandardOutput.print(line)
@@ -106,8 +95,8 @@ final class PictureDelivery: Sendable {
   /// The source's rate, if it is known, reduced by skipped frames.
   private var framesPerSecond: Double {
     get async {
-      let rate = (await origin.framesPerSecond ?? 30) / Double(schedule.every)
-      guard let interval = schedule.interval, interval > .zero else { return rate }
+      let rate = (await origin.framesPerSecond ?? 30) / Double(settings.schedule.every)
+      guard let interval = settings.schedule.interval, interval > .zero else { return rate }
       return min(rate, .seconds(1) / interval)
     }
   }
