@@ -58,8 +58,7 @@ extension ConfigurationWord<Int> {
 
 extension ConfigurationWord<Double> {
   static func number(_ bounds: ClosedRange<Double>) -> Self {
-    func short(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
-    return Self("\(short(bounds.lowerBound))...\(short(bounds.upperBound))") {
+    Self("\(bounds.lowerBound.shortText)...\(bounds.upperBound.shortText)") {
       try Words.number("", $0, in: bounds)
     }
   }

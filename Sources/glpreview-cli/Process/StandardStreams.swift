@@ -45,15 +45,6 @@ enum StandardError {
   }
 }
 
-extension String {
-  /// The text with control characters replaced, since file names may contain line breaks or terminal codes.
-  var onOneLine: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
-  }
-}
-
 /// A table whose columns are as wide as their longest cell.
 struct TextTable: CustomStringConvertible {
   let description: String
