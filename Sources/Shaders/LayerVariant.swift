@@ -22,9 +22,7 @@ package enum PixelStore: Sendable, Hashable, CaseIterable {
 package struct LayerVariant: Sendable, Hashable {
   /// What the layer shows.
   package enum Content: Sendable, Hashable {
-    /// A solid colour.
     case color
-    /// A gradient.
     case gradient
     /// Pixels, possibly transparent.
     case pixels(PixelStore, hasAlpha: Bool)

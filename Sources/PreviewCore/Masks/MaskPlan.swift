@@ -3,7 +3,6 @@
 
 /// The masking steps for frames of one format.
 package struct MaskPlan: Sendable, Hashable {
-  /// The format of the frames that this plan fits.
   package let format: FrameFormat
   let steps: [Step]
 
@@ -20,7 +19,8 @@ package struct MaskPlan: Sendable, Hashable {
 
   /// What a mask draws.
   enum PlannedEffect: Sendable, Hashable {
-    case fill(RGBColor)
+    /// One code for each of the format's components.
+    case fill(codes: [Int])
     case cells(columns: Int, rows: Int, CellDrawing)
   }
 
@@ -57,19 +57,21 @@ package struct MaskPlan: Sendable, Hashable {
     steps = masks.masks.map { mask in
       let region = MaskRegion(mask.shape, said: reference, in: format).grown(by: slack, in: format.size)
       return Step(
-        effect: Self.effect(mask.effect, region.bounds.size, scale: scale), region: region,
+        effect: Self.effect(mask.effect, region.bounds.size, scale: scale, format), region: region,
         regions: Dictionary(uniqueKeysWithValues: kinds.map { ($0, region.subsampled($0)) }))
     }
   }
 
-  private static func effect(_ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>) -> PlannedEffect {
+  private static func effect(
+    _ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>, _ format: FrameFormat
+  ) -> PlannedEffect {
     func cells(_ asked: Int, _ drawing: CellDrawing) -> PlannedEffect {
       let sides = SIMD2(Double(size.width), Double(size.height)) / scale
       let cell = max(Double(asked), smallestCell, sides.min() / mostCells)
       return .cells(columns: max(Int(sides.x / cell), 1), rows: max(Int(sides.y / cell), 1), drawing)
     }
     return switch effect {
-    case .fill(let color): .fill(color)
+    case .fill(let color): .fill(codes: format.pixelFormat.codes(of: color, format.color))
     case .pixelate(let cell): cells(cell, .flat)
     case .blur(let radius): cells(radius, .smooth)
     }

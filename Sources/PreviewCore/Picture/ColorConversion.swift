@@ -22,7 +22,6 @@ package struct ColorConversion: Sendable, Hashable {
     self.offset = offset
   }
 
-  /// Leaves all codes unchanged.
   package static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
 
   /// From Y'CbCr codes to R'G'B' codes (H.273 8.3, equations 41 to 46 inverted).
@@ -93,12 +92,10 @@ package struct ColorConversion: Sendable, Hashable {
 /// sRGB's transfer function on 0...1. Y'CbCr values outside R'G'B' continue along the curve above 1 and along the
 /// straight part below 0.
 package enum TransferFunction {
-  /// The linear light of an encoded value.
   package static func linear(_ encoded: Double) -> Double {
     encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)
   }
 
-  /// The encoded value of linear light.
   package static func encoded(_ linear: Double) -> Double {
     linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
   }

@@ -33,7 +33,6 @@ extension RenderPlanner {
   }
 }
 
-/// Plans the layers of one composition.
 private struct LayerPlanner {
   let planner: RenderPlanner
   let formats: [FrameFormat?]
@@ -224,7 +223,6 @@ extension LayerShape {
 }
 
 extension ViewConfiguration {
-  /// The view at another size.
   fileprivate func sized(_ size: Size) -> ViewConfiguration {
     var view = self
     (view.width, view.height) = (size.width, size.height)

@@ -3,7 +3,6 @@ internal import Glibc
 
 /// The layers of a planned picture.
 package struct PlannedComposition: Sendable, Hashable {
-  /// In pixels.
   package let size: Size
   /// Lowest first, without invisible layers.
   package let layers: [PlannedLayer]
@@ -22,7 +21,6 @@ package struct PlannedComposition: Sendable, Hashable {
 
 /// A layer ready to draw.
 package struct PlannedLayer: Sendable, Hashable {
-  /// The content to draw.
   package let content: PlannedContent
   /// The pixels of the composition that the layer may touch; all inside it.
   package let bounds: Rectangle
@@ -39,7 +37,6 @@ package struct PlannedLayer: Sendable, Hashable {
   package let border: Border?
   /// 0...1.
   package let opacity: Double
-  /// The change of the content's colours.
   package let adjustment: ColorAdjustment
 
   /// One line with content, position and changes, then the lines of the content's passes.
@@ -114,11 +111,8 @@ package struct GradientRamp: Sendable, Hashable {
   package func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
 }
 
-/// The content of a planned layer.
 package enum PlannedContent: Sendable, Hashable {
-  /// A solid colour.
   case color(RGBColor)
-  /// A gradient over the layer.
   case gradient(LinearGradient)
   /// An `rgba` picture of frame `input` at the layer's size.
   case view(input: Int, PlannedView)

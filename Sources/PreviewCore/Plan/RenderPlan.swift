@@ -20,7 +20,6 @@ package enum Axis: String, Sendable, Hashable {
 
 /// A signal, and the source positions of each output sample.
 package struct SignalInput: Sendable, Hashable, CustomStringConvertible {
-  /// The signal to sample.
   package let signal: Signal
   /// For the output's columns.
   package let horizontal: SamplingMap
@@ -50,7 +49,6 @@ package enum PassOutput: Sendable, Hashable {
 
 /// A pass that draws one plane of one picture.
 package struct PlanePass: Sendable, Hashable {
-  /// The components to write.
   package let output: PassOutput
   /// Columns and rows of output samples.
   package let size: Size
@@ -71,11 +69,8 @@ package struct PlanePass: Sendable, Hashable {
 
 /// The plan of one picture.
 package struct PlannedView: Sendable, Hashable {
-  /// The view's name.
   package let name: String
-  /// In pixels.
   package let size: Size
-  /// The sample layout of the picture.
   package let format: PictureFormat
   /// The light in which samples are interpolated.
   package let light: FilteringLight

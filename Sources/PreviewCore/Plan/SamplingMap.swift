@@ -75,13 +75,11 @@ package struct PlacedSpan: Sendable, Hashable {
 
 /// The map from output samples to positions in a source plane, along one axis.
 package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
-  /// The output samples.
   package let output: PlacedSpan
   /// The source samples that may be read.
   package let source: CropSpan
   /// The part of the crop, as seen, that fills the placed pixels.
   package let window: SourceWindow
-  /// How samples are weighted.
   package let kernel: Kernel
 
   /// Selects the kernel of `filter` for this axis and plane.

@@ -18,7 +18,6 @@ package struct TapTable: Sendable, Equatable {
   /// The fraction of each output sample that the picture covers, 0...1.
   package let coverage: [Double]
 
-  /// Computes the taps of a map.
   package init(_ map: SamplingMap) {
     let samples = (0..<map.output.sampleCount).map { index in
       map.coverage(of: index) > 0

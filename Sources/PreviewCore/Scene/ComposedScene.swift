@@ -73,7 +73,6 @@ struct LayerStack {
     return inputs.count - 1
   }
 
-  /// Adds a layer that fills an area.
   mutating func fill(_ area: LayerArea, with content: LayerContent, adjustment: ColorAdjustment = .none) {
     layers.append(
       Layer(content, in: area.frame, shape: area.shape, border: area.border, adjustment: adjustment))
@@ -96,7 +95,6 @@ struct LayerStack {
     fill(area, with: .view(input: input, view), adjustment: adjustment)
   }
 
-  /// The resulting scene.
   func composed(_ size: Size) -> ComposedScene {
     ComposedScene(composition: Composition(size: size, layers: layers), inputs: inputs)
   }

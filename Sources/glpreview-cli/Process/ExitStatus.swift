@@ -23,7 +23,6 @@ enum ExitStatus {
   static let unavailable: Int32 = 69
   static let writeFailed: Int32 = 74
 
-  /// The exit status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
     case is UsageError, is WordError, is SessionError, is FileNameError, is ConfigurationError:

@@ -5,7 +5,6 @@ import Glibc
 import ReferenceRenderer
 import Synchronization
 
-/// One run.
 struct RenderJob {
   let source: String
   let sourceOptions: SourceOptions
@@ -100,7 +99,7 @@ struct RenderJob {
     let plans = ViewPlans(of: sourceOptions, memory: memory)
     let requests = requests
     let delivery = PictureDelivery(
-      settings, views: views.map(\.name), rendererName: rendererName, origin: .source(source))
+      settings, views: views.map(\.name), rendererName: rendererName, of: source, at: [source.name])
     // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not wait.
     let width = max(2, planner.tuning.framesInFlight) + 2
     let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))

@@ -1,7 +1,6 @@
 // The work of `glpreview render --scene`: runs a session with all sources and delivers one or more pictures.
 import GLPreview
 
-/// One run.
 struct SceneJob {
   let sources: [SessionSource]
   /// The sources as given on the command line, which the output must not overwrite.
@@ -64,7 +63,7 @@ struct SceneJob {
 
   private func delivery(_ session: PreviewSession) async throws -> PictureDelivery {
     PictureDelivery(
-      settings, views: [name], rendererName: try await session.device.name, origin: .scene(paths))
+      settings, views: [name], rendererName: try await session.device.name, of: nil, at: paths)
   }
 
   private func pictures(of preview: ScenePreview) -> PreviewFrames {
@@ -97,7 +96,8 @@ struct SceneJob {
 
   private func deliver(_ snapshot: Snapshot, _ delivery: PictureDelivery) async throws {
     for picture in snapshot.pictures {
-      try await delivery.deliver(RenderedFrame(picture.picture, at: snapshot.timestamp, 0))
+      try await delivery.deliver(
+        RenderedFrame(pictures: [picture.picture], number: 0, timestamp: snapshot.timestamp))
     }
   }
 
@@ -150,7 +150,8 @@ struct SceneJob {
           session.remove(preview)
         }
       }
-      try await delivery.deliver(RenderedFrame(frame.picture, at: frame.timestamp, count))
+      try await delivery.deliver(
+        RenderedFrame(pictures: [frame.picture], number: count, timestamp: frame.timestamp))
       progress.frameDone(of: schedule.limit)
       count += 1
       if count == schedule.limit { break }
