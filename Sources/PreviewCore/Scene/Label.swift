@@ -116,7 +116,7 @@ extension Label {
   ) {
     let text =
       switch content {
-      case .text(let text): text
+      case .text(let fixed): fixed
       case .time(let format): format.text(of: time)
       }
     let padding = (x: background?.padding ?? 0, y: ((background?.padding ?? 0) + 1) / 2)
