@@ -56,7 +56,7 @@ extension ConfigurationWord<Int> {
 
 extension ConfigurationWord<Double> {
   static func number(_ bounds: ClosedRange<Double>) -> Self {
-    Self("\(Words.short(bounds.lowerBound))...\(Words.short(bounds.upperBound))") {
+    Self("\(bounds.lowerBound.shortText)...\(bounds.upperBound.shortText)") {
       try Words.number("", $0, in: bounds)
     }
   }

@@ -114,6 +114,9 @@ public struct Frame: Sendable {
     self.iccProfile = iccProfile
   }
 
+  /// The key for anything cached per frame.
+  package var identity: FrameIdentity { FrameIdentity(self) }
+
   /// The samples as an array. If they lie in GPU memory, this is a copy.
   public var bytes: [UInt8] { storage.array }
 
@@ -198,11 +201,6 @@ package struct FrameIdentity: Sendable, Hashable {
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
-}
-
-extension Frame {
-  /// The key for anything cached per frame.
-  package var identity: FrameIdentity { FrameIdentity(self) }
 }
 
 /// The error for a frame whose description does not match its memory.

@@ -146,8 +146,5 @@ struct SourceMonitor: Sendable {
   }
 
   /// Seconds for messages: 2, or 0.25.
-  private static func seconds(_ duration: Duration) -> String {
-    let seconds = duration / .seconds(1)
-    return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-  }
+  private static func seconds(_ duration: Duration) -> String { (duration / .seconds(1)).shortText }
 }

@@ -105,10 +105,14 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// `PATH: reason` in one line; control characters are replaced.
-  public var description: String {
-    let scalars = "\(path): \(reason)".unicodeScalars.map { scalar in
-      scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar
-    }
-    return String(String.UnicodeScalarView(scalars))
+  public var description: String { "\(path): \(reason)".onOneLine }
+}
+
+extension String {
+  /// The text with control characters replaced, which could break a line or control a terminal.
+  package var onOneLine: String {
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
   }
 }
