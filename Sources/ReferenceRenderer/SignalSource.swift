@@ -4,11 +4,11 @@ internal import PreviewCore
 /// Reads one signal of a frame.
 struct SignalSource {
   private let signal: Signal
-  private let light: FilteringLight
+  private let light: Filter.Light
   private let background: SIMD3<Double>
   private let crop: Rectangle
   private let bytes: [UInt8]
-  private let framePlanes: [FramePlane]
+  private let framePlanes: [Frame.Plane]
   private let format: FrameFormat
   private let model: ColorModel
   private let planes: [PlaneDescription]

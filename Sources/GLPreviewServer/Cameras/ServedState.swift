@@ -36,7 +36,7 @@ struct ServedPreview: Sendable {
   var served: ServedView
   let preview: Preview
   /// What a snapshot shows while the camera delivers nothing.
-  let offline: FallbackPolicy
+  let offline: SnapshotRequest.FallbackPolicy
 
   var name: String { served.view.name }
   var isScene: Bool { source == nil }

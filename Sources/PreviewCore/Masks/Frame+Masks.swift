@@ -62,7 +62,7 @@ struct ComponentSamples {
   let step: Int
   private let isWide: Bool
 
-  init(_ component: Component, _ format: PixelFormat, _ planes: [FramePlane]) {
+  init(_ component: Component, _ format: PixelFormat, _ planes: [Frame.Plane]) {
     let texel = format.planes[component.plane].texel
     bytesPerRow = planes[component.plane].bytesPerRow
     offset =

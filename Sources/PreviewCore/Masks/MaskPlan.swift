@@ -84,7 +84,9 @@ package struct MaskPlan: Sendable, Hashable {
     ]
   }
 
-  private static func effect(_ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>) -> PlannedEffect {
+  private static func effect(_ effect: PrivacyMask.Effect, _ size: Size, scale: SIMD2<Double>)
+    -> PlannedEffect
+  {
     func cells(_ asked: Int, _ drawing: CellDrawing) -> PlannedEffect {
       let sides = SIMD2(Double(size.width), Double(size.height)) / scale
       let cell = max(Double(asked), smallestCell, sides.min() / mostCells)

@@ -31,7 +31,7 @@ extension PrivacyMask: CustomStringConvertible {
     }
   }
 
-  private static func shape(_ text: String) throws(WordError) -> MaskShape {
+  private static func shape(_ text: String) throws(WordError) -> Shape {
     let corners = text.split(separator: " ")
     guard corners.count > 1 else {
       do throws(WordError) {
@@ -57,7 +57,7 @@ extension PrivacyMask: CustomStringConvertible {
     return .polygon(points)
   }
 
-  private static func effect(_ text: Substring) throws(WordError) -> MaskEffect {
+  private static func effect(_ text: Substring) throws(WordError) -> Effect {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let value = sides.count == 2 ? sides[1] : nil
     switch sides[0] {

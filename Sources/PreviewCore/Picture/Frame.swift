@@ -1,19 +1,5 @@
 // A camera's picture in memory, before it is uploaded to the GPU.
 
-/// The position of one plane in a frame's bytes.
-public struct FramePlane: Sendable, Hashable {
-  /// The byte offset of its first sample.
-  public let offset: Int
-  /// Bytes from one row to the next; at least the bytes of a row.
-  public let bytesPerRow: Int
-
-  /// Creates a plane at byte `offset`.
-  public init(offset: Int, bytesPerRow: Int) {
-    self.offset = offset
-    self.bytesPerRow = bytesPerRow
-  }
-}
-
 /// Everything about a frame except its samples. Plans are made for a format.
 public struct FrameFormat: Sendable, Hashable {
   /// How the samples lie in memory.
@@ -29,10 +15,15 @@ public struct FrameFormat: Sendable, Hashable {
   /// The meaning of the samples.
   public let color: ColorDescription
   /// How the upright picture lies in the stored one.
-  public let orientation: Orientation
+  package let orientation: Orientation
+
+  /// Creates the format of upright frames. Both sides of `size` must be positive.
+  public init(_ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription) {
+    self.init(pixelFormat, size, color: color, orientation: .upright)
+  }
 
   /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
-  public init(
+  package init(
     _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
     orientation: Orientation = .upright, eighths: Int = 8
   ) {
@@ -59,12 +50,26 @@ public struct FrameFormat: Sendable, Hashable {
 
 /// One picture of a source.
 public struct Frame: Sendable {
+  /// The position of one plane in a frame's bytes.
+  public struct Plane: Sendable, Hashable {
+    /// The byte offset of its first sample.
+    public let offset: Int
+    /// Bytes from one row to the next; at least the bytes of a row.
+    public let bytesPerRow: Int
+
+    /// Creates a plane at byte `offset`.
+    public init(offset: Int, bytesPerRow: Int) {
+      self.offset = offset
+      self.bytesPerRow = bytesPerRow
+    }
+  }
+
   /// The layout, size and meaning of the samples.
   public let format: FrameFormat
   /// The samples of all planes, top row first.
   package let storage: FrameBytes
   /// The position of each plane of `format.pixelFormat.planes` in `storage`.
-  public let planes: [FramePlane]
+  public let planes: [Plane]
   /// The number of the frame in its source, from 0. A gap means dropped frames.
   public let sequence: Int
   /// The capture time in the source's own clock; for files, the time from the start.
@@ -76,7 +81,7 @@ public struct Frame: Sendable {
   ///
   /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
-    _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0,
+    _ format: FrameFormat, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
     timestamp: Duration = .zero,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
@@ -87,7 +92,7 @@ public struct Frame: Sendable {
 
   /// Creates a frame over memory that may be lent.
   package init(
-    _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
+    _ format: FrameFormat, storage: FrameBytes, planes: [Plane], sequence: Int = 0,
     timestamp: Duration = .zero, iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
@@ -135,11 +140,11 @@ public struct Frame: Sendable {
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
-    var planes: [FramePlane] = []
+    var planes: [Plane] = []
     var offset = 0
     for plane in format.pixelFormat.planes {
       let bytesPerRow = plane.tightBytesPerRow(of: format.size)
-      planes.append(FramePlane(offset: offset, bytesPerRow: bytesPerRow))
+      planes.append(Plane(offset: offset, bytesPerRow: bytesPerRow))
       offset += bytesPerRow * plane.texels(of: format.size).height
     }
     try self.init(
@@ -187,7 +192,7 @@ public struct Frame: Sendable {
 package struct FrameIdentity: Sendable, Hashable {
   private let token: FrameBytes.Token
   private let format: FrameFormat
-  private let planes: [FramePlane]
+  private let planes: [Frame.Plane]
 
   fileprivate init(_ frame: Frame) {
     (token, format, planes) = (frame.storage.token, frame.format, frame.planes)

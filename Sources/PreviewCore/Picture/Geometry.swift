@@ -104,29 +104,29 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
 ///
 /// With `swapsAxes`, a seen row is a stored column. Flips are along the *stored* axes: with `flipsX`, the stored
 /// column 0 is seen last.
-public struct Orientation: Sendable, Hashable {
+package struct Orientation: Sendable, Hashable {
   /// Whether seen rows are stored columns.
-  public let swapsAxes: Bool
+  package let swapsAxes: Bool
   /// Whether the stored columns are seen in reverse.
-  public let flipsX: Bool
+  package let flipsX: Bool
   /// Whether the stored rows are seen in reverse.
-  public let flipsY: Bool
+  package let flipsY: Bool
 
   /// Creates an orientation; the default is upright.
-  public init(swapsAxes: Bool = false, flipsX: Bool = false, flipsY: Bool = false) {
+  package init(swapsAxes: Bool = false, flipsX: Bool = false, flipsY: Bool = false) {
     self.swapsAxes = swapsAxes
     self.flipsX = flipsX
     self.flipsY = flipsY
   }
 
   /// Seen as stored.
-  public static let upright = Orientation()
+  package static let upright = Orientation()
 
   /// All eight, in the order of their EXIF numbers.
-  public static let allCases: [Orientation] = (1...8).compactMap { Orientation(exif: $0) }
+  package static let allCases: [Orientation] = (1...8).compactMap { Orientation(exif: $0) }
 
   /// Creates an orientation from EXIF tag 0x0112 (CIPA DC-008, 4.6.5.1.3), 1...8; nil for other numbers.
-  public init?(exif: Int) {
+  package init?(exif: Int) {
     switch exif {
     case 1: self.init()
     case 2: self.init(flipsX: true)
@@ -141,7 +141,7 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// A clockwise rotation: after 90 degrees the left edge is at the top.
-  public init(_ rotation: Rotation) {
+  package init(_ rotation: Rotation) {
     switch rotation {
     case .none: self.init()
     case .clockwise90: self.init(swapsAxes: true, flipsY: true)
@@ -151,14 +151,14 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// A reflection.
-  public init(_ mirroring: Mirroring) {
+  package init(_ mirroring: Mirroring) {
     self.init(
       flipsX: mirroring == .horizontal || mirroring == .both,
       flipsY: mirroring == .vertical || mirroring == .both)
   }
 
   /// The EXIF number, 1...8.
-  public var exif: Int {
+  package var exif: Int {
     switch (swapsAxes, flipsX, flipsY) {
     case (false, false, false): 1
     case (false, true, false): 2

@@ -18,7 +18,7 @@ extension Scene {
   ///   value.
   public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let layouts: [Substring: SceneLayout] = [
+    let layouts: [Substring: Layout] = [
       "grid": .grid, "spotlight": .spotlight(), "inset": .inset(), "free": .free,
     ]
     guard let layout = layouts[parts[0]] else {
@@ -74,7 +74,7 @@ extension Scene {
     }
   }
 
-  private static func background(_ value: String) throws(WordError) -> SceneBackground {
+  private static func background(_ value: String) throws(WordError) -> Background {
     if value.hasPrefix("blur:"), value.count > 5 { return .blur(source: String(value.dropFirst(5))) }
     let colors = value.split(separator: "-", omittingEmptySubsequences: false).map { RGBColor($0) }
     return switch (colors.first, colors.dropFirst().first, colors.count) {

@@ -9,11 +9,11 @@ public struct Scene: Sendable, Hashable {
   /// The picture's size, in pixels.
   public var size: Size
   /// How the tiles are arranged.
-  public var layout: SceneLayout
+  public var layout: Layout
   /// 1 to 49 tiles, in layout order. Of tiles with the same `zIndex`, later ones are drawn above earlier ones.
   public var tiles: [Tile]
   /// Drawn below all tiles.
-  public var background: SceneBackground
+  public var background: Background
   /// Pixels between tiles, and between tiles and the picture's edges.
   public var gap: Int
   /// The aspect ratio for which grids maximise their tiles, and which tiles in strips and insets have. Default 16:9.
@@ -27,7 +27,7 @@ public struct Scene: Sendable, Hashable {
 
   /// Creates a scene. The default is a grid on black without gaps.
   public init(
-    size: Size, layout: SceneLayout = .grid, tiles: [Tile] = [], background: SceneBackground = .color(.black),
+    size: Size, layout: Layout = .grid, tiles: [Tile] = [], background: Background = .color(.black),
     gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9), cornerRadius: Double = 0,
     speakingBorder: Border = .speaking, labels: [Label] = []
   ) {
@@ -46,14 +46,16 @@ public struct Scene: Sendable, Hashable {
   public static let maximumTiles = 49
 }
 
-/// What lies below all tiles.
-public enum SceneBackground: Sendable, Hashable {
-  /// A solid colour.
-  case color(RGBColor)
-  /// A gradient between two colours.
-  case gradient(LinearGradient)
-  /// A blurred source that fills the picture; black while it is off or has no frame.
-  case blur(source: String, Blur = Blur())
+extension Scene {
+  /// What lies below all tiles.
+  public enum Background: Sendable, Hashable {
+    /// A solid colour.
+    case color(RGBColor)
+    /// A gradient between two colours.
+    case gradient(LinearGradient)
+    /// A blurred source that fills the picture; black while it is off or has no frame.
+    case blur(source: String)
+  }
 }
 
 extension Border {

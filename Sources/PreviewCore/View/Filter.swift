@@ -13,4 +13,12 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
   case area
   /// Lanczos with three lobes, widened along an axis that shrinks.
   case lanczos
+
+  /// Whether samples are interpolated as encoded or in linear light.
+  public enum Light: Sendable, Hashable {
+    /// As encoded, like nearly all software.
+    case encoded
+    /// In linear light (IEC 61966-2-1), like a lens: fine bright detail keeps its brightness.
+    case linear
+  }
 }

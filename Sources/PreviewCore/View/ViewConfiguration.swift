@@ -1,27 +1,19 @@
 // What a view shows of a source, and how: the values behind `--view`, configuration files and snapshot URLs.
 
-/// Whether samples are interpolated as encoded or in linear light.
-public enum FilteringLight: Sendable, Hashable {
-  /// As encoded, like nearly all software.
-  case encoded
-  /// In linear light (IEC 61966-2-1), like a lens: fine bright detail keeps its brightness.
-  case linear
-}
-
-/// What fills the bars beside a fitted picture.
-public enum Surround: Sendable, Hashable {
-  /// The view's background.
-  case background
-  /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
-  case clear
-  /// The picture itself, blurred, filling the target.
-  case blur
-}
-
 /// One view of a source.
 ///
 /// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place.
 public struct ViewConfiguration: Sendable, Hashable {
+  /// What fills the bars beside a fitted picture.
+  public enum Surround: Sendable, Hashable {
+    /// The view's background.
+    case background
+    /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
+    case clear
+    /// The picture itself, blurred, filling the target.
+    case blur
+  }
+
   /// The name that outputs and URLs use.
   public var name: String
   /// In pixels of the upright source; nil is the whole source.
@@ -43,13 +35,13 @@ public struct ViewConfiguration: Sendable, Hashable {
   /// The resampling filter.
   public var filter: Filter
   /// The light in which samples are interpolated.
-  public var light: FilteringLight
+  public var light: Filter.Light
 
   /// Creates a view. The defaults show the whole source at its own size.
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
-    surround: Surround = .background, filter: Filter = .auto, light: FilteringLight = .encoded
+    surround: Surround = .background, filter: Filter = .auto, light: Filter.Light = .encoded
   ) {
     self.name = name
     self.crop = crop

@@ -13,5 +13,5 @@ struct DeviceOptions: ParsableArguments {
     help: ArgumentHelp(
       "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128.",
       valueName: "DEVICE"))
-  var gpu = GPUChoice.automatic
+  var gpu = GPUDevice.Choice.automatic
 }

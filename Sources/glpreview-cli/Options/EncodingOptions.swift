@@ -27,7 +27,7 @@ struct EncodingOptions: ParsableArguments {
     if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
   }
 
-  func encoder(_ format: EncodedFormat) -> PictureEncoder {
+  func encoder(_ format: EncodedPicture.Format) -> PictureEncoder {
     PictureEncoder(format, quality: quality, subsampling: subsampling, maximumBytes: maxBytes)
   }
 }

@@ -6,15 +6,15 @@ package import GLPreviewServer
 extension ChromaSubsampling: ExpressibleByArgument {}
 extension LogFormat: ExpressibleByArgument {}
 extension LogLevel: ExpressibleByArgument {}
-extension RedirectPolicy: ExpressibleByArgument {}
+extension SourceOptions.RedirectPolicy: ExpressibleByArgument {}
 
 /// The value of `--format`, or the extension of an output's name.
 enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
-  case picture(EncodedFormat)
+  case picture(EncodedPicture.Format)
   case video(VideoFormat)
 
   init?(fileName: String) {
-    if let format = EncodedFormat(fileName: fileName) {
+    if let format = EncodedPicture.Format(fileName: fileName) {
       self = .picture(format)
     } else if let format = VideoFormat(fileName: fileName) {
       self = .video(format)
@@ -35,7 +35,7 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible {
 extension OutputFormat: ExpressibleByArgument {
   /// Parses `--format`.
   init?(argument: String) {
-    if let format = EncodedFormat(rawValue: argument) {
+    if let format = EncodedPicture.Format(rawValue: argument) {
       self = .picture(format)
     } else if let format = VideoFormat(rawValue: argument) {
       self = .video(format)
@@ -46,11 +46,11 @@ extension OutputFormat: ExpressibleByArgument {
 
   /// The values listed in `--help`.
   static var allValueStrings: [String] {
-    EncodedFormat.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
+    EncodedPicture.Format.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
   }
 }
 
-extension GPUChoice: ExpressibleByArgument {
+extension GPUDevice.Choice: ExpressibleByArgument {
   /// Parses `--gpu`.
   public init?(argument: String) { self.init(argument) }
 }

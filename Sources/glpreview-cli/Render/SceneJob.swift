@@ -19,7 +19,7 @@ struct SceneJob {
   /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   let schedule: FrameSchedule
-  let gpu: GPUChoice
+  let gpu: GPUDevice.Choice
   let maximumPixels: Int
   /// How long a source may take to deliver a frame.
   let timeout: Duration

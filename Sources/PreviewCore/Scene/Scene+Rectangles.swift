@@ -1,6 +1,6 @@
 // Computes layouts: from the number of tiles and the size to rectangles in whole pixels.
 
-extension SceneLayout {
+extension Scene.Layout {
   /// The tiles' rectangles in a picture.
   ///
   /// - Parameters:
@@ -33,7 +33,7 @@ extension SceneLayout {
     case .grid: try room.grid(of: tiles.count)
     case .spotlight(let main, let strip): try room.spotlight(on: main, of: tiles.count, strip)
     case .inset(let inset): try room.insets(tiles.count, inset)
-    case .free: try SceneLayout.freeRectangles(of: tiles)
+    case .free: try Self.freeRectangles(of: tiles)
     }
   }
 
@@ -111,7 +111,7 @@ private struct Room {
 
   // MARK: spotlight
 
-  func spotlight(on main: Int, of count: Int, _ strip: Strip) throws(WordError) -> [Rectangle] {
+  func spotlight(on main: Int, of count: Int, _ strip: Scene.Strip) throws(WordError) -> [Rectangle] {
     guard (0..<count).contains(main) else {
       throw WordError("main", "\(main) is none of the tiles 0...\(count - 1)")
     }
@@ -163,7 +163,7 @@ private struct Room {
 
   // MARK: inset
 
-  func insets(_ count: Int, _ inset: Inset) throws(WordError) -> [Rectangle] {
+  func insets(_ count: Int, _ inset: Scene.Inset) throws(WordError) -> [Rectangle] {
     guard inset.share > 0, inset.share <= 1 else {
       throw WordError("inset", "a share of \(inset.share) is not above 0 and at most 1")
     }
