@@ -11,7 +11,7 @@ public struct EncodedPicture: Sendable, Hashable {
     case png
 
     /// The format for a file name: `.jpg`, `.jpeg` or `.png` in any case; nil for other names.
-    public init?(fileName: String) {
+    package init?(fileName: String) {
       let name = fileName.lowercased()
       if name.hasSuffix(".jpg") || name.hasSuffix(".jpeg") {
         self = .jpeg

@@ -1,14 +1,14 @@
 // Limits the total memory of pictures: bytes are reserved before allocation and returned with the lease.
 internal import Synchronization
 
-/// A number of bytes shared by many users.
+/// A number of bytes that one or more sessions share.
 ///
 /// Every step that decodes, draws, encodes or caches reserves its bytes before it allocates them. A reservation
 /// beyond `capacity` is refused; existing ones are unaffected.
 ///
 /// ```swift
-/// let budget = MemoryBudget(capacity: 512 << 20)
-/// let lease = try budget.reserve(4 << 20)
+/// var options = SessionOptions()
+/// options.budget = MemoryBudget(capacity: 512 << 20)
 /// ```
 public final class MemoryBudget: Sendable {
   /// The most bytes that can be reserved at a time.

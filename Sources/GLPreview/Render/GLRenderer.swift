@@ -88,7 +88,7 @@ public actor GLRenderer: Renderer {
   ///   - views: the views to draw.
   ///   - output: the sample format of their pictures.
   ///   - maximumPixels: the most pixels that a picture may have.
-  /// - Returns: the plan, which any number of frames of this format can be drawn by.
+  /// - Returns: the plan, for any number of frames of this format.
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
   public nonisolated func plan(
     _ format: FrameFormat, _ views: [ViewConfiguration], as output: PictureFormat,

@@ -215,6 +215,9 @@ public final class PreviewSession: Sendable {
     get async throws { try await core.drawing.device }
   }
 
+  /// Why no labels are drawn on this machine; nil if they are, or before the first one.
+  public var textFailure: TextError? { PangoTextRenderer.shared.failure }
+
   /// The counters since the session began.
   public var statistics: Statistics { core.counters.now }
 
@@ -239,7 +242,7 @@ public struct SessionOptions: Sendable {
   /// cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
   public var budget: MemoryBudget?
   /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
-  /// `PangoTextRenderer.shared.failure` says why.
+  /// `PreviewSession.textFailure` says why.
   package var text: (any TextRenderer)? = PangoTextRenderer.shared
   /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
   /// Called on any thread; it should do no more than count.

@@ -41,7 +41,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   public var timeout: Duration
   /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
   /// size. Default: false. Previews with crops need no such setting.
-  public var isCropped = false
+  package var isCropped = false
 
   /// Creates a request, by default for the newest frame in all previews.
   public init(

@@ -21,7 +21,7 @@ public final class SnapshotTrigger: Sendable {
   }
 
   /// The most captures in progress at a time.
-  public static let mostUnderWay = 32
+  package static let mostUnderWay = 32
   /// The number of snapshots that are kept for a slow reader.
   private static let capacity = 16
 

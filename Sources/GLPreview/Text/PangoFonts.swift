@@ -7,19 +7,19 @@ internal import PreviewCore
   private let fonts: OpaquePointer
 
   /// Loads the libraries if necessary, and looks for fonts.
-  init() throws(PangoTextRenderer.Failure) {
+  init() throws(TextError) {
     var error = glp_text_error()
     guard let fonts = unsafe glp_text_open(&error) else {
       let words = unsafe withUnsafeBytes(of: &error.text) {
         unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      let kind: PangoTextRenderer.Failure.Kind =
+      let kind: TextError.Kind =
         switch error.status {
         case GLP_TEXT_NO_LIBRARIES: .librariesMissing
         case GLP_TEXT_NO_FONTS: .fontsMissing
         default: .outOfMemory
         }
-      throw PangoTextRenderer.Failure(kind, words)
+      throw TextError(kind, words)
     }
     unsafe self.fonts = fonts
   }

@@ -6,11 +6,11 @@ internal import Synchronization
 ///
 /// Libraries and fonts are loaded at the first text. If they are missing, no text is drawn, everything else works,
 /// and `failure` gives the reason.
-public final class PangoTextRenderer: TextRenderer {
+package final class PangoTextRenderer: TextRenderer {
   private let state: Mutex<State>
 
   /// The renderer shared by the process, so that fonts are loaded once.
-  public static let shared = PangoTextRenderer()
+  package static let shared = PangoTextRenderer()
 
   /// Creates a separate renderer.
   ///
@@ -23,13 +23,13 @@ public final class PangoTextRenderer: TextRenderer {
 
   /// Loads libraries and fonts now, unless they are loaded already.
   ///
-  /// - Throws: `Failure` if one of them is missing, on every call.
-  public func load() throws(Failure) {
+  /// - Throws: `TextError` if one of them is missing, on every call.
+  package func load() throws(TextError) {
     if let failure = state.withLock({ $0.loaded() }) { throw failure }
   }
 
   /// Why text can't be drawn; nil if it can, or before the first attempt.
-  public var failure: Failure? { state.withLock { $0.failure } }
+  package var failure: TextError? { state.withLock { $0.failure } }
 
   /// The number of texts drawn, not counting cached ones.
   var drawCount: Int { state.withLock { $0.drawCount } }
@@ -46,15 +46,15 @@ public final class PangoTextRenderer: TextRenderer {
 private struct State: ~Copyable {
   var kept: LRUCache<StyledText, PangoFonts.Drawing>
   var fonts: PangoFonts?
-  var failure: PangoTextRenderer.Failure?
+  var failure: TextError?
   var drawCount = 0
 
   init(kept: LRUCache<StyledText, PangoFonts.Drawing>) { self.kept = kept }
 
   /// Loads the fonts if necessary. Nil if text can be drawn.
-  mutating func loaded() -> PangoTextRenderer.Failure? {
+  mutating func loaded() -> TextError? {
     guard fonts == nil, failure == nil else { return failure }
-    do throws(PangoTextRenderer.Failure) {
+    do throws(TextError) {
       fonts = try PangoFonts()
     } catch {
       failure = error

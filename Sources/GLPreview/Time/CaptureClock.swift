@@ -16,7 +16,7 @@ public enum CaptureClock {
   ///
   /// The same time gives the same result until the wall clock is set or drifts by a millisecond, so that all that is said
   /// of a frame agrees: headers, EXIF, events, file names.
-  public static func timeSince1970(_ time: Duration) -> Duration {
+  package static func timeSince1970(_ time: Duration) -> Duration {
     let (measured, error) = measuredOffset()
     let offset = offset.withLock { kept in
       let most = error + .milliseconds(1)

@@ -57,8 +57,8 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// Parses a URL; `timeout` is the default.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format, offline: SnapshotRequest.FallbackPolicy,
-    timeout: Duration
+    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
+    offline: SnapshotRequest.FallbackPolicy, timeout: Duration
   ) throws(Problem) {
     var words = words
     self.timeout = timeout

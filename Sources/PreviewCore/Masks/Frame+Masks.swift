@@ -42,7 +42,7 @@ extension Frame {
   ///     size.
   /// - Returns: the masked frame; the same frame if `masks` is empty.
   /// - Throws: `WordError`, for the same reasons as `MaskPlan`.
-  public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
+  package consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
   }

@@ -18,17 +18,17 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
 
   /// No masks.
-  public static let none = PrivacyMasks([])
+  package static let none = PrivacyMasks([])
 
   /// Whether there are no masks.
-  public var isEmpty: Bool { masks.isEmpty }
+  package var isEmpty: Bool { masks.isEmpty }
 
   /// Checks that each mask hides something of a source.
   ///
   /// - Parameter size: the upright source's size; both sides positive.
   /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
   ///   points.
-  public func check(in size: Size) throws(WordError) {
+  package func check(in size: Size) throws(WordError) {
     let format = FrameFormat(.grey, size, color: .jfif)
     for mask in masks {
       if case .polygon(let points) = mask.shape, points.count < 3 {

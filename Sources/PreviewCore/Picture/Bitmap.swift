@@ -9,7 +9,7 @@ public final class Bitmap: Sendable, Hashable {
   public let bytes: [UInt8]
 
   /// - Throws: `FrameError` if there are not `width * height * 4` bytes, or a side is not positive.
-  public init(size: Size, bytes: [UInt8]) throws(FrameError) {
+  package init(size: Size, bytes: [UInt8]) throws(FrameError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
     else {
       throw FrameError("\(bytes.count) bytes are no bitmap of \(size)")

@@ -8,7 +8,7 @@ public struct FrameFormat: Sendable, Hashable {
   public let size: Size
   /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
   /// picture was decoded at a reduced size.
-  public let referenceSize: Size
+  package let referenceSize: Size
   /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
   /// `size` is `referenceSize` at this scale, rounded up.
   package let eighths: Int
@@ -37,11 +37,11 @@ public struct FrameFormat: Sendable, Hashable {
     self.orientation = orientation
   }
 
-  /// The reference size as seen, with the orientation applied.
+  /// The size as seen, with the orientation applied; crops of views are in its pixels.
   public var uprightSize: Size { orientation.seen(referenceSize) }
 
   /// The same format with the user's overrides applied.
-  public func overriding(_ override: ColorOverride) -> FrameFormat {
+  package func overriding(_ override: ColorOverride) -> FrameFormat {
     FrameFormat(
       pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
       eighths: eighths)
@@ -160,7 +160,7 @@ public struct Frame: Sendable {
   }
 
   /// The same picture with another number, timestamp or colour meaning.
-  public func with(sequence: Int? = nil, timestamp: Duration? = nil, color: ColorOverride = ColorOverride())
+  package func with(sequence: Int? = nil, timestamp: Duration? = nil, color: ColorOverride = ColorOverride())
     -> Frame
   {
     Frame(

@@ -8,7 +8,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   public let height: Int
 
   /// The largest side that a request may have.
-  public static let maximumSide = 65535
+  package static let maximumSide = 65535
 
   /// Creates a size of `width` columns by `height` rows.
   public init(width: Int, height: Int) {
@@ -17,7 +17,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Width and height exchanged.
-  public var transposed: Size { Size(width: height, height: width) }
+  package var transposed: Size { Size(width: height, height: width) }
 
   /// Each side times `eighths` / 8, rounded up: the size of a JPEG decoded at this scale.
   package func scaled(toEighths eighths: Int) -> Size {
@@ -27,7 +27,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The number of pixels; `Int.max` if the product overflows.
-  public var pixelCount: Int {
+  package var pixelCount: Int {
     let (product, overflow) = width.multipliedReportingOverflow(by: height)
     return overflow ? .max : product
   }
@@ -70,7 +70,7 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Creates a rectangle that covers a whole picture.
-  public init(all size: Size) {
+  package init(all size: Size) {
     self.init(x: 0, y: 0, width: size.width, height: size.height)
   }
 
@@ -80,16 +80,16 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   public var height: Int { size.height }
 
   /// Whether it is not empty and lies wholly inside a picture of `size`.
-  public func isInside(_ size: Size) -> Bool {
+  package func isInside(_ size: Size) -> Bool {
     x >= 0 && y >= 0 && width > 0 && height > 0 && width <= size.width && height <= size.height
       && x <= size.width - width && y <= size.height - height
   }
 
   /// Whether it has no pixels.
-  public var isEmpty: Bool { width <= 0 || height <= 0 }
+  package var isEmpty: Bool { width <= 0 || height <= 0 }
 
   /// The common part; of zero size if there is none.
-  public func intersection(_ other: Rectangle) -> Rectangle {
+  package func intersection(_ other: Rectangle) -> Rectangle {
     let (left, top) = (max(x, other.x), max(y, other.y))
     let right = max(left, min(x + width, other.x + other.width))
     let bottom = max(top, min(y + height, other.y + other.height))

@@ -8,7 +8,7 @@ public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
   case ycbcr(ChromaSubsampling)
 
   /// All formats.
-  public static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
+  package static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
 
   /// `rgba`, `ycbcr420`, ...
   public var description: String {
@@ -50,7 +50,7 @@ public struct Picture: Sendable, Equatable {
     public let bytesPerRow: Int
 
     /// Creates a plane of `size` at byte `offset`.
-    public init(size: Size, offset: Int, bytesPerRow: Int) {
+    package init(size: Size, offset: Int, bytesPerRow: Int) {
       self.size = size
       self.offset = offset
       self.bytesPerRow = bytesPerRow
@@ -82,7 +82,7 @@ public struct Picture: Sendable, Equatable {
   }
 
   /// Creates a picture over `bytes`. Every plane must lie within them.
-  public init(size: Size, format: PictureFormat, planes: [Plane], bytes: [UInt8]) {
+  package init(size: Size, format: PictureFormat, planes: [Plane], bytes: [UInt8]) {
     precondition(
       planes.allSatisfy {
         let lastRow = $0.offset + $0.bytesPerRow * ($0.size.height - 1)
@@ -109,7 +109,7 @@ public struct Picture: Sendable, Equatable {
 
 extension PictureFormat {
   /// The size of each plane of a picture of `size`.
-  public func planeSizes(of size: Size) -> [Size] {
+  package func planeSizes(of size: Size) -> [Size] {
     switch self {
     case .rgba: [size]
     case .ycbcr(let chroma):

@@ -113,7 +113,7 @@ package struct ScenePlan: Sendable, Hashable {
 
 extension FrameFormat {
   /// The format of a drawn composition, as the passes that convert it see it.
-  public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
+  package init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }
 
 extension ScenePlan: CustomStringConvertible {

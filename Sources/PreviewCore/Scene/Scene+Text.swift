@@ -2,7 +2,7 @@
 
 extension Scene {
   /// The accepted keys, of all layouts.
-  public static let keys = [
+  package static let keys = [
     "size", "gap", "radius", "aspect", "background", "main", "edge", "share", "corner", "margin",
   ]
 

@@ -43,7 +43,7 @@ public struct Scene: Sendable, Hashable {
   }
 
   /// The most tiles that a scene can have.
-  public static let maximumTiles = 49
+  package static let maximumTiles = 49
 }
 
 extension Scene {

@@ -31,7 +31,7 @@ public struct Font: Sendable, Hashable {
   }
 
   /// The allowed sizes, in pixels.
-  public static let sizes = 4...512
+  package static let sizes = 4...512
 }
 
 /// Everything that a text's bitmap depends on.

@@ -61,7 +61,7 @@ extension ViewConfiguration {
   /// The same view for a source whose upright size changed from `reference` to `size`. The crop was given at
   /// `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the old crop,
   /// but always at least one. Sizes have positive sides.
-  public func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
+  package func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
     guard let crop, size != reference else { return self }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {
       let (first, end) = ((start * new + old - 1) / old, (start + length) * new / old)

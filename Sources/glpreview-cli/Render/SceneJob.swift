@@ -101,7 +101,7 @@ struct SceneJob {
       throw error
     }
     try await states.check(isStrict: schedule.limit == 1)
-    if scene.showsText, !isQuiet, let failure = PangoTextRenderer.shared.failure {
+    if scene.showsText, !isQuiet, let failure = session.textFailure {
       StandardError.print("glpreview: labels are left out: \(failure)")
     }
     return snapshot

@@ -39,7 +39,7 @@ extension SourceStatus {
     public var reconnections = 0
 
     /// Creates counters of zero.
-    public init() {}
+    package init() {}
   }
 
   /// What a connection delivers.

@@ -14,7 +14,7 @@ public enum V4L2Camera {
   }
 
   /// Whether `source` names a camera.
-  public static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
+  package static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
 
   /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
   ///
