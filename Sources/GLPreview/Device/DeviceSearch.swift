@@ -32,7 +32,7 @@ struct DeviceSearch {
   }
 
   /// The first working device that matches the user's choice.
-  func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func choose(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     switch choice {
     case .automatic:
       let (device, attempts) = first(of: automaticOrder) { !$0.isSoftware }

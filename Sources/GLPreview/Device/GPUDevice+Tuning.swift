@@ -1,5 +1,5 @@
 // The render tuning of a device. This is the only place that decides it.
-public import PreviewCore
+package import PreviewCore
 
 extension GPUDevice {
   /// The recommended tuning for the device.
@@ -9,7 +9,7 @@ extension GPUDevice {
   ///
   /// Hardware gets three frames in flight: one uploads, one draws, one downloads. Software does all of that on the
   /// same cores, and llvmpipe's timer queries only cover the last target.
-  public var tuning: RenderTuning {
+  package var tuning: RenderTuning {
     RenderTuning(
       maximumTargetSide: driver?.maximumTextureSize ?? 2048,
       boxes: isSoftware && (driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2) ? .words : .texels,

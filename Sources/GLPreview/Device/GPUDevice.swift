@@ -125,12 +125,12 @@ extension GPUDevice {
   ///
   /// `.automatic` tries hardware first and stops at the first device that works.
   /// - Throws: `DeviceError`, with all attempts and hints.
-  public static func choose(_ choice: GPUChoice = .automatic) async throws(DeviceError) -> GPUDevice {
+  public static func choose(_ choice: Choice = .automatic) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
   }
 
   /// The same on the thread that will draw on the device; the tested context stays parked there.
-  static func choose(_ choice: GPUChoice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
+  static func choose(_ choice: Choice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(thread).chooseForDrawing(choice)
   }
 }
@@ -163,7 +163,7 @@ private actor DeviceThread {
 
   func list() -> [GPUDevice] { DeviceSearch.ofThisMachine(DeviceProbe.probe).list() }
 
-  func chooseForDrawing(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func chooseForDrawing(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     do throws(DeviceError) {
       return try DeviceSearch.ofThisMachine(DeviceProbe.probeForDrawing).choose(choice)
     } catch {
@@ -172,7 +172,7 @@ private actor DeviceThread {
     }
   }
 
-  func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func choose(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     try DeviceSearch.ofThisMachine(DeviceProbe.probe).choose(choice)
   }
 }

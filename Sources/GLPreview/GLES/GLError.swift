@@ -15,7 +15,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     /// The GPU did not finish in this time.
     case timeout(Duration)
     /// The memory budget has no room.
-    case budget(MemoryBudgetExceeded)
+    case budget(MemoryBudget.Exceeded)
   }
 
   /// The operation and its object: "a 640x360 rgba8 texture".

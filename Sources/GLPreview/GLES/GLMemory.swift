@@ -19,7 +19,7 @@ enum GLMemory {
       return overflow ? .max : product
     }
     guard let budget = budgets.withLock({ $0[ThreadIdentity.current] }) else { return Reservation() }
-    do throws(MemoryBudgetExceeded) {
+    do throws(MemoryBudget.Exceeded) {
       return Reservation(lease: try budget.reserve(byteCount))
     } catch {
       return Reservation(shortage: error)
@@ -31,7 +31,7 @@ enum GLMemory {
   struct Reservation {
     /// Held as long as the object lives; nil if nothing is counted.
     var lease: MemoryLease?
-    fileprivate(set) var shortage: MemoryBudgetExceeded?
+    fileprivate(set) var shortage: MemoryBudget.Exceeded?
 
     /// Throws if there was no room.
     func check(_ activity: @autoclosure () -> String) throws(GLError) {

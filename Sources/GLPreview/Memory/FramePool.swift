@@ -27,8 +27,8 @@ package final class FramePool: Sendable {
 
   /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
   ///
-  /// - Throws: `MemoryBudgetExceeded`.
-  func take(_ byteCount: Int) throws(MemoryBudgetExceeded) -> FrameBuffer {
+  /// - Throws: `MemoryBudget.Exceeded`.
+  func take(_ byteCount: Int) throws(MemoryBudget.Exceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
       state.byteCount = byteCount

@@ -137,7 +137,7 @@ final class PackedPlaneTexture {
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
-  func replace(with frame: Frame, _ plane: FramePlane, through buffers: BufferedUpload?) throws {
+  func replace(with frame: Frame, _ plane: Frame.Plane, through buffers: BufferedUpload?) throws {
     let row = width * 4
     let rest = frame.storage.count - plane.offset
     if let buffers {
@@ -190,7 +190,7 @@ final class PlaneTexture {
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
-  func replace(with frame: Frame, _ plane: FramePlane, through buffers: BufferedUpload?) throws {
+  func replace(with frame: Frame, _ plane: Frame.Plane, through buffers: BufferedUpload?) throws {
     let texels = bands.plane
     let bytesPerTexel = description.texel.byteCount
     for band in bands.all {

@@ -9,9 +9,9 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   public let isContextLost: Bool
 
   /// The memory budget's error, if it had no room.
-  let shortage: MemoryBudgetExceeded?
+  let shortage: MemoryBudget.Exceeded?
 
-  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudgetExceeded? = nil) {
+  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudget.Exceeded? = nil) {
     self.description = description
     self.isContextLost = isContextLost
     self.shortage = shortage

@@ -85,7 +85,7 @@
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
-    private(set) var mode: CaptureMode
+    private(set) var mode: SourceStatus.Mode
 
     init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ transports: StreamTransports) {
       queue = ReadingQueue(named: url.name)
@@ -93,7 +93,7 @@
       self.options = options
       self.memory = memory
       self.transports = transports
-      mode = CaptureMode(format: "", transport: url.scheme)
+      mode = SourceStatus.Mode(format: "", transport: url.scheme)
     }
 
     /// Interrupts calls that wait for the network.
@@ -114,7 +114,7 @@
       }
     }
 
-    private func open(over transport: StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
+    private func open(over transport: SourceOptions.StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
         stream: url.address, over: transport, redirects: options.redirects,
         maximumPixels: options.maximumPixels,

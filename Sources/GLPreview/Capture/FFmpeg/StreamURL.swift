@@ -11,18 +11,18 @@
     /// The scheme in lower case: `rtsp`.
     let scheme: String
     /// The transport in a `#transport=tcp` or `#transport=udp` at the end.
-    let transport: StreamTransport?
+    let transport: SourceOptions.StreamTransport?
 
     var description: String { name }
 
     /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String) throws(SourceError) {
       var address = text[...]
-      var transport: StreamTransport?
+      var transport: SourceOptions.StreamTransport?
       if let mark = text.lastIndex(of: "#") {
         let word = text[text.index(after: mark)...]
         if word.hasPrefix("transport=") {
-          transport = StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
+          transport = SourceOptions.StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
           guard transport != nil else {
             throw SourceError(
               .badRequest, path: Redaction.source(text), reason: "#\(word) is none of automatic, tcp, udp")

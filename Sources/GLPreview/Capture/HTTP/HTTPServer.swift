@@ -10,7 +10,7 @@
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
     /// Additional fields; they replace the built-in ones.
-    var headers: [HeaderField] = []
+    var headers: [SourceOptions.HeaderField] = []
     /// The roots that TLS trusts; by default the system's.
     var trustRoots = NIOSSLTrustRoots.default
     var connectsWithin: Duration
@@ -18,6 +18,8 @@
 
   /// Sends one request after another to one server.
   actor HTTPServer {
+    typealias HeaderField = SourceOptions.HeaderField
+
     /// A response whose head has arrived.
     struct Reply: Sendable {
       let head: HTTPResponseHead

@@ -304,6 +304,6 @@ private final class LiveCore: Sendable {
 extension Error {
   /// Whether the memory budget had no room.
   fileprivate var isOutOfMemory: Bool {
-    self is MemoryBudgetExceeded || (self as? CodecError)?.kind == .noMemory
+    self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
   }
 }

@@ -55,9 +55,9 @@ struct StreamIntake: Sendable {
   ///   - foundPicture: whether a picture ended within them.
   ///   - now: the current time.
   /// - Returns: how long to pause.
-  /// - Throws: `MemoryBudgetExceeded` if the budget has no room for the held bytes.
+  /// - Throws: `MemoryBudget.Exceeded` if the budget has no room for the held bytes.
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: CaptureInstant = .now)
-    throws(MemoryBudgetExceeded) -> Duration
+    throws(MemoryBudget.Exceeded) -> Duration
   {
     // A growing array may take twice its size.
     try hold(2 * waiting)
@@ -71,7 +71,7 @@ struct StreamIntake: Sendable {
   /// The lease changes in steps, so that a stream of small pictures does not change it for each.
   private static let step = 1 << 20
 
-  private mutating func hold(_ byteCount: Int) throws(MemoryBudgetExceeded) {
+  private mutating func hold(_ byteCount: Int) throws(MemoryBudget.Exceeded) {
     guard let budget else { return }
     let wanted = (byteCount + Self.step - 1) / Self.step * Self.step
     if let lease {

@@ -14,7 +14,7 @@ public enum V4L2Camera {
   }
 
   /// Whether `source` names a camera.
-  public static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
+  package static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
 
   /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
   ///
@@ -32,7 +32,7 @@ public enum V4L2Camera {
   ///   - source: `/dev/video0`, with or without a format, size and rate.
   /// - Returns: all controls with their new values.
   /// - Throws: `SourceError`: `.badRequest` for an unknown control or a refused value; earlier settings stay.
-  public static func set(_ settings: [CameraControlSetting], of source: String) async throws
+  public static func set(_ settings: [CameraControl.Setting], of source: String) async throws
     -> [CameraControl]
   {
     try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: settings)
@@ -44,7 +44,7 @@ private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
 
-  func controls(of path: String, setting settings: [CameraControlSetting]) throws(SourceError)
+  func controls(of path: String, setting settings: [CameraControl.Setting]) throws(SourceError)
     -> [CameraControl]
   {
     do {

@@ -47,7 +47,7 @@ struct V4L2Preferences: Sendable, Hashable {
   var framesPerSecond: Double?
 
   /// Whether the format is the required one, or none is required.
-  func allow(_ format: CameraFormat) -> Bool {
+  func allow(_ format: CameraDescription.Format) -> Bool {
     guard let name = self.format?.lowercased() else { return true }
     return format.fourCC.lowercased() == name || format.reading?.isCalled(name) == true
   }
