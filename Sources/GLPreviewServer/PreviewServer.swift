@@ -76,8 +76,9 @@ package struct PreviewServer: Sendable {
       },
       logger: logger)
     let watchdog = SystemdWatchdog(SystemdNotifier()) { [registry = parts.registry] in
-      // If this hangs, systemd's watchdog is not notified.
-      await registry.isAnswering()
+      // If a part of the session hangs, so does this, and systemd's watchdog is not notified.
+      for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
+      return true
     }
     // Services stop in reverse order: the server waits for clients that follow events.
     let reloads = [reload].compactMap { $0 }.map { ReloadService(parts, $0) }

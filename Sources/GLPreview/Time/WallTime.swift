@@ -11,6 +11,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// The wall-clock time of a moment given by `CaptureClock`.
   public init(capturedAt time: Duration) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
 
+  /// The current time.
+  package static var now: WallTime { WallTime(capturedAt: CaptureClock.now) }
+
   /// Seconds since 1970.
   public var secondsSinceEpoch: Double { sinceEpoch / .seconds(1) }
 

@@ -9,6 +9,7 @@ final class CameraRegistry: Sendable {
   let session: PreviewSession
   /// The budget for everything that is decoded, drawn, encoded and cached.
   let budget: MemoryBudget
+  let limits: ServiceLimits
   let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
@@ -29,10 +30,11 @@ final class CameraRegistry: Sendable {
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
+    limits = configuration.limits
     patience = configuration.patience
     var options = options
     options.gpu = configuration.gpu
-    budget = MemoryBudget(capacity: configuration.limits.memory ?? MachineMemory.usualBudget)
+    budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
     options.budget = budget
     var prepared = PreparedState(configuration.configuration, from: ServedState())
     var sources: [SessionSource] = []
@@ -46,11 +48,18 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  /// The last frame of a source, however old, or its fallback; for checks that need the size.
-  func lastMoment(of source: String?) async throws -> SourceMoment {
-    try await session.moment(
-      of: source,
-      SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: patience.snapshot))
+  /// Rejects a requested view that can't be drawn from the source, or is too large.
+  ///
+  /// - Throws: `Problem` 400; the errors of getting a frame, whose size is needed.
+  func check(_ view: ViewConfiguration, of source: String?) async throws {
+    // A frame of any age will do, or the fallback.
+    let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
+    try check(view, at: try await session.moment(of: source, request))
+  }
+
+  /// The same for a frame that is there already.
+  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
+    try limits.check(view, in: moment.size, of: moment.frameSize)
   }
 
   private static func source(
@@ -77,13 +86,9 @@ final class CameraRegistry: Sendable {
 
   /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
-    try session.addPreview(view.named(nextName("view")), of: target.source).preview
-  }
-
-  /// Whether each camera's part of the session responds. A part that hangs makes this call wait.
-  func isAnswering() async -> Bool {
-    for camera in cameras { _ = await session.status(of: camera.source) }
-    return true
+    try session.addPreview(
+      view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery
+    ).preview
   }
 
   // MARK: Looking up
@@ -92,14 +97,6 @@ final class CameraRegistry: Sendable {
   var served: ServedState { state.withLock { $0 } }
 
   var cameras: [ServedCamera] { served.cameras }
-
-  /// In the order of the configuration.
-  var scenes: [ServedPreview] { served.scenes.map(\.view) }
-
-  /// The views of a camera, or the single view of a scene.
-  ///
-  /// - Throws: `Problem` 404.
-  func views(of name: String) throws(Problem) -> [ServedPreview] { try served.views(of: name) }
 
   /// A view of a camera or scene. A nil name is the first one.
   ///
@@ -193,6 +190,25 @@ final class CameraRegistry: Sendable {
     logger.warning(
       "masks and crops refer to the size of the first frame; set 'reference' to fix that size",
       metadata: ["camera": "\(camera.name)"])
+  }
+}
+
+extension ServiceLimits {
+  /// Rejects a view that can't be drawn from a source with `reference` size and `frameSize`, or is too large; nil if a
+  /// size is not known yet.
+  ///
+  /// - Throws: `Problem` 400.
+  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
+    if let crop = view.crop, let reference, !crop.isInside(reference) {
+      throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
+    }
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
+    do throws(WordError) {
+      _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
+    } catch {
+      throw .badParameter(error.key, error.reason)
+    }
   }
 }
 

@@ -109,8 +109,3 @@ final class CameraWatch: Service {
     state.withLock { $0[source]?.proved(failure, at: CaptureClock.now) }
   }
 }
-
-extension WallTime {
-  /// The current time.
-  static var now: WallTime { WallTime(capturedAt: CaptureClock.now) }
-}

@@ -148,11 +148,6 @@ struct PreparedState: Sendable {
   }
 }
 
-extension ServedState {
-  /// The previews of all views and scenes.
-  var previews: [Preview] { (cameras.flatMap(\.views) + scenes.map(\.view)).map(\.preview) }
-}
-
 extension ServedView {
   /// The shortest time between two pictures.
   var updateEvery: Duration { framesPerSecond.map { .seconds(1 / $0) } ?? .zero }

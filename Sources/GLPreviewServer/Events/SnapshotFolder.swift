@@ -1,5 +1,4 @@
 // Writes snapshots to a folder in the background; a slow disk delays nothing else.
-internal import CoreMetrics
 internal import Dispatch
 internal import GLPreview
 internal import Logging
@@ -61,7 +60,7 @@ final class SnapshotFolder: Service {
       return true
     }
     guard isIn else {
-      metrics.folder(.dropped).increment(by: snapshot.pictures.count)
+      metrics.count(.file(.dropped), by: snapshot.pictures.count)
       return
     }
     queue.async { [self] in
@@ -92,14 +91,14 @@ final class SnapshotFolder: Service {
       let name = SnapshotFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
       _ = try store.write(bytes, as: name, at: clock())
     }
-    metrics.folder(isDone ? .done : .failed).increment()
+    metrics.count(.file(isDone ? .done : .failed))
   }
 
   private func prune() {
     tryTo { [self] store in
       let count = store.prune(now: now(), at: clock())
       for notice in store.takeNotices() { logger.warning("\(notice)") }
-      if count > 0 { metrics.folderRemoved.increment(by: count) }
+      if count > 0 { metrics.count(.removedFile, by: count) }
     }
   }
 

@@ -1,6 +1,5 @@
 // Sends an event per snapshot to another server, one at a time, and retries.
 internal import AsyncHTTPClient
-internal import CoreMetrics
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging
@@ -79,7 +78,7 @@ final class WebhookSender: Service {
       state.messages.removeFirst(excess)
       return excess
     }
-    if dropped > 0 { metrics.webhook(.dropped).increment(by: dropped) }
+    if dropped > 0 { metrics.count(.webhook(.dropped), by: dropped) }
     signal.yield()
   }
 
@@ -103,7 +102,7 @@ final class WebhookSender: Service {
     }
     let left = state.withLock { $0.messages.count }
     if left > 0 {
-      metrics.webhook(.dropped).increment(by: left)
+      metrics.count(.webhook(.dropped), by: left)
       logger.warning("webhook events not sent before shutdown", metadata: ["count": "\(left)"])
     }
     try await client.shutdown()
@@ -130,7 +129,7 @@ final class WebhookSender: Service {
     while true {
       switch await attempt(message, by: client) {
       case .done:
-        metrics.webhook(.done).increment()
+        metrics.count(.webhook(.done))
         return
       case .failed(let reason):
         return fail(message, reason, number)
@@ -139,7 +138,7 @@ final class WebhookSender: Service {
           return fail(message, reason, number)
         }
         logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
-        metrics.webhookRetries.increment()
+        metrics.count(.webhookRetry)
         let wait = schedule.wait(after: number, retryAfter: retryAfter)
         // When the service ends, stop waiting and make one more attempt.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
@@ -149,7 +148,7 @@ final class WebhookSender: Service {
   }
 
   private func fail(_ message: Message, _ reason: String, _ attempts: Int) {
-    metrics.webhook(.failed).increment()
+    metrics.count(.webhook(.failed))
     logger.warning(
       "webhook event not delivered",
       metadata: ["delivery": "\(message.id)", "reason": "\(reason)", "attempts": "\(attempts)"])

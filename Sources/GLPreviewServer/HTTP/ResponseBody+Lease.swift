@@ -5,7 +5,7 @@ internal import NIOCore
 
 extension ResponseBody {
   /// Creates a body that holds `lease` until `channel` has taken all but the last of `bytes`.
-  init(_ bytes: ByteBuffer, holding lease: MemoryLease?, on channel: any Channel) {
+  init(_ bytes: ByteBuffer, holding lease: MemoryLease, on channel: any Channel) {
     self.init(contentLength: bytes.readableBytes) { writer in
       var rest = bytes
       while rest.readableBytes > Self.partLength, let part = rest.readSlice(length: Self.partLength) {

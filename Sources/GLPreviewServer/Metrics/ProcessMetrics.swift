@@ -5,10 +5,7 @@ internal import Glibc
 
 /// The `process_*` metrics.
 enum ProcessMetrics {
-  /// For `PrometheusMetrics.addCollector`.
-  static let collector: PrometheusMetrics.Collector = { families() }
-
-  static func families() -> [MetricFamily] {
+  static var families: [MetricFamily] {
     var families = [MetricFamily("process_max_fds", value: Double(sysconf(CInt(_SC_OPEN_MAX))))]
     if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
       // One of them is the directory being read.
@@ -27,8 +24,8 @@ enum ProcessMetrics {
   /// The resident memory of the process, including code; nil if the system does not provide it.
   static var residentBytes: Int? { statistics().map { Int($0[21] * pageSize) } }
 
-  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain spaces.
-  private static func statistics() -> [Double]? {
+  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain any character.
+  static func statistics() -> [Double]? {
     guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
@@ -45,7 +42,6 @@ enum ProcessMetrics {
       decoding: FileManager.default.contents(atPath: "/proc/uptime") ?? Data(), as: UTF8.self
     )
     .split(separator: " ")
-    return WallTime(capturedAt: CaptureClock.now).secondsSinceEpoch
-      - (words.first.flatMap { Double($0) } ?? 0)
+    return WallTime.now.secondsSinceEpoch - (words.first.flatMap { Double($0) } ?? 0)
   }()
 }

@@ -12,7 +12,6 @@ struct CameraRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
-  let limits: ServiceLimits
   let version: String
   /// Called with the view that was changed.
   let onChange: @Sendable (_ camera: String, _ view: String) -> Void
@@ -95,7 +94,7 @@ struct CameraRoutes: Sendable {
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
-      try limits.check(wanted.view, at: try await registry.lastMoment(of: entry.source))
+      try await registry.check(wanted.view, of: entry.source)
     }
     return try registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while waiting for the frame.

@@ -12,8 +12,7 @@ struct CaptureRoutes: Sendable {
   let snapshots: SnapshotProvider
   /// Limits concurrent snapshots; further requests are rejected.
   let gate: AdmissionLimit
-  /// Called with the result of each request.
-  let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
+  let metrics: ServiceMetrics
   /// Called with each snapshot.
   let publish: @Sendable (Snapshot) -> Void
 
@@ -21,10 +20,10 @@ struct CaptureRoutes: Sendable {
     group.post("api/cameras/:camera/snapshots") { request, context in
       do {
         let (response, snapshot) = try await capture(request, context)
-        counted(snapshot.sourceState == .live ? .taken : .placeholder)
+        metrics.count(.snapshot(snapshot.sourceState == .live ? .taken : .placeholder))
         return response
       } catch {
-        counted(.failed)
+        metrics.count(.snapshot(.failed))
         throw error
       }
     }

@@ -1,5 +1,4 @@
 // Metrics over HTTP, and the counting of requests.
-internal import CoreMetrics
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -7,14 +6,14 @@ internal import NIOCore
 
 /// `GET /metrics`.
 struct MetricsRoutes: Sendable {
-  let metrics: PrometheusMetrics
+  let families: @Sendable () -> [MetricFamily]
 
   func add(to router: some RouterMethods<ServiceContext>) {
     router.get("/metrics") { _, _ in
       var fields = HTTPFields()
       fields[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
       fields[.cacheControl] = "no-store"
-      let body = ResponseBody(byteBuffer: ByteBuffer(string: await metrics.text()))
+      let body = ResponseBody(byteBuffer: ByteBuffer(string: MetricFamily.text(of: families())))
       return Response(status: .ok, headers: fields, body: body)
     }
   }
@@ -43,6 +42,6 @@ struct RequestCountMiddleware: RouterMiddleware {
 
   private func count(_ request: Request, _ context: ServiceContext, _ status: HTTPResponse.Status) {
     let method = Self.methods.contains(request.method) ? request.method.rawValue : "other"
-    metrics.requests(method: method, route: context.endpointPath ?? "none", status: status.code).increment()
+    metrics.count(.request(method: method, route: context.endpointPath ?? "none", status: status.code))
   }
 }

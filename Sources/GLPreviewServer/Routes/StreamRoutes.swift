@@ -8,7 +8,6 @@ internal import NIOCore
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
-  let limits: ServiceLimits
 
   /// The parameters of a stream's URL.
   private static let keys =
@@ -112,7 +111,7 @@ struct StreamRoutes: Sendable {
   /// Rejects views that can't be drawn or are too large, before the stream begins.
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
-    try limits.check(wanted.view, at: try await registry.lastMoment(of: target.source))
+    try await registry.check(wanted.view, of: target.source)
   }
 
   /// An answer whose body the stream connection then writes itself.
@@ -146,28 +145,5 @@ struct StreamRoutes: Sendable {
         try await finished.futureResult.get()
         try await writer.finish(nil)
       })
-  }
-}
-
-extension ServiceLimits {
-  /// Rejects a requested view that can't be drawn from the current source, or is too large.
-  ///
-  /// - Throws: `Problem` 400.
-  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
-    try check(view, in: moment.size, of: moment.frameSize)
-  }
-
-  /// The same for a source with `reference` size and `frameSize`; nil if they are not known yet.
-  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
-    if let crop = view.crop, let reference, !crop.isInside(reference) {
-      throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
-    }
-    // The whole frame has the frame's size; a crop is in pixels of the reference size.
-    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
-    do throws(WordError) {
-      _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
-    } catch {
-      throw .badParameter(error.key, error.reason)
-    }
   }
 }

@@ -26,7 +26,7 @@ final class LoopWatchers: Sendable {
   }
 
   /// Passes a part to all connections, in one step on their loop.
-  func offer(_ part: StreamPart, _ counters: StreamCounters) {
+  func offer(_ part: StreamPart, _ metrics: ServiceMetrics) {
     loop.execute {
       let now = CaptureClock.now
       var (sent, skipped) = (0, 0)
@@ -37,7 +37,7 @@ final class LoopWatchers: Sendable {
         case .kept, .notDue: break
         }
       }
-      counters.count(sent: sent, skipped: skipped, bytes: sent * part.bytes.readableBytes)
+      metrics.countParts(sent: sent, skipped: skipped, bytes: sent * part.bytes.readableBytes)
     }
   }
 }

@@ -11,12 +11,12 @@ final class StreamHub: Sendable {
   let preview: Preview
   /// The JPEG quality; changes apply from the next picture on.
   let quality: Atomic<Int>
-  private let counters: StreamCounters
+  private let metrics: ServiceMetrics
   private let logger: Logger
   /// The permit of a stream with limited admission.
   private let permit: AdmissionPermit?
   /// The budget of its pictures.
-  private let budget: MemoryBudget?
+  private let budget: MemoryBudget
   private let state = Watched(State())
   /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
   private let onEnd: (@Sendable () -> Void)?
@@ -49,9 +49,9 @@ final class StreamHub: Sendable {
   private static let paceStep = Duration.milliseconds(100)
 
   init(
-    camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, holding permit: AdmissionPermit? = nil, within budget: MemoryBudget? = nil,
-    onEnd: (@Sendable () -> Void)? = nil
+    camera: String, view: String, _ preview: Preview, quality: Int, counting metrics: ServiceMetrics,
+    logger: Logger, holding permit: AdmissionPermit?, within budget: MemoryBudget,
+    onEnd: (@Sendable () -> Void)?
   ) {
     self.permit = permit
     self.budget = budget
@@ -59,7 +59,7 @@ final class StreamHub: Sendable {
     self.view = view
     self.preview = preview
     self.quality = Atomic(quality)
-    self.counters = counters
+    self.metrics = metrics
     self.logger = logger
     self.onEnd = onEnd
   }
@@ -179,7 +179,7 @@ final class StreamHub: Sendable {
     watchers.add(watcher)
     // The first part is sent at once.
     if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
-      counters.count(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
+      metrics.countParts(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
     }
     return true
   }
@@ -245,8 +245,8 @@ final class StreamHub: Sendable {
       state.rate.count(at: now)
       return Array(state.loops.values)
     }
-    counters.delivered(after: now - part.timestamp)
-    for watchers in loops { watchers.offer(part, counters) }
+    metrics.measured(.deliver, now - part.timestamp)
+    for watchers in loops { watchers.offer(part, metrics) }
   }
 
   private func repeatIfStale() {
@@ -257,7 +257,7 @@ final class StreamHub: Sendable {
       return (newest, Array(state.loops.values))
     }
     guard let part else { return }
-    for watchers in loops { watchers.offer(part, counters) }
+    for watchers in loops { watchers.offer(part, metrics) }
   }
 
   private func failed(_ error: any Error) {

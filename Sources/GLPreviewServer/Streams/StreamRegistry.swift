@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// All streams of a service.
 final class StreamRegistry: Sendable {
-  let counters: StreamCounters
+  private let metrics: ServiceMetrics
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
   private let logger: Logger
@@ -31,10 +31,10 @@ final class StreamRegistry: Sendable {
     let followsQuality: Bool
   }
 
-  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting counters: StreamCounters, logger: Logger) {
+  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting metrics: ServiceMetrics, logger: Logger) {
     self.registry = registry
     self.gate = gate
-    self.counters = counters
+    self.metrics = metrics
     self.logger = logger
   }
 
@@ -60,12 +60,7 @@ final class StreamRegistry: Sendable {
       try check(target, isServed: isServed)
       if let subscription = hubs[key]?.hub?.join(every: interval) { return subscription }
       hubs = hubs.filter { $0.value.hub != nil }
-      let hub =
-        if isServed {
-          try servedHub(target, wanted, followsQuality: followsQuality)
-        } else {
-          try adHocHub(target, wanted)
-        }
+      let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
       hubs[key] = Entry(
         hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
       guard let subscription = hub.join(every: interval) else { throw CancellationError() }
@@ -98,24 +93,16 @@ final class StreamRegistry: Sendable {
     }
   }
 
-  private func servedHub(
-    _ target: ServedPreview, _ wanted: ServedView, followsQuality: Bool
+  private func makeHub(
+    _ target: ServedPreview, _ wanted: ServedView, isServed: Bool, followsQuality: Bool
   ) throws -> StreamHub {
-    // It is drawn anyway, but must be encoded once more.
+    // A served view is drawn anyway, but another quality must be encoded once more.
     let permit = try followsQuality ? nil : gate.enter()
+    let preview = try isServed ? target.preview : registry.makeAdHocPreview(wanted.view, of: target)
     return StreamHub(
-      camera: target.camera, view: target.name, target.preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: permit, within: registry.budget)
-  }
-
-  private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
-    let permit = try gate.enter()
-    let preview = try registry.makeAdHocPreview(wanted.view, of: target)
-    preview.update { $0.updateEvery = target.served.updateEvery }
-    return StreamHub(
-      camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: permit, within: registry.budget
-    ) { [session = registry.session] in session.remove(preview) }
+      camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: metrics,
+      logger: logger, holding: permit, within: registry.budget,
+      onEnd: isServed ? nil : { [session = registry.session] in session.remove(preview) })
   }
 
   /// The streams with clients.
