@@ -22,7 +22,6 @@ struct ServiceParts: Sendable {
   let access: AccessControl
 
   let metrics: ServiceMetrics
-  let destinations: SnapshotSinks
   private let connections: ConnectionLimiter
   private let tls: TLSSetup?
 
@@ -42,7 +41,7 @@ struct ServiceParts: Sendable {
     options.onEncode = { metrics.measured(.encode, $0) }
     registry = try await CameraRegistry(
       configuration, logger: logger, options: options, makeSource: makeSource)
-    let events = ServiceEvents(logger: logger)
+    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -56,13 +55,12 @@ struct ServiceParts: Sendable {
       counting: metrics)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
-    destinations = SnapshotSinks(configuration.snapshots, metrics: metrics, logger: logger)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    destinations.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
+    events.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -121,17 +119,13 @@ struct ServiceParts: Sendable {
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, version: PreviewServer.version
-    ) { [events, streams] in
-      streams.followViews()
-      events.viewChanged($0, $1)
-    }.add(to: group)
+      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events,
+      version: PreviewServer.version
+    ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
-    CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures, metrics: metrics) {
-      [events, destinations] snapshot in
-      events.took(snapshot)
-      destinations.take(snapshot)
-    }.add(to: group)
+    CaptureRoutes(
+      registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
+    ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)

@@ -46,6 +46,37 @@ extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
   public init(nilLiteral: ()) { self = .null }
 }
 
+extension [String: EventValue] {
+  /// An object of these members, in the order of their keys.
+  package var json: [UInt8] {
+    var writer = JSONObjectWriter()
+    for (key, value) in sorted(by: { $0.key < $1.key }) { writer.append(key, value) }
+    return writer.finished()
+  }
+}
+
+extension String {
+  /// The text as a JSON string (RFC 8259). All control characters are escaped, so that it can break neither a line nor
+  /// a terminal.
+  package var quotedAsJSON: String {
+    var quoted = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case "\n": quoted += "\\n"
+      case "\r": quoted += "\\r"
+      case "\t": quoted += "\\t"
+      case _ where scalar.properties.generalCategory == .control:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}
+
 /// Writes an object member by member, in UTF-8.
 struct JSONObjectWriter {
   private var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -67,13 +98,13 @@ struct JSONObjectWriter {
 
   private mutating func appendKey(_ key: String) {
     if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-    append(text: key)
+    bytes.append(contentsOf: key.quotedAsJSON.utf8)
     bytes.append(UInt8(ascii: ":"))
   }
 
   private mutating func append(_ value: EventValue) {
     switch value {
-    case .string(let text): append(text: text)
+    case .string(let text): bytes.append(contentsOf: text.quotedAsJSON.utf8)
     case .integer(let number): bytes.append(contentsOf: "\(number)".utf8)
     case .number(let number): bytes.append(contentsOf: (number.isFinite ? "\(number)" : "null").utf8)
     case .bool(let isTrue): bytes.append(contentsOf: (isTrue ? "true" : "false").utf8)
@@ -85,31 +116,7 @@ struct JSONObjectWriter {
         append(value)
       }
       bytes.append(UInt8(ascii: "]"))
-    case .object(let members):
-      var writer = JSONObjectWriter()
-      for (key, value) in members.sorted(by: { $0.key < $1.key }) { writer.append(key, value) }
-      bytes.append(contentsOf: writer.finished())
+    case .object(let members): bytes.append(contentsOf: members.json)
     }
-  }
-
-  /// Escapes only what RFC 8259, section 7 requires; everything else is UTF-8.
-  private mutating func append(text: String) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
-      case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
-      case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
-      case 0..<0x20:
-        let digits = String(byte, radix: 16)
-        bytes.append(contentsOf: (byte < 16 ? "\\u000" : "\\u00").utf8)
-        bytes.append(contentsOf: digits.utf8)
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
   }
 }

@@ -1,5 +1,6 @@
 // Sends an event per snapshot to another server, one at a time, and retries.
 internal import AsyncHTTPClient
+internal import Crypto
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging
@@ -172,7 +173,7 @@ final class WebhookSender: Service {
   private func request(_ message: Message) -> HTTPClientRequest {
     var request = HTTPClientRequest(url: configuration.url)
     request.method = .POST
-    let timestamp = "\(Int(Date.now.timeIntervalSince1970))"
+    let timestamp = "\(WallTime.now.sinceEpoch.components.seconds)"
     request.headers.add(name: "Content-Type", value: "application/json")
     request.headers.add(name: "User-Agent", value: "glpreview")
     request.headers.add(name: "X-GLPreview-Event", value: message.type)
@@ -184,5 +185,22 @@ final class WebhookSender: Service {
     }
     request.body = .bytes(ByteBuffer(bytes: message.body))
     return request
+  }
+}
+
+/// `X-GLPreview-Signature`, by which a receiver can verify a message's origin and time: HMAC-SHA256 with the shared
+/// secret, over the timestamp, a dot and the body.
+enum WebhookSignature {
+  /// - Parameters:
+  ///   - body: the message.
+  ///   - timestamp: `X-GLPreview-Timestamp`, decimal seconds since 1970. It is signed too, to prevent replays of old
+  ///     messages.
+  ///   - secret: the key, UTF-8.
+  /// - Returns: `sha256=` and 64 hexadecimal digits.
+  static func text(of body: [UInt8], timestamp: String, secret: String) -> String {
+    var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
+    code.update(data: Array("\(timestamp).".utf8))
+    code.update(data: body)
+    return "sha256=" + Hexadecimal.text(of: code.finalize())
   }
 }

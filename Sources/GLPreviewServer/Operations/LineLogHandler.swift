@@ -1,5 +1,4 @@
 // Formats log events as single lines. Untrusted text can break neither a line nor a JSON object.
-internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
 internal import Logging
@@ -12,17 +11,14 @@ struct LineLogHandler: LogHandler {
   private let label: String
   private let format: LogFormat
   private let throttle: LogThrottle?
-  private let now: @Sendable () -> Date
+  private let now: @Sendable () -> WallTime
   private let write: @Sendable (String) -> Void
-
-  /// RFC 3339, in UTC.
-  private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt)
 
   /// A handler that by default writes to standard error and uses the system clock. All handlers of a service share a
   /// `throttle`; without one, everything is written.
   init(
     label: String, format: LogFormat, throttle: LogThrottle? = nil,
-    now: @escaping @Sendable () -> Date = { Date() },
+    now: @escaping @Sendable () -> WallTime = { .now },
     write: @escaping @Sendable (String) -> Void = LineLogHandler.writeToStandardError
   ) {
     self.label = label
@@ -52,7 +48,7 @@ struct LineLogHandler: LogHandler {
   }
 
   private func write(_ event: LogEvent, _ more: Logger.Metadata) {
-    let time = now().formatted(Self.timeStyle)
+    let time = now().description
     // Addresses in messages may contain secrets, so all values are redacted.
     let known = fields(of: event, more).map { ($0.key, Redaction.message($0.value)) }
     let message = Redaction.message(event.message.description)
@@ -138,24 +134,5 @@ extension String {
     String(
       String.UnicodeScalarView(
         unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
-  }
-
-  /// As a JSON string (RFC 8259).
-  fileprivate var quotedAsJSON: String {
-    var quoted = "\""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\r": quoted += "\\r"
-      case "\t": quoted += "\\t"
-      case _ where scalar.properties.generalCategory == .control:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
   }
 }

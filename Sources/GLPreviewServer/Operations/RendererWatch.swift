@@ -37,7 +37,6 @@ final class RendererWatch: Service {
 
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
-  private static let retries = RetrySchedule(first: .seconds(1), longest: .seconds(15))
 
   /// - Parameters:
   ///   - requiresHardware: whether software renderers are rejected.
@@ -65,10 +64,13 @@ final class RendererWatch: Service {
         guard !Task.isCancelled else { return }
         self.take(state)
         failures = state.failure == nil ? 0 : failures + 1
-        let wait = failures == 0 ? Self.looksEvery : Self.retries.wait(after: failures)
-        try? await Task.sleep(for: wait)
+        try? await Task.sleep(for: failures == 0 ? Self.looksEvery : Self.pause(after: failures))
       }
     }
+  }
+
+  private static func pause(after failures: Int) -> Duration {
+    Backoff.pause(failures - 1, first: .seconds(1), longest: .seconds(15), jitter: .random(in: 0..<1))
   }
 
   private func look() async -> State {

@@ -12,9 +12,8 @@ struct CameraRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let events: ServiceEvents
   let version: String
-  /// Called with the view that was changed.
-  let onChange: @Sendable (_ camera: String, _ view: String) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/cameras") { _, context in try all(context) }
@@ -84,7 +83,8 @@ struct CameraRoutes: Sendable {
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
-    onChange(camera, view)
+    streams.followViews()
+    events.viewChanged(camera, view)
     return try Response(json: answer(changed, in: context))
   }
 

@@ -10,11 +10,10 @@ internal import NIOCore
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
   let snapshots: SnapshotProvider
+  let events: ServiceEvents
   /// Limits concurrent snapshots; further requests are rejected.
   let gate: AdmissionLimit
   let metrics: ServiceMetrics
-  /// Called with each snapshot.
-  let publish: @Sendable (Snapshot) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.post("api/cameras/:camera/snapshots") { request, context in
@@ -45,7 +44,7 @@ struct CaptureRoutes: Sendable {
       pictures.append(try await CapturedPicture(picture, of: view, options))
     }
     // Only publish snapshots that can also be answered.
-    publish(snapshot)
+    events.took(snapshot)
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     let response =
       try isMultipart
