@@ -1,4 +1,6 @@
-// Reloads the configuration on SIGHUP.
+// Reloads the configuration on SIGHUP, and shows each reading request a single configuration.
+internal import HTTPTypes
+internal import Hummingbird
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -62,5 +64,20 @@ struct ReloadService: Service, CustomStringConvertible {
       parts.logger.error("configuration not reloaded", metadata: ["reason": "\(error)"])
     }
     SystemdNotifier().ready()
+  }
+}
+
+/// Repeats GET and HEAD requests that failed during a reload, which may have removed what they depend on. Requests that change something use
+/// `CameraRegistry.consistently` instead, because their body can't be read twice.
+struct ReloadMiddleware: RouterMiddleware {
+  typealias Context = ServiceContext
+
+  let registry: CameraRegistry
+
+  func handle(
+    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+  ) async throws -> Response {
+    guard request.method == .get || request.method == .head else { return try await next(request, context) }
+    return try await registry.consistently { try await next(request, context) }
   }
 }

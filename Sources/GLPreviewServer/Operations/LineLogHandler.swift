@@ -1,7 +1,28 @@
 // Formats log events as single lines. Untrusted text can break neither a line nor a JSON object.
 internal import GLPreview
 internal import Glibc
-internal import Logging
+package import Logging
+
+/// A log format. Both have one line per event, on standard error.
+package enum LogFormat: String, Sendable, Hashable, CaseIterable {
+  /// `2026-01-31T12:00:00.000Z info glpreview: camera state changed camera=door state=live`
+  case text
+  /// A flat JSON object with `time`, `level`, `message`, `label` and the event's fields.
+  case json
+
+  /// Creates a logger with this format.
+  ///
+  /// - Parameter level: the least severe level that is logged.
+  /// - Returns: a logger that writes to standard error.
+  package func logger(level: Logger.Level) -> Logger {
+    let throttle = LogThrottle()
+    return Logger(label: "glpreview") { label in
+      var handler = LineLogHandler(label: label, format: self, throttle: throttle)
+      handler.logLevel = level
+      return handler
+    }
+  }
+}
 
 /// Writes each event as one line.
 struct LineLogHandler: LogHandler {

@@ -1,8 +1,9 @@
 // Reports the service's state to systemd by the protocol of sd_notify(3): datagrams to a socket named in the
-// environment.
+// environment. The watchdog is notified while the service is healthy, so that a hanging service is restarted.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
+internal import ServiceLifecycle
 
 /// The supervisor that started the service. Without one, nothing is sent.
 package struct SystemdNotifier: Sendable, Hashable {
@@ -33,11 +34,6 @@ package struct SystemdNotifier: Sendable, Hashable {
 
   /// The service is stopping.
   @discardableResult package func stopping() -> Bool { send("STOPPING=1") }
-
-  /// The one-line status that `systemctl status` shows.
-  @discardableResult package func status(_ text: String) -> Bool {
-    send("STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " "))
-  }
 
   /// Notifies the watchdog.
   @discardableResult package func alive() -> Bool { send("WATCHDOG=1") }
@@ -77,5 +73,46 @@ private struct SocketName {
     address.sun_family = sa_family_t(AF_UNIX)
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
+  }
+}
+
+/// A part of the service that reports its health until the service ends.
+package struct SystemdWatchdog: Service {
+  private let notifier: SystemdNotifier
+  private let isHealthy: @Sendable () async -> Bool
+
+  /// Notifies through `notifier`; without a watchdog, only waits for the end.
+  ///
+  /// - Parameters:
+  ///   - notifier: the receiver, and the interval.
+  ///   - isHealthy: called each time; if it returns false or hangs, nothing is sent.
+  package init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
+    self.notifier = notifier
+    self.isHealthy = isHealthy
+  }
+
+  /// Runs until the service ends, then reports that it is stopping.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
+  package func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await feed()
+    } onGracefulShutdown: {
+      notifier.stopping()
+    }
+  }
+
+  private func feed() async throws {
+    guard let interval = notifier.watchdogInterval else { return try await gracefulShutdown() }
+    do {
+      try await cancelWhenGracefulShutdown {
+        while true {
+          if await isHealthy() { notifier.alive() }
+          try await Task.sleep(for: interval)
+        }
+      }
+    } catch is CancellationError where Task.isShuttingDownGracefully {
+      return
+    }
   }
 }

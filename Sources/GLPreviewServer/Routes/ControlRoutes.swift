@@ -20,7 +20,7 @@ struct ControlRoutes: Sendable {
 
   private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
     let name = try context.parameters.require("camera")
-    guard let camera = registry.cameras.first(where: { $0.configuration.name == name })?.configuration else {
+    guard let camera = registry.served[camera: name]?.configuration else {
       throw Problem.notFound("there is no camera '\(name)'")
     }
     guard V4L2Camera.isNamed(by: camera.source) else {
@@ -57,41 +57,11 @@ struct ControlRoutes: Sendable {
   }
 
   private func answer(_ controls: [CameraControl]) throws -> Response {
-    try Response(json: ControlsAnswer(controls: controls.map(ControlAnswer.init)))
+    try Response(json: ["controls": controls])
   }
 }
 
 extension String {
   /// Whether other controls depend on it: `auto_exposure`, `white_balance_automatic`.
   fileprivate var isSwitch: Bool { contains("auto") }
-}
-
-private struct ControlsAnswer: Encodable {
-  let controls: [ControlAnswer]
-}
-
-private struct ControlAnswer: Encodable {
-  let name: String
-  let title: String
-  let kind: String
-  let minimum: Int
-  let maximum: Int
-  let step: Int
-  let `default`: Int
-  let value: Int?
-  let items: [CameraControl.MenuItem]
-  let flags: [String]
-
-  init(_ control: CameraControl) {
-    name = control.name
-    title = control.title
-    kind = control.kind.rawValue
-    minimum = control.minimum
-    maximum = control.maximum
-    step = control.step
-    `default` = control.defaultValue
-    value = control.value
-    items = control.items
-    flags = control.flags
-  }
 }

@@ -2,10 +2,11 @@
 public import ArgumentParser
 public import GLPreview
 package import GLPreviewServer
+public import Logging
 
 extension ChromaSubsampling: ExpressibleByArgument {}
 extension LogFormat: ExpressibleByArgument {}
-extension LogLevel: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
 extension RedirectPolicy: ExpressibleByArgument {}
 
 /// The value of `--format`, or the extension of an output's name.

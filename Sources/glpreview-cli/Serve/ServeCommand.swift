@@ -3,6 +3,7 @@ import ArgumentParser
 import GLPreview
 import GLPreviewServer
 import Glibc
+import Logging
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -57,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
   var logFormat = LogFormat.text
 
   @Option(help: ArgumentHelp("The least severe level to log, from trace to critical.", valueName: "LEVEL"))
-  var logLevel = LogLevel.info
+  var logLevel = Logger.Level.info
 
   @Option(
     help: ArgumentHelp(

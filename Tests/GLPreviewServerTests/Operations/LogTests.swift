@@ -80,14 +80,6 @@ struct LogTests {
     #expect(lines == ["2023-11-14T22:13:20.250Z debug glpreview: loud a=2\n"])
   }
 
-  @Test("the command's levels are swift-log's")
-  func words() {
-    #expect(LogLevel.allCases.map(\.rawValue) == Logger.Level.allCases.map(\.rawValue))
-    for level in LogLevel.allCases {
-      #expect(LogFormat.json.logger(level: level).logLevel.rawValue == level.rawValue)
-    }
-  }
-
   @Test("a message that comes too often is counted, and others are not held back")
   func throttle() {
     let clock = TestClock()

@@ -91,7 +91,7 @@ public struct CameraFrameIntervals: Sendable, Hashable {
 }
 
 /// A setting of a camera.
-public struct CameraControl: Sendable, Hashable {
+public struct CameraControl: Sendable, Hashable, Encodable {
   /// The type of a control's values.
   public enum Kind: String, Sendable, Hashable, Codable {
     /// A number.
@@ -143,4 +143,9 @@ public struct CameraControl: Sendable, Hashable {
 
   let id: UInt32
   let type: UInt32
+
+  private enum CodingKeys: String, CodingKey {
+    case name, title, kind, minimum, maximum, step, value, items, flags
+    case defaultValue = "default"
+  }
 }
