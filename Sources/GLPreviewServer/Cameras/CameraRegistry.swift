@@ -50,7 +50,7 @@ final class CameraRegistry: Sendable {
 
   /// Rejects a requested view that can't be drawn from the source, or is too large.
   ///
-  /// - Throws: `Problem` 400; the errors of getting a frame, whose size is needed.
+  /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
   func check(_ view: ViewConfiguration, of source: String?) async throws {
     // A frame of any age will do, or the fallback.
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
@@ -58,7 +58,7 @@ final class CameraRegistry: Sendable {
   }
 
   /// The same for a frame that is there already.
-  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
+  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
     try limits.check(view, in: moment.size, of: moment.frameSize)
   }
 
@@ -197,18 +197,14 @@ extension ServiceLimits {
   /// Rejects a view that can't be drawn from a source with `reference` size and `frameSize`, or is too large; nil if a
   /// size is not known yet.
   ///
-  /// - Throws: `Problem` 400.
-  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
+  /// - Throws: `WordError`.
+  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(WordError) {
     if let crop = view.crop, let reference, !crop.isInside(reference) {
-      throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
+      throw WordError("crop", "\(crop) is not inside the \(reference) source")
     }
     // The whole frame has the frame's size; a crop is in pixels of the reference size.
     let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
-    do throws(WordError) {
-      _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
-    } catch {
-      throw .badParameter(error.key, error.reason)
-    }
+    _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
   }
 }
 

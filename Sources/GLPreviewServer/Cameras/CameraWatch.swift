@@ -45,19 +45,16 @@ final class CameraWatch: Service {
   }
 
   func run() async throws {
-    try await withGracefulShutdownHandler {
-      try await withThrowingDiscardingTaskGroup { group in
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-          for camera in registry.cameras {
-            await look(at: camera)
-            if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
-          }
-          forgetOthers()
-          try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+    await withDiscardingTaskGroup { group in
+      while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        for camera in registry.cameras {
+          await look(at: camera)
+          if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
         }
-        group.cancelAll()
+        forgetOthers()
+        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
       }
-    } onGracefulShutdown: {
+      group.cancelAll()
     }
   }
 

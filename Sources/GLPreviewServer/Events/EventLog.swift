@@ -20,10 +20,6 @@ struct ServerEvent: Sendable, Hashable {
   init(id: EventID, type: String, data: [UInt8]) {
     self.id = id
     self.type = type
-    text = Self.text(id: id, type: type, data: data)
-  }
-
-  private static func text(id: EventID, type: String, data: [UInt8]) -> ByteBuffer {
     var text = ByteBuffer()
     text.reserveCapacity(data.count + 64)
     text.writeString("id: \(id)\nevent: \(type)\n")
@@ -34,22 +30,19 @@ struct ServerEvent: Sendable, Hashable {
       text.writeString("\n")
     }
     text.writeString("\n")
-    return text
+    self.text = text
   }
 }
 
 /// The identity of an event.
-struct EventID: Sendable, Hashable, CustomStringConvertible {
+struct EventID: Sendable, Hashable {
   /// The run of the service: 16 random hexadecimal digits.
   let epoch: String
   /// From 1.
   let number: Int
+}
 
-  init(epoch: String, number: Int) {
-    self.epoch = epoch
-    self.number = number
-  }
-
+extension EventID: CustomStringConvertible {
   /// Reads what `description` writes.
   init?(_ text: String) {
     guard let dash = text.lastIndex(of: "-"), let number = Int(text[text.index(after: dash)...]), number > 0
@@ -119,22 +112,19 @@ final class EventLog: Service {
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
-  /// Publishes an event.
+  /// Publishes an event, unless the log has ended.
   ///
   /// - Parameters:
   ///   - type: one of `ServerEvent.types`.
   ///   - data: JSON, UTF-8.
-  /// - Returns: the event; nil after the end.
-  @discardableResult
-  func publish(type: String, data: [UInt8]) -> ServerEvent? {
+  func publish(type: String, data: [UInt8]) {
     state.update { state in
-      guard !state.isFinished else { return nil }
+      guard !state.isFinished else { return }
       let event = ServerEvent(id: EventID(epoch: epoch, number: state.next), type: type, data: data)
       state.next += 1
       state.events.append(event)
       state.bytes += event.text.readableBytes
       trim(&state)
-      return event
     }
   }
 

@@ -139,49 +139,46 @@ struct SnapshotOptions: Sendable {
   private struct Body: Decodable {
     var views: [String]?
     var quality: Int?
-    var max_bytes: Int?
-    var max_age: Int?
+    var maximumBytes: Int?
+    var maximumAge: Int?
     var timeout: Int?
     var still: Bool?
     var settle: Int?
     var offline: String?
-  }
 
-  private static let keys = [
-    "views", "quality", "max_bytes", "max_age", "timeout", "still", "settle", "offline",
-  ]
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case views, quality
+      case maximumBytes = "max_bytes"
+      case maximumAge = "max_age"
+      case timeout, still, settle, offline
+    }
+  }
 
   /// Parses a body; `timeout` is the default.
   ///
-  /// - Throws: `Problem` 400 that names the error.
-  init(json: [UInt8], timeout: Duration) throws(Problem) {
+  /// - Throws: `Problem` 400 that names the error; `WordError`.
+  init(json: [UInt8], timeout: Duration) throws {
     request.timeout = timeout
     guard !json.isEmpty else { return }
     let body: Body
     do {
       let keys = try JSONDecoder().decode([String: AnyValue].self, from: Data(json)).keys
-      if let unknown = keys.sorted().first(where: { !Self.keys.contains($0) }) {
+      let known = Body.CodingKeys.allCases.map(\.rawValue)
+      if let unknown = keys.sorted().first(where: { !known.contains($0) }) {
         throw Problem.badParameter(
-          unknown, "unknown key '\(unknown)' (there are: \(Self.keys.joined(separator: ", ")))")
+          unknown, "unknown key '\(unknown)' (there are: \(known.joined(separator: ", ")))")
       }
       body = try JSONDecoder().decode(Body.self, from: Data(json))
-    } catch let problem as Problem {
-      throw problem
     } catch let error as DecodingError {
       throw Problem(.badRequest, "the body can't be read: \(error.place)")
-    } catch {
-      throw Problem(.badRequest, "the body is not a JSON object")
     }
     views = body.views
     quality = try Self.checked("quality", body.quality, 1...100)
-    maximumBytes = try Self.checked("max_bytes", body.max_bytes, 1...1_000_000_000)
-    let age = try Self.checked("max_age", body.max_age, 0...86_400_000)
+    maximumBytes = try Self.checked("max_bytes", body.maximumBytes, 1...1_000_000_000)
+    let age = try Self.checked("max_age", body.maximumAge, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    offline = body.offline.flatMap(FallbackPolicy.init)
-    guard offline != nil || body.offline == nil else {
-      throw .badParameter("offline", "'\(body.offline ?? "")' is none of placeholder, last, error")
-    }
+    if let word = body.offline { offline = try Words.word("offline", word, as: FallbackPolicy.self) }
     request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
     request.mode =
       switch (body.still ?? false, age) {

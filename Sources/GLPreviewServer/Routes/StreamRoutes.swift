@@ -95,7 +95,7 @@ struct StreamRoutes: Sendable {
   }
 
   /// The view, the pace, and the client's name for itself.
-  private func takeStream(from words: inout QueryWords, over served: ServedView) throws(Problem) -> (
+  private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
     let fps = try words.takeNumber("fps", in: 0.01...1000)

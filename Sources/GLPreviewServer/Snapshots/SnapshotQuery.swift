@@ -56,17 +56,17 @@ struct SnapshotQuery: Sendable, Hashable {
   init(
     _ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: FallbackPolicy,
     timeout: Duration
-  ) throws(Problem) {
+  ) throws {
     var words = words
     self.served = try words.takeView(over: served)
     self.format = format
     encoding = try words.takeWord("encoding", as: SnapshotEncoding.self) ?? .binary
-    maximumBytes = try words.takeInteger(["max_bytes"], in: 1...1_000_000_000)
+    maximumBytes = try words.takeInteger("max_bytes", in: 1...1_000_000_000)
     request = SnapshotRequest(fallback: offline, timeout: timeout)
-    if let age = try words.takeInteger(["max_age"], in: 0...86_400_000) {
+    if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
       request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
-    if let timeout = try words.takeInteger(["timeout"], in: 1...60_000) {
+    if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
       request.timeout = .milliseconds(timeout)
     }
     if let offline = try words.takeWord("offline", as: FallbackPolicy.self) { request.fallback = offline }
@@ -75,7 +75,7 @@ struct SnapshotQuery: Sendable, Hashable {
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)
     if format == .png, maximumBytes != nil {
-      throw .badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
+      throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
     }
   }
 }

@@ -1,9 +1,9 @@
 // Hexadecimal text of digests and keys.
 
 /// Formats bytes as digits.
-enum Hexadecimal {
+package enum Hexadecimal {
   /// Two lower-case digits per byte.
-  static func text(of bytes: some Sequence<UInt8>) -> String {
+  package static func text(of bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     for byte in bytes {
