@@ -16,9 +16,10 @@ extension ServiceParts {
       MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),
       MetricFamily("glpreview_stream_clients", .gauge, streamClients),
     ]
-    if let device = renderer.state.device.map(DeviceAnswer.init) {
+    if let device = renderer.state.device {
       let labels: [MetricFamily.Label] = [
-        ("renderer", device.name), ("vendor", device.vendor ?? ""), ("software", "\(device.software)"),
+        ("renderer", device.name), ("vendor", device.driver?.vendor ?? ""),
+        ("software", "\(device.isSoftware)"),
       ]
       families.append(MetricFamily("glpreview_gpu_info", .gauge, [.init(labels: labels, value: 1)]))
     }

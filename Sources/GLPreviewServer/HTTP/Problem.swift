@@ -47,15 +47,11 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     for (name, value) in headers {
       if let name = HTTPField.Name(name) { fields[name] = value }
     }
-    let body = Body(title: status.reasonPhrase, status: status.code, detail: detail, parameter: parameter)
-    return try Response(status: status, headers: fields, json: body)
-  }
-
-  private struct Body: Encodable {
-    let title: String
-    let status: Int
-    let detail: String
-    let parameter: String?
+    var members: [String: EventValue] = [
+      "title": .string(status.reasonPhrase), "status": .integer(status.code), "detail": .string(detail),
+    ]
+    members["parameter"] = parameter.map(EventValue.string)
+    return Response(status: status, headers: fields, json: members)
   }
 }
 

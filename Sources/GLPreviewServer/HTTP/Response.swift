@@ -10,16 +10,20 @@ extension Response {
   init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], json: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    self.init(status: status, headers: headers, jsonBytes: try encoder.encode(json))
+    self.init(status: status, headers: headers, bytes: try encoder.encode(json))
+  }
+
+  /// Creates an answer that is an object of these members.
+  init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], json members: [String: EventValue]) {
+    self.init(status: status, headers: headers, bytes: members.json)
   }
 
   /// Creates an `application/json` answer, unless `headers` contain another type.
-  init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], jsonBytes: some Sequence<UInt8>) {
+  private init(status: HTTPResponse.Status, headers: HTTPFields, bytes: some Sequence<UInt8>) {
     var fields = headers
     if fields[.contentType] == nil { fields[.contentType] = "application/json" }
     if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
-    self.init(
-      status: status, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(bytes: jsonBytes)))
+    self.init(status: status, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 }
 

@@ -94,10 +94,9 @@ final class RendererWatch: Service {
     switch state {
     case .opening: return
     case .works(let device):
-      let name = device.driver?.renderer ?? device.kind.rawValue
       let words: Logger.Message =
         if case .fails = before { "the renderer works again" } else { "the renderer works" }
-      logger.notice(words, metadata: ["renderer": "\(name)"])
+      logger.notice(words, metadata: ["renderer": "\(device.name)"])
     case .fails(let reason):
       logger.error(
         """

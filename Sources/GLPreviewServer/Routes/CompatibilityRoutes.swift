@@ -24,7 +24,7 @@ struct CompatibilityRoutes: Sendable {
         try await streams.stream(registry.view(nil, of: nil), request, context)
       }
     }
-    group.get("state") { _, _ in try Response(jsonBytes: state().json) }
+    group.get("state") { _, _ in try Response(json: state()) }
     group.get("api/frame.jpeg") { request, context in
       let (target, request) = try source(request)
       return try await snapshots.snapshot(target, .jpeg, request, context)

@@ -1,5 +1,6 @@
 // What supervisors and monitoring ask. `/healthz`: the process responds. `/readyz`: a renderer works, and every required
 // camera delivers pictures. `/metrics`: the counters, of requests too.
+internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -10,33 +11,27 @@ struct HealthRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
 
+  private static func healthy(_ status: String) -> Response {
+    Response(json: ["status": .string(status), "failing": []] as [String: EventValue])
+  }
+
   func add(to group: RouterGroup<ServiceContext>) {
     for path in ["healthz", "health"] as [RouterPath] {
-      group.get(path) { _, _ in try Response(json: Health(status: "ok", failing: [], renderer: nil)) }
+      group.get(path) { _, _ in Self.healthy("ok") }
     }
-    group.get("readyz") { _, _ in
-      let failing = watch.failing.map { Failing(camera: $0.camera, reason: $0.why) }
-      let renderer = renderer.state.failure
-      guard failing.isEmpty, renderer == nil else {
-        return try Response(
-          status: .serviceUnavailable, headers: [.retryAfter: "1"],
-          json: Health(status: "not ready", failing: failing, renderer: renderer))
-      }
-      return try Response(json: Health(status: "ready", failing: [], renderer: nil))
-    }
+    group.get("readyz") { _, _ in readiness() }
   }
-}
 
-private struct Health: Encodable {
-  let status: String
-  let failing: [Failing]
-  /// Why no renderer works.
-  let renderer: String?
-}
-
-private struct Failing: Encodable {
-  let camera: String
-  let reason: String
+  private func readiness() -> Response {
+    let failing = watch.failing.map { camera, why in
+      EventValue.object(["camera": .string(camera), "reason": .string(why)])
+    }
+    let renderer = renderer.state.failure
+    guard !failing.isEmpty || renderer != nil else { return Self.healthy("ready") }
+    var members: [String: EventValue] = ["status": "not ready", "failing": .array(failing)]
+    members["renderer"] = renderer.map(EventValue.string)
+    return Response(status: .serviceUnavailable, headers: [.retryAfter: "1"], json: members)
+  }
 }
 
 /// `GET /metrics`.
