@@ -128,11 +128,8 @@ final class CameraRegistry: Sendable {
   }
 
   /// Switches to another configuration in one step. Unchanged parts keep running with their run-time changes; removed
-  /// parts are closed in the background, however long that takes.
+  /// parts are closed in the background, however long that takes. `swapping` is called at the moment of the switch.
   ///
-  /// - Parameters:
-  ///   - configuration: the new configuration.
-  ///   - swapping: called at the moment of the switch.
   /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
   func apply(_ configuration: ValidatedConfiguration, swapping: () -> Void = {}) async throws {
     while true {

@@ -98,11 +98,7 @@ final class EventLog: Service {
   private let gate: AdmissionLimit
   private let state = Watched(State())
 
-  /// - Parameters:
-  ///   - capacity: the most events kept.
-  ///   - maximumBytes: the most bytes of their texts; the last event is kept whatever its size.
-  ///   - maximumSubscribers: the most subscribers at a time.
-  ///   - epoch: identifies this run of the service; random by default.
+  /// Keeps `capacity` events, and `maximumBytes` of their texts; the last event is kept whatever its size.
   init(
     capacity: Int = 256, maximumBytes: Int = 8 << 20, maximumSubscribers: Int = 256, epoch: String? = nil
   ) {
@@ -112,11 +108,7 @@ final class EventLog: Service {
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
-  /// Publishes an event, unless the log has ended.
-  ///
-  /// - Parameters:
-  ///   - type: one of `ServerEvent.types`.
-  ///   - data: JSON, UTF-8.
+  /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
   func publish(type: String, data: [UInt8]) {
     state.update { state in
       guard !state.isFinished else { return }
@@ -128,13 +120,9 @@ final class EventLog: Service {
     }
   }
 
-  /// Starts a subscription.
+  /// Starts a subscription to events of some types, or of all, after the last one that the client knows; nil skips all
+  /// past events. If this log never had it, as after a restart, all kept events are new.
   ///
-  /// - Parameters:
-  ///   - lastID: the last event that the client knows; nil skips all past events. If this log never had it, as after
-  ///     a restart, all kept events are new.
-  ///   - types: the event types to receive; nil for all.
-  /// - Returns: the subscription.
   /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {

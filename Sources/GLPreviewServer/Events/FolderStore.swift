@@ -12,12 +12,9 @@ struct FolderStore: ~Copyable {
   private var retained: RetainedFiles
   private var number = 0
 
-  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run.
+  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run. `now` and `time` are the
+  /// wall clock and the monotonic one.
   ///
-  /// - Parameters:
-  ///   - configuration: the path and the limits.
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
   /// - Throws: `FolderError` if it can't be opened.
   init(_ configuration: SnapshotFolderConfiguration, now: WallTime, at time: Duration) throws(FolderError) {
     path = configuration.path

@@ -43,10 +43,7 @@ struct RetainedFiles: Sendable {
   /// Notices for the operator, each given once.
   private(set) var notices: [String] = []
 
-  /// - Parameters:
-  ///   - limits: how much to keep.
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
+  /// `now` and `time` are the wall clock and the monotonic one at the same moment.
   init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: Duration) {
     self.limits = limits
     start = now
@@ -80,12 +77,7 @@ struct RetainedFiles: Sendable {
     bytes += file.bytes
   }
 
-  /// Removes and returns the files that exceed the limits.
-  ///
-  /// - Parameters:
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
-  /// - Returns: the files to delete, in order.
+  /// Removes and returns the files that exceed the limits, in the order of deletion.
   mutating func removeExcess(now: WallTime, at time: Duration) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart

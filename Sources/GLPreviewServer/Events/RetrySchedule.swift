@@ -10,13 +10,7 @@ struct RetrySchedule: Sendable {
   /// The longest delay, whatever the server requests.
   var longest = Duration.seconds(60)
 
-  /// The delay after attempt `attempt`, counted from 1.
-  ///
-  /// - Parameters:
-  ///   - attempt: the failed attempt.
-  ///   - retryAfter: the server's Retry-After; nil if it has none.
-  ///   - chance: a random number in 0..<1.
-  /// - Returns: at least half of `first`, at most `longest`.
+  /// The delay after a failed attempt, counted from 1: at least half of `first`, at most `longest`.
   func wait(
     after attempt: Int, retryAfter: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {

@@ -7,7 +7,6 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import ServiceLifecycle
-internal import Synchronization
 
 /// A queue of messages to one server.
 ///
@@ -41,15 +40,8 @@ final class WebhookSender: Service {
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let schedule: RetrySchedule
-  private let state = Mutex(State())
-  private let signals: AsyncStream<Void>
-  private let signal: AsyncStream<Void>.Continuation
+  private let state = Watched(State())
 
-  /// - Parameters:
-  ///   - configuration: the destination.
-  ///   - metrics: counts messages.
-  ///   - logger: logs messages that could not be delivered.
-  ///   - schedule: when to retry.
   init(
     _ configuration: WebhookConfiguration, metrics: ServiceMetrics, logger: Logger,
     schedule: RetrySchedule = RetrySchedule()
@@ -58,7 +50,6 @@ final class WebhookSender: Service {
     self.metrics = metrics
     self.logger = logger
     self.schedule = schedule
-    (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// The largest event that it sends, in bytes.
@@ -67,20 +58,15 @@ final class WebhookSender: Service {
   /// Queues `event` for sending; returns at once.
   func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
 
-  /// Queues a message for sending; returns at once.
-  ///
-  /// - Parameters:
-  ///   - type: the value of `X-GLPreview-Event`.
-  ///   - body: JSON.
+  /// Queues JSON for sending; returns at once. `type` is the value of `X-GLPreview-Event`.
   func send(type: String, body: [UInt8]) {
-    let dropped = state.withLock { state in
+    let dropped = state.update { state in
       state.messages.append(Message(type: type, body: body))
       let excess = max(0, state.messages.count - max(1, configuration.capacity))
       state.messages.removeFirst(excess)
       return excess
     }
     if dropped > 0 { metrics.count(.webhook(.dropped), by: dropped) }
-    signal.yield()
   }
 
   /// Sends messages until the service ends.
@@ -94,8 +80,7 @@ final class WebhookSender: Service {
       group.addTask { [self] in await sendAll(by: client) }
       group.addTask { [self] in
         try? await gracefulShutdown()
-        state.withLock { $0.isEnding = true }
-        signal.yield()
+        state.update { $0.isEnding = true }
         try? await Task.sleep(for: Self.ends)
       }
       await group.next()
@@ -110,18 +95,15 @@ final class WebhookSender: Service {
   }
 
   private func sendAll(by client: HTTPClient) async {
-    var signals = signals.makeAsyncIterator()
     while !Task.isCancelled {
-      let (message, isEnding) = state.withLock { state in
-        (state.messages.isEmpty ? nil : state.messages.removeFirst(), state.isEnding)
+      // None once the service ends and all are sent.
+      let messages = try? await state.first { state -> [Message]? in
+        guard let message = state.messages.first else { return state.isEnding ? [] : nil }
+        state.messages.removeFirst()
+        return [message]
       }
-      if let message {
-        await deliver(message, by: client)
-      } else if isEnding {
-        return
-      } else {
-        _ = await signals.next()
-      }
+      guard let message = messages?.first else { return }
+      await deliver(message, by: client)
     }
   }
 
@@ -189,14 +171,9 @@ final class WebhookSender: Service {
 }
 
 /// `X-GLPreview-Signature`, by which a receiver can verify a message's origin and time: HMAC-SHA256 with the shared
-/// secret, over the timestamp, a dot and the body.
+/// secret, over the timestamp, a dot and the body. The timestamp is signed too, to prevent replays of old messages.
 enum WebhookSignature {
-  /// - Parameters:
-  ///   - body: the message.
-  ///   - timestamp: `X-GLPreview-Timestamp`, decimal seconds since 1970. It is signed too, to prevent replays of old
-  ///     messages.
-  ///   - secret: the key, UTF-8.
-  /// - Returns: `sha256=` and 64 hexadecimal digits.
+  /// `sha256=` and 64 hexadecimal digits.
   static func text(of body: [UInt8], timestamp: String, secret: String) -> String {
     var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
     code.update(data: Array("\(timestamp).".utf8))

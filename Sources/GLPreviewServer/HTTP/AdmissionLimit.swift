@@ -30,13 +30,8 @@ final class AdmissionLimit: Sendable {
     var clients: [RequestClient: Int] = [:]
   }
 
-  /// - Parameters:
-  ///   - capacity: the most requests inside.
-  ///   - subject: what is limited, for error messages.
-  ///   - retryAfter: when a rejected client may retry, in seconds.
-  init(
-    capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1
-  ) {
+  /// `subject` is what is limited, for error messages; a rejected client may retry after so many seconds.
+  init(capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1) {
     self.capacity = capacity
     self.subject = subject
     self.retryAfter = retryAfter

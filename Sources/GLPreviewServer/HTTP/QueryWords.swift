@@ -81,10 +81,7 @@ struct QueryWords {
     return result
   }
 
-  /// Rejects parameters that are left over.
-  ///
-  /// - Parameter known: the valid parameters, for the error message.
-  /// - Throws: `Problem` 400 that names the first one.
+  /// Rejects parameters that are left over, by an error that names the valid ones.
   func finish(known: [String]) throws(Problem) {
     guard let key = words.first?.key else { return }
     throw .badParameter(

@@ -21,14 +21,11 @@ struct MetricFamily: Sendable {
     let value: Double
   }
 
+  /// One of `help`: lower snake case with the unit as suffix; counters end in `_total`.
   let name: String
   let kind: Kind
   let samples: [Sample]
 
-  /// - Parameters:
-  ///   - name: one of `help`: lower snake case with the unit as suffix; counters end in `_total`.
-  ///   - kind: the type of the metric.
-  ///   - samples: values with different labels.
   init(_ name: String, _ kind: Kind, _ samples: [Sample]) {
     self.name = name
     self.kind = kind

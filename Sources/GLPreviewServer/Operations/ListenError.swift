@@ -8,11 +8,7 @@ package struct ListenError: Error, CustomStringConvertible {
   /// `ADDRESS: REASON`.
   package let description: String
 
-  /// Explains an error of a server; nil if it is unrelated to the address.
-  ///
-  /// - Parameters:
-  ///   - error: the error of `PreviewServer.run()`.
-  ///   - address: the configured address.
+  /// Explains an error of `PreviewServer.run()`; nil if it is unrelated to the configured address.
   package init?(_ error: any Error, at address: BindAddress) {
     let reason: String
     switch error {

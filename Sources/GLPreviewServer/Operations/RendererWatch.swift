@@ -38,11 +38,7 @@ final class RendererWatch: Service {
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
 
-  /// - Parameters:
-  ///   - requiresHardware: whether software renderers are rejected.
-  ///   - logger: logs when the renderer starts or stops working.
-  ///   - device: opens the renderer if necessary.
-  ///   - onChange: called when the renderer starts or stops working.
+  /// `device` opens the renderer if necessary; `onChange` is called when it starts or stops working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     onChange: @escaping @Sendable (State) -> Void

@@ -81,11 +81,7 @@ package struct SystemdWatchdog: Service {
   private let notifier: SystemdNotifier
   private let isHealthy: @Sendable () async -> Bool
 
-  /// Notifies through `notifier`; without a watchdog, only waits for the end.
-  ///
-  /// - Parameters:
-  ///   - notifier: the receiver, and the interval.
-  ///   - isHealthy: called each time; if it returns false or hangs, nothing is sent.
+  /// Notifies through `notifier` while `isHealthy` returns true; without a watchdog, only waits for the end.
   package init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
     self.notifier = notifier
     self.isHealthy = isHealthy

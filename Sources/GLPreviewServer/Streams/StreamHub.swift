@@ -31,8 +31,8 @@ final class StreamHub: Sendable {
     var intervals: [Int: Duration] = [:]
     var subscriptions: [Int: WeakSubscription] = [:]
     var nextID = 0
+    /// Reads the preview, and repeats the last picture; only while there are clients.
     var pump: Task<Void, Never>?
-    var repeater: Task<Void, Never>?
     var rate = RateMeter()
     var hasNewcomer = false
     var isOver = false
@@ -64,19 +64,9 @@ final class StreamHub: Sendable {
     self.onEnd = onEnd
   }
 
-  deinit {
-    state.withLock { state in
-      state.pump?.cancel()
-      state.repeater?.cancel()
-    }
-  }
-
   // MARK: Clients
 
-  /// Adds a client for as long as it holds the subscription.
-  ///
-  /// - Parameter interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the subscription; nil if the hub has ended.
+  /// Adds a client for as long as it holds the subscription; nil if the hub has ended. Zero is every picture.
   func join(every interval: Duration) -> StreamSubscription? {
     let id = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
@@ -85,11 +75,10 @@ final class StreamHub: Sendable {
       state.hasNewcomer = true
       if state.pump == nil {
         (state.newest, state.failure) = (nil, nil)
-        state.pump = Task { [weak self] in await self?.run() }
-        state.repeater = Task { [weak self] in
-          while !Task.isCancelled {
-            try? await Task.sleep(for: Self.repeatsAfter / 4)
-            self?.repeatIfStale()
+        state.pump = Task {
+          await withDiscardingTaskGroup { group in
+            group.addTask { await self.run() }
+            group.addTask { await self.repeatStale() }
           }
         }
       }
@@ -102,29 +91,26 @@ final class StreamHub: Sendable {
   }
 
   func leave(_ id: Int) {
-    let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
+    let (isEmpty, pump) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       (state.intervals[id], state.subscriptions[id]) = (nil, nil)
-      guard state.intervals.isEmpty else { return (false, []) }
+      guard state.intervals.isEmpty else { return (false, nil) }
       if onEnd != nil { state.isOver = true }
-      defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
-      return (true, [state.pump, state.repeater])
+      defer { (state.pump, state.newest) = (nil, nil) }
+      return (true, state.pump)
     }
-    for task in tasks { task?.cancel() }
+    pump?.cancel()
     if isEmpty { onEnd?() }
   }
 
   /// Ends the stream: all clients are disconnected, and nobody can join again.
   func end() {
-    let (tasks, loops) = state.update { state in
+    let (pump, loops) = state.update { state in
       state.isOver = true
       state.failure = StreamEnded()
-      defer {
-        (state.pump, state.repeater, state.newest) = (nil, nil, nil)
-        state.loops = [:]
-      }
-      return ([state.pump, state.repeater], Array(state.loops.values))
+      defer { (state.pump, state.newest, state.loops) = (nil, nil, [:]) }
+      return (state.pump, Array(state.loops.values))
     }
-    for task in tasks { task?.cancel() }
+    pump?.cancel()
     for watchers in loops { watchers.end() }
   }
 
@@ -249,15 +235,20 @@ final class StreamHub: Sendable {
     for watchers in loops { watchers.offer(part, metrics) }
   }
 
-  private func repeatIfStale() {
-    let now = CaptureClock.now
-    let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
-      guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else { return (nil, []) }
-      state.publishedAt = now
-      return (newest, Array(state.loops.values))
+  /// Passes the last picture on again when nothing newer has come for a while.
+  private func repeatStale() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: Self.repeatsAfter / 4)
+      let now = CaptureClock.now
+      let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
+        guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else {
+          return (nil, [])
+        }
+        state.publishedAt = now
+        return (newest, Array(state.loops.values))
+      }
+      if let part { for watchers in loops { watchers.offer(part, metrics) } }
     }
-    guard let part else { return }
-    for watchers in loops { watchers.offer(part, metrics) }
   }
 
   private func failed(_ error: any Error) {

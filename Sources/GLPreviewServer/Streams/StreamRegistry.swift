@@ -38,13 +38,9 @@ final class StreamRegistry: Sendable {
     self.logger = logger
   }
 
-  /// Joins the stream of a view, as served or with changed parameters.
+  /// Joins the stream of a view, as served or with changed parameters, with a minimum time between pictures. The
+  /// subscription is to be held while watching.
   ///
-  /// - Parameters:
-  ///   - target: the served view.
-  ///   - wanted: the requested view.
-  ///   - interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the subscription, to be held while watching.
   /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
     -> StreamSubscription
