@@ -25,7 +25,11 @@ struct ProgramBinaryKey: Sendable, Hashable {
   }
 
   /// The key in characters that are safe in a file name.
-  var name: String { Hexadecimal.text(of: bytes) }
+  var name: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
 }
 
 /// The file's bytes: "GLPVPROG", key, format (4 bytes, little-endian), checksum of all other bytes, the driver's

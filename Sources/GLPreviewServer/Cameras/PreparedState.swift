@@ -11,9 +11,14 @@ struct PreparedState: Sendable {
   private(set) var sources: [String: String] = [:]
   /// The cameras whose sources are new.
   private(set) var newCameras: [CameraConfiguration] = []
-  /// The previews of new views, by camera and view, and of new scenes.
-  private var newViews: [String: [String: Preview]] = [:]
+  /// The previews of new views and scenes, in order.
+  private var newViews: [ViewKey: Preview] = [:]
   private var newScenes: [String: Preview] = [:]
+
+  private struct ViewKey: Hashable {
+    let camera: String
+    let view: String
+  }
 
   /// What a switch leaves behind, no longer reachable by name.
   struct Remains: Sendable {
@@ -69,7 +74,7 @@ struct PreparedState: Sendable {
           configuration.isEnabled = view.isEnabled
           configuration.keepsReferenceSize = view.isLocked
         }
-        newViews[camera.name, default: [:]][view.view.name] = preview
+        newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
       }
     }
     for scene in configuration.scenes where keptScene(scene, in: base) == nil {
@@ -81,7 +86,7 @@ struct PreparedState: Sendable {
 
   /// Removes what was added.
   func giveUp(in session: PreviewSession) {
-    for preview in Array(newScenes.values) + newViews.values.flatMap(\.values) { session.remove(preview) }
+    for preview in Array(newScenes.values) + Array(newViews.values) { session.remove(preview) }
     for source in newCameras.compactMap({ sources[$0.name] }) { Task { await session.removeSource(source) } }
   }
 
@@ -90,14 +95,18 @@ struct PreparedState: Sendable {
     var state = ServedState(generation: current.generation + 1)
     for camera in configuration.cameras {
       guard let source = sources[camera.name] else { continue }
-      let known = current[camera: camera.name]?.configuration.views ?? []
-      let views = camera.views.compactMap { view -> ServedPreview? in
-        let kept = keptView(view.view.name, of: camera, in: current)
-        guard let preview = kept?.preview ?? newViews[camera.name]?[view.view.name] else { return nil }
-        // Run-time changes are kept, unless the file changes this view.
-        let served = known.contains(view) ? kept?.served ?? view : view
-        return ServedPreview(
-          camera: camera.name, source: source, served: served, preview: preview, offline: camera.offline)
+      let views = camera.views.compactMap { view in
+        keptView(view.view.name, of: camera, in: current).map { kept in
+          // Run-time changes are kept, unless the file changes this view.
+          let isTold = current[camera: camera.name]?.configuration.views.contains(view) != true
+          return ServedPreview(
+            camera: camera.name, source: source, served: isTold ? view : kept.served, preview: kept.preview,
+            offline: camera.offline)
+        }
+          ?? newViews[ViewKey(camera: camera.name, view: view.view.name)].map {
+            ServedPreview(
+              camera: camera.name, source: source, served: view, preview: $0, offline: camera.offline)
+          }
       }
       state.cameras.append(ServedCamera(configuration: camera, source: source, views: views))
     }
@@ -134,6 +143,14 @@ struct PreparedState: Sendable {
     else { return nil }
     return old
   }
+}
+
+extension ServedState {
+  /// The views of all cameras, and the scenes.
+  var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
+
+  /// The previews of all views and scenes.
+  var previews: [Preview] { allViews.map(\.preview) }
 }
 
 extension ServedView {

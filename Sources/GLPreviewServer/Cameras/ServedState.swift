@@ -53,12 +53,6 @@ struct ServedPreview: Sendable {
 }
 
 extension ServedState {
-  /// The views of all cameras, and the scenes.
-  var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
-
-  /// The previews of all views and scenes.
-  var previews: [Preview] { allViews.map(\.preview) }
-
   /// A camera by its name.
   subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
 

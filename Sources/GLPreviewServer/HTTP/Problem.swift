@@ -4,6 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
+internal import ServiceLifecycle
 
 /// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail` and the parameter at
 /// fault.
@@ -77,5 +78,18 @@ extension Problem {
     case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)
     default: return nil
     }
+  }
+}
+
+/// The result of `work`, unless the service shuts down first.
+///
+/// - Throws: the errors of `work`; `Problem` 503 if the service shuts down.
+func beforeShutdown<Value: Sendable>(_ work: @Sendable @escaping () async throws -> Value) async throws
+  -> Value
+{
+  do {
+    return try await cancelWhenGracefulShutdown(work)
+  } catch is CancellationError where Task.isShuttingDownGracefully {
+    throw Problem.busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
   }
 }

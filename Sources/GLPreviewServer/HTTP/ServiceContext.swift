@@ -1,9 +1,7 @@
-// What is known of a request besides its content, and the end of requests that wait when the service shuts down.
+// What is known of a request besides its content.
 internal import GLPreview
-internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
-internal import ServiceLifecycle
 
 /// The context of a request: the client, its address and its role.
 struct ServiceContext: RequestContext {
@@ -28,17 +26,4 @@ struct ServiceContext: RequestContext {
 
   /// The largest body, in bytes; set by `BodyMiddleware` from the configuration.
   var maxUploadSize = ServiceLimits().requestBytes
-}
-
-/// The result of `work`, unless the service shuts down first.
-///
-/// - Throws: the errors of `work`; `Problem` 503 if the service shuts down.
-func beforeShutdown<Value: Sendable>(_ work: @Sendable @escaping () async throws -> Value) async throws
-  -> Value
-{
-  do {
-    return try await cancelWhenGracefulShutdown(work)
-  } catch is CancellationError where Task.isShuttingDownGracefully {
-    throw Problem.busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
-  }
 }

@@ -91,7 +91,7 @@ public struct CameraFrameIntervals: Sendable, Hashable {
 }
 
 /// A setting of a camera.
-public struct CameraControl: Sendable, Hashable, Encodable {
+public struct CameraControl: Sendable, Hashable {
   /// The type of a control's values.
   public enum Kind: String, Sendable, Hashable, Codable {
     /// A number.
@@ -143,7 +143,10 @@ public struct CameraControl: Sendable, Hashable, Encodable {
 
   let id: UInt32
   let type: UInt32
+}
 
+/// As the command's and the service's JSON has it.
+extension CameraControl: Encodable {
   private enum CodingKeys: String, CodingKey {
     case name, title, kind, minimum, maximum, step, value, items, flags
     case defaultValue = "default"
