@@ -75,13 +75,13 @@ package struct PreviewServer: Sendable {
         SystemdNotifier().ready()
       },
       logger: logger)
-    let watchdog = SystemdWatchdog(SystemdNotifier()) { [registry = parts.registry] in
+    let watchdog = SystemdWatchdog(notifier: SystemdNotifier()) { [registry = parts.registry] in
       // If a part of the session hangs, so does this, and systemd's watchdog is not notified.
       for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
       return true
     }
     // Services stop in reverse order: the server waits for clients that follow events.
-    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts, $0) }
+    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
     let services: [any Service] = parts.services + reloads + [application, parts.events.log, watchdog]
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },

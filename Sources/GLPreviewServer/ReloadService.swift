@@ -22,13 +22,8 @@ struct ReloadService: Service, CustomStringConvertible {
   /// The name in logs, without the content.
   var description: String { "ReloadService" }
 
-  private let parts: ServiceParts
-  private let reload: ConfigurationReload
-
-  init(_ parts: ServiceParts, _ reload: ConfigurationReload) {
-    self.parts = parts
-    self.reload = reload
-  }
+  let parts: ServiceParts
+  let reload: ConfigurationReload
 
   /// The minimum time between reloads, against storms of signals.
   private static let pause = Duration.milliseconds(250)

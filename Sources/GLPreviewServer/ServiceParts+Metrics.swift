@@ -2,7 +2,6 @@
 internal import GLPreview
 
 extension ServiceParts {
-  /// The current values.
   var metricFamilies: [MetricFamily] {
     let (statistics, budget) = (registry.session.statistics, registry.budget)
     var families = metrics.families + ProcessMetrics.families + cameraFamilies

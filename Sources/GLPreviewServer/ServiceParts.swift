@@ -87,7 +87,6 @@ struct ServiceParts: Sendable {
     }
   }
 
-  /// How connections are set up.
   func server() throws -> HTTPServerBuilder {
     let (limits, metrics, connections) = (configuration.limits, metrics, connections)
     let http = HTTPServerBuilder.http1(
@@ -103,7 +102,6 @@ struct ServiceParts: Sendable {
     return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 
-  /// All routes.
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: metrics))

@@ -93,7 +93,6 @@ final class CameraRegistry: Sendable {
 
   // MARK: Looking up
 
-  /// The current state.
   var served: ServedState { state.withLock { $0 } }
 
   var cameras: [ServedCamera] { served.cameras }
@@ -181,7 +180,6 @@ final class CameraRegistry: Sendable {
     for camera in remains.cameras { Task { [session] in await session.removeSource(camera.source) } }
   }
 
-  /// Warns about an unreliable configuration.
   private func warn(of camera: CameraConfiguration) {
     guard camera.lacksReferenceSize else { return }
     logger.warning(

@@ -26,12 +26,10 @@ final class CameraWatch: Service {
     self.onChange = onChange
   }
 
-  /// The last known state of a camera.
   func report(of camera: String) -> CameraReport {
     registry.served[camera: camera].map(report) ?? CameraReport(since: .now)
   }
 
-  /// The last known state of a camera.
   func report(of camera: ServedCamera) -> CameraReport {
     state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
   }

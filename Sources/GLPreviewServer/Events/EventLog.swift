@@ -12,7 +12,6 @@ struct ServerEvent: Sendable, Hashable {
 
   /// `EPOCH-N`: the run of the service, and the event's number in it.
   let id: EventID
-  /// One of `types`.
   let type: String
   /// As server-sent events require (HTML Standard, 9.2): `id`, `event` and `data`.
   let text: ByteBuffer
@@ -86,7 +85,6 @@ final class EventLog: Service {
     case event(ServerEvent)
     /// This many events, of all types, were dropped before they were read.
     case lost(Int)
-    /// There is nothing new.
     case nothing
     case end
   }
@@ -138,10 +136,8 @@ final class EventLog: Service {
   /// Ends the log. Subscribers end when they have read the rest.
   func finish() { state.update { $0.isFinished = true } }
 
-  /// The number of subscribers.
   var subscriberCount: Int { gate.count }
 
-  /// Waits for the service to end, then ends the log.
   func run() async throws {
     try? await gracefulShutdown()
     finish()

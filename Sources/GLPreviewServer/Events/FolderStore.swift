@@ -123,7 +123,6 @@ struct FolderStore: ~Copyable {
     return size >= 0 ? Int(size) : nil
   }
 
-  /// The entries of an open folder.
   private static func names(in folder: CInt) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(folder)")) ?? []
   }

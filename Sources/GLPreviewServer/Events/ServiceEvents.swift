@@ -20,10 +20,8 @@ struct ServiceEvents: Sendable {
     self.logger = logger
   }
 
-  /// The services that run for the folder and the webhook.
   var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
 
-  /// The renderer started or stopped working.
   func rendererChanged(_ state: RendererWatch.State) {
     publish(
       "service",
@@ -33,10 +31,8 @@ struct ServiceEvents: Sendable {
       ])
   }
 
-  /// A new configuration is in effect.
   func configurationChanged() { publish("service", ["what": "configuration"]) }
 
-  /// A camera's state changed.
   func cameraChanged(_ camera: String, _ report: CameraReport) {
     publish(
       "camera",
@@ -46,7 +42,6 @@ struct ServiceEvents: Sendable {
       ])
   }
 
-  /// A client changed a view.
   func viewChanged(_ camera: String, _ view: String) {
     publish("view", ["camera": .string(camera), "view": .string(view)])
   }

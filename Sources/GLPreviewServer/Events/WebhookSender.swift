@@ -52,10 +52,8 @@ final class WebhookSender: Service {
     self.schedule = schedule
   }
 
-  /// The largest event that it sends, in bytes.
   var maximumEventBytes: Int { configuration.maximumEventBytes }
 
-  /// Queues `event` for sending; returns at once.
   func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
 
   /// Queues JSON for sending; returns at once. `type` is the value of `X-GLPreview-Event`.
@@ -69,7 +67,6 @@ final class WebhookSender: Service {
     if dropped > 0 { metrics.count(.webhook(.dropped), by: dropped) }
   }
 
-  /// Sends messages until the service ends.
   func run() async throws {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow

@@ -41,7 +41,6 @@ final class AdmissionLimit: Sendable {
   /// A quarter of the places; if there are few, half.
   static func share(of capacity: Int) -> Int { max(capacity / 4, min(8, (capacity + 1) / 2)) }
 
-  /// The number of requests inside.
   var count: Int { inside.withLock { $0.count } }
 
   /// Enters for the client of the current request.

@@ -33,7 +33,6 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     Problem(.badRequest, detail, parameter: name)
   }
 
-  /// 404.
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
   /// 503 or 429, with the time to retry.

@@ -27,20 +27,17 @@ struct QueryWords {
     return words.remove(at: index).value
   }
 
-  /// Takes all parameters of this name.
   mutating func takeAll(_ key: String) -> [String] {
     defer { words.removeAll { $0.key == key } }
     return words.filter { $0.key == key }.map(\.value)
   }
 
-  /// Takes an integer.
   mutating func takeInteger(_ keys: String..., in range: ClosedRange<Int>) throws(WordError) -> Int? {
     guard let index = words.firstIndex(where: { keys.contains($0.key) }) else { return nil }
     let (key, text) = words.remove(at: index)
     return try Words.whole(key, text, in: range)
   }
 
-  /// Takes a number.
   mutating func takeNumber(_ key: String, in range: ClosedRange<Double>) throws(WordError) -> Double? {
     guard let text = take(key) else { return nil }
     return try Words.number(key, text, in: range)
@@ -52,7 +49,6 @@ struct QueryWords {
     return text.isEmpty ? true : try Words.flag(key, text)
   }
 
-  /// Takes one of a few words.
   mutating func takeWord<Word: RawRepresentable & CaseIterable>(_ key: String, as: Word.Type)
     throws(WordError) -> Word? where Word.RawValue == String
   {

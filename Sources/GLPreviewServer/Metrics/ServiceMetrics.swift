@@ -85,10 +85,8 @@ final class ServiceMetrics: Sendable {
 
   func countCutOff() { cutOff.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Records the duration of a stage.
   func measured(_ stage: ServiceStage, _ duration: Duration) { stages[stage]?.record(duration) }
 
-  /// The current values.
   var families: [MetricFamily] {
     let events = events.withLock { $0 }
     let counted = Dictionary(grouping: events, by: \.key.name).map { name, events in

@@ -49,7 +49,6 @@ final class RendererWatch: Service {
     self.onChange = onChange
   }
 
-  /// The last known state.
   var state: State { now.withLock { $0 } }
 
   func run() async throws {

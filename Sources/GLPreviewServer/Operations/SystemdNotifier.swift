@@ -6,16 +6,16 @@ internal import Glibc
 internal import ServiceLifecycle
 
 /// The supervisor that started the service. Without one, nothing is sent.
-package struct SystemdNotifier: Sendable, Hashable {
+struct SystemdNotifier: Sendable, Hashable {
   /// A path, or `@` and an abstract socket name; nil without a supervisor.
   private let address: String?
   /// How often to notify the watchdog: twice per timeout; nil if there is no watchdog.
-  package let watchdogInterval: Duration?
+  let watchdogInterval: Duration?
 
   /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set.
   ///
   /// - Parameter environment: nil for the process's own.
-  package init(environment: [String: String]? = nil) {
+  init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
     self.address = address?.hasPrefix("/") == true || address?.hasPrefix("@") == true ? address : nil
@@ -25,18 +25,18 @@ package struct SystemdNotifier: Sendable, Hashable {
   }
 
   /// The service is ready; also after a reload.
-  @discardableResult package func ready() -> Bool { send("READY=1") }
+  @discardableResult func ready() -> Bool { send("READY=1") }
 
   /// The service is reloading its configuration; `ready()` ends that.
-  @discardableResult package func reloading() -> Bool {
+  @discardableResult func reloading() -> Bool {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now / .microseconds(1)))")
   }
 
   /// The service is stopping.
-  @discardableResult package func stopping() -> Bool { send("STOPPING=1") }
+  @discardableResult func stopping() -> Bool { send("STOPPING=1") }
 
   /// Notifies the watchdog.
-  @discardableResult package func alive() -> Bool { send("WATCHDOG=1") }
+  @discardableResult func alive() -> Bool { send("WATCHDOG=1") }
 
   /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.
   private func send(_ message: String) -> Bool {
@@ -76,21 +76,13 @@ private struct SocketName {
   }
 }
 
-/// A part of the service that reports its health until the service ends.
-package struct SystemdWatchdog: Service {
-  private let notifier: SystemdNotifier
-  private let isHealthy: @Sendable () async -> Bool
+/// A part of the service that notifies the watchdog while the service is healthy, and reports its end. Without a
+/// watchdog it only waits for that.
+struct SystemdWatchdog: Service {
+  let notifier: SystemdNotifier
+  let isHealthy: @Sendable () async -> Bool
 
-  /// Notifies through `notifier` while `isHealthy` returns true; without a watchdog, only waits for the end.
-  package init(_ notifier: SystemdNotifier, isHealthy: @escaping @Sendable () async -> Bool) {
-    self.notifier = notifier
-    self.isHealthy = isHealthy
-  }
-
-  /// Runs until the service ends, then reports that it is stopping.
-  ///
-  /// - Throws: `CancellationError` if the task is cancelled.
-  package func run() async throws {
+  func run() async throws {
     try await withGracefulShutdownHandler {
       try await feed()
     } onGracefulShutdown: {

@@ -41,7 +41,7 @@ struct CaptureRoutes: Sendable {
     }
     var pictures: [CapturedPicture] = []
     for (picture, view) in zip(snapshot.pictures, views) {
-      pictures.append(try await CapturedPicture(picture, of: view, options))
+      pictures.append((view.name, try await encoded(picture, view.served, options)))
     }
     // Only publish snapshots that can also be answered.
     events.took(snapshot)
@@ -90,6 +90,17 @@ struct CaptureRoutes: Sendable {
       sourceState: moment.sourceState, pictures: zip(views, pictures).map { $1.named($0.name) })
   }
 
+  private func encoded(_ picture: RenderedPicture, _ served: ServedView, _ options: SnapshotOptions)
+    async throws -> EncodedPicture
+  {
+    do {
+      return try await picture.jpeg(
+        quality: options.quality ?? served.quality, maxBytes: options.maximumBytes)
+    } catch let error as EncodingError {
+      throw Problem.badParameter("max_bytes", error.description)
+    }
+  }
+
   // MARK: As parts
 
   /// A multipart answer (RFC 2046) with one part per view.
@@ -98,15 +109,15 @@ struct CaptureRoutes: Sendable {
   {
     var body = ByteBuffer()
     // The buffer doubles as it grows.
-    let lease = try registry.budget.reserve(2 * pictures.map(\.jpeg.count).reduce(0, +))
+    let lease = try registry.budget.reserve(2 * pictures.map(\.jpeg.bytes.count).reduce(0, +))
     for picture in pictures {
       body.writeString(
-        "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.count)\r\n"
+        "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.bytes.count)\r\n"
           + "Content-Disposition: attachment; filename=\"\(snapshot.camera)-\(picture.view).jpg\"\r\n"
           + "X-View: \(picture.view)\r\nX-Timestamp: \(snapshot.time.secondsText)\r\n"
           + "X-Frame-Sequence: \(snapshot.sequence)\r\nX-Source-State: \(snapshot.sourceState.rawValue)\r\n\r\n"
       )
-      body.writeBytes(picture.jpeg)
+      body.writeBytes(picture.jpeg.bytes)
       body.writeString("\r\n")
     }
     body.writeString("--\(StreamPart.boundary)--\r\n")
@@ -216,24 +227,8 @@ extension DecodingError {
   }
 }
 
-/// An encoded picture of the answer.
-struct CapturedPicture: Sendable {
-  let view: String
-  let size: Size
-  let jpeg: [UInt8]
-
-  /// - Throws: `Problem` 400 if it does not fit the size limit.
-  init(_ picture: RenderedPicture, of entry: ServedPreview, _ options: SnapshotOptions) async throws {
-    view = entry.name
-    let quality = options.quality ?? entry.served.quality
-    do {
-      let encoded = try await picture.jpeg(quality: quality, maxBytes: options.maximumBytes)
-      (size, jpeg) = (encoded.size, encoded.bytes)
-    } catch let error as EncodingError {
-      throw Problem.badParameter("max_bytes", error.description)
-    }
-  }
-}
+/// A picture of the answer, by the name of its view.
+private typealias CapturedPicture = (view: String, jpeg: EncodedPicture)
 
 private struct CaptureAnswer: Encodable {
   let camera: String
@@ -257,8 +252,8 @@ private struct CaptureAnswer: Encodable {
     state = snapshot.sourceState.rawValue
     self.pictures = pictures.map {
       Picture(
-        view: $0.view, width: $0.size.width, height: $0.size.height, bytes: $0.jpeg.count,
-        snapshot: String(decoding: Base64.encoded($0.jpeg), as: UTF8.self))
+        view: $0.view, width: $0.jpeg.size.width, height: $0.jpeg.size.height, bytes: $0.jpeg.bytes.count,
+        snapshot: $0.jpeg.base64)
     }
   }
 }

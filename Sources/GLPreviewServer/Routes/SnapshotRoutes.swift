@@ -28,7 +28,6 @@ struct SnapshotRoutes: Sendable {
     }
   }
 
-  /// A snapshot of a view with the URL's parameters.
   func snapshot(
     _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {

@@ -9,7 +9,6 @@ struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
 
-  /// The parameters of a stream's URL.
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -19,7 +18,6 @@ struct StreamRoutes: Sendable {
     group.get("api/stream") { request, context in try await several(request, context) }
   }
 
-  /// A stream of one view.
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
   {
     var words = try QueryWords(request)

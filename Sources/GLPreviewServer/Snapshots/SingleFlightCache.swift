@@ -11,7 +11,6 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   private struct State {
     /// The values being made. A finished task would hold more memory than its value.
     var tasks: [Key: Task<Value, any Error>] = [:]
-    /// The cached values, and their order.
     var values: [Key: (value: Value, bytes: Int)] = [:]
     var order = CircularBuffer<Key>()
     var bytes = 0
@@ -75,6 +74,5 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
-  /// The bytes of cached values.
   var byteCount: Int { state.withLock { $0.bytes } }
 }

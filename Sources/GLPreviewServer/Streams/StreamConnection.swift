@@ -99,7 +99,6 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   // MARK: Parts
 
-  /// Whether a part may be written now.
   func takesPart(at now: Duration) -> Bool {
     guard let context, !isEnding else { return false }
     guard !context.channel.isWritable else {

@@ -15,7 +15,6 @@ final class StreamHub: Sendable {
   private let logger: Logger
   /// The permit of a stream with limited admission.
   private let permit: AdmissionPermit?
-  /// The budget of its pictures.
   private let budget: MemoryBudget
   private let state = Watched(State())
   /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
@@ -114,12 +113,10 @@ final class StreamHub: Sendable {
     for watchers in loops { watchers.end() }
   }
 
-  /// The subscriptions of the current clients.
   var subscriptions: [StreamSubscription] {
     state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
   }
 
-  /// The number of clients.
   var clientCount: Int { state.withLock { $0.intervals.count } }
 
   /// The current frame rate in pictures per second; 0 without clients.
@@ -127,7 +124,6 @@ final class StreamHub: Sendable {
     state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
   }
 
-  /// The newest picture; nil before the first.
   var newest: StreamPart? { state.withLock { $0.newest } }
 
   /// Waits for the newest picture.

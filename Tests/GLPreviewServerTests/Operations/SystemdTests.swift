@@ -116,7 +116,7 @@ struct SystemdTests {
       environment: ["NOTIFY_SOCKET": socket.address, "WATCHDOG_USEC": "2000"])
     let health = Health()
     let group = ServiceGroup(
-      services: [SystemdWatchdog(notifier) { health.isHealthy() }], logger: Logger(label: "test"))
+      services: [SystemdWatchdog(notifier: notifier) { health.isHealthy() }], logger: Logger(label: "test"))
 
     async let run: Void = group.run()
     var messages = socket.messages.makeAsyncIterator()
@@ -133,7 +133,8 @@ struct SystemdTests {
   @Test("without a watchdog the part waits for the service's end")
   func idle() async throws {
     let group = ServiceGroup(
-      services: [SystemdWatchdog(SystemdNotifier(environment: [:])) { true }], logger: Logger(label: "test"))
+      services: [SystemdWatchdog(notifier: SystemdNotifier(environment: [:])) { true }],
+      logger: Logger(label: "test"))
     async let run: Void = group.run()
     await group.triggerGracefulShutdown()
     try await run
