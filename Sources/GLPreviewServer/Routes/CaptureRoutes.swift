@@ -84,7 +84,7 @@ struct CaptureRoutes: Sendable {
         pictures: [picture.named(views[0].name)])
     }
     let moment = try await snapshots.moment(of: views[0], request)
-    let pictures = try await registry.session.draw(views.map(\.preview), at: moment)
+    let pictures = try await moment.draw(views.map(\.preview))
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
       sourceState: moment.sourceState, pictures: zip(views, pictures).map { $1.named($0.name) })

@@ -197,13 +197,13 @@ final class SnapshotProvider: Sendable {
     -> RenderedPicture
   {
     let (view, format) = (query.served.view, query.format.pictures)
-    if let preview, let frame = try await session.draw([preview], at: moment, as: format).first,
+    if let preview, let frame = try await moment.draw([preview], as: format).first,
       // The view may have changed since it was looked up.
       preview.configuration.view == view.named(preview.name)
     {
       return frame
     }
-    guard let frame = try await session.draw([view], at: moment, as: format).first else {
+    guard let frame = try await moment.draw([view], as: format).first else {
       throw SourceError(.unavailable, path: moment.source, reason: "gave no picture")
     }
     return frame
