@@ -95,10 +95,11 @@ final class StreamRegistry: Sendable {
     // A served view is drawn anyway, but another quality must be encoded once more.
     let permit = try followsQuality ? nil : gate.enter()
     let preview = try isServed ? target.preview : registry.makeAdHocPreview(wanted.view, of: target)
+    var onEnd: (@Sendable () -> Void)?
+    if !isServed { onEnd = { [session = registry.session] in session.remove(preview) } }
     return StreamHub(
       camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: metrics,
-      logger: logger, holding: permit, within: registry.budget,
-      onEnd: isServed ? nil : { [session = registry.session] in session.remove(preview) })
+      logger: logger, holding: permit, within: registry.budget, onEnd: onEnd)
   }
 
   /// The streams with clients.
