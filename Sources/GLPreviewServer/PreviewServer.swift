@@ -27,13 +27,8 @@ package struct PreviewServer: Sendable {
   /// How long closing cameras and their commands may take at the end.
   private static let closesWithin = Duration.seconds(1)
 
-  /// Creates a service without opening anything.
-  ///
-  /// - Parameters:
-  ///   - configuration: the validated configuration.
-  ///   - logger: the log.
-  ///   - reload: how the configuration is loaded again at SIGHUP; nil leaves SIGHUP to the program.
-  ///   - onRunning: called when the service listens, with its port; nil for a local socket.
+  /// Creates a service without opening anything. Without `reload`, SIGHUP is left to the program. `onRunning` is called
+  /// when the service listens, with its port; nil for a local socket.
   package init(
     _ configuration: ValidatedConfiguration, logger: Logger,
     reload: ConfigurationReload? = nil,

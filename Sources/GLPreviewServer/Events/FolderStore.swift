@@ -28,9 +28,6 @@ struct FolderStore: ~Copyable {
 
   deinit { close(folder) }
 
-  /// The number of known files; if there are limits, that is all of them.
-  var count: Int { retained.count }
-
   /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed meanwhile,
   /// the next run deletes the partial file.
   ///
