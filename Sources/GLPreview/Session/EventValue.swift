@@ -1,4 +1,5 @@
 // The values of an event's metadata, and their encoding as JSON (RFC 8259).
+internal import PreviewCore
 
 /// A JSON value.
 public enum EventValue: Sendable, Hashable {
@@ -68,8 +69,7 @@ extension String {
       case "\r": quoted += "\\r"
       case "\t": quoted += "\\t"
       case _ where scalar.properties.generalCategory == .control:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        quoted += "\\u" + scalar.value.digits(4, radix: 16)
       default: quoted.unicodeScalars.append(scalar)
       }
     }

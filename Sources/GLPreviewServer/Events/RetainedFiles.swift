@@ -21,7 +21,7 @@ struct RetainedFiles: Sendable {
   private struct Entry: Sendable {
     let file: File
     /// By the monotonic clock; for files of this run.
-    let written: Duration
+    let written: CaptureInstant
   }
 
   /// How long after the start the wall clock may be wrong.
@@ -32,7 +32,7 @@ struct RetainedFiles: Sendable {
   private let limits: SnapshotFolderConfiguration
   /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
-  private let monotonicStart: Duration
+  private let monotonicStart: CaptureInstant
   private var ahead = CircularBuffer<Entry>()
   private var found = CircularBuffer<Entry>()
   private var written = CircularBuffer<Entry>()
@@ -44,7 +44,7 @@ struct RetainedFiles: Sendable {
   private(set) var notices: [String] = []
 
   /// `now` and `time` are the wall clock and the monotonic one at the same moment.
-  init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: Duration) {
+  init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant) {
     self.limits = limits
     start = now
     monotonicStart = time
@@ -63,7 +63,7 @@ struct RetainedFiles: Sendable {
   /// Adds the files of earlier runs.
   mutating func add(_ files: [File]) {
     bytes += files.reduce(0) { $0 + $1.bytes }
-    sort(Array(ahead) + Array(found) + files.map { Entry(file: $0, written: .zero) })
+    sort(Array(ahead) + Array(found) + files.map { Entry(file: $0, written: .start) })
     if ahead.count > 0 {
       notices.append(
         "\(ahead.count) files in the snapshot folder have timestamps in the future; they count as the oldest")
@@ -71,14 +71,14 @@ struct RetainedFiles: Sendable {
   }
 
   /// Adds a file that was just written.
-  mutating func add(_ file: File, at time: Duration) {
+  mutating func add(_ file: File, at time: CaptureInstant) {
     guard isLimited else { return }
     written.append(Entry(file: file, written: time))
     bytes += file.bytes
   }
 
   /// Removes and returns the files that exceed the limits, in the order of deletion.
-  mutating func removeExcess(now: WallTime, at time: Duration) -> [File] {
+  mutating func removeExcess(now: WallTime, at time: CaptureInstant) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
@@ -116,7 +116,7 @@ struct RetainedFiles: Sendable {
   }
 
   /// Adopts the wall clock's time for the start of this run, if it can be trusted.
-  private mutating func follow(_ now: WallTime, at time: Duration) {
+  private mutating func follow(_ now: WallTime, at time: CaptureInstant) {
     let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
     let jump = believed.sinceEpoch - start.sinceEpoch
     guard jump < .zero - Self.smallestJump || jump > Self.smallestJump else { return }

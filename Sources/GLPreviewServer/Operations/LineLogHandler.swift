@@ -111,10 +111,10 @@ struct LineLogHandler: LogHandler {
   private func text(
     _ event: LogEvent, _ message: String, _ time: String, _ fields: [(key: String, value: String)]
   ) -> String {
-    var line = "\(time) \(event.level) \(label): \(message.withoutControls)"
+    var line = "\(time) \(event.level) \(label): \(message.onOneLine)"
     for (key, value) in fields {
       let isWord = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
-      line += " \(key.withoutControls)=\(isWord ? value.withoutControls : value.quotedAsJSON)"
+      line += " \(key.onOneLine)=\(isWord ? value.onOneLine : value.quotedAsJSON)"
     }
     return line + "\n"
   }
@@ -146,14 +146,5 @@ struct LineLogHandler: LogHandler {
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
-  }
-}
-
-extension String {
-  /// With control characters replaced, which could break a line or control a terminal.
-  fileprivate var withoutControls: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
   }
 }

@@ -12,7 +12,7 @@ final class LogThrottle: Sendable {
 
   private struct Bucket {
     var tokens: Double
-    var time: Duration
+    var time: CaptureInstant
     var suppressed = 0
   }
 
@@ -26,13 +26,13 @@ final class LogThrottle: Sendable {
   private let burst: Double
   private let rate: Double
   private let capacity: Int
-  private let now: @Sendable () -> Duration
-  private let state = Mutex((buckets: [Message: Bucket](), nextSweep: Duration.zero))
+  private let now: @Sendable () -> CaptureInstant
+  private let state = Mutex((buckets: [Message: Bucket](), nextSweep: CaptureInstant.start))
 
   /// Logs `burst` lines of one message without limit, and then `linesPerSecond`; distinguishes `capacity` messages.
   init(
     burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
-    now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.burst = Double(burst)
     rate = linesPerSecond
@@ -63,9 +63,9 @@ final class LogThrottle: Sendable {
   }
 
   /// Forgets messages that are no longer logged, periodically.
-  private func sweep(_ state: inout (buckets: [Message: Bucket], nextSweep: Duration), at time: Duration)
-    -> [Rest]
-  {
+  private func sweep(
+    _ state: inout (buckets: [Message: Bucket], nextSweep: CaptureInstant), at time: CaptureInstant
+  ) -> [Rest] {
     guard time >= state.nextSweep || state.buckets.count > capacity else { return [] }
     state.nextSweep = time + .seconds(10)
     let isFull = state.buckets.count > capacity

@@ -22,7 +22,7 @@ struct SnapshotSubject: Sendable {
   let camera: String
   /// The frame's number and time, and the source's state.
   let sequence: Int
-  let timestamp: Duration
+  let timestamp: CaptureInstant
   let time: WallTime
   let state: SourceState
   /// The upright size of the source; nil for a scene, and before the first frame.
@@ -51,7 +51,7 @@ final class SnapshotProvider: Sendable {
     /// The name of the view's preview, which is unique: a later view of the same name has another one.
     let target: String
     let sequence: Int
-    let timestamp: Duration
+    let timestamp: CaptureInstant
     /// The state that the fallback shows; nil without a fallback.
     var state: SourceState?
     var reason: String?
@@ -62,7 +62,7 @@ final class SnapshotProvider: Sendable {
     let maximumBytes: Int?
     let hasEXIF: Bool
 
-    init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: Duration) {
+    init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: CaptureInstant) {
       self.target = target.preview.name
       self.sequence = sequence
       self.timestamp = timestamp
@@ -163,8 +163,9 @@ final class SnapshotProvider: Sendable {
       return PictureKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
     }
     // Placeholders count as the same for a second.
-    let second = Duration.seconds(moment.timestamp.components.seconds)
-    var key = PictureKey(query, of: target, sequence: moment.sequence, timestamp: second)
+    let second = Duration.seconds(moment.timestamp.sinceStart.components.seconds)
+    var key = PictureKey(
+      query, of: target, sequence: moment.sequence, timestamp: CaptureInstant(sinceStart: second))
     (key.state, key.reason) = (moment.sourceState, moment.reason)
     return key
   }
@@ -216,7 +217,7 @@ final class SnapshotProvider: Sendable {
     let start = CaptureClock.now
     defer { metrics.measured(.snapshot, CaptureClock.now - start) }
     let scene = target.camera
-    let tick = Int64(start / Self.sceneInterval)
+    let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
       let frame = try await withTimeout(query.request.timeout, scene) { [session, sceneShots, servedGate] in

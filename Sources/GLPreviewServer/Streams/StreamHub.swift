@@ -23,7 +23,7 @@ final class StreamHub: Sendable {
   private struct State {
     var newest: StreamPart?
     /// When `newest` was last passed on.
-    var publishedAt = Duration.zero
+    var publishedAt = CaptureInstant.start
     var failure: (any Error)?
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
     /// The minimum time between pictures, by client.
@@ -270,10 +270,10 @@ struct StreamTimeout: Error {}
 
 /// Counts events over the last seconds.
 struct RateMeter: Sendable {
-  private var times: [Duration] = []
+  private var times: [CaptureInstant] = []
   private static let window = Duration.seconds(3)
 
-  mutating func count(at time: Duration) {
+  mutating func count(at time: CaptureInstant) {
     times.append(time)
     if times.count > 512 || times.first.map({ $0 < time - Self.window * 2 }) == true {
       times.removeAll { $0 < time - Self.window }
@@ -281,7 +281,7 @@ struct RateMeter: Sendable {
   }
 
   /// The rate over the last three seconds; 0 if there were fewer than two events.
-  func perSecond(at now: Duration) -> Double {
+  func perSecond(at now: CaptureInstant) -> Double {
     let recent = times.filter { $0 >= now - Self.window }
     guard let first = recent.first, let last = recent.last, last > first else { return 0 }
     return Double(recent.count - 1) / ((last - first) / .seconds(1))

@@ -13,8 +13,8 @@ struct StreamPart: Sendable {
 
   /// Headers, JPEG and the final boundary.
   let bytes: ByteBuffer
-  /// The frame's capture time, by `CaptureClock`.
-  let timestamp: Duration
+  /// When the frame was captured.
+  let timestamp: CaptureInstant
   /// In pixels.
   let size: Size
   /// Its share of the memory budget.

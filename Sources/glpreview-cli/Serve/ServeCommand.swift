@@ -1,9 +1,9 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
-import ArgumentParser
+public import ArgumentParser
 import GLPreview
-import GLPreviewServer
+package import GLPreviewServer
 import Glibc
-import Logging
+public import Logging
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -97,6 +97,9 @@ struct ServeCommand: AsyncParsableCommand {
     return options
   }
 }
+
+extension LogFormat: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The options for the single camera of a command line; single letters mean the same as in ustreamer.
 struct ServedCameraOptions: ParsableArguments {

@@ -188,13 +188,13 @@
     /// A stream that refreshes its pictures gradually, without key pictures, is shown again after this long.
     static let longest = Duration.seconds(5)
 
-    private var lostAt: Duration?
+    private var lostAt: CaptureInstant?
 
     /// Records a missing picture.
-    mutating func lost(at now: Duration) { lostAt = lostAt ?? now }
+    mutating func lost(at now: CaptureInstant) { lostAt = lostAt ?? now }
 
     /// Whether the next picture, with these properties, is shown.
-    mutating func admits(isKey: Bool, isDamaged: Bool, at now: Duration) -> Bool {
+    mutating func admits(isKey: Bool, isDamaged: Bool, at now: CaptureInstant) -> Bool {
       if isDamaged {
         lost(at: now)
       } else if isKey {
@@ -205,7 +205,7 @@
       return lostAt == nil
     }
 
-    mutating func admits(_ picture: VideoPicture, at now: Duration) -> Bool {
+    mutating func admits(_ picture: VideoPicture, at now: CaptureInstant) -> Bool {
       admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now)
     }
   }

@@ -1,4 +1,5 @@
 // Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC 7617).
+internal import PreviewCore
 
 /// A server's challenge; a `WWW-Authenticate` field may hold several.
 struct HTTPChallenge: Sendable, Hashable {
@@ -137,8 +138,10 @@ struct HTTPAuthorization: Sendable {
   }
 
   private func field(_ digest: Digest, _ target: String, _ clientNonce: String) -> String {
-    func sum(_ text: String) -> String { digest.hash(Array(text.utf8)).map { hex(UInt32($0), 2) }.joined() }
-    let count = hex(UInt32(truncatingIfNeeded: digest.count), 8)
+    func sum(_ text: String) -> String {
+      digest.hash(Array(text.utf8)).map { $0.digits(2, radix: 16) }.joined()
+    }
+    let count = UInt32(truncatingIfNeeded: digest.count).digits(8, radix: 16)
     var secret = sum("\(credentials.user):\(digest.realm):\(credentials.password)")
     if digest.isSession { secret = sum("\(secret):\(digest.nonce):\(clientNonce)") }
     let request = sum("GET:\(target)")
@@ -160,10 +163,5 @@ struct HTTPAuthorization: Sendable {
 
   private func quoted(_ text: String) -> String {
     "\"" + text.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
-  }
-
-  private func hex(_ number: UInt32, _ digits: Int) -> String {
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: max(digits - text.count, 0)) + text
   }
 }

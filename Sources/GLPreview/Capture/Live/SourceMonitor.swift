@@ -2,21 +2,21 @@
 // connection, so that every case can be tested directly.
 internal import PreviewCore
 
-/// The state of one live source. Times are by `CaptureClock`.
+/// The state of one live source.
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
   private let reconnectsWhenSilent: Bool
   private var backoff: Backoff
   /// When the current connection was made; nil if there is none.
-  private var connectedAt: Duration?
+  private var connectedAt: CaptureInstant?
   /// When the last picture arrived, of any connection.
-  private var lastPicture: Duration?
+  private var lastPicture: CaptureInstant?
   /// The start of the retry limit if no picture ever arrived.
-  private let start: Duration
+  private let start: CaptureInstant
   private var connections = 0
   /// When and why a picture last could not be decoded for lack of memory; nil if that is over.
-  private var shortage: (time: Duration, reason: String)?
+  private var shortage: (time: CaptureInstant, reason: String)?
 
   /// A shortage is reported for this long after the last picture that it cost, because it comes and goes.
   static let shortageIsToldFor = Duration.seconds(5)
@@ -35,12 +35,14 @@ struct SourceMonitor: Sendable {
   /// The reaction to the passing of time.
   enum Patience: Sendable, Equatable {
     /// Check again at this time.
-    case wait(until: Duration)
+    case wait(until: CaptureInstant)
     /// Close the connection and connect again.
     case reconnect(reason: String)
   }
 
-  init(_ options: LiveOptions, longestPause: Duration, reconnectsWhenSilent: Bool = true, at now: Duration) {
+  init(
+    _ options: LiveOptions, longestPause: Duration, reconnectsWhenSilent: Bool = true, at now: CaptureInstant
+  ) {
     self.options = options
     self.reconnectsWhenSilent = reconnectsWhenSilent
     backoff = Backoff(longest: longestPause)
@@ -49,7 +51,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a connection. The source is live once a picture arrives.
-  mutating func connected(_ mode: CaptureMode, at now: Duration) {
+  mutating func connected(_ mode: CaptureMode, at now: CaptureInstant) {
     connections += 1
     connectedAt = now
     status.mode = mode
@@ -57,7 +59,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a picture, and `skipped` pictures before it that never arrived.
-  mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: Duration) {
+  mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: CaptureInstant) {
     lastPicture = now
     status.counters.received += 1
     status.counters.missed += skipped
@@ -68,7 +70,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a picture that was dropped because there was no memory to decode it.
-  mutating func foundNoMemory(_ reason: String, at now: Duration) {
+  mutating func foundNoMemory(_ reason: String, at now: CaptureInstant) {
     status.counters.dropped += 1
     shortage = (now, reason)
     if status.state == .live { status.reason = reason }
@@ -91,7 +93,7 @@ struct SourceMonitor: Sendable {
   mutating func dropped(_ count: Int = 1) { status.counters.dropped += count }
 
   /// Decides whether to keep the connection. `isHeld` means that nobody takes pictures, so none can arrive.
-  mutating func patience(isHeld: Bool, at now: Duration) -> Patience {
+  mutating func patience(isHeld: Bool, at now: CaptureInstant) -> Patience {
     guard let connectedAt else { return .wait(until: now + options.stallsAfter) }
     if isHeld {
       self.connectedAt = now
@@ -111,7 +113,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records that the connection ended or could not be made. `jitter` is random, 0 to 1.
-  mutating func failed(_ error: SourceError, at now: Duration, jitter: Double) -> Recovery {
+  mutating func failed(_ error: SourceError, at now: CaptureInstant, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
     let recovery = recovery(from: error, at: now, jitter: jitter)
@@ -119,7 +121,9 @@ struct SourceMonitor: Sendable {
     return recovery
   }
 
-  private mutating func recovery(from error: SourceError, at now: Duration, jitter: Double) -> Recovery {
+  private mutating func recovery(
+    from error: SourceError, at now: CaptureInstant, jitter: Double
+  ) -> Recovery {
     if error.kind == .badRequest { return .giveUp }
     let pause = backoff.nextPause(jitter: jitter)
     guard let patience = options.givesUpAfter else { return .retry(after: pause) }
@@ -128,13 +132,13 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records that the source has ended for good.
-  mutating func closed(at now: Duration) {
+  mutating func closed(at now: CaptureInstant) {
     connectedAt = nil
     status.isFinished = true
     change(to: .idle, nil, at: now)
   }
 
-  private mutating func change(to state: SourceState, _ reason: String?, at now: Duration) {
+  private mutating func change(to state: SourceState, _ reason: String?, at now: CaptureInstant) {
     guard status.state != .idle else { return }
     if status.state != state { status.since = now }
     status.state = state
@@ -142,8 +146,5 @@ struct SourceMonitor: Sendable {
   }
 
   /// Seconds for messages: 2, or 0.25.
-  private static func seconds(_ duration: Duration) -> String {
-    let seconds = duration / .seconds(1)
-    return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-  }
+  private static func seconds(_ duration: Duration) -> String { (duration / .seconds(1)).shortText }
 }
