@@ -27,13 +27,8 @@ package struct PreviewServer: Sendable {
   /// How long closing cameras and their commands may take at the end.
   private static let closesWithin = Duration.seconds(1)
 
-  /// Creates a service without opening anything.
-  ///
-  /// - Parameters:
-  ///   - configuration: the validated configuration.
-  ///   - logger: the log.
-  ///   - reload: how the configuration is loaded again at SIGHUP; nil leaves SIGHUP to the program.
-  ///   - onRunning: called when the service listens, with its port; nil for a local socket.
+  /// Creates a service without opening anything. Without `reload`, SIGHUP is left to the program. `onRunning` is called
+  /// when the service listens, with its port; nil for a local socket.
   package init(
     _ configuration: ValidatedConfiguration, logger: Logger,
     reload: ConfigurationReload? = nil,
@@ -75,12 +70,13 @@ package struct PreviewServer: Sendable {
         SystemdNotifier().ready()
       },
       logger: logger)
-    let watchdog = SystemdWatchdog(SystemdNotifier()) { [registry = parts.registry] in
-      // If this hangs, systemd's watchdog is not notified.
-      await registry.isAnswering()
+    let watchdog = SystemdWatchdog(notifier: SystemdNotifier()) { [registry = parts.registry] in
+      // If a part of the session hangs, so does this, and systemd's watchdog is not notified.
+      for camera in registry.cameras { _ = await registry.session.status(of: camera.source) }
+      return true
     }
     // Services stop in reverse order: the server waits for clients that follow events.
-    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts, $0) }
+    let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
     let services: [any Service] = parts.services + reloads + [application, parts.events.log, watchdog]
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },

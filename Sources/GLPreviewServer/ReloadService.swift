@@ -1,4 +1,6 @@
-// Reloads the configuration on SIGHUP.
+// Reloads the configuration on SIGHUP, and shows each reading request a single configuration.
+internal import HTTPTypes
+internal import Hummingbird
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -20,13 +22,8 @@ struct ReloadService: Service, CustomStringConvertible {
   /// The name in logs, without the content.
   var description: String { "ReloadService" }
 
-  private let parts: ServiceParts
-  private let reload: ConfigurationReload
-
-  init(_ parts: ServiceParts, _ reload: ConfigurationReload) {
-    self.parts = parts
-    self.reload = reload
-  }
+  let parts: ServiceParts
+  let reload: ConfigurationReload
 
   /// The minimum time between reloads, against storms of signals.
   private static let pause = Duration.milliseconds(250)
@@ -62,5 +59,16 @@ struct ReloadService: Service, CustomStringConvertible {
       parts.logger.error("configuration not reloaded", metadata: ["reason": "\(error)"])
     }
     SystemdNotifier().ready()
+  }
+}
+
+/// Repeats GET and HEAD requests that failed during a reload, which may have removed what they depend on. Requests that change something use
+/// `CameraRegistry.consistently` instead, because their body can't be read twice.
+struct ReloadMiddleware: ServiceMiddleware {
+  let registry: CameraRegistry
+
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    guard request.method == .get || request.method == .head else { return try await next(request, context) }
+    return try await registry.consistently { try await next(request, context) }
   }
 }

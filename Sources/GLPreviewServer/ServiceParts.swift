@@ -5,7 +5,6 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdTLS
 internal import Logging
-internal import Metrics
 internal import NIOCore
 internal import NIOHTTPTypes
 internal import ServiceLifecycle
@@ -22,9 +21,7 @@ struct ServiceParts: Sendable {
   let events: ServiceEvents
   let access: AccessControl
 
-  let metrics: PrometheusMetrics
-  let destinations: SnapshotSinks
-  private let requests: ServiceMetrics
+  let metrics: ServiceMetrics
   private let connections: ConnectionLimiter
   private let tls: TLSSetup?
 
@@ -37,17 +34,14 @@ struct ServiceParts: Sendable {
     self.logger = logger
     let limits = configuration.limits
     tls = try configuration.tls.map { files throws(TLSError) in try TLSSetup(files) }
-    metrics = PrometheusMetrics()
-    let counters = ServiceMetrics(metrics)
-    requests = counters
-    let timers = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, counters.stage($0)) })
-    let measured: @Sendable (ServiceStage, Duration) -> Void = { timers[$0]?.record(duration: $1) }
+    let metrics = ServiceMetrics()
+    self.metrics = metrics
     var options = options
-    options.onRender = { measured(.render, $0) }
-    options.onEncode = { measured(.encode, $0) }
+    options.onRender = { metrics.measured(.render, $0) }
+    options.onEncode = { metrics.measured(.encode, $0) }
     registry = try await CameraRegistry(
       configuration, logger: logger, options: options, makeSource: makeSource)
-    let events = ServiceEvents(logger: logger)
+    let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
     renderer = RendererWatch(
@@ -55,25 +49,18 @@ struct ServiceParts: Sendable {
       device: { [registry] in try await registry.session.device },
       onChange: { events.rendererChanged($0) })
     streams = StreamRegistry(
-      registry, gate: AdmissionLimit(capacity: limits.adHocViews),
-      counting: StreamCounters(measuring: measured),
-      logger: logger)
+      registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics, logger: logger)
     snapshots = SnapshotProvider(
       registry.session, gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget,
-      measuring: measured)
+      counting: metrics)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
-    destinations = SnapshotSinks(configuration.snapshots, metrics: counters, logger: logger)
-    metrics.addCollector(ProcessMetrics.collector)
-    let collector = ServiceCollector(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events.log)
-    metrics.addCollector { collector.families() }
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    destinations.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
+    events.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -100,15 +87,14 @@ struct ServiceParts: Sendable {
     }
   }
 
-  /// How connections are set up.
   func server() throws -> HTTPServerBuilder {
-    let (limits, counters, connections) = (configuration.limits, streams.counters, connections)
+    let (limits, metrics, connections) = (configuration.limits, metrics, connections)
     let http = HTTPServerBuilder.http1(
       configuration: HTTP1Channel.Configuration(
         additionalChannelHandlers: [
           ConnectionHandler(connections), BodyDeadlineHandler(),
-          WriteTimeoutHandler(cutOffAfter: limits.stalledClient, counting: counters),
-          StreamConnection(cutOffAfter: limits.stalledClient, counting: counters),
+          WriteTimeoutHandler(cutOffAfter: limits.stalledClient, counting: metrics),
+          StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),
         ],
         idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
         httpDecoderConfiguration: .init(
@@ -116,19 +102,14 @@ struct ServiceParts: Sendable {
     return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 
-  /// All routes.
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
-    router.add(middleware: RequestCountMiddleware(metrics: requests))
+    router.add(middleware: RequestCountMiddleware(metrics: metrics))
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
-    let limits = configuration.limits
-    let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)
-    let results = Dictionary(
-      uniqueKeysWithValues: ServiceMetrics.SnapshotResult.allCases.map { ($0, requests.snapshots($0)) })
-    let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void = { results[$0]?.increment() }
+    let streamRoutes = StreamRoutes(registry: registry, streams: streams)
     let snapshotRoutes = SnapshotRoutes(
-      registry: registry, snapshots: snapshots, streams: streamRoutes, limits: limits, counted: counted)
+      registry: registry, snapshots: snapshots, streams: streamRoutes, metrics: metrics)
     let borrowed = CompatibilityRoutes(
       registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes,
       registeredStreams: streams)
@@ -136,22 +117,17 @@ struct ServiceParts: Sendable {
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, limits: limits,
+      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events,
       version: PreviewServer.version
-    ) { [events, streams] in
-      streams.followViews()
-      events.viewChanged($0, $1)
-    }.add(to: group)
+    ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
-    CaptureRoutes(registry: registry, snapshots: snapshots, gate: captures, counted: counted) {
-      [events, destinations] snapshot in
-      events.took(snapshot)
-      destinations.take(snapshot)
-    }.add(to: group)
+    CaptureRoutes(
+      registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
+    ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
-    MetricsRoutes(metrics: metrics).add(to: group)
+    MetricsRoutes { metricFamilies }.add(to: group)
     DashboardRoutes { try await borrowed.action($0, $1) }.add(to: group)
     return router
   }

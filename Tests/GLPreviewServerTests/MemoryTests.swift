@@ -90,12 +90,12 @@ struct MemoryTests {
     configuration.limits.stalledClient = .milliseconds(300)
 
     try await withService(configuration) { service in
-      let counters = service.inside.streams.counters
+      let metrics = service.inside.metrics
       let client = try await stuck(service, "/api/events")
       let log = service.inside.events.log
 
       // Events as large as pictures, until the sockets hold no more.
-      while counters.cutOff.load(ordering: .relaxed) == 0 {
+      while metrics.cutOff.load(ordering: .relaxed) == 0 {
         log.publish(type: "snapshot", data: [UInt8](repeating: 0x61, count: 1 << 20))
         await letOthersGoOn()
       }
@@ -120,10 +120,10 @@ struct MemoryTests {
   @Test("a client that reads nothing of a snapshot is reset, and others are answered")
   func stalledSnapshots() async throws {
     try await withNoise(stalledClient: .milliseconds(300)) { service, path, _ in
-      let cutOff = service.inside.streams.counters.cutOff.load(ordering: .relaxed)
+      let cutOff = service.inside.metrics.cutOff.load(ordering: .relaxed)
       let client = try await stuck(service, path)
       try await client.closeFuture.get()
-      #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) > cutOff)
+      #expect(service.inside.metrics.cutOff.load(ordering: .relaxed) > cutOff)
       #expect(try await service.get("/healthz").status == 200)
     }
   }

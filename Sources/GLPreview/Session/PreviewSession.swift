@@ -147,27 +147,6 @@ public final class PreviewSession: Sendable {
     try await core.moment(of: source ?? core.firstSource, request)
   }
 
-  /// Draws previews of the moment's source at that moment, in one pass. Pictures that they already showed of it, and
-  /// their JPEGs, are reused.
-  ///
-  /// - Returns: a picture for each preview, in order.
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
-  package func draw(
-    _ previews: [Preview], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
-  ) async throws -> [RenderedPicture] {
-    try await core.draw(previews, at: moment, as: format)
-  }
-
-  /// Draws views of the moment in one pass.
-  ///
-  /// - Returns: a picture for each view, in order.
-  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
-  package func draw(
-    _ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat = .ycbcr(.yuv420)
-  ) async throws -> [RenderedPicture] {
-    try await core.draw(views, at: moment, as: format)
-  }
-
   /// Draws a scene as it is now.
   ///
   /// - Parameters:

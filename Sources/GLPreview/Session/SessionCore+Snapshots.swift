@@ -11,7 +11,7 @@ extension SessionCore {
     var request = request
     request.isCropped = request.isCropped || views.contains { $0.configuration.view?.crop != nil }
     let moment = try await moment(of: source, request)
-    var drawn = try await draw(views, at: moment, as: request.format)[...]
+    var drawn = try await moment.draw(views, as: request.format)[...]
     var pictures: [RenderedPicture] = []
     for preview in wanted {
       if preview.sourceName != nil {

@@ -72,7 +72,7 @@ extension Snapshot {
   /// - Throws: `EncodingError` if there is no such picture, a key of `metadata` is reserved, or the limit is too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
-    fitting: Size? = nil, metadata: [String: SnapshotEvent.JSONValue] = [:]
+    fitting: Size? = nil, metadata: [String: JSONValue] = [:]
   ) throws(EncodingError) -> SnapshotEvent {
     guard let picture = view.map({ self[$0] }) ?? pictures.first else {
       let names = pictures.map(\.name).joined(separator: ", ")

@@ -1,7 +1,7 @@
 // A source at one moment: everything that is drawn of it, in any number of views and calls, shows the same frame.
 package import PreviewCore
 
-/// A frame of a source, or the outage instead. The session that gave it can draw its views at any time.
+/// A frame of a source, or the outage instead. Its views can be drawn at any time.
 package struct SourceMoment: Sendable {
   /// The source's name.
   package let source: String
@@ -77,66 +77,72 @@ extension SessionCore {
       try await feed.still(settling: settling, within: request.timeout, isCropped: isCropped)
     }
   }
+}
 
-  /// Draws previews of the moment's source. Existing pictures are reused.
-  func draw(_ previews: [Preview], at moment: SourceMoment, as format: PictureFormat) async throws
+extension SourceMoment {
+  /// Draws previews of the source at this moment, in one pass. Pictures that they already showed of it, and their JPEGs,
+  /// are reused.
+  ///
+  /// - Returns: a picture for each preview, in order.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
+  package func draw(_ previews: [Preview], as format: PictureFormat = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {
     var frames: [RenderedPicture?] = []
     var missing: [ViewConfiguration] = []
     for preview in previews {
-      guard preview.sourceName == moment.source else {
-        throw SessionError("preview '\(preview.name)' is none of '\(moment.source)'")
+      guard preview.sourceName == source else {
+        throw SessionError("preview '\(preview.name)' is none of '\(source)'")
       }
-      if let drawn = moment.drawn(preview, format) {
-        frames.append(drawn)
+      if let existing = existing(preview, format) {
+        frames.append(existing)
       } else {
         missing.append(try preview.view(of: preview.configuration))
         frames.append(nil)
       }
     }
-    var drawn = try await draw(missing, at: moment, as: format)[...]
+    var drawn = try await draw(missing, as: format)[...]
     return frames.compactMap { $0 ?? drawn.popFirst() }
   }
 
-  /// Draws views of the moment.
-  func draw(_ views: [ViewConfiguration], at moment: SourceMoment, as format: PictureFormat) async throws
+  /// Draws views of the source at this moment, in one pass.
+  ///
+  /// - Returns: a picture for each view, in order.
+  /// - Throws: `WordError`, `DeviceError`, `RenderError`.
+  package func draw(_ views: [ViewConfiguration], as format: PictureFormat = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {
     guard !views.isEmpty else { return [] }
-    let drawing = moment.feed.drawing
-    if let outage = moment.outage {
-      var frames: [RenderedPicture] = []
+    let drawing = feed.drawing
+    var frames: [RenderedPicture] = []
+    if let outage {
       for view in views {
-        let picture = try await drawing.draw(view, format, moment.frame, outage, of: moment.feed.source)
-        frames.append(moment.frame(picture, of: view.name))
+        let picture = try await drawing.draw(view, format, frame, outage, of: feed.source)
+        frames.append(rendered(picture, of: view.name))
       }
       return frames
     }
-    guard let frame = moment.frame else { return [] }
+    guard let frame else { return [] }
     let misfits = views.map { drawing.plans.misfit($0, frame.format) }
-    if moment.policy == .error, let misfit = misfits.compactMap(\.self).first {
-      throw SourceError(.unavailable, path: moment.source, reason: misfit.reason)
+    if policy == .error, let misfit = misfits.compactMap(\.self).first {
+      throw SourceError(.unavailable, path: source, reason: misfit.reason)
     }
     let fitting = zip(views, misfits).filter { $1 == nil }.map(\.0)
     var drawn = fitting.isEmpty ? [] : try await drawing.draw(fitting, frame, as: format)[...]
-    var frames: [RenderedPicture] = []
     for (view, misfit) in zip(views, misfits) {
       if let misfit {
-        let outage = misfit.outage(since: moment.timestamp)
-        let picture = try await drawing.draw(view, format, nil, outage, of: moment.feed.source)
-        frames.append(moment.frame(picture, of: view.name, insteadOf: outage.state))
+        let outage = misfit.outage(since: timestamp)
+        let picture = try await drawing.draw(view, format, nil, outage, of: feed.source)
+        frames.append(rendered(picture, of: view.name, insteadOf: outage.state))
       } else if let picture = drawn.popFirst() {
-        frames.append(moment.frame(picture, of: view.name))
+        frames.append(rendered(picture, of: view.name))
       }
     }
     return frames
   }
-}
 
-extension SourceMoment {
   /// The existing picture of this frame, if the preview has not changed since.
-  fileprivate func drawn(_ preview: Preview, _ format: PictureFormat) -> RenderedPicture? {
+  private func existing(_ preview: Preview, _ format: PictureFormat) -> RenderedPicture? {
     guard outage == nil, let newest = preview.newest(format), newest.sequence == sequence,
       newest.timestamp == timestamp, newest.sourceState == .live
     else { return nil }
@@ -144,7 +150,7 @@ extension SourceMoment {
   }
 
   /// `misfit` is set if the picture does not show the frame.
-  fileprivate func frame(_ picture: Picture, of name: String, insteadOf misfit: SourceState? = nil)
+  private func rendered(_ picture: Picture, of name: String, insteadOf misfit: SourceState? = nil)
     -> RenderedPicture
   {
     let state = outage?.state ?? misfit ?? .live

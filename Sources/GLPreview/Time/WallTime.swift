@@ -12,6 +12,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// The wall-clock time of an instant of `CaptureClock`.
   public init(capturedAt time: CaptureInstant) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
 
+  /// The current time.
+  package static var now: WallTime { WallTime(capturedAt: CaptureClock.now) }
+
   /// Seconds since 1970.
   public var secondsSinceEpoch: Double { sinceEpoch / .seconds(1) }
 

@@ -9,6 +9,7 @@ final class CameraRegistry: Sendable {
   let session: PreviewSession
   /// The budget for everything that is decoded, drawn, encoded and cached.
   let budget: MemoryBudget
+  let limits: ServiceLimits
   let patience: ServicePatience
   private let logger: Logger
   private let makeSource: SourceMaker
@@ -29,10 +30,11 @@ final class CameraRegistry: Sendable {
   ) async throws {
     self.logger = logger
     self.makeSource = makeSource
+    limits = configuration.limits
     patience = configuration.patience
     var options = options
     options.gpu = configuration.gpu
-    budget = MemoryBudget(capacity: configuration.limits.memory ?? MachineMemory.usualBudget)
+    budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
     options.budget = budget
     var prepared = PreparedState(configuration.configuration, from: ServedState())
     var sources: [SessionSource] = []
@@ -46,11 +48,18 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  /// The last frame of a source, however old, or its fallback; for checks that need the size.
-  func lastMoment(of source: String?) async throws -> SourceMoment {
-    try await session.moment(
-      of: source,
-      SnapshotRequest(.newest(maxAge: .seconds(3600)), fallback: .placeholder, timeout: patience.snapshot))
+  /// Rejects a requested view that can't be drawn from the source, or is too large.
+  ///
+  /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
+  func check(_ view: ViewConfiguration, of source: String?) async throws {
+    // A frame of any age will do, or the fallback.
+    let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
+    try check(view, at: try await session.moment(of: source, request))
+  }
+
+  /// The same for a frame that is there already.
+  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
+    try limits.check(view, in: moment.size, of: moment.frameSize)
   }
 
   private static func source(
@@ -77,29 +86,16 @@ final class CameraRegistry: Sendable {
 
   /// A preview for a view that is not served. The caller removes it from the session when it is no longer needed.
   func makeAdHocPreview(_ view: ViewConfiguration, of target: ServedPreview) throws -> Preview {
-    try session.addPreview(view.named(nextName("view")), of: target.source).preview
-  }
-
-  /// Whether each camera's part of the session responds. A part that hangs makes this call wait.
-  func isAnswering() async -> Bool {
-    for camera in cameras { _ = await session.status(of: camera.source) }
-    return true
+    try session.addPreview(
+      view.named(nextName("view")), of: target.source, updateEvery: target.served.updateEvery
+    ).preview
   }
 
   // MARK: Looking up
 
-  /// The current state.
   var served: ServedState { state.withLock { $0 } }
 
   var cameras: [ServedCamera] { served.cameras }
-
-  /// In the order of the configuration.
-  var scenes: [ServedPreview] { served.scenes.map(\.view) }
-
-  /// The views of a camera, or the single view of a scene.
-  ///
-  /// - Throws: `Problem` 404.
-  func views(of name: String) throws(Problem) -> [ServedPreview] { try served.views(of: name) }
 
   /// A view of a camera or scene. A nil name is the first one.
   ///
@@ -131,11 +127,8 @@ final class CameraRegistry: Sendable {
   }
 
   /// Switches to another configuration in one step. Unchanged parts keep running with their run-time changes; removed
-  /// parts are closed in the background, however long that takes.
+  /// parts are closed in the background, however long that takes. `swapping` is called at the moment of the switch.
   ///
-  /// - Parameters:
-  ///   - configuration: the new configuration.
-  ///   - swapping: called at the moment of the switch.
   /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
   func apply(_ configuration: ValidatedConfiguration, swapping: () -> Void = {}) async throws {
     while true {
@@ -189,12 +182,26 @@ final class CameraRegistry: Sendable {
     for camera in remains.cameras { Task { [session] in await session.removeSource(camera.source) } }
   }
 
-  /// Warns about an unreliable configuration.
   private func warn(of camera: CameraConfiguration) {
     guard camera.lacksReferenceSize else { return }
     logger.warning(
       "masks and crops refer to the size of the first frame; set 'reference' to fix that size",
       metadata: ["camera": "\(camera.name)"])
+  }
+}
+
+extension ServiceLimits {
+  /// Rejects a view that can't be drawn from a source with `reference` size and `frameSize`, or is too large; nil if a
+  /// size is not known yet.
+  ///
+  /// - Throws: `WordError`.
+  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(WordError) {
+    if let crop = view.crop, let reference, !crop.isInside(reference) {
+      throw WordError("crop", "\(crop) is not inside the \(reference) source")
+    }
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
+    _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
   }
 }
 

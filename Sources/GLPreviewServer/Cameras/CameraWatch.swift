@@ -26,12 +26,10 @@ final class CameraWatch: Service {
     self.onChange = onChange
   }
 
-  /// The last known state of a camera.
   func report(of camera: String) -> CameraReport {
     registry.served[camera: camera].map(report) ?? CameraReport(since: .now)
   }
 
-  /// The last known state of a camera.
   func report(of camera: ServedCamera) -> CameraReport {
     state.withLock { $0[camera.source]?.report } ?? CameraReport(since: .now)
   }
@@ -45,19 +43,16 @@ final class CameraWatch: Service {
   }
 
   func run() async throws {
-    try await withGracefulShutdownHandler {
-      try await withThrowingDiscardingTaskGroup { group in
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-          for camera in registry.cameras {
-            await look(at: camera)
-            if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
-          }
-          forgetOthers()
-          try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
+    await withDiscardingTaskGroup { group in
+      while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        for camera in registry.cameras {
+          await look(at: camera)
+          if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
         }
-        group.cancelAll()
+        forgetOthers()
+        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
       }
-    } onGracefulShutdown: {
+      group.cancelAll()
     }
   }
 
@@ -108,9 +103,4 @@ final class CameraWatch: Service {
     guard !Task.isCancelled else { return }
     state.withLock { $0[source]?.proved(failure, at: CaptureClock.now) }
   }
-}
-
-extension WallTime {
-  /// The current time.
-  static var now: WallTime { WallTime(capturedAt: CaptureClock.now) }
 }

@@ -44,11 +44,8 @@ struct PreparedState: Sendable {
     base.cameras.filter { !sources.values.contains($0.source) }
   }
 
-  /// Adds the sources of the missing cameras.
+  /// Adds the sources of `missingCameras`, in their order.
   ///
-  /// - Parameters:
-  ///   - made: the sources, in the order of `missingCameras`.
-  ///   - add: adds one to the session; it replaces others.
   /// - Throws: the errors of `add`; the caller must then give up what was added.
   mutating func take(
     _ made: [SessionSource], add: (SessionSource, _ replacing: [String]) throws -> Void = { _, _ in }
@@ -141,8 +138,11 @@ struct PreparedState: Sendable {
 }
 
 extension ServedState {
+  /// The views of all cameras, and the scenes.
+  var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
+
   /// The previews of all views and scenes.
-  var previews: [Preview] { (cameras.flatMap(\.views) + scenes.map(\.view)).map(\.preview) }
+  var previews: [Preview] { allViews.map(\.preview) }
 }
 
 extension ServedView {

@@ -1,6 +1,22 @@
 // The monitored state of a camera, derived from a few observations a second. It has no clock of its own.
 internal import GLPreview
 
+/// The last known state of a camera.
+struct CameraReport: Sendable {
+  var state = SourceState.idle
+  /// Why it is stalled or lost.
+  var reason: String?
+  var since: WallTime
+  /// The current frame rate, in frames per second.
+  var framesPerSecond = 0.0
+  var mode: SourceStatus.Mode?
+  var counters = SourceStatus.Counters()
+  /// The number of frames read.
+  var frames = 0
+  /// Whether it delivered a picture when last tested.
+  var isProven = false
+}
+
 /// The recently observed state of a camera.
 struct WatchedCamera: Sendable {
   private(set) var report: CameraReport

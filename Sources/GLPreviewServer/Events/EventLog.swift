@@ -5,6 +5,53 @@ internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 
+/// An event of a service.
+struct ServerEvent: Sendable, Hashable {
+  /// The event types that a client can request.
+  static let types = ["camera", "service", "snapshot", "view"]
+
+  /// `EPOCH-N`: the run of the service, and the event's number in it.
+  let id: EventID
+  let type: String
+  /// As server-sent events require (HTML Standard, 9.2): `id`, `event` and `data`.
+  let text: ByteBuffer
+
+  init(id: EventID, type: String, data: [UInt8]) {
+    self.id = id
+    self.type = type
+    var text = ByteBuffer()
+    text.reserveCapacity(data.count + 64)
+    text.writeString("id: \(id)\nevent: \(type)\n")
+    // A data line ends at CR, LF or both, so each line becomes a field.
+    for line in data.split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+      text.writeString("data: ")
+      text.writeBytes(line)
+      text.writeString("\n")
+    }
+    text.writeString("\n")
+    self.text = text
+  }
+}
+
+/// The identity of an event.
+struct EventID: Sendable, Hashable {
+  /// The run of the service: 16 random hexadecimal digits.
+  let epoch: String
+  /// From 1.
+  let number: Int
+}
+
+extension EventID: CustomStringConvertible {
+  /// Reads what `description` writes.
+  init?(_ text: String) {
+    guard let dash = text.lastIndex(of: "-"), let number = Int(text[text.index(after: dash)...]), number > 0
+    else { return nil }
+    self.init(epoch: String(text[..<dash]), number: number)
+  }
+
+  var description: String { "\(epoch)-\(number)" }
+}
+
 /// The latest events and their subscribers.
 ///
 /// A subscription is a position in the log, not a queue: a slow subscriber costs nothing, and is told the number of
@@ -38,7 +85,6 @@ final class EventLog: Service {
     case event(ServerEvent)
     /// This many events, of all types, were dropped before they were read.
     case lost(Int)
-    /// There is nothing new.
     case nothing
     case end
   }
@@ -50,11 +96,7 @@ final class EventLog: Service {
   private let gate: AdmissionLimit
   private let state = Watched(State())
 
-  /// - Parameters:
-  ///   - capacity: the most events kept.
-  ///   - maximumBytes: the most bytes of their texts; the last event is kept whatever its size.
-  ///   - maximumSubscribers: the most subscribers at a time.
-  ///   - epoch: identifies this run of the service; random by default.
+  /// Keeps `capacity` events, and `maximumBytes` of their texts; the last event is kept whatever its size.
   init(
     capacity: Int = 256, maximumBytes: Int = 8 << 20, maximumSubscribers: Int = 256, epoch: String? = nil
   ) {
@@ -64,32 +106,21 @@ final class EventLog: Service {
     self.epoch = epoch ?? String(UInt64.random(in: (1 << 60)...UInt64.max), radix: 16)
   }
 
-  /// Publishes an event.
-  ///
-  /// - Parameters:
-  ///   - type: one of `ServerEvent.types`.
-  ///   - data: JSON, UTF-8.
-  /// - Returns: the event; nil after the end.
-  @discardableResult
-  func publish(type: String, data: [UInt8]) -> ServerEvent? {
+  /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
+  func publish(type: String, data: [UInt8]) {
     state.update { state in
-      guard !state.isFinished else { return nil }
+      guard !state.isFinished else { return }
       let event = ServerEvent(id: EventID(epoch: epoch, number: state.next), type: type, data: data)
       state.next += 1
       state.events.append(event)
       state.bytes += event.text.readableBytes
       trim(&state)
-      return event
     }
   }
 
-  /// Starts a subscription.
+  /// Starts a subscription to events of some types, or of all, after the last one that the client knows; nil skips all
+  /// past events. If this log never had it, as after a restart, all kept events are new.
   ///
-  /// - Parameters:
-  ///   - lastID: the last event that the client knows; nil skips all past events. If this log never had it, as after
-  ///     a restart, all kept events are new.
-  ///   - types: the event types to receive; nil for all.
-  /// - Returns: the subscription.
   /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
   func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
   {
@@ -105,10 +136,8 @@ final class EventLog: Service {
   /// Ends the log. Subscribers end when they have read the rest.
   func finish() { state.update { $0.isFinished = true } }
 
-  /// The number of subscribers.
   var subscriberCount: Int { gate.count }
 
-  /// Waits for the service to end, then ends the log.
   func run() async throws {
     try? await gracefulShutdown()
     finish()

@@ -12,12 +12,9 @@ struct FolderStore: ~Copyable {
   private var retained: RetainedFiles
   private var number = 0
 
-  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run.
+  /// Opens the folder, creates it if necessary, and deletes partial files of an earlier run. `now` and `time` are the
+  /// wall clock and the monotonic one.
   ///
-  /// - Parameters:
-  ///   - configuration: the path and the limits.
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
   /// - Throws: `FolderError` if it can't be opened.
   init(
     _ configuration: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant
@@ -32,9 +29,6 @@ struct FolderStore: ~Copyable {
   }
 
   deinit { close(folder) }
-
-  /// The number of known files; if there are limits, that is all of them.
-  var count: Int { retained.count }
 
   /// Writes a picture atomically, with a number appended if its name is taken. If the process is killed meanwhile,
   /// the next run deletes the partial file.
@@ -128,7 +122,6 @@ struct FolderStore: ~Copyable {
     return size >= 0 ? Int(size) : nil
   }
 
-  /// The entries of an open folder.
   private static func names(in folder: CInt) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(folder)")) ?? []
   }

@@ -1,6 +1,7 @@
 // Decides which files of a folder to keep, from what is known of them and without reading the folder again. The wall
 // clock may be wrong for a while, as on boards without a battery, and must not cause deletions then.
 internal import GLPreview
+internal import NIOCore
 
 /// The files of a folder in the order of deletion, and the limits.
 ///
@@ -23,27 +24,6 @@ struct RetainedFiles: Sendable {
     let written: CaptureInstant
   }
 
-  /// A FIFO queue. Removed entries are compacted occasionally, because shifting all others each time would be slow.
-  private struct Queue: Sendable {
-    private(set) var entries: [Entry] = []
-    private var taken = 0
-
-    var count: Int { entries.count - taken }
-    var first: Entry? { count > 0 ? entries[taken] : nil }
-    var rest: ArraySlice<Entry> { entries[taken...] }
-
-    init(_ entries: [Entry] = []) { self.entries = entries }
-
-    mutating func append(_ entry: Entry) { entries.append(entry) }
-
-    mutating func removeFirst() {
-      taken += 1
-      guard taken > 1000, taken > entries.count / 2 else { return }
-      entries.removeFirst(taken)
-      taken = 0
-    }
-  }
-
   /// How long after the start the wall clock may be wrong.
   static let settlesWithin = Duration.seconds(600)
   /// The smallest change of the wall clock that is a step and not a correction of its speed.
@@ -53,9 +33,9 @@ struct RetainedFiles: Sendable {
   /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
   private let monotonicStart: CaptureInstant
-  private var ahead = Queue()
-  private var found = Queue()
-  private var written = Queue()
+  private var ahead = CircularBuffer<Entry>()
+  private var found = CircularBuffer<Entry>()
+  private var written = CircularBuffer<Entry>()
   private var bytes = 0
   private var newestFound: Substring = ""
   private var ignoredJump = false
@@ -63,10 +43,7 @@ struct RetainedFiles: Sendable {
   /// Notices for the operator, each given once.
   private(set) var notices: [String] = []
 
-  /// - Parameters:
-  ///   - limits: how much to keep.
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
+  /// `now` and `time` are the wall clock and the monotonic one at the same moment.
   init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant) {
     self.limits = limits
     start = now
@@ -81,10 +58,12 @@ struct RetainedFiles: Sendable {
   /// The number of files.
   var count: Int { ahead.count + found.count + written.count }
 
+  private var isTooMuch: Bool { count > limits.maximumCount ?? .max || bytes > limits.maximumBytes ?? .max }
+
   /// Adds the files of earlier runs.
   mutating func add(_ files: [File]) {
     bytes += files.reduce(0) { $0 + $1.bytes }
-    sort(ahead.rest + found.rest + files.map { Entry(file: $0, written: .start) })
+    sort(Array(ahead) + Array(found) + files.map { Entry(file: $0, written: .start) })
     if ahead.count > 0 {
       notices.append(
         "\(ahead.count) files in the snapshot folder have timestamps in the future; they count as the oldest")
@@ -98,32 +77,23 @@ struct RetainedFiles: Sendable {
     bytes += file.bytes
   }
 
-  /// Removes and returns the files that exceed the limits.
-  ///
-  /// - Parameters:
-  ///   - now: the wall clock.
-  ///   - time: the monotonic clock at the same moment.
-  /// - Returns: the files to delete, in order.
+  /// Removes and returns the files that exceed the limits, in the order of deletion.
   mutating func removeExcess(now: WallTime, at time: CaptureInstant) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
     let oldest = age.map { SnapshotFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
     var removed: [File] = []
-    func isTooMuch() -> Bool { count > limits.maximumCount ?? .max || bytes > limits.maximumBytes ?? .max }
-    while let entry = ahead.first, isTooMuch() || age.map({ elapsed > $0 }) == true {
-      ahead.removeFirst()
-      removed.append(take(entry))
+    while !ahead.isEmpty, isTooMuch || age.map({ elapsed > $0 }) == true {
+      removed.append(take(ahead.removeFirst()))
     }
     while let entry = found.first,
-      isTooMuch() || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
+      isTooMuch || elapsed >= Self.settlesWithin && oldest.map({ entry.file.name.stamp < $0 }) == true
     {
-      found.removeFirst()
-      removed.append(take(entry))
+      removed.append(take(found.removeFirst()))
     }
-    while let entry = written.first, isTooMuch() || age.map({ time - entry.written > $0 }) == true {
-      written.removeFirst()
-      removed.append(take(entry))
+    while let entry = written.first, isTooMuch || age.map({ time - entry.written > $0 }) == true {
+      removed.append(take(written.removeFirst()))
       if time - entry.written < .seconds(60), !removedSoon {
         removedSoon = true
         notices.append(
@@ -160,14 +130,14 @@ struct RetainedFiles: Sendable {
     }
     start = believed
     ignoredJump = false
-    sort(ahead.rest + found.rest)
+    sort(Array(ahead) + Array(found))
   }
 
-  private mutating func sort(_ entries: ArraySlice<Entry>) {
+  private mutating func sort(_ entries: [Entry]) {
     let sorted = entries.sorted { $0.file.name.stamp < $1.file.name.stamp }
     let now = SnapshotFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + Self.smallestJump))
-    ahead = Queue(sorted.filter { $0.file.name.stamp > now })
-    found = Queue(sorted.filter { $0.file.name.stamp <= now })
+    ahead = CircularBuffer(sorted.filter { $0.file.name.stamp > now })
+    found = CircularBuffer(sorted.filter { $0.file.name.stamp <= now })
     newestFound = sorted.last?.file.name.stamp ?? ""
   }
 }

@@ -1,61 +1,58 @@
-// Publishes what happens in a service, to the event log and to the snapshot destinations.
-internal import FoundationEssentials
+// Publishes what happens in a service: to the event log, and snapshots also to the configured folder and webhook.
 internal import GLPreview
 internal import Logging
+internal import ServiceLifecycle
 
-/// Publishes events.
+/// The events of a service, and their destinations. None of them delays the client that takes a snapshot.
 struct ServiceEvents: Sendable {
   let log = EventLog()
-  let logger: Logger
+  private let folder: SnapshotFolder?
+  private let webhook: WebhookSender?
+  private let logger: Logger
 
   /// The largest snapshot event, in bytes; it contains a thumbnail.
   private static let snapshotBytes = 24_000
   private static let thumbnail = Size(width: 160, height: 160)
 
-  private struct CameraEvent: Encodable {
-    let type = "camera"
-    let camera: String
-    let state: String
-    let reason: String?
-    let since: String
+  init(_ destinations: SnapshotDestinations, metrics: ServiceMetrics, logger: Logger) {
+    folder = destinations.folder.map { SnapshotFolder($0, metrics: metrics, logger: logger) }
+    webhook = destinations.webhook.map { WebhookSender($0, metrics: metrics, logger: logger) }
+    self.logger = logger
   }
 
-  private struct ViewEvent: Encodable {
-    let type = "view"
-    let camera: String
-    let view: String
-  }
+  var services: [any Service] { [folder as (any Service)?, webhook].compactMap(\.self) }
 
-  private struct ServiceEvent: Encodable {
-    let type = "service"
-    let what: String
-    var reason: String?
-  }
-
-  /// The renderer started or stopped working.
   func rendererChanged(_ state: RendererWatch.State) {
     publish(
-      ServiceEvent(what: state.failure == nil ? "renderer-works" : "renderer-fails", reason: state.failure),
-      as: "service")
+      "service",
+      [
+        "what": .string(state.failure == nil ? "renderer-works" : "renderer-fails"),
+        "reason": state.failure.map(JSONValue.string),
+      ])
   }
 
-  /// A new configuration is in effect.
-  func configurationChanged() { publish(ServiceEvent(what: "configuration"), as: "service") }
+  func configurationChanged() { publish("service", ["what": "configuration"]) }
 
-  /// A camera's state changed.
   func cameraChanged(_ camera: String, _ report: CameraReport) {
     publish(
-      CameraEvent(
-        camera: camera, state: report.state.rawValue, reason: report.reason, since: report.since.description),
-      as: "camera")
+      "camera",
+      [
+        "camera": .string(camera), "state": .string(report.state.rawValue),
+        "reason": report.reason.map(JSONValue.string), "since": .string(report.since.description),
+      ])
   }
 
-  /// A client changed a view.
   func viewChanged(_ camera: String, _ view: String) {
-    publish(ViewEvent(camera: camera, view: view), as: "view")
+    publish("view", ["camera": .string(camera), "view": .string(view)])
   }
 
-  /// A snapshot was taken; the event contains a thumbnail of its first picture.
+  private func publish(_ type: String, _ members: [String: JSONValue?]) {
+    var event = members.compactMapValues { $0 }
+    event["type"] = .string(type)
+    log.publish(type: type, data: event.json)
+  }
+
+  /// A snapshot was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
   func took(_ snapshot: Snapshot) {
     do throws(EncodingError) {
       let event = try snapshot.event(
@@ -65,12 +62,18 @@ struct ServiceEvents: Sendable {
       logger.error(
         "snapshot event not sent", metadata: ["camera": "\(snapshot.camera)", "reason": "\(error)"])
     }
-  }
-
-  private func publish(_ event: some Encodable, as type: String) {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(event) else { return }
-    log.publish(type: type, data: Array(data))
+    folder?.add(snapshot)
+    guard let webhook else { return }
+    Task {
+      for picture in snapshot.pictures {
+        do throws(EncodingError) {
+          webhook.send(try snapshot.event(view: picture.name, maxEventBytes: webhook.maximumEventBytes))
+        } catch {
+          logger.error(
+            "snapshot too large for the webhook",
+            metadata: ["camera": "\(snapshot.camera)", "view": "\(picture.name)", "reason": "\(error)"])
+        }
+      }
+    }
   }
 }

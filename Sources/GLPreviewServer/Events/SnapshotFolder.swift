@@ -1,5 +1,4 @@
 // Writes snapshots to a folder in the background; a slow disk delays nothing else.
-internal import CoreMetrics
 internal import Dispatch
 internal import GLPreview
 internal import Logging
@@ -18,6 +17,7 @@ final class SnapshotFolder: Service {
 
   /// The most snapshots waiting to be written.
   static let capacity = 16
+  private static let quality = 85
   /// The interval at which old files are looked for.
   private static let period = Duration.seconds(60)
 
@@ -31,15 +31,10 @@ final class SnapshotFolder: Service {
   // Used only on the queue; the lock makes that visible to the compiler.
   private let state = Mutex(State())
 
-  /// - Parameters:
-  ///   - configuration: the path and the limits.
-  ///   - metrics: counts files.
-  ///   - logger: logs errors.
-  ///   - now: the wall clock, which may be adjusted.
-  ///   - clock: a monotonic clock.
+  /// `now` is the wall clock, which may be adjusted, and `clock` a monotonic one.
   init(
     _ configuration: SnapshotFolderConfiguration, metrics: ServiceMetrics, logger: Logger,
-    now: @escaping @Sendable () -> WallTime = { WallTime(capturedAt: CaptureClock.now) },
+    now: @escaping @Sendable () -> WallTime = { .now },
     clock: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.configuration = configuration
@@ -50,22 +45,18 @@ final class SnapshotFolder: Service {
   }
 
   /// Queues all views of `snapshot` for writing; returns at once.
-  ///
-  /// - Parameters:
-  ///   - snapshot: the snapshot to store.
-  ///   - quality: the JPEG quality, 1...100.
-  func add(_ snapshot: Snapshot, quality: Int = 85) {
+  func add(_ snapshot: Snapshot) {
     let isIn = waiting.withLock { waiting in
       guard waiting < Self.capacity else { return false }
       waiting += 1
       return true
     }
     guard isIn else {
-      metrics.folder(.dropped).increment(by: snapshot.pictures.count)
+      metrics.count(.file(.dropped), by: snapshot.pictures.count)
       return
     }
     queue.async { [self] in
-      for picture in snapshot.pictures { write(picture, of: snapshot, quality) }
+      for picture in snapshot.pictures { write(picture, of: snapshot) }
       prune()
       waiting.withLock { $0 -= 1 }
     }
@@ -86,20 +77,20 @@ final class SnapshotFolder: Service {
     await flush()
   }
 
-  private func write(_ picture: RenderedPicture, of snapshot: Snapshot, _ quality: Int) {
+  private func write(_ picture: RenderedPicture, of snapshot: Snapshot) {
     let isDone = tryTo { store in
-      let bytes = try picture.encodedJPEG(quality: quality).bytes
+      let bytes = try picture.encodedJPEG(quality: Self.quality).bytes
       let name = SnapshotFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
       _ = try store.write(bytes, as: name, at: clock())
     }
-    metrics.folder(isDone ? .done : .failed).increment()
+    metrics.count(.file(isDone ? .done : .failed))
   }
 
   private func prune() {
     tryTo { [self] store in
       let count = store.prune(now: now(), at: clock())
       for notice in store.takeNotices() { logger.warning("\(notice)") }
-      if count > 0 { metrics.folderRemoved.increment(by: count) }
+      if count > 0 { metrics.count(.removedFile, by: count) }
     }
   }
 

@@ -1,13 +1,12 @@
 // Sends an event per snapshot to another server, one at a time, and retries.
 internal import AsyncHTTPClient
-internal import CoreMetrics
+internal import Crypto
 internal import FoundationEssentials
 internal import GLPreview
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import ServiceLifecycle
-internal import Synchronization
 
 /// A queue of messages to one server.
 ///
@@ -41,15 +40,8 @@ final class WebhookSender: Service {
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let schedule: RetrySchedule
-  private let state = Mutex(State())
-  private let signals: AsyncStream<Void>
-  private let signal: AsyncStream<Void>.Continuation
+  private let state = Watched(State())
 
-  /// - Parameters:
-  ///   - configuration: the destination.
-  ///   - metrics: counts messages.
-  ///   - logger: logs messages that could not be delivered.
-  ///   - schedule: when to retry.
   init(
     _ configuration: WebhookConfiguration, metrics: ServiceMetrics, logger: Logger,
     schedule: RetrySchedule = RetrySchedule()
@@ -58,32 +50,23 @@ final class WebhookSender: Service {
     self.metrics = metrics
     self.logger = logger
     self.schedule = schedule
-    (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The largest event that it sends, in bytes.
   var maximumEventBytes: Int { configuration.maximumEventBytes }
 
-  /// Queues `event` for sending; returns at once.
   func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
 
-  /// Queues a message for sending; returns at once.
-  ///
-  /// - Parameters:
-  ///   - type: the value of `X-GLPreview-Event`.
-  ///   - body: JSON.
+  /// Queues JSON for sending; returns at once. `type` is the value of `X-GLPreview-Event`.
   func send(type: String, body: [UInt8]) {
-    let dropped = state.withLock { state in
+    let dropped = state.update { state in
       state.messages.append(Message(type: type, body: body))
       let excess = max(0, state.messages.count - max(1, configuration.capacity))
       state.messages.removeFirst(excess)
       return excess
     }
-    if dropped > 0 { metrics.webhook(.dropped).increment(by: dropped) }
-    signal.yield()
+    if dropped > 0 { metrics.count(.webhook(.dropped), by: dropped) }
   }
 
-  /// Sends messages until the service ends.
   func run() async throws {
     var options = HTTPClient.Configuration()
     options.redirectConfiguration = .disallow
@@ -94,8 +77,7 @@ final class WebhookSender: Service {
       group.addTask { [self] in await sendAll(by: client) }
       group.addTask { [self] in
         try? await gracefulShutdown()
-        state.withLock { $0.isEnding = true }
-        signal.yield()
+        state.update { $0.isEnding = true }
         try? await Task.sleep(for: Self.ends)
       }
       await group.next()
@@ -103,25 +85,22 @@ final class WebhookSender: Service {
     }
     let left = state.withLock { $0.messages.count }
     if left > 0 {
-      metrics.webhook(.dropped).increment(by: left)
+      metrics.count(.webhook(.dropped), by: left)
       logger.warning("webhook events not sent before shutdown", metadata: ["count": "\(left)"])
     }
     try await client.shutdown()
   }
 
   private func sendAll(by client: HTTPClient) async {
-    var signals = signals.makeAsyncIterator()
     while !Task.isCancelled {
-      let (message, isEnding) = state.withLock { state in
-        (state.messages.isEmpty ? nil : state.messages.removeFirst(), state.isEnding)
+      // None once the service ends and all are sent.
+      let messages = try? await state.first { state -> [Message]? in
+        guard let message = state.messages.first else { return state.isEnding ? [] : nil }
+        state.messages.removeFirst()
+        return [message]
       }
-      if let message {
-        await deliver(message, by: client)
-      } else if isEnding {
-        return
-      } else {
-        _ = await signals.next()
-      }
+      guard let message = messages?.first else { return }
+      await deliver(message, by: client)
     }
   }
 
@@ -130,7 +109,7 @@ final class WebhookSender: Service {
     while true {
       switch await attempt(message, by: client) {
       case .done:
-        metrics.webhook(.done).increment()
+        metrics.count(.webhook(.done))
         return
       case .failed(let reason):
         return fail(message, reason, number)
@@ -139,7 +118,7 @@ final class WebhookSender: Service {
           return fail(message, reason, number)
         }
         logger.debug("webhook: \(reason)", metadata: ["delivery": "\(message.id)"])
-        metrics.webhookRetries.increment()
+        metrics.count(.webhookRetry)
         let wait = schedule.wait(after: number, retryAfter: retryAfter)
         // When the service ends, stop waiting and make one more attempt.
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
@@ -149,7 +128,7 @@ final class WebhookSender: Service {
   }
 
   private func fail(_ message: Message, _ reason: String, _ attempts: Int) {
-    metrics.webhook(.failed).increment()
+    metrics.count(.webhook(.failed))
     logger.warning(
       "webhook event not delivered",
       metadata: ["delivery": "\(message.id)", "reason": "\(reason)", "attempts": "\(attempts)"])
@@ -173,7 +152,7 @@ final class WebhookSender: Service {
   private func request(_ message: Message) -> HTTPClientRequest {
     var request = HTTPClientRequest(url: configuration.url)
     request.method = .POST
-    let timestamp = "\(Int(Date.now.timeIntervalSince1970))"
+    let timestamp = "\(WallTime.now.sinceEpoch.components.seconds)"
     request.headers.add(name: "Content-Type", value: "application/json")
     request.headers.add(name: "User-Agent", value: "glpreview")
     request.headers.add(name: "X-GLPreview-Event", value: message.type)
@@ -185,5 +164,17 @@ final class WebhookSender: Service {
     }
     request.body = .bytes(ByteBuffer(bytes: message.body))
     return request
+  }
+}
+
+/// `X-GLPreview-Signature`, by which a receiver can verify a message's origin and time: HMAC-SHA256 with the shared
+/// secret, over the timestamp, a dot and the body. The timestamp is signed too, to prevent replays of old messages.
+enum WebhookSignature {
+  /// `sha256=` and 64 hexadecimal digits.
+  static func text(of body: [UInt8], timestamp: String, secret: String) -> String {
+    var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
+    code.update(data: Array("\(timestamp).".utf8))
+    code.update(data: body)
+    return "sha256=" + Hexadecimal.text(of: code.finalize())
   }
 }

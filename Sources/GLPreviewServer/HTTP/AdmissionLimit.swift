@@ -30,13 +30,8 @@ final class AdmissionLimit: Sendable {
     var clients: [RequestClient: Int] = [:]
   }
 
-  /// - Parameters:
-  ///   - capacity: the most requests inside.
-  ///   - subject: what is limited, for error messages.
-  ///   - retryAfter: when a rejected client may retry, in seconds.
-  init(
-    capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1
-  ) {
+  /// `subject` is what is limited, for error messages; a rejected client may retry after so many seconds.
+  init(capacity: Int, subject: String = "views drawn for a URL", retryAfter: Int = 1) {
     self.capacity = capacity
     self.subject = subject
     self.retryAfter = retryAfter
@@ -46,7 +41,6 @@ final class AdmissionLimit: Sendable {
   /// A quarter of the places; if there are few, half.
   static func share(of capacity: Int) -> Int { max(capacity / 4, min(8, (capacity + 1) / 2)) }
 
-  /// The number of requests inside.
   var count: Int { inside.withLock { $0.count } }
 
   /// Enters for the client of the current request.

@@ -22,7 +22,6 @@ struct ClientGroup: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Whether it is a local socket.
   var isLocal: Bool { bytes.isEmpty }
 
   /// Whether `text` is a numeric address without brackets.

@@ -1,7 +1,10 @@
 // Errors of requests, in the form of RFC 9457.
+internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import NIOHTTP1
+internal import ServiceLifecycle
 
 /// An error that becomes an answer: `application/problem+json` with `title`, `status`, `detail` and the parameter at
 /// fault.
@@ -30,7 +33,6 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     Problem(.badRequest, detail, parameter: name)
   }
 
-  /// 404.
   static func notFound(_ detail: String) -> Problem { Problem(.notFound, detail) }
 
   /// 503 or 429, with the time to retry.
@@ -45,14 +47,48 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     for (name, value) in headers {
       if let name = HTTPField.Name(name) { fields[name] = value }
     }
-    let body = Body(title: status.reasonPhrase, status: status.code, detail: detail, parameter: parameter)
-    return try Response(status: status, headers: fields, json: body)
+    var members: [String: JSONValue] = [
+      "title": .string(status.reasonPhrase), "status": .integer(status.code), "detail": .string(detail),
+    ]
+    members["parameter"] = parameter.map(JSONValue.string)
+    return Response(status: status, headers: fields, json: members)
   }
+}
 
-  private struct Body: Encodable {
-    let title: String
-    let status: Int
-    let detail: String
-    let parameter: String?
+extension Problem {
+  /// The problem that a client should see for an error; nil if the error must not be shown to clients.
+  init?(_ error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as WordError: self = .badParameter(error.key, error.reason)
+    case let error as SourceError:
+      self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
+    case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)
+    case is MemoryBudget.Exceeded: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
+    case is SnapshotError, is SessionError:
+      self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
+    case let error as HTTPError where error.status == .notFound:
+      self.init(
+        .notFound, error.body ?? "not found; the dashboard is at /, and /api/cameras lists all URLs")
+    case is NIOTooManyBytesError: self.init(.contentTooLarge, "the request body is too large")
+    // The client has disconnected or never spoke HTTP, so nobody reads the answer.
+    case is HTTPParserError, is ChannelError, is IOError:
+      self.init(.badRequest, "the connection broke: \(error)")
+    case let error as HTTPError: self.init(error.status, error.body ?? error.status.reasonPhrase)
+    default: return nil
+    }
+  }
+}
+
+/// The result of `work`, unless the service shuts down first.
+///
+/// - Throws: the errors of `work`; `Problem` 503 if the service shuts down.
+func beforeShutdown<Value: Sendable>(_ work: @Sendable @escaping () async throws -> Value) async throws
+  -> Value
+{
+  do {
+    return try await cancelWhenGracefulShutdown(work)
+  } catch is CancellationError where Task.isShuttingDownGracefully {
+    throw Problem.busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
   }
 }

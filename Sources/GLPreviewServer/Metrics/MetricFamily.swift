@@ -3,7 +3,7 @@
 /// All samples of one metric name.
 struct MetricFamily: Sendable {
   /// The type of a metric.
-  enum Kind: String, Sendable, Hashable {
+  enum Kind: String, Sendable {
     /// Only increases.
     case counter
     /// Increases and decreases.
@@ -12,58 +12,46 @@ struct MetricFamily: Sendable {
     case histogram
   }
 
+  typealias Label = (name: String, value: String)
+
   /// One value.
   struct Sample: Sendable {
     var suffix = ""
-    var labels: [(name: String, value: String)] = []
+    var labels: [Label] = []
     let value: Double
   }
 
+  /// One of `help`: lower snake case with the unit as suffix; counters end in `_total`.
   let name: String
-  let help: String
   let kind: Kind
-  var samples: [Sample]
+  let samples: [Sample]
 
-  /// - Parameters:
-  ///   - name: lower snake case with the unit as suffix; counters end in `_total`.
-  ///   - help: nil uses the text of `ServiceMetrics`.
-  ///   - kind: the type of the metric.
-  ///   - samples: values with different labels.
-  init(_ name: String, help: String? = nil, _ kind: Kind = .gauge, _ samples: [Sample]) {
+  init(_ name: String, _ kind: Kind, _ samples: [Sample]) {
     self.name = name
-    self.help = help ?? ServiceMetrics.help[name] ?? name
     self.kind = kind
     self.samples = samples
   }
 
   /// A single value without labels.
-  init(_ name: String, help: String? = nil, _ kind: Kind = .gauge, value: Double) {
-    self.init(name, help: help, kind, [Sample(value: value)])
+  init(_ name: String, _ kind: Kind = .gauge, value: Double) {
+    self.init(name, kind, [Sample(value: value)])
   }
 
-  /// The text of `families`, sorted by name. Families of the same name are merged, as the format requires.
+  /// The text of `families`, which have different names, sorted by name.
   static func text(of families: [MetricFamily]) -> String {
-    var known: [String: MetricFamily] = [:]
-    for family in families {
-      guard let first = known[family.name] else {
-        known[family.name] = family
-        continue
-      }
-      if first.kind == family.kind { known[family.name]?.samples += family.samples }
-    }
     var text = ""
-    for family in known.values.sorted(by: { $0.name < $1.name }) where !family.samples.isEmpty {
+    for family in families.sorted(by: { $0.name < $1.name }) where !family.samples.isEmpty {
       family.write(to: &text)
     }
     return text
   }
 
   private func write(to text: inout String) {
-    text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+    text += "# HELP \(name) \(Self.help[name] ?? name)\n# TYPE \(name) \(kind.rawValue)\n"
     for sample in samples {
       text += name + sample.suffix
       if !sample.labels.isEmpty {
-        let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
+        let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }
         text += "{\(labels.joined(separator: ","))}"
       }
       text += " \(Self.text(of: sample.value))\n"
@@ -77,16 +65,54 @@ struct MetricFamily: Sendable {
     return "\(value)"
   }
 
-  private static func escaped(_ text: String, quotes: Bool) -> String {
+  private static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\\": escaped += "\\\\"
       case "\n": escaped += "\\n"
-      case "\"" where quotes: escaped += "\\\""
+      case "\"": escaped += "\\\""
       default: escaped.unicodeScalars.append(scalar)
       }
     }
     return escaped
   }
+
+  /// The help text of each metric.
+  private static let help = [
+    "glpreview_frames_captured_total": "Frames captured from a camera.",
+    "glpreview_frames_dropped_total": "Frames of a camera dropped because none was taken in time.",
+    "glpreview_frames_damaged_total": "Frames of a camera that arrived damaged.",
+    "glpreview_pictures_rendered_total": "Rendered pictures, each counted once however many clients got it.",
+    "glpreview_jpegs_encoded_total":
+      "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
+    "glpreview_stage_seconds": "Duration of a stage between camera and client.",
+    "glpreview_stream_clients": "Clients that watch a view.",
+    "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
+    "glpreview_stream_pictures_total": "Pictures sent to stream clients.",
+    "glpreview_stream_cut_off_total":
+      "Connections closed because the client did not read.",
+    "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
+    "glpreview_snapshots_total": "Requested snapshots, by result.",
+    "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
+    "glpreview_source_reconnections_total": "Reconnections of a camera.",
+    "glpreview_gpu_info": "1, with the GPU in use as labels.",
+    "glpreview_http_requests_total": "Answered requests.",
+    "glpreview_event_clients": "Clients that follow the events.",
+    "glpreview_webhook_events_total": "Webhook events, by result.",
+    "glpreview_webhook_retries_total": "Retried webhook events.",
+    "glpreview_folder_files_total": "Snapshot files, by result.",
+    "glpreview_folder_removed_total": "Snapshot files removed to keep the folder's limits.",
+    "glpreview_memory_budget_bytes": "The memory budget of pictures: limits.memory.",
+    "glpreview_memory_overhead_bytes": "The part of the memory budget that the program itself takes.",
+    "glpreview_memory_reserved_bytes": "Memory reserved by pictures.",
+    "glpreview_memory_reserved_peak_bytes": "The highest reservation so far.",
+    "glpreview_memory_refused_total": "Pictures and requests refused because the memory budget was used up.",
+    "process_cpu_seconds_total": "CPU time of all threads.",
+    "process_resident_memory_bytes": "Resident memory.",
+    "process_virtual_memory_bytes": "Virtual memory.",
+    "process_open_fds": "Open file descriptors.",
+    "process_max_fds": "Limit of open file descriptors.",
+    "process_start_time_seconds": "Start time of the process, in seconds since 1970.",
+  ]
 }

@@ -5,10 +5,7 @@ internal import Glibc
 
 /// The `process_*` metrics.
 enum ProcessMetrics {
-  /// For `PrometheusMetrics.addCollector`.
-  static let collector: PrometheusMetrics.Collector = { families() }
-
-  static func families() -> [MetricFamily] {
+  static var families: [MetricFamily] {
     var families = [MetricFamily("process_max_fds", value: Double(sysconf(CInt(_SC_OPEN_MAX))))]
     if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
       // One of them is the directory being read.
@@ -34,8 +31,8 @@ enum ProcessMetrics {
     return fields.count > 2 ? Int(fields[2]).map { $0 * Int(pageSize) } : nil
   }
 
-  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain spaces.
-  private static func statistics() -> [Double]? {
+  /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain any character.
+  static func statistics() -> [Double]? {
     guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),
       let end = text.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
@@ -52,7 +49,6 @@ enum ProcessMetrics {
       decoding: FileManager.default.contents(atPath: "/proc/uptime") ?? Data(), as: UTF8.self
     )
     .split(separator: " ")
-    return WallTime(capturedAt: CaptureClock.now).secondsSinceEpoch
-      - (words.first.flatMap { Double($0) } ?? 0)
+    return WallTime.now.secondsSinceEpoch - (words.first.flatMap { Double($0) } ?? 0)
   }()
 }

@@ -1,138 +1,155 @@
-// The metrics of the service. Each name is defined only here.
-internal import CoreMetrics
-internal import GLPreview
+// What a service counts and measures. `MetricFamily` has the text of each metric.
+internal import Synchronization
 
-/// The counters of a service. Keep counters with labels instead of looking them up again, which takes a lock.
-struct ServiceMetrics: Sendable {
+/// A stage between camera and client, as `glpreview_stage_seconds` measures it.
+enum ServiceStage: String, Sendable, CaseIterable {
+  /// From upload to readback, including the wait for the GPU.
+  case render
+  /// Encoding a JPEG.
+  case encode
+  /// From capture until the picture is passed to a stream's connections.
+  case deliver
+  /// A snapshot, from request to answer.
+  case snapshot
+}
+
+/// The counters and timers of a service.
+final class ServiceMetrics: Sendable {
   /// The result of a snapshot request.
   enum SnapshotResult: String, Sendable, CaseIterable { case taken, placeholder, cached, failed }
 
   /// The result of writing a file or sending a message.
-  enum Outcome: String, Sendable, CaseIterable { case done, failed, dropped }
+  enum Outcome: String, Sendable { case done, failed, dropped }
 
-  private let factory: any MetricsFactory
+  /// What is counted.
+  enum Event: Sendable, Hashable {
+    /// An answered request.
+    case request(method: String, route: String, status: Int)
+    /// A requested snapshot.
+    case snapshot(SnapshotResult)
+    /// A snapshot file.
+    case file(Outcome)
+    /// A file deleted from the folder to keep its limits.
+    case removedFile
+    /// A webhook message.
+    case webhook(Outcome)
+    case webhookRetry
 
-  /// Retried webhook messages.
-  let webhookRetries: Counter
-  /// Files deleted from the folder to keep its limits.
-  let folderRemoved: Counter
+    fileprivate var name: String {
+      switch self {
+      case .request: "glpreview_http_requests_total"
+      case .snapshot: "glpreview_snapshots_total"
+      case .file: "glpreview_folder_files_total"
+      case .removedFile: "glpreview_folder_removed_total"
+      case .webhook: "glpreview_webhook_events_total"
+      case .webhookRetry: "glpreview_webhook_retries_total"
+      }
+    }
 
-  /// Creates the counters with `factory`.
-  init(_ factory: any MetricsFactory) {
-    self.factory = factory
-    func counter(_ name: String) -> Counter { Counter(label: name, factory: factory) }
-    webhookRetries = counter("glpreview_webhook_retries_total")
-    folderRemoved = counter("glpreview_folder_removed_total")
+    fileprivate var labels: [MetricFamily.Label] {
+      switch self {
+      case .request(let method, let route, let status):
+        [("method", method), ("route", route), ("status", "\(status)")]
+      case .snapshot(let result): [("result", result.rawValue)]
+      case .file(let result), .webhook(let result): [("result", result.rawValue)]
+      case .removedFile, .webhookRetry: []
+      }
+    }
   }
 
-  /// The timer of a stage.
-  func stage(_ stage: ServiceStage) -> CoreMetrics.Timer {
-    CoreMetrics.Timer(
-      label: "glpreview_stage_seconds", dimensions: [("stage", stage.rawValue)], factory: factory)
+  /// Parts passed to a stream's connection.
+  let sentParts = Atomic(0)
+  /// Parts replaced by a newer one before a connection accepted them.
+  let skippedParts = Atomic(0)
+  /// Bytes of the parts that were sent.
+  let sentBytes = Atomic(0)
+  /// Connections closed because the client did not read.
+  let cutOff = Atomic(0)
+  private let events: Mutex<[Event: Int]>
+  private let stages: [ServiceStage: Histogram]
+
+  init() {
+    // The others are shown once they happen.
+    let shown: [Event] = SnapshotResult.allCases.map { .snapshot($0) } + [.removedFile, .webhookRetry]
+    events = Mutex(Dictionary(uniqueKeysWithValues: shown.map { ($0, 0) }))
+    stages = Dictionary(uniqueKeysWithValues: ServiceStage.allCases.map { ($0, Histogram()) })
   }
 
-  /// Requested snapshots.
-  func snapshots(_ result: SnapshotResult) -> Counter {
-    counter("glpreview_snapshots_total", [("result", result.rawValue)])
+  func count(_ event: Event, by amount: Int = 1) { events.withLock { $0[event, default: 0] += amount } }
+
+  func countParts(sent: Int, skipped: Int, bytes: Int) {
+    if sent > 0 { sentParts.wrappingAdd(sent, ordering: .relaxed) }
+    if skipped > 0 { skippedParts.wrappingAdd(skipped, ordering: .relaxed) }
+    if bytes > 0 { sentBytes.wrappingAdd(bytes, ordering: .relaxed) }
   }
 
-  /// Webhook messages.
-  func webhook(_ result: Outcome) -> Counter {
-    counter("glpreview_webhook_events_total", [("result", result.rawValue)])
-  }
+  func countCutOff() { cutOff.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Snapshot files.
-  func folder(_ result: Outcome) -> Counter {
-    counter("glpreview_folder_files_total", [("result", result.rawValue)])
-  }
+  func measured(_ stage: ServiceStage, _ duration: Duration) { stages[stage]?.record(duration) }
 
-  /// Answered requests.
-  func requests(method: String, route: String, status: Int) -> Counter {
-    counter(
-      "glpreview_http_requests_total", [("method", method), ("route", route), ("status", "\(status)")])
+  var families: [MetricFamily] {
+    let events = events.withLock { $0 }
+    let counted = Dictionary(grouping: events, by: \.key.name).map { name, events in
+      let samples = events.map { event, count in
+        MetricFamily.Sample(labels: event.labels, value: Double(count))
+      }
+      return MetricFamily(
+        name, .counter,
+        samples.sorted { one, other in
+          one.labels.lexicographicallyPrecedes(other.labels) { $0.value < $1.value }
+        })
+    }
+    func counter(_ name: String, _ number: borrowing Atomic<Int>) -> MetricFamily {
+      MetricFamily(name, .counter, value: Double(number.load(ordering: .relaxed)))
+    }
+    return counted + [
+      counter("glpreview_stream_pictures_total", sentParts),
+      counter("glpreview_stream_skipped_total", skippedParts),
+      counter("glpreview_stream_bytes_total", sentBytes),
+      counter("glpreview_stream_cut_off_total", cutOff),
+      MetricFamily(
+        "glpreview_stage_seconds", .histogram,
+        ServiceStage.allCases.flatMap { stages[$0]?.samples([("stage", $0.rawValue)]) ?? [] }),
+    ]
   }
-
-  private func counter(_ name: String, _ dimensions: [(String, String)]) -> Counter {
-    Counter(label: name, dimensions: dimensions, factory: factory)
-  }
-
-  /// The help text of each metric.
-  static let help = [
-    "glpreview_frames_captured_total": "Frames captured from a camera.",
-    "glpreview_frames_dropped_total": "Frames of a camera dropped because none was taken in time.",
-    "glpreview_frames_damaged_total": "Frames of a camera that arrived damaged.",
-    "glpreview_pictures_rendered_total": "Rendered pictures, each counted once however many clients got it.",
-    "glpreview_jpegs_encoded_total":
-      "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
-    "glpreview_stage_seconds": "Duration of a stage between camera and client.",
-    "glpreview_stream_clients": "Clients that watch a view.",
-    "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
-    "glpreview_stream_pictures_total": "Pictures sent to stream clients.",
-    "glpreview_stream_cut_off_total":
-      "Connections closed because the client did not read.",
-    "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
-    "glpreview_snapshots_total": "Requested snapshots, by result.",
-    "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
-    "glpreview_source_reconnections_total": "Reconnections of a camera.",
-    "glpreview_gpu_info": "1, with the GPU in use as labels.",
-    "glpreview_http_requests_total": "Answered requests.",
-    "glpreview_event_clients": "Clients that follow the events.",
-    "glpreview_webhook_events_total": "Webhook events, by result.",
-    "glpreview_webhook_retries_total": "Retried webhook events.",
-    "glpreview_folder_files_total": "Snapshot files, by result.",
-    "glpreview_folder_removed_total": "Snapshot files removed to keep the folder's limits.",
-    "glpreview_memory_budget_bytes": "The memory budget of pictures: limits.memory.",
-    "glpreview_memory_overhead_bytes": "The part of the memory budget that the program itself takes.",
-    "glpreview_memory_reserved_bytes": "Memory reserved by pictures.",
-    "glpreview_memory_reserved_peak_bytes": "The highest reservation so far.",
-    "glpreview_memory_refused_total": "Pictures and requests refused because the memory budget was used up.",
-    "glpreview_metrics_refused_total": "Metrics refused: too many, or one name with two kinds.",
-    "process_cpu_seconds_total": "CPU time of all threads.",
-    "process_resident_memory_bytes": "Resident memory.",
-    "process_virtual_memory_bytes": "Virtual memory.",
-    "process_open_fds": "Open file descriptors.",
-    "process_max_fds": "Limit of open file descriptors.",
-    "process_start_time_seconds": "Start time of the process, in seconds since 1970.",
-  ]
 }
 
-extension MetricFamily {
-  /// `glpreview_source_state`: each camera has a sample for every state, one of which is 1.
-  static func cameraStates(_ cameras: [(name: String, state: SourceState)]) -> MetricFamily {
-    MetricFamily(
-      "glpreview_source_state", .gauge,
-      cameras.flatMap { camera in
-        SourceState.allCases.map { state in
-          Sample(
-            labels: [("camera", camera.name), ("state", state.rawValue)],
-            value: state == camera.state ? 1 : 0)
-        }
-      })
+/// The durations of one stage, in seconds.
+private final class Histogram: Sendable {
+  private struct State {
+    /// The number of durations up to each bound and above the previous one; the last counts those above all bounds.
+    var counts: [Int]
+    var sum = 0.0
   }
 
-  /// `glpreview_stream_clients` of views.
-  static func streamClients(_ views: [(camera: String, view: String, count: Int)]) -> MetricFamily {
-    MetricFamily(
-      "glpreview_stream_clients", .gauge,
-      views.map { view in
-        Sample(labels: [("camera", view.camera), ("view", view.view)], value: Double(view.count))
-      })
+  /// A stage of a picture takes one to ten milliseconds, a request up to ten seconds.
+  private static let bounds = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ]
+
+  private let state = Mutex(State(counts: [Int](repeating: 0, count: Histogram.bounds.count + 1)))
+
+  func record(_ duration: Duration) {
+    let seconds = duration / .seconds(1)
+    let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+    state.withLock { state in
+      state.counts[bucket] += 1
+      state.sum += seconds
+    }
   }
 
-  /// `glpreview_source_reconnections_total` of cameras.
-  static func reconnections(_ cameras: [(name: String, count: Int)]) -> MetricFamily {
-    MetricFamily(
-      "glpreview_source_reconnections_total", .counter,
-      cameras.map { Sample(labels: [("camera", $0.name)], value: Double($0.count)) })
-  }
-
-  /// `glpreview_gpu_info`.
-  static func gpu(renderer: String, vendor: String, isSoftware: Bool) -> MetricFamily {
-    MetricFamily(
-      "glpreview_gpu_info", .gauge,
-      [
-        Sample(
-          labels: [("renderer", renderer), ("vendor", vendor), ("software", "\(isSoftware)")], value: 1)
-      ])
+  /// The samples with `labels`. Buckets are cumulative, as Prometheus requires.
+  func samples(_ labels: [MetricFamily.Label]) -> [MetricFamily.Sample] {
+    let (counts, sum) = state.withLock { ($0.counts, $0.sum) }
+    var total = 0
+    var samples: [MetricFamily.Sample] = []
+    for (count, bound) in zip(counts, Self.bounds + [.infinity]) {
+      total += count
+      let labels = labels + [("le", MetricFamily.text(of: bound))]
+      samples.append(.init(suffix: "_bucket", labels: labels, value: Double(total)))
+    }
+    samples.append(.init(suffix: "_sum", labels: labels, value: sum))
+    samples.append(.init(suffix: "_count", labels: labels, value: Double(total)))
+    return samples
   }
 }

@@ -1,8 +1,28 @@
 // Formats log events as single lines. Untrusted text can break neither a line nor a JSON object.
-internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
-internal import Logging
+package import Logging
+
+/// A log format. Both have one line per event, on standard error.
+package enum LogFormat: String, Sendable, Hashable, CaseIterable {
+  /// `2026-01-31T12:00:00.000Z info glpreview: camera state changed camera=door state=live`
+  case text
+  /// A flat JSON object with `time`, `level`, `message`, `label` and the event's fields.
+  case json
+
+  /// Creates a logger with this format.
+  ///
+  /// - Parameter level: the least severe level that is logged.
+  /// - Returns: a logger that writes to standard error.
+  package func logger(level: Logger.Level) -> Logger {
+    let throttle = LogThrottle()
+    return Logger(label: "glpreview") { label in
+      var handler = LineLogHandler(label: label, format: self, throttle: throttle)
+      handler.logLevel = level
+      return handler
+    }
+  }
+}
 
 /// Writes each event as one line.
 struct LineLogHandler: LogHandler {
@@ -12,17 +32,14 @@ struct LineLogHandler: LogHandler {
   private let label: String
   private let format: LogFormat
   private let throttle: LogThrottle?
-  private let now: @Sendable () -> Date
+  private let now: @Sendable () -> WallTime
   private let write: @Sendable (String) -> Void
-
-  /// RFC 3339, in UTC.
-  private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt)
 
   /// A handler that by default writes to standard error and uses the system clock. All handlers of a service share a
   /// `throttle`; without one, everything is written.
   init(
     label: String, format: LogFormat, throttle: LogThrottle? = nil,
-    now: @escaping @Sendable () -> Date = { Date() },
+    now: @escaping @Sendable () -> WallTime = { .now },
     write: @escaping @Sendable (String) -> Void = LineLogHandler.writeToStandardError
   ) {
     self.label = label
@@ -52,7 +69,7 @@ struct LineLogHandler: LogHandler {
   }
 
   private func write(_ event: LogEvent, _ more: Logger.Metadata) {
-    let time = now().formatted(Self.timeStyle)
+    let time = now().description
     // Addresses in messages may contain secrets, so all values are redacted.
     let known = fields(of: event, more).map { ($0.key, Redaction.message($0.value)) }
     let message = Redaction.message(event.message.description)
@@ -129,25 +146,5 @@ struct LineLogHandler: LogHandler {
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
-  }
-}
-
-extension String {
-  /// As a JSON string (RFC 8259).
-  fileprivate var quotedAsJSON: String {
-    var quoted = "\""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case "\r": quoted += "\\r"
-      case "\t": quoted += "\\t"
-      case _ where scalar.properties.generalCategory == .control:
-        quoted += "\\u" + scalar.value.digits(4, radix: 16)
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
   }
 }

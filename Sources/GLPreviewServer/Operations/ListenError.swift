@@ -5,16 +5,10 @@ internal import NIOPosix
 
 /// The service can't listen on its address.
 package struct ListenError: Error, CustomStringConvertible {
-  /// The configured address.
-  package let address: BindAddress
-  /// What is wrong with it.
-  package let reason: String
+  /// `ADDRESS: REASON`.
+  package let description: String
 
-  /// Explains an error of a server; nil if it is unrelated to the address.
-  ///
-  /// - Parameters:
-  ///   - error: the error of `PreviewServer.run()`.
-  ///   - address: the configured address.
+  /// Explains an error of `PreviewServer.run()`; nil if it is unrelated to the configured address.
   package init?(_ error: any Error, at address: BindAddress) {
     let reason: String
     switch error {
@@ -26,8 +20,7 @@ package struct ListenError: Error, CustomStringConvertible {
     case let error as SocketAddressError: reason = "\(error)"
     default: return nil
     }
-    self.address = address
-    self.reason = reason
+    description = "\(address): \(reason)"
   }
 
   /// The reason for an `errno` of `socket` or `bind`.
@@ -46,7 +39,4 @@ package struct ListenError: Error, CustomStringConvertible {
     default: nil
     }
   }
-
-  /// `ADDRESS: REASON`.
-  package var description: String { "\(address): \(reason)" }
 }

@@ -29,11 +29,7 @@ final class LogThrottle: Sendable {
   private let now: @Sendable () -> CaptureInstant
   private let state = Mutex((buckets: [Message: Bucket](), nextSweep: CaptureInstant.start))
 
-  /// - Parameters:
-  ///   - burst: the lines of one message that are logged without limit.
-  ///   - linesPerSecond: the sustained rate after that.
-  ///   - capacity: the most messages that are distinguished.
-  ///   - now: the clock.
+  /// Logs `burst` lines of one message without limit, and then `linesPerSecond`; distinguishes `capacity` messages.
   init(
     burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }

@@ -1,4 +1,5 @@
 // The arguments that `ps` shows to every user. Secrets in them are overwritten as soon as they have been read.
+internal import FoundationEssentials
 internal import GLPreview
 
 /// The arguments of this process, as the kernel shows them in `/proc/PID/cmdline`.
@@ -24,7 +25,8 @@ package enum ProcessArguments {
   /// Secrets are visible between the start of the process and this call, so prefer the environment or a file to
   /// `--token` and `--user`.
   package static func hideSecrets() {
-    guard let place = unsafe place(), let bytes = try? contents(of: "/proc/self/cmdline"),
+    guard let place = unsafe place(),
+      let bytes = FileManager.default.contents(atPath: "/proc/self/cmdline").map({ [UInt8]($0) }),
       bytes.count == place.count, unsafe bytes.elementsEqual(place)
     else { return }
     let arguments = bytes.split(separator: 0, omittingEmptySubsequences: false)
@@ -41,19 +43,10 @@ package enum ProcessArguments {
 
   /// The memory that the kernel reads them from (proc(5): `arg_start` and `arg_end` of `/proc/PID/stat`).
   @unsafe private static func place() -> UnsafeMutableBufferPointer<UInt8>? {
-    guard let stat = try? String(decoding: contents(of: "/proc/self/stat"), as: UTF8.self),
-      // The program's name may contain any character, but ends at the last parenthesis.
-      let end = stat.lastIndex(of: ")")
-    else { return nil }
-    let fields = stat[stat.index(after: end)...].split(separator: " ")
-    guard fields.count > 46, let start = UInt(fields[45]), let stop = UInt(fields[46]), start > 0,
-      stop > start
+    guard let fields = ProcessMetrics.statistics(), fields.count > 46, let start = UInt(exactly: fields[45]),
+      let end = UInt(exactly: fields[46]), start > 0, end > start
     else { return nil }
     return unsafe UnsafeMutableBufferPointer(
-      start: UnsafeMutablePointer(bitPattern: start), count: Int(stop - start))
-  }
-
-  private static func contents(of path: String) throws -> [UInt8] {
-    Array(try ConfigurationPaths.text(of: path, limit: 4 << 20).utf8)
+      start: UnsafeMutablePointer(bitPattern: start), count: Int(end - start))
   }
 }

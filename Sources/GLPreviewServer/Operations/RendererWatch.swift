@@ -37,13 +37,8 @@ final class RendererWatch: Service {
 
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
-  private static let retries = RetrySchedule(first: .seconds(1), longest: .seconds(15))
 
-  /// - Parameters:
-  ///   - requiresHardware: whether software renderers are rejected.
-  ///   - logger: logs when the renderer starts or stops working.
-  ///   - device: opens the renderer if necessary.
-  ///   - onChange: called when the renderer starts or stops working.
+  /// `device` opens the renderer if necessary; `onChange` is called when it starts or stops working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     onChange: @escaping @Sendable (State) -> Void
@@ -54,7 +49,6 @@ final class RendererWatch: Service {
     self.onChange = onChange
   }
 
-  /// The last known state.
   var state: State { now.withLock { $0 } }
 
   func run() async throws {
@@ -65,10 +59,13 @@ final class RendererWatch: Service {
         guard !Task.isCancelled else { return }
         self.take(state)
         failures = state.failure == nil ? 0 : failures + 1
-        let wait = failures == 0 ? Self.looksEvery : Self.retries.wait(after: failures)
-        try? await Task.sleep(for: wait)
+        try? await Task.sleep(for: failures == 0 ? Self.looksEvery : Self.pause(after: failures))
       }
     }
+  }
+
+  private static func pause(after failures: Int) -> Duration {
+    Backoff.pause(failures - 1, first: .seconds(1), longest: .seconds(15), jitter: .random(in: 0..<1))
   }
 
   private func look() async -> State {
@@ -92,10 +89,9 @@ final class RendererWatch: Service {
     switch state {
     case .opening: return
     case .works(let device):
-      let name = device.driver?.renderer ?? device.kind.rawValue
       let words: Logger.Message =
         if case .fails = before { "the renderer works again" } else { "the renderer works" }
-      logger.notice(words, metadata: ["renderer": "\(name)"])
+      logger.notice(words, metadata: ["renderer": "\(device.name)"])
     case .fails(let reason):
       logger.error(
         """

@@ -1,20 +1,21 @@
 // Reports the service's state to systemd by the protocol of sd_notify(3): datagrams to a socket named in the
-// environment.
+// environment. The watchdog is notified while the service is healthy, so that a hanging service is restarted.
 internal import FoundationEssentials
 internal import GLPreview
 internal import Glibc
+internal import ServiceLifecycle
 
 /// The supervisor that started the service. Without one, nothing is sent.
-package struct SystemdNotifier: Sendable, Hashable {
+struct SystemdNotifier: Sendable, Hashable {
   /// A path, or `@` and an abstract socket name; nil without a supervisor.
   private let address: String?
   /// How often to notify the watchdog: twice per timeout; nil if there is no watchdog.
-  package let watchdogInterval: Duration?
+  let watchdogInterval: Duration?
 
   /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set.
   ///
   /// - Parameter environment: nil for the process's own.
-  package init(environment: [String: String]? = nil) {
+  init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
     self.address = address?.hasPrefix("/") == true || address?.hasPrefix("@") == true ? address : nil
@@ -24,23 +25,18 @@ package struct SystemdNotifier: Sendable, Hashable {
   }
 
   /// The service is ready; also after a reload.
-  @discardableResult package func ready() -> Bool { send("READY=1") }
+  @discardableResult func ready() -> Bool { send("READY=1") }
 
   /// The service is reloading its configuration; `ready()` ends that.
-  @discardableResult package func reloading() -> Bool {
+  @discardableResult func reloading() -> Bool {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now.sinceStart / .microseconds(1)))")
   }
 
   /// The service is stopping.
-  @discardableResult package func stopping() -> Bool { send("STOPPING=1") }
-
-  /// The one-line status that `systemctl status` shows.
-  @discardableResult package func status(_ text: String) -> Bool {
-    send("STATUS=" + text.split(whereSeparator: \.isNewline).joined(separator: " "))
-  }
+  @discardableResult func stopping() -> Bool { send("STOPPING=1") }
 
   /// Notifies the watchdog.
-  @discardableResult package func alive() -> Bool { send("WATCHDOG=1") }
+  @discardableResult func alive() -> Bool { send("WATCHDOG=1") }
 
   /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.
   private func send(_ message: String) -> Bool {
@@ -77,5 +73,34 @@ private struct SocketName {
     address.sun_family = sa_family_t(AF_UNIX)
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
+  }
+}
+
+/// A part of the service that notifies the watchdog while the service is healthy, and reports its end. Without a
+/// watchdog it only waits for that.
+struct SystemdWatchdog: Service {
+  let notifier: SystemdNotifier
+  let isHealthy: @Sendable () async -> Bool
+
+  func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await feed()
+    } onGracefulShutdown: {
+      notifier.stopping()
+    }
+  }
+
+  private func feed() async throws {
+    guard let interval = notifier.watchdogInterval else { return try await gracefulShutdown() }
+    do {
+      try await cancelWhenGracefulShutdown {
+        while true {
+          if await isHealthy() { notifier.alive() }
+          try await Task.sleep(for: interval)
+        }
+      }
+    } catch is CancellationError where Task.isShuttingDownGracefully {
+      return
+    }
   }
 }

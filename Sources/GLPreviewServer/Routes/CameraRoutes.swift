@@ -1,24 +1,21 @@
 // `/api/cameras`: the state of everything, and PATCH, which changes a view at run time.
-internal import FoundationEssentials
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 
-/// The served cameras and views as JSON.
+/// The served cameras and views as JSON; members that are not known are left out.
 struct CameraRoutes: Sendable {
   let registry: CameraRegistry
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
-  let limits: ServiceLimits
+  let events: ServiceEvents
   let version: String
-  /// Called with the view that was changed.
-  let onChange: @Sendable (_ camera: String, _ view: String) -> Void
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/cameras") { _, context in try all(context) }
+    group.get("api/cameras") { _, context in all(context) }
     group.get("api/cameras/:camera") { _, context in
       try Response(json: camera(context.parameters.require("camera"), context))
     }
@@ -27,55 +24,114 @@ struct CameraRoutes: Sendable {
 
   // MARK: State
 
-  private func all(_ context: ServiceContext) throws -> Response {
+  private func all(_ context: ServiceContext) -> Response {
     let (served, state) = (registry.served, renderer.state)
-    return try Response(
-      json: CamerasAnswer(
-        cameras: served.cameras.map { answer($0, context) } + served.scenes.map { answer($0.view, context) },
-        device: state.device.map(DeviceAnswer.init), deviceFailure: state.problem, version: version,
-        role: (context.role ?? .control).rawValue))
+    let cameras =
+      served.cameras.map { json(of: $0, context) } + served.scenes.map { json(ofScene: $0.view, context) }
+    var members: [String: JSONValue] = [
+      "cameras": .array(cameras.map(JSONValue.object)), "version": .string(version),
+      "role": .string((context.role ?? .control).rawValue),
+    ]
+    if let device = state.device {
+      var known: [String: JSONValue] = ["name": .string(device.name), "software": .bool(device.isSoftware)]
+      known["vendor"] = (device.driver?.vendor).map(JSONValue.string)
+      members["device"] = .object(known)
+    }
+    members["device_failure"] = state.problem.map(JSONValue.string)
+    return Response(json: members)
   }
 
-  private func camera(_ name: String, _ context: ServiceContext) throws(Problem) -> CameraAnswer {
+  private func camera(_ name: String, _ context: ServiceContext) throws(Problem) -> [String: JSONValue] {
     let served = registry.served
-    if let camera = served[camera: name] { return answer(camera, context) }
-    return answer(try served.view(nil, of: name), context)
+    if let camera = served[camera: name] { return json(of: camera, context) }
+    return json(ofScene: try served.view(nil, of: name), context)
   }
 
-  private func answer(_ camera: ServedCamera, _ context: ServiceContext) -> CameraAnswer {
-    let configuration = camera.configuration
-    let report = watch.report(of: camera)
+  private func json(of camera: ServedCamera, _ context: ServiceContext) -> [String: JSONValue] {
+    let (configuration, report) = (camera.configuration, watch.report(of: camera))
+    let counters = report.counters
+    var members: [String: JSONValue] = [
+      "name": .string(configuration.name), "kind": "camera", "state": .string(report.state.rawValue),
+      "since": .string(report.since.description), "fps": Self.hundredths(report.framesPerSecond),
+      "required": .bool(configuration.isRequired),
+      "counters": [
+        "received": .integer(counters.received), "dropped": .integer(counters.dropped),
+        "missed": .integer(counters.missed), "damaged": .integer(counters.damaged),
+        "reconnections": .integer(counters.reconnections),
+      ],
+      "views": .array(camera.views.map { JSONValue.object(json(ofView: $0, context)) }),
+    ]
+    members["reason"] = report.reason.map(JSONValue.string)
+    if context.role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
+    if let mode = report.mode {
+      var format: [String: JSONValue] = [
+        "format": .string(mode.format), "transport": .string(mode.transport),
+      ]
+      format["width"] = (mode.size?.width).map(JSONValue.integer)
+      format["height"] = (mode.size?.height).map(JSONValue.integer)
+      format["fps"] = mode.framesPerSecond.map(Self.hundredths)
+      members["format"] = .object(format)
+    }
+    // The upright size, in whose pixels crops are, once a frame has come.
     let size = registry.session.size(of: camera.source)
-    return CameraAnswer(
-      name: configuration.name, kind: "camera", state: report.state.rawValue,
-      since: report.since.description, reason: report.reason,
-      source: context.role == .read ? nil : Redaction.source(configuration.source),
-      format: report.mode.map(FormatAnswer.init), width: size?.width, height: size?.height,
-      fps: rounded(report.framesPerSecond),
-      required: configuration.isRequired, counters: report.counters,
-      views: camera.views.map { answer($0, in: context) })
+    members["width"] = (size?.width).map(JSONValue.integer)
+    members["height"] = (size?.height).map(JSONValue.integer)
+    return members
   }
 
-  private func answer(_ scene: ServedPreview, _ context: ServiceContext) -> CameraAnswer {
-    let use = streams.use(of: scene.camera, scene.name)
-    return CameraAnswer(
-      name: scene.camera, kind: "scene", state: SourceState.live.rawValue, since: WallTime.now.description,
-      reason: nil, source: nil, format: nil, width: nil, height: nil, fps: rounded(use.framesPerSecond),
-      required: false,
-      counters: nil,
-      views: [answer(scene, in: context)])
+  private func json(ofScene scene: ServedPreview, _ context: ServiceContext) -> [String: JSONValue] {
+    [
+      "name": .string(scene.camera), "kind": "scene", "state": .string(SourceState.live.rawValue),
+      "since": .string(WallTime.now.description),
+      "fps": Self.hundredths(streams.use(of: scene.camera, scene.name).framesPerSecond), "required": false,
+      "views": .array([.object(json(ofView: scene, context))]),
+    ]
   }
 
-  private func answer(_ entry: ServedPreview, in context: ServiceContext) -> ViewAnswer {
-    let watchers = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
-      .flatMap(\.subscriptions).map { subscription in
-        WatcherAnswer(
-          address: subscription.address, key: subscription.key,
-          fps: subscription.framesPerSecond.load(ordering: .relaxed),
-          since: WallTime(capturedAt: subscription.since).description)
-      }
-    return ViewAnswer(
-      entry, use: streams.use(of: entry.camera, entry.name), watchers: context.role == .read ? nil : watchers)
+  private func json(ofView entry: ServedPreview, _ context: ServiceContext) -> [String: JSONValue] {
+    let (served, view) = (entry.served, entry.served.view)
+    let use = streams.use(of: entry.camera, entry.name)
+    let path = "/cameras/\(entry.camera)/\(view.name)"
+    let background = view.surround == .blur ? "blur" : "\(view.background)"
+    var members: [String: JSONValue] = [
+      "name": .string(view.name), "rotate": .integer(view.rotation.rawValue),
+      "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
+      "background": .string(background), "filter": .string(view.filter.rawValue),
+      "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
+      "locked": .bool(served.isLocked), "quality": .integer(served.quality), "clients": .integer(use.clients),
+      "urls": [
+        "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
+      ],
+    ]
+    members["width"] = view.width.map(JSONValue.integer)
+    members["height"] = view.height.map(JSONValue.integer)
+    members["crop"] = view.crop.map { JSONValue.string("\($0)") }
+    members["fps_limit"] = served.framesPerSecond.map(Self.number)
+    if context.role != .read {
+      let hubs = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
+      members["watchers"] = .array(hubs.flatMap(\.subscriptions).map(Self.json(ofWatcher:)))
+    }
+    return members
+  }
+
+  private static func json(ofWatcher watcher: StreamSubscription) -> JSONValue {
+    var members: [String: JSONValue] = [
+      "address": .string(watcher.address), "since": .string("\(WallTime(capturedAt: watcher.since))"),
+      "fps": .integer(watcher.framesPerSecond.load(ordering: .relaxed)),
+    ]
+    members["key"] = watcher.key.map(JSONValue.string)
+    return .object(members)
+  }
+
+  /// Rounded; 0 for values that are not finite, which JSON can't represent.
+  private static func hundredths(_ number: Double) -> JSONValue {
+    let hundredths = (number * 100).rounded()
+    return hundredths.isFinite ? Self.number(hundredths / 100) : 0
+  }
+
+  /// Whole numbers without a fraction.
+  private static func number(_ number: Double) -> JSONValue {
+    Int(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
 
   // MARK: Changing
@@ -85,8 +141,9 @@ struct CameraRoutes: Sendable {
     let body = try await request.body.collect(upTo: context.maxUploadSize)
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
-    onChange(camera, view)
-    return try Response(json: answer(changed, in: context))
+    streams.followViews()
+    events.viewChanged(camera, view)
+    return Response(json: json(ofView: changed, context))
   }
 
   private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {
@@ -95,7 +152,7 @@ struct CameraRoutes: Sendable {
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
-      try limits.check(wanted.view, at: try await registry.lastMoment(of: entry.source))
+      try await registry.check(wanted.view, of: entry.source)
     }
     return try registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while waiting for the frame.
@@ -107,14 +164,5 @@ struct CameraRoutes: Sendable {
   private func checkLock(_ served: ServedView, _ view: String, of camera: String) throws(Problem) {
     guard served.isLocked else { return }
     throw Problem(.forbidden, "view '\(view)' of '\(camera)' is locked: only the configuration can change it")
-  }
-}
-
-extension DeviceAnswer {
-  /// Describes the rendering device.
-  init(_ device: GPUDevice) {
-    self.init(
-      name: device.driver?.renderer ?? device.kind.rawValue, vendor: device.driver?.vendor,
-      software: device.isSoftware)
   }
 }

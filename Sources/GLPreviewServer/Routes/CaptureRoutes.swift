@@ -10,21 +10,19 @@ internal import NIOCore
 struct CaptureRoutes: Sendable {
   let registry: CameraRegistry
   let snapshots: SnapshotProvider
+  let events: ServiceEvents
   /// Limits concurrent snapshots; further requests are rejected.
   let gate: AdmissionLimit
-  /// Called with the result of each request.
-  let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
-  /// Called with each snapshot.
-  let publish: @Sendable (Snapshot) -> Void
+  let metrics: ServiceMetrics
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.post("api/cameras/:camera/snapshots") { request, context in
       do {
         let (response, snapshot) = try await capture(request, context)
-        counted(snapshot.sourceState == .live ? .taken : .placeholder)
+        metrics.count(.snapshot(snapshot.sourceState == .live ? .taken : .placeholder))
         return response
       } catch {
-        counted(.failed)
+        metrics.count(.snapshot(.failed))
         throw error
       }
     }
@@ -43,10 +41,10 @@ struct CaptureRoutes: Sendable {
     }
     var pictures: [CapturedPicture] = []
     for (picture, view) in zip(snapshot.pictures, views) {
-      pictures.append(try await CapturedPicture(picture, of: view, options))
+      pictures.append((view.name, try await encoded(picture, view.served, options)))
     }
     // Only publish snapshots that can also be answered.
-    publish(snapshot)
+    events.took(snapshot)
     let isMultipart = request.headers[.accept]?.contains("multipart/mixed") == true
     let response =
       try isMultipart
@@ -86,10 +84,21 @@ struct CaptureRoutes: Sendable {
         pictures: [picture.named(views[0].name)])
     }
     let moment = try await snapshots.moment(of: views[0], request)
-    let pictures = try await registry.session.draw(views.map(\.preview), at: moment)
+    let pictures = try await moment.draw(views.map(\.preview))
     return Snapshot(
       camera: camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
       sourceState: moment.sourceState, pictures: zip(views, pictures).map { $1.named($0.name) })
+  }
+
+  private func encoded(_ picture: RenderedPicture, _ served: ServedView, _ options: SnapshotOptions)
+    async throws -> EncodedPicture
+  {
+    do {
+      return try await picture.jpeg(
+        quality: options.quality ?? served.quality, maxBytes: options.maximumBytes)
+    } catch let error as EncodingError {
+      throw Problem.badParameter("max_bytes", error.description)
+    }
   }
 
   // MARK: As parts
@@ -100,15 +109,15 @@ struct CaptureRoutes: Sendable {
   {
     var body = ByteBuffer()
     // The buffer doubles as it grows.
-    let lease = try registry.budget.reserve(2 * pictures.map(\.jpeg.count).reduce(0, +))
+    let lease = try registry.budget.reserve(2 * pictures.map(\.jpeg.bytes.count).reduce(0, +))
     for picture in pictures {
       body.writeString(
-        "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.count)\r\n"
+        "--\(StreamPart.boundary)\r\nContent-Type: image/jpeg\r\nContent-Length: \(picture.jpeg.bytes.count)\r\n"
           + "Content-Disposition: attachment; filename=\"\(snapshot.camera)-\(picture.view).jpg\"\r\n"
           + "X-View: \(picture.view)\r\nX-Timestamp: \(snapshot.time.secondsText)\r\n"
           + "X-Frame-Sequence: \(snapshot.sequence)\r\nX-Source-State: \(snapshot.sourceState.rawValue)\r\n\r\n"
       )
-      body.writeBytes(picture.jpeg)
+      body.writeBytes(picture.jpeg.bytes)
       body.writeString("\r\n")
     }
     body.writeString("--\(StreamPart.boundary)--\r\n")
@@ -141,49 +150,46 @@ struct SnapshotOptions: Sendable {
   private struct Body: Decodable {
     var views: [String]?
     var quality: Int?
-    var max_bytes: Int?
-    var max_age: Int?
+    var maximumBytes: Int?
+    var maximumAge: Int?
     var timeout: Int?
     var still: Bool?
     var settle: Int?
     var offline: String?
-  }
 
-  private static let keys = [
-    "views", "quality", "max_bytes", "max_age", "timeout", "still", "settle", "offline",
-  ]
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case views, quality
+      case maximumBytes = "max_bytes"
+      case maximumAge = "max_age"
+      case timeout, still, settle, offline
+    }
+  }
 
   /// Parses a body; `timeout` is the default.
   ///
-  /// - Throws: `Problem` 400 that names the error.
-  init(json: [UInt8], timeout: Duration) throws(Problem) {
+  /// - Throws: `Problem` 400 that names the error; `WordError`.
+  init(json: [UInt8], timeout: Duration) throws {
     request.timeout = timeout
     guard !json.isEmpty else { return }
     let body: Body
     do {
       let keys = try JSONDecoder().decode([String: AnyValue].self, from: Data(json)).keys
-      if let unknown = keys.sorted().first(where: { !Self.keys.contains($0) }) {
+      let known = Body.CodingKeys.allCases.map(\.rawValue)
+      if let unknown = keys.sorted().first(where: { !known.contains($0) }) {
         throw Problem.badParameter(
-          unknown, "unknown key '\(unknown)' (there are: \(Self.keys.joined(separator: ", ")))")
+          unknown, "unknown key '\(unknown)' (there are: \(known.joined(separator: ", ")))")
       }
       body = try JSONDecoder().decode(Body.self, from: Data(json))
-    } catch let problem as Problem {
-      throw problem
     } catch let error as DecodingError {
       throw Problem(.badRequest, "the body can't be read: \(error.place)")
-    } catch {
-      throw Problem(.badRequest, "the body is not a JSON object")
     }
     views = body.views
     quality = try Self.checked("quality", body.quality, 1...100)
-    maximumBytes = try Self.checked("max_bytes", body.max_bytes, 1...1_000_000_000)
-    let age = try Self.checked("max_age", body.max_age, 0...86_400_000)
+    maximumBytes = try Self.checked("max_bytes", body.maximumBytes, 1...1_000_000_000)
+    let age = try Self.checked("max_age", body.maximumAge, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    offline = body.offline.flatMap(SnapshotRequest.FallbackPolicy.init)
-    guard offline != nil || body.offline == nil else {
-      throw .badParameter("offline", "'\(body.offline ?? "")' is none of placeholder, last, error")
-    }
+    if let word = body.offline { offline = try Words.word("offline", word, as: SnapshotRequest.FallbackPolicy.self) }
     request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
     request.mode =
       switch (body.still ?? false, age) {
@@ -221,24 +227,8 @@ extension DecodingError {
   }
 }
 
-/// An encoded picture of the answer.
-struct CapturedPicture: Sendable {
-  let view: String
-  let size: Size
-  let jpeg: [UInt8]
-
-  /// - Throws: `Problem` 400 if it does not fit the size limit.
-  init(_ picture: RenderedPicture, of entry: ServedPreview, _ options: SnapshotOptions) async throws {
-    view = entry.name
-    let quality = options.quality ?? entry.served.quality
-    do {
-      let encoded = try await picture.jpeg(quality: quality, maxBytes: options.maximumBytes)
-      (size, jpeg) = (encoded.size, encoded.bytes)
-    } catch let error as EncodingError {
-      throw Problem.badParameter("max_bytes", error.description)
-    }
-  }
-}
+/// A picture of the answer, by the name of its view.
+private typealias CapturedPicture = (view: String, jpeg: EncodedPicture)
 
 private struct CaptureAnswer: Encodable {
   let camera: String
@@ -262,8 +252,8 @@ private struct CaptureAnswer: Encodable {
     state = snapshot.sourceState.rawValue
     self.pictures = pictures.map {
       Picture(
-        view: $0.view, width: $0.size.width, height: $0.size.height, bytes: $0.jpeg.count,
-        snapshot: String(decoding: Base64.encoded($0.jpeg), as: UTF8.self))
+        view: $0.view, width: $0.jpeg.size.width, height: $0.jpeg.size.height, bytes: $0.jpeg.bytes.count,
+        snapshot: $0.jpeg.base64)
     }
   }
 }

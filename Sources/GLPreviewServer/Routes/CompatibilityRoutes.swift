@@ -64,106 +64,39 @@ struct CompatibilityRoutes: Sendable {
 
   // MARK: ustreamer's state
 
-  private func state() throws(Problem) -> StreamerState {
+  private func state() throws(Problem) -> [String: JSONValue] {
     let target = try registry.view(nil, of: nil)
     let report = watch.report(of: target.camera)
     let hubs = registeredStreams.all.filter { $0.camera == target.camera && $0.view == target.name }
-    let size = hubs.compactMap(\.newest?.size).first
-    var clients: [String: StreamerState.Client] = [:]
-    for subscription in hubs.flatMap(\.subscriptions) {
-      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] =
-        StreamerState.Client(
-          fps: subscription.framesPerSecond.load(ordering: .relaxed), key: subscription.key ?? "")
-    }
+    let (size, view) = (hubs.compactMap(\.newest?.size).first, target.served.view)
+    let width: Int = size?.width ?? view.width ?? report.mode?.size?.width ?? 0
+    let height: Int = size?.height ?? view.height ?? report.mode?.size?.height ?? 0
     let isOnline = report.state == .live || report.state == .idle && report.isProven
-    return StreamerState(
-      ok: true,
-      result: StreamerState.Result(
-        instanceID: "", encoder: StreamerState.Encoder(type: "CPU", quality: target.served.quality),
-        source: StreamerState.Source(
-          resolution: StreamerState.Resolution(
-            width: size?.width ?? target.served.view.width ?? report.mode?.size?.width ?? 0,
-            height: size?.height ?? target.served.view.height ?? report.mode?.size?.height ?? 0),
-          online: isOnline,
-          desiredFPS: Self.whole(target.served.framesPerSecond ?? report.mode?.framesPerSecond ?? 0),
-          capturedFPS: Self.whole(report.framesPerSecond)),
-        stream: StreamerState.Stream(
-          queuedFPS: Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), clients: clients.count,
-          clientsStat: clients)))
+    let wantedRate = target.served.framesPerSecond ?? report.mode?.framesPerSecond ?? 0
+    var clients: [String: JSONValue] = [:]
+    for subscription in hubs.flatMap(\.subscriptions) {
+      clients["\(ObjectIdentifier(subscription).hashValue & 0xffff_ffff)-\(subscription.id)"] = [
+        "fps": .integer(subscription.framesPerSecond.load(ordering: .relaxed)),
+        "key": .string(subscription.key ?? ""), "extra_headers": false, "advance_headers": true,
+        "dual_final_frames": false, "zero_data": false,
+      ]
+    }
+    let source: JSONValue = [
+      "resolution": ["width": .integer(width), "height": .integer(height)], "online": .bool(isOnline),
+      "desired_fps": Self.whole(wantedRate), "captured_fps": Self.whole(report.framesPerSecond),
+    ]
+    let stream: JSONValue = [
+      "queued_fps": Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), "clients": .integer(clients.count),
+      "clients_stat": .object(clients),
+    ]
+    let encoder: JSONValue = ["type": "CPU", "quality": .integer(target.served.quality)]
+    return [
+      "ok": true, "result": ["instance_id": "", "encoder": encoder, "source": source, "stream": stream],
+    ]
   }
 
   /// A rounded rate; 0 for values that are not finite, since cameras may report anything.
-  private static func whole(_ rate: Double) -> Int { Int(exactly: rate.rounded()) ?? 0 }
-}
-
-/// ustreamer's `/state`.
-private struct StreamerState: Encodable {
-  let ok: Bool
-  let result: Result
-
-  struct Result: Encodable {
-    let instanceID: String
-    let encoder: Encoder
-    let source: Source
-    let stream: Stream
-
-    enum CodingKeys: String, CodingKey {
-      case instanceID = "instance_id"
-      case encoder, source, stream
-    }
-  }
-
-  struct Encoder: Encodable {
-    let type: String
-    let quality: Int
-  }
-
-  struct Source: Encodable {
-    let resolution: Resolution
-    let online: Bool
-    let desiredFPS: Int
-    let capturedFPS: Int
-
-    enum CodingKeys: String, CodingKey {
-      case resolution, online
-      case desiredFPS = "desired_fps"
-      case capturedFPS = "captured_fps"
-    }
-  }
-
-  struct Resolution: Encodable {
-    let width: Int
-    let height: Int
-  }
-
-  struct Stream: Encodable {
-    let queuedFPS: Int
-    let clients: Int
-    let clientsStat: [String: Client]
-
-    enum CodingKeys: String, CodingKey {
-      case clients
-      case queuedFPS = "queued_fps"
-      case clientsStat = "clients_stat"
-    }
-  }
-
-  struct Client: Encodable {
-    let fps: Int
-    let key: String
-    let extraHeaders = false
-    let advanceHeaders = true
-    let dualFinalFrames = false
-    let zeroData = false
-
-    enum CodingKeys: String, CodingKey {
-      case fps, key
-      case extraHeaders = "extra_headers"
-      case advanceHeaders = "advance_headers"
-      case dualFinalFrames = "dual_final_frames"
-      case zeroData = "zero_data"
-    }
-  }
+  private static func whole(_ rate: Double) -> JSONValue { .integer(Int(exactly: rate.rounded()) ?? 0) }
 }
 
 extension Request {

@@ -20,7 +20,7 @@ struct ControlRoutes: Sendable {
 
   private func camera(_ context: ServiceContext) throws -> CameraConfiguration {
     let name = try context.parameters.require("camera")
-    guard let camera = registry.cameras.first(where: { $0.configuration.name == name })?.configuration else {
+    guard let camera = registry.served[camera: name]?.configuration else {
       throw Problem.notFound("there is no camera '\(name)'")
     }
     guard V4L2Camera.isNamed(by: camera.source) else {
@@ -57,15 +57,11 @@ struct ControlRoutes: Sendable {
   }
 
   private func answer(_ controls: [CameraControl]) throws -> Response {
-    try Response(json: ControlsAnswer(controls: controls))
+    try Response(json: ["controls": controls])
   }
 }
 
 extension String {
   /// Whether other controls depend on it: `auto_exposure`, `white_balance_automatic`.
   fileprivate var isSwitch: Bool { contains("auto") }
-}
-
-private struct ControlsAnswer: Encodable {
-  let controls: [CameraControl]
 }

@@ -9,9 +9,7 @@ struct SnapshotRoutes: Sendable {
   let registry: CameraRegistry
   let snapshots: SnapshotProvider
   let streams: StreamRoutes
-  let limits: ServiceLimits
-  /// Called with the result of each request.
-  let counted: @Sendable (ServiceMetrics.SnapshotResult) -> Void
+  let metrics: ServiceMetrics
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("cameras/:camera/:file") { request, context in
@@ -30,16 +28,16 @@ struct SnapshotRoutes: Sendable {
     }
   }
 
-  /// A snapshot of a view with the URL's parameters.
   func snapshot(
     _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
     do {
       let (response, state) = try await take(target, format, request, context)
-      counted(response.status == .notModified ? .cached : state == .live ? .taken : .placeholder)
+      metrics.count(
+        .snapshot(response.status == .notModified ? .cached : state == .live ? .taken : .placeholder))
       return response
     } catch {
-      counted(.failed)
+      metrics.count(.snapshot(.failed))
       throw error
     }
   }
@@ -53,7 +51,7 @@ struct SnapshotRoutes: Sendable {
     if target.isScene { base.isLocked = true }
     var query = try SnapshotQuery(
       QueryWords(request), of: base, as: format, offline: target.offline, timeout: registry.patience.snapshot)
-    query.timeout = context.rest(of: query.timeout)
+    query.request.timeout = context.rest(of: query.request.timeout)
     if target.isScene {
       let (subject, answer) = try await snapshots.scene(target, query)
       return (
@@ -63,7 +61,7 @@ struct SnapshotRoutes: Sendable {
     }
     let moment = try await snapshots.moment(of: target, query.request)
     if query.served.view != target.served.view {
-      try limits.check(query.served.view, at: moment)
+      try registry.check(query.served.view, at: moment)
       // The configuration may have changed while waiting for the frame.
       let now = try registry.view(target.name, of: target.camera)
       guard now.preview === target.preview, !now.served.isLocked else { throw Problem.reconfigured(target) }

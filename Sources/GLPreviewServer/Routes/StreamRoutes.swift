@@ -8,9 +8,7 @@ internal import NIOCore
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
-  let limits: ServiceLimits
 
-  /// The parameters of a stream's URL.
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -20,7 +18,6 @@ struct StreamRoutes: Sendable {
     group.get("api/stream") { request, context in try await several(request, context) }
   }
 
-  /// A stream of one view.
   func stream(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response
   {
     var words = try QueryWords(request)
@@ -96,7 +93,7 @@ struct StreamRoutes: Sendable {
   }
 
   /// The view, the pace, and the client's name for itself.
-  private func takeStream(from words: inout QueryWords, over served: ServedView) throws(Problem) -> (
+  private func takeStream(from words: inout QueryWords, over served: ServedView) throws -> (
     ServedView, Duration, String?
   ) {
     let fps = try words.takeNumber("fps", in: 0.01...1000)
@@ -112,7 +109,7 @@ struct StreamRoutes: Sendable {
   /// Rejects views that can't be drawn or are too large, before the stream begins.
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
-    try limits.check(wanted.view, at: try await registry.lastMoment(of: target.source))
+    try await registry.check(wanted.view, of: target.source)
   }
 
   /// An answer whose body the stream connection then writes itself.
@@ -146,28 +143,5 @@ struct StreamRoutes: Sendable {
         try await finished.futureResult.get()
         try await writer.finish(nil)
       })
-  }
-}
-
-extension ServiceLimits {
-  /// Rejects a requested view that can't be drawn from the current source, or is too large.
-  ///
-  /// - Throws: `Problem` 400.
-  func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(Problem) {
-    try check(view, in: moment.size, of: moment.frameSize)
-  }
-
-  /// The same for a source with `reference` size and `frameSize`; nil if they are not known yet.
-  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(Problem) {
-    if let crop = view.crop, let reference, !crop.isInside(reference) {
-      throw .badParameter("crop", "\(crop) is not inside the \(reference) source")
-    }
-    // The whole frame has the frame's size; a crop is in pixels of the reference size.
-    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
-    do throws(WordError) {
-      _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
-    } catch {
-      throw .badParameter(error.key, error.reason)
-    }
   }
 }

@@ -11,7 +11,6 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   private struct State {
     /// The values being made. A finished task would hold more memory than its value.
     var tasks: [Key: Task<Value, any Error>] = [:]
-    /// The cached values, and their order.
     var values: [Key: (value: Value, bytes: Int)] = [:]
     var order = CircularBuffer<Key>()
     var bytes = 0
@@ -25,22 +24,14 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// The cost of a value besides its bytes.
   private static var overhead: Int { 1024 }
 
-  /// - Parameters:
-  ///   - capacity: the most bytes of cached values.
-  ///   - cost: the bytes of a value.
+  /// Caches `capacity` bytes of values, each of which takes `cost` bytes.
   init(capacity: Int, cost: @escaping @Sendable (Value) -> Int) {
     self.capacity = capacity
     self.cost = cost
   }
 
-  /// The value of `key`: cached, being made, or made now by `make`. Failures are not cached.
-  ///
-  /// - Parameters:
-  ///   - key: identifies equal values.
-  ///   - admission: called before a value is made; its permit is held until it is done.
-  ///   - make: makes the value.
-  /// - Returns: the value.
-  /// - Throws: the errors of `admission` and `make`.
+  /// The value of `key`: cached, being made, or made now by `make`, while the permit of `admission` is held. Failures are
+  /// not cached.
   func value(
     _ key: Key, _ admission: () throws -> AdmissionPermit,
     _ make: @escaping @Sendable () async throws -> Value
@@ -83,6 +74,5 @@ final class SingleFlightCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
-  /// The bytes of cached values.
   var byteCount: Int { state.withLock { $0.bytes } }
 }

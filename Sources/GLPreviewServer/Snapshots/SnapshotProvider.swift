@@ -12,8 +12,8 @@ struct SnapshotAnswer: Sendable {
   let size: Size
   /// The JPEG quality; nil for a PNG.
   let quality: Int?
-  /// Its share of the memory budget, held while it is cached or being sent; nil if memory is not counted.
-  let lease: MemoryLease?
+  /// Its share of the memory budget, held while it is cached or being sent.
+  let lease: MemoryLease
 }
 
 /// The subject of a snapshot.
@@ -37,8 +37,8 @@ final class SnapshotProvider: Sendable {
   private let pictures: SingleFlightCache<PictureKey, SnapshotAnswer>
   private let sceneShots: SingleFlightCache<SceneKey, RenderedPicture>
   /// The budget of pictures.
-  private let budget: MemoryBudget?
-  private let measured: @Sendable (ServiceStage, Duration) -> Void
+  private let budget: MemoryBudget
+  private let metrics: ServiceMetrics
   /// Limits pictures that are drawn only for their request.
   private let gate: AdmissionLimit
   /// Limits snapshots of served views being drawn or encoded.
@@ -53,14 +53,26 @@ final class SnapshotProvider: Sendable {
     let sequence: Int
     let timestamp: CaptureInstant
     /// The state that the fallback shows; nil without a fallback.
-    let state: SourceState?
-    let reason: String?
+    var state: SourceState?
+    var reason: String?
     let view: ViewConfiguration
     let quality: Int
     let format: EncodedPicture.Format
     let encoding: SnapshotEncoding
     let maximumBytes: Int?
     let hasEXIF: Bool
+
+    init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: CaptureInstant) {
+      self.target = target.preview.name
+      self.sequence = sequence
+      self.timestamp = timestamp
+      view = query.served.view
+      quality = query.served.quality
+      format = query.format
+      encoding = query.encoding
+      maximumBytes = query.maximumBytes
+      hasEXIF = query.hasEXIF
+    }
   }
 
   private struct SceneKey: Hashable {
@@ -80,17 +92,17 @@ final class SnapshotProvider: Sendable {
   private static let servedAtATime = 16
 
   init(
-    _ session: PreviewSession, gate: AdmissionLimit, within budget: MemoryBudget? = nil,
-    measuring measured: @escaping @Sendable (ServiceStage, Duration) -> Void = { _, _ in }
+    _ session: PreviewSession, gate: AdmissionLimit, within budget: MemoryBudget,
+    counting metrics: ServiceMetrics
   ) {
     self.session = session
     self.gate = gate
     self.budget = budget
     // The cache must leave room for new pictures.
-    let kept = min(Self.keptBytes, (budget?.capacity ?? .max) / 16)
+    let kept = min(Self.keptBytes, budget.capacity / 16)
     pictures = SingleFlightCache(capacity: kept) { $0.bytes.storageCapacity }
     sceneShots = SingleFlightCache(capacity: kept) { $0.picture.bytes.count }
-    self.measured = measured
+    self.metrics = metrics
   }
 
   // MARK: Moments
@@ -147,14 +159,15 @@ final class SnapshotProvider: Sendable {
   }
 
   private func key(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> PictureKey {
+    guard moment.isFallback else {
+      return PictureKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
+    }
     // Placeholders count as the same for a second.
     let second = Duration.seconds(moment.timestamp.sinceStart.components.seconds)
-    let timestamp = moment.isFallback ? CaptureInstant(sinceStart: second) : moment.timestamp
-    return PictureKey(
-      target: target.preview.name, sequence: moment.sequence, timestamp: timestamp,
-      state: moment.isFallback ? moment.sourceState : nil, reason: moment.isFallback ? moment.reason : nil,
-      view: query.served.view, quality: query.served.quality, format: query.format, encoding: query.encoding,
-      maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
+    var key = PictureKey(
+      query, of: target, sequence: moment.sequence, timestamp: CaptureInstant(sinceStart: second))
+    (key.state, key.reason) = (moment.sourceState, moment.reason)
+    return key
   }
 
   // MARK: Pictures
@@ -166,7 +179,7 @@ final class SnapshotProvider: Sendable {
     -> SnapshotAnswer
   {
     let start = CaptureClock.now
-    defer { measured(.snapshot, CaptureClock.now - start) }
+    defer { metrics.measured(.snapshot, CaptureClock.now - start) }
     let isServed = query.served.view == target.served.view
     do {
       return try await pictures.value(key(moment, query, target), (isServed ? servedGate : gate).enter) {
@@ -175,8 +188,6 @@ final class SnapshotProvider: Sendable {
         let frame = try await drawn(query, preview, at: moment)
         return try await encoded(frame, query)
       }
-    } catch let error as WordError {
-      throw Problem.badParameter(error.key, error.reason)
     } catch let error as EncodingError {
       throw Problem.badParameter(query.maximumBytes == nil ? "view" : "max_bytes", error.description)
     }
@@ -187,13 +198,13 @@ final class SnapshotProvider: Sendable {
     -> RenderedPicture
   {
     let (view, format) = (query.served.view, query.format.pictures)
-    if let preview, let frame = try await session.draw([preview], at: moment, as: format).first,
+    if let preview, let frame = try await moment.draw([preview], as: format).first,
       // The view may have changed since it was looked up.
       preview.configuration.view == view.named(preview.name)
     {
       return frame
     }
-    guard let frame = try await session.draw([view], at: moment, as: format).first else {
+    guard let frame = try await moment.draw([view], as: format).first else {
       throw SourceError(.unavailable, path: moment.source, reason: "gave no picture")
     }
     return frame
@@ -204,33 +215,27 @@ final class SnapshotProvider: Sendable {
     SnapshotSubject, SnapshotAnswer
   ) {
     let start = CaptureClock.now
-    defer { measured(.snapshot, CaptureClock.now - start) }
-    let (scene, preview) = (target.camera, target.preview.name)
+    defer { metrics.measured(.snapshot, CaptureClock.now - start) }
+    let scene = target.camera
     let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
-      let frame = try await withTimeout(query.timeout, scene) { [session, sceneShots, servedGate] in
+      let frame = try await withTimeout(query.request.timeout, scene) { [session, sceneShots, servedGate] in
         try await sceneShots.value(
-          SceneKey(scene: preview, format: query.format, tick: tick), servedGate.enter
+          SceneKey(scene: target.preview.name, format: query.format, tick: tick), servedGate.enter
         ) {
-          try await session.drawScene(target.preview, as: query.format.pictures, within: query.timeout)
+          try await session.drawScene(
+            target.preview, as: query.format.pictures, within: query.request.timeout)
         }
       }
-      let key = PictureKey(
-        target: preview, sequence: frame.sequence, timestamp: frame.timestamp, state: nil, reason: nil,
-        view: query.served.view,
-        quality: query.served.quality, format: query.format, encoding: query.encoding,
-        maximumBytes: query.maximumBytes, hasEXIF: query.hasEXIF)
-      let time = WallTime(capturedAt: frame.timestamp)
-      let answer = try await pictures.value(key, servedGate.enter) {
-        try await self.encoded(frame, query)
-      }
+      let key = PictureKey(query, of: target, sequence: frame.sequence, timestamp: frame.timestamp)
+      let answer = try await pictures.value(key, servedGate.enter) { try await self.encoded(frame, query) }
       let subject = SnapshotSubject(
-        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp, time: time, state: .live,
-        sourceSize: nil, entityTag: entityTag(key))
+        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp,
+        time: WallTime(capturedAt: frame.timestamp), state: .live, sourceSize: nil, entityTag: entityTag(key))
       return (subject, answer)
     } catch let error as SourceError {
-      throw problem(error, isLate: CaptureClock.now - start >= query.timeout, scene)
+      throw problem(error, isLate: CaptureClock.now - start >= query.request.timeout, scene)
     } catch let error as EncodingError {
       throw Problem.badParameter("max_bytes", error.description)
     }
@@ -239,7 +244,7 @@ final class SnapshotProvider: Sendable {
   /// Encodes a picture as requested.
   private func encoded(_ picture: RenderedPicture, _ query: SnapshotQuery) async throws -> SnapshotAnswer {
     // An encoded picture is never larger than its samples, so reserve that until its size is known.
-    let lease = try budget?.reserve(picture.picture.bytes.count)
+    let lease = try budget.reserve(picture.picture.bytes.count)
     var encoded: EncodedPicture
     switch query.format {
     case .png: encoded = try await picture.png()
@@ -254,12 +259,12 @@ final class SnapshotProvider: Sendable {
     }
     let bytes = encoded.bytes
     // The encoded bytes, their text, and the send buffer, whose size is a power of two.
-    try lease?.resize(to: 4 * bytes.count)
+    try lease.resize(to: 4 * bytes.count)
     // Encoding as text is slow, so it runs outside the threads that answer.
     let sent = await Task(executorPreference: DecodingQueue.shared) { [bytes] in
       Self.wrapped(bytes, query)
     }.value
-    try lease?.resize(to: sent.storageCapacity)
+    try lease.resize(to: sent.storageCapacity)
     return SnapshotAnswer(
       bytes: sent,
       mediaType: query.encoding == .binary ? query.format.mediaType : "text/plain",

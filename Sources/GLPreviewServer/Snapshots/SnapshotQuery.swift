@@ -34,20 +34,17 @@ extension EncodedPicture.Format {
 /// A requested snapshot.
 struct SnapshotQuery: Sendable, Hashable {
   /// The view and the JPEG quality.
-  var served: ServedView
-  var format = EncodedPicture.Format.jpeg
-  var encoding = SnapshotEncoding.binary
+  let served: ServedView
+  let format: EncodedPicture.Format
+  let encoding: SnapshotEncoding
   /// The size limit of the answer, in bytes; nil for no limit.
-  var maximumBytes: Int?
-  /// The largest age of the frame; zero requires a frame captured after the request.
-  var maximumAge = Duration.seconds(1)
-  /// How long the request may take.
-  var timeout: Duration
-  var offline = SnapshotRequest.FallbackPolicy.placeholder
+  let maximumBytes: Int?
   /// Whether a JPEG contains its capture time.
-  var hasEXIF = true
+  let hasEXIF: Bool
   /// Whether browsers should save it as a file.
-  var isDownload = false
+  let isDownload: Bool
+  /// Which frame, the fallback and the time limit. `max_age=0` requires a frame captured after the request.
+  var request: SnapshotRequest
 
   /// The parameters of a URL.
   static let keys =
@@ -55,35 +52,30 @@ struct SnapshotQuery: Sendable, Hashable {
       "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download",
     ]
 
-  /// Parses a URL; `timeout` is the default.
+  /// Parses a URL; `offline` and `timeout` are the defaults.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
-    offline: SnapshotRequest.FallbackPolicy, timeout: Duration
-  ) throws(Problem) {
+    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format, offline: SnapshotRequest.FallbackPolicy,
+    timeout: Duration
+  ) throws {
     var words = words
-    self.timeout = timeout
     self.served = try words.takeView(over: served)
     self.format = format
     encoding = try words.takeWord("encoding", as: SnapshotEncoding.self) ?? .binary
-    maximumBytes = try words.takeInteger(["max_bytes"], in: 1...1_000_000_000)
-    if let age = try words.takeInteger(["max_age"], in: 0...86_400_000) { maximumAge = .milliseconds(age) }
-    if let timeout = try words.takeInteger(["timeout"], in: 1...60_000) {
-      self.timeout = .milliseconds(timeout)
+    maximumBytes = try words.takeInteger("max_bytes", in: 1...1_000_000_000)
+    request = SnapshotRequest(fallback: offline, timeout: timeout)
+    if let age = try words.takeInteger("max_age", in: 0...86_400_000) {
+      request.mode = age == 0 ? .next : .newest(maxAge: .milliseconds(age))
     }
-    self.offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) ?? offline
+    if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
+      request.timeout = .milliseconds(timeout)
+    }
+    if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) { request.fallback = offline }
+    request.isCropped = self.served.view.crop != nil
     hasEXIF = try words.takeFlag("exif") ?? true
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)
     if format == .png, maximumBytes != nil {
-      throw .badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
+      throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
     }
-  }
-
-  /// The session's request.
-  var request: SnapshotRequest {
-    let mode: SnapshotRequest.Mode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
-    var request = SnapshotRequest(mode, fallback: offline, timeout: timeout)
-    request.isCropped = served.view.crop != nil
-    return request
   }
 }

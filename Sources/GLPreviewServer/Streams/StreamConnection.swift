@@ -15,7 +15,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundOut = HTTPResponsePart
 
   private let stalledAfter: Duration
-  private let counters: StreamCounters
+  private let metrics: ServiceMetrics
   private var context: ChannelHandlerContext?
   /// The context behind the encoder.
   private var raw: ChannelHandlerContext?
@@ -34,9 +34,9 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   private static let notSentLowWaterMark = ChannelOptions.Types.SocketOption(
     level: .tcp, name: .init(rawValue: 25))
 
-  init(cutOffAfter stalledAfter: Duration, counting counters: StreamCounters) {
+  init(cutOffAfter stalledAfter: Duration, counting metrics: ServiceMetrics) {
     self.stalledAfter = stalledAfter
-    self.counters = counters
+    self.metrics = metrics
   }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -99,7 +99,6 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   // MARK: Parts
 
-  /// Whether a part may be written now.
   func takesPart(at now: CaptureInstant) -> Bool {
     guard let context, !isEnding else { return false }
     guard !context.channel.isWritable else {
@@ -109,7 +108,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     let since = blockedSince ?? now
     blockedSince = since
     if now - since > stalledAfter {
-      counters.countCutOff()
+      metrics.countCutOff()
       isEnding = true
       // Deferred, because the hub is iterating over its connections.
       context.eventLoop.assumeIsolated().execute { context.reset() }
@@ -132,7 +131,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
       let index = (turn + offset) % watchers.count
       guard let part = watchers[index].takeSlot(at: CaptureClock.now) else { continue }
       turn = index + 1
-      counters.count(sent: 1, skipped: 0, bytes: part.bytes.readableBytes)
+      metrics.countParts(sent: 1, skipped: 0, bytes: part.bytes.readableBytes)
       return write(part)
     }
   }

@@ -11,12 +11,11 @@ final class StreamHub: Sendable {
   let preview: Preview
   /// The JPEG quality; changes apply from the next picture on.
   let quality: Atomic<Int>
-  private let counters: StreamCounters
+  private let metrics: ServiceMetrics
   private let logger: Logger
   /// The permit of a stream with limited admission.
   private let permit: AdmissionPermit?
-  /// The budget of its pictures.
-  private let budget: MemoryBudget?
+  private let budget: MemoryBudget
   private let state = Watched(State())
   /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
   private let onEnd: (@Sendable () -> Void)?
@@ -31,8 +30,8 @@ final class StreamHub: Sendable {
     var intervals: [Int: Duration] = [:]
     var subscriptions: [Int: WeakSubscription] = [:]
     var nextID = 0
+    /// Reads the preview, and repeats the last picture; only while there are clients.
     var pump: Task<Void, Never>?
-    var repeater: Task<Void, Never>?
     var rate = RateMeter()
     var hasNewcomer = false
     var isOver = false
@@ -49,9 +48,9 @@ final class StreamHub: Sendable {
   private static let paceStep = Duration.milliseconds(100)
 
   init(
-    camera: String, view: String, _ preview: Preview, quality: Int, counting counters: StreamCounters,
-    logger: Logger, holding permit: AdmissionPermit? = nil, within budget: MemoryBudget? = nil,
-    onEnd: (@Sendable () -> Void)? = nil
+    camera: String, view: String, _ preview: Preview, quality: Int, counting metrics: ServiceMetrics,
+    logger: Logger, holding permit: AdmissionPermit?, within budget: MemoryBudget,
+    onEnd: (@Sendable () -> Void)?
   ) {
     self.permit = permit
     self.budget = budget
@@ -59,24 +58,14 @@ final class StreamHub: Sendable {
     self.view = view
     self.preview = preview
     self.quality = Atomic(quality)
-    self.counters = counters
+    self.metrics = metrics
     self.logger = logger
     self.onEnd = onEnd
   }
 
-  deinit {
-    state.withLock { state in
-      state.pump?.cancel()
-      state.repeater?.cancel()
-    }
-  }
-
   // MARK: Clients
 
-  /// Adds a client for as long as it holds the subscription.
-  ///
-  /// - Parameter interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the subscription; nil if the hub has ended.
+  /// Adds a client for as long as it holds the subscription; nil if the hub has ended. Zero is every picture.
   func join(every interval: Duration) -> StreamSubscription? {
     let id = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
@@ -85,11 +74,10 @@ final class StreamHub: Sendable {
       state.hasNewcomer = true
       if state.pump == nil {
         (state.newest, state.failure) = (nil, nil)
-        state.pump = Task { [weak self] in await self?.run() }
-        state.repeater = Task { [weak self] in
-          while !Task.isCancelled {
-            try? await Task.sleep(for: Self.repeatsAfter / 4)
-            self?.repeatIfStale()
+        state.pump = Task {
+          await withDiscardingTaskGroup { group in
+            group.addTask { await self.run() }
+            group.addTask { await self.repeatStale() }
           }
         }
       }
@@ -102,38 +90,33 @@ final class StreamHub: Sendable {
   }
 
   func leave(_ id: Int) {
-    let (isEmpty, tasks) = state.withLock { state -> (Bool, [Task<Void, Never>?]) in
+    let (isEmpty, pump) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       (state.intervals[id], state.subscriptions[id]) = (nil, nil)
-      guard state.intervals.isEmpty else { return (false, []) }
+      guard state.intervals.isEmpty else { return (false, nil) }
       if onEnd != nil { state.isOver = true }
-      defer { (state.pump, state.repeater, state.newest) = (nil, nil, nil) }
-      return (true, [state.pump, state.repeater])
+      defer { (state.pump, state.newest) = (nil, nil) }
+      return (true, state.pump)
     }
-    for task in tasks { task?.cancel() }
+    pump?.cancel()
     if isEmpty { onEnd?() }
   }
 
   /// Ends the stream: all clients are disconnected, and nobody can join again.
   func end() {
-    let (tasks, loops) = state.update { state in
+    let (pump, loops) = state.update { state in
       state.isOver = true
       state.failure = StreamEnded()
-      defer {
-        (state.pump, state.repeater, state.newest) = (nil, nil, nil)
-        state.loops = [:]
-      }
-      return ([state.pump, state.repeater], Array(state.loops.values))
+      defer { (state.pump, state.newest, state.loops) = (nil, nil, [:]) }
+      return (state.pump, Array(state.loops.values))
     }
-    for task in tasks { task?.cancel() }
+    pump?.cancel()
     for watchers in loops { watchers.end() }
   }
 
-  /// The subscriptions of the current clients.
   var subscriptions: [StreamSubscription] {
     state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
   }
 
-  /// The number of clients.
   var clientCount: Int { state.withLock { $0.intervals.count } }
 
   /// The current frame rate in pictures per second; 0 without clients.
@@ -141,7 +124,6 @@ final class StreamHub: Sendable {
     state.withLock { $0.pump == nil ? 0 : $0.rate.perSecond(at: CaptureClock.now) }
   }
 
-  /// The newest picture; nil before the first.
   var newest: StreamPart? { state.withLock { $0.newest } }
 
   /// Waits for the newest picture.
@@ -179,7 +161,7 @@ final class StreamHub: Sendable {
     watchers.add(watcher)
     // The first part is sent at once.
     if let newest, watcher.offer(newest, at: CaptureClock.now) == .sent {
-      counters.count(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
+      metrics.countParts(sent: 1, skipped: 0, bytes: newest.bytes.readableBytes)
     }
     return true
   }
@@ -245,19 +227,24 @@ final class StreamHub: Sendable {
       state.rate.count(at: now)
       return Array(state.loops.values)
     }
-    counters.delivered(after: now - part.timestamp)
-    for watchers in loops { watchers.offer(part, counters) }
+    metrics.measured(.deliver, now - part.timestamp)
+    for watchers in loops { watchers.offer(part, metrics) }
   }
 
-  private func repeatIfStale() {
-    let now = CaptureClock.now
-    let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
-      guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else { return (nil, []) }
-      state.publishedAt = now
-      return (newest, Array(state.loops.values))
+  /// Passes the last picture on again when nothing newer has come for a while.
+  private func repeatStale() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: Self.repeatsAfter / 4)
+      let now = CaptureClock.now
+      let (part, loops) = state.withLock { state -> (StreamPart?, [LoopWatchers]) in
+        guard let newest = state.newest, now - state.publishedAt >= Self.repeatsAfter else {
+          return (nil, [])
+        }
+        state.publishedAt = now
+        return (newest, Array(state.loops.values))
+      }
+      if let part { for watchers in loops { watchers.offer(part, metrics) } }
     }
-    guard let part else { return }
-    for watchers in loops { watchers.offer(part, counters) }
   }
 
   private func failed(_ error: any Error) {
@@ -280,3 +267,23 @@ struct StreamEnded: Error {}
 
 /// No picture arrived in time.
 struct StreamTimeout: Error {}
+
+/// Counts events over the last seconds.
+struct RateMeter: Sendable {
+  private var times: [CaptureInstant] = []
+  private static let window = Duration.seconds(3)
+
+  mutating func count(at time: CaptureInstant) {
+    times.append(time)
+    if times.count > 512 || times.first.map({ $0 < time - Self.window * 2 }) == true {
+      times.removeAll { $0 < time - Self.window }
+    }
+  }
+
+  /// The rate over the last three seconds; 0 if there were fewer than two events.
+  func perSecond(at now: CaptureInstant) -> Double {
+    let recent = times.filter { $0 >= now - Self.window }
+    guard let first = recent.first, let last = recent.last, last > first else { return 0 }
+    return Double(recent.count - 1) / ((last - first) / .seconds(1))
+  }
+}

@@ -13,33 +13,26 @@ struct StreamPart: Sendable {
 
   /// Headers, JPEG and the final boundary.
   let bytes: ByteBuffer
-  /// The number of its frame.
-  let sequence: Int
   /// When the frame was captured.
   let timestamp: CaptureInstant
   /// In pixels.
   let size: Size
-  /// The state of the source.
-  let state: SourceState
-  /// Its share of the memory budget; nil if memory is not counted.
-  let lease: MemoryLease?
+  /// Its share of the memory budget.
+  let lease: MemoryLease
 
   /// A JPEG of `view` of `camera`.
   ///
   /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
   init(
-    _ jpeg: EncodedPicture, _ picture: RenderedPicture, camera: String, view: String,
-    budget: MemoryBudget? = nil
+    _ jpeg: EncodedPicture, _ picture: RenderedPicture, camera: String, view: String, budget: MemoryBudget
   ) throws(MemoryBudget.Exceeded) {
-    lease = try budget?.reserve(jpeg.bytes.count)
-    sequence = picture.sequence
+    lease = try budget.reserve(jpeg.bytes.count)
     timestamp = picture.timestamp
     size = jpeg.size
-    state = picture.sourceState
     let header =
       "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"
       + "X-Timestamp: \(WallTime(capturedAt: picture.timestamp).secondsText)\r\n"
-      + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(state.rawValue)\r\n"
+      + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(picture.sourceState.rawValue)\r\n"
       + "X-Camera: \(camera)\r\nX-View: \(view)\r\n\r\n"
     let footer = "\r\n--\(Self.boundary)\r\n"
     var buffer = ByteBufferAllocator().buffer(

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// All streams of a service.
 final class StreamRegistry: Sendable {
-  let counters: StreamCounters
+  private let metrics: ServiceMetrics
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
   private let logger: Logger
@@ -31,20 +31,16 @@ final class StreamRegistry: Sendable {
     let followsQuality: Bool
   }
 
-  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting counters: StreamCounters, logger: Logger) {
+  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting metrics: ServiceMetrics, logger: Logger) {
     self.registry = registry
     self.gate = gate
-    self.counters = counters
+    self.metrics = metrics
     self.logger = logger
   }
 
-  /// Joins the stream of a view, as served or with changed parameters.
+  /// Joins the stream of a view, as served or with changed parameters, with a minimum time between pictures. The
+  /// subscription is to be held while watching.
   ///
-  /// - Parameters:
-  ///   - target: the served view.
-  ///   - wanted: the requested view.
-  ///   - interval: the minimum time between pictures; zero for every picture.
-  /// - Returns: the subscription, to be held while watching.
   /// - Throws: `Problem`: 503 if too many other views are being drawn, 409 if the view is switched off.
   func join(_ target: ServedPreview, as wanted: ServedView, every interval: Duration) throws
     -> StreamSubscription
@@ -60,12 +56,7 @@ final class StreamRegistry: Sendable {
       try check(target, isServed: isServed)
       if let subscription = hubs[key]?.hub?.join(every: interval) { return subscription }
       hubs = hubs.filter { $0.value.hub != nil }
-      let hub =
-        if isServed {
-          try servedHub(target, wanted, followsQuality: followsQuality)
-        } else {
-          try adHocHub(target, wanted)
-        }
+      let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
       hubs[key] = Entry(
         hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
       guard let subscription = hub.join(every: interval) else { throw CancellationError() }
@@ -98,24 +89,17 @@ final class StreamRegistry: Sendable {
     }
   }
 
-  private func servedHub(
-    _ target: ServedPreview, _ wanted: ServedView, followsQuality: Bool
+  private func makeHub(
+    _ target: ServedPreview, _ wanted: ServedView, isServed: Bool, followsQuality: Bool
   ) throws -> StreamHub {
-    // It is drawn anyway, but must be encoded once more.
+    // A served view is drawn anyway, but another quality must be encoded once more.
     let permit = try followsQuality ? nil : gate.enter()
+    let preview = try isServed ? target.preview : registry.makeAdHocPreview(wanted.view, of: target)
+    var onEnd: (@Sendable () -> Void)?
+    if !isServed { onEnd = { [session = registry.session] in session.remove(preview) } }
     return StreamHub(
-      camera: target.camera, view: target.name, target.preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: permit, within: registry.budget)
-  }
-
-  private func adHocHub(_ target: ServedPreview, _ wanted: ServedView) throws -> StreamHub {
-    let permit = try gate.enter()
-    let preview = try registry.makeAdHocPreview(wanted.view, of: target)
-    preview.update { $0.updateEvery = target.served.updateEvery }
-    return StreamHub(
-      camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: counters,
-      logger: logger, holding: permit, within: registry.budget
-    ) { [session = registry.session] in session.remove(preview) }
+      camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: metrics,
+      logger: logger, holding: permit, within: registry.budget, onEnd: onEnd)
   }
 
   /// The streams with clients.
@@ -126,4 +110,32 @@ final class StreamRegistry: Sendable {
     let hubs = all.filter { $0.camera == camera && $0.view == view }
     return (hubs.reduce(0) { $0 + $1.clientCount }, hubs.map(\.framesPerSecond).max() ?? 0)
   }
+}
+
+/// Keeps a client in a stream while this object exists.
+final class StreamSubscription: Sendable {
+  let hub: StreamHub
+  let id: Int
+  let since = CaptureClock.now
+  /// Parts sent to the client in the last whole second.
+  let framesPerSecond = Atomic(0)
+  private let names = Mutex<(address: String, key: String?)>(("", nil))
+
+  init(_ hub: StreamHub, _ id: Int) {
+    self.hub = hub
+    self.id = id
+  }
+
+  deinit { hub.leave(id) }
+
+  /// Sets the client's address and its name for itself.
+  func name(address: String, key: String?) { names.withLock { $0 = (address, key) } }
+
+  var address: String { names.withLock { $0.address } }
+  var key: String? { names.withLock { $0.key } }
+}
+
+/// A weak reference to a subscription.
+struct WeakSubscription: Sendable {
+  weak var subscription: StreamSubscription?
 }

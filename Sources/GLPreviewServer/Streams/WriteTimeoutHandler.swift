@@ -10,7 +10,7 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   typealias OutboundOut = HTTPResponsePart
 
   private let stalledAfter: Duration
-  private let counters: StreamCounters
+  private let metrics: ServiceMetrics
   /// Checks again while data is waiting.
   private var watch: Scheduled<Void>?
   /// Bytes of answers since the last check.
@@ -19,9 +19,9 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   private var waiting = 0
   private var progressed = CaptureInstant.start
 
-  init(cutOffAfter stalledAfter: Duration, counting counters: StreamCounters) {
+  init(cutOffAfter stalledAfter: Duration, counting metrics: ServiceMetrics) {
     self.stalledAfter = stalledAfter
-    self.counters = counters
+    self.metrics = metrics
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -57,7 +57,7 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
     if left < waiting + written { progressed = now }
     (waiting, written) = (left, 0)
     guard now - progressed < stalledAfter else {
-      counters.countCutOff()
+      metrics.countCutOff()
       return context.reset()
     }
     lookLater(context)

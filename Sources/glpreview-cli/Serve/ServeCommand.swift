@@ -1,8 +1,9 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
-import ArgumentParser
+public import ArgumentParser
 import GLPreview
 package import GLPreviewServer
 import Glibc
+public import Logging
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -57,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
   var logFormat = LogFormat.text
 
   @Option(help: ArgumentHelp("The least severe level to log, from trace to critical.", valueName: "LEVEL"))
-  var logLevel = LogLevel.info
+  var logLevel = Logger.Level.info
 
   @Option(
     help: ArgumentHelp(
@@ -98,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension LogFormat: ExpressibleByArgument {}
-extension LogLevel: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// The options for the single camera of a command line; single letters mean the same as in ustreamer.
 struct ServedCameraOptions: ParsableArguments {

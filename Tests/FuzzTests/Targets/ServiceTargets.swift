@@ -86,8 +86,9 @@ extension FuzzTarget {
         guard let wanted else { continue }
         try must(!isLocked || wanted.served.view == served.view, "a locked view is changed")
         try must((1...100).contains(wanted.served.quality), "quality \(wanted.served.quality)")
-        try must(wanted.timeout > .zero && wanted.timeout <= .seconds(60), "\(wanted.timeout) to wait")
-        try must(wanted.maximumAge >= .zero, "an age of \(wanted.maximumAge)")
+        let timeout = wanted.request.timeout
+        try must(timeout > .zero && timeout <= .seconds(60), "\(timeout) to wait")
+        if case .newest(let age) = wanted.request.mode { try must(age > .zero, "an age of \(age)") }
         try must((wanted.maximumBytes ?? 1) > 0, "\(wanted.maximumBytes ?? 0) bytes")
         let size = Size(width: 64, height: 48)
         _ = try? ServiceLimits().check(wanted.served.view, in: size, of: size)

@@ -1,5 +1,4 @@
 // Another server is told of snapshots: signed, in order, again where it does not listen, and never for ever.
-import CoreMetrics
 import Crypto
 import GLPreview
 import HTTPTypes
@@ -40,7 +39,7 @@ struct WebhookTests {
 
   /// Sends to a receiver that answers `answers`, until `isOver`; then ends the service.
   private static func send(
-    _ bodies: [String], answers: [Response] = [], metrics: PrometheusMetrics = PrometheusMetrics(),
+    _ bodies: [String], answers: [Response] = [], metrics: ServiceMetrics = ServiceMetrics(),
     configure: @Sendable (inout WebhookConfiguration) -> Void = { _ in },
     schedule: RetrySchedule = RetrySchedule(first: .milliseconds(1), longest: .milliseconds(4)),
     until isOver: @escaping @Sendable (Receiver, String) -> Bool
@@ -54,11 +53,11 @@ struct WebhookTests {
       configure(&configuration)
       let records = LogRecords()
       let sender = WebhookSender(
-        configuration, metrics: ServiceMetrics(metrics), logger: records.logger, schedule: schedule)
+        configuration, metrics: metrics, logger: records.logger, schedule: schedule)
       for body in bodies { sender.send(type: "snapshot", body: Array(body.utf8)) }
       let group = ServiceGroup(services: [sender], logger: records.logger)
       async let run: Void = group.run()
-      await until { isOver(receiver, await metrics.text()) }
+      await until { isOver(receiver, metrics.text) }
       await group.triggerGracefulShutdown()
       try await run
     }
@@ -71,7 +70,7 @@ struct WebhookTests {
   func signed() async throws {
     func seconds() -> Int { Int(CaptureClock.timeSince1970(CaptureClock.now) / .seconds(1)) }
     let before = seconds()
-    let metrics = PrometheusMetrics()
+    let metrics = ServiceMetrics()
 
     let receiver = try await Self.send(["{\"n\":1}", "{\"n\":2}"], metrics: metrics) {
       $0.secret = "schlüssel"
@@ -105,7 +104,7 @@ struct WebhookTests {
     "what may be otherwise next time is tried again as the same delivery, before the next",
     .timeLimit(.minutes(15)))
   func retries() async throws {
-    let metrics = PrometheusMetrics()
+    let metrics = ServiceMetrics()
     let receiver = try await Self.send(
       ["a", "b"],
       answers: [
@@ -117,7 +116,7 @@ struct WebhookTests {
 
     #expect(receiver.bodies == ["a", "a", "a", "b"])
     #expect(Set(receiver.received.prefix(3).map { $0.fields[named: "X-GLPreview-Delivery"] }).count == 1)
-    #expect(await metrics.text().contains("glpreview_webhook_retries_total 2"))
+    #expect(metrics.text.contains("glpreview_webhook_retries_total 2"))
     #expect(receiver.received[0].fields[named: "X-GLPreview-Signature"] == nil)
   }
 
@@ -144,12 +143,12 @@ struct WebhookTests {
 
   @Test("of more than may wait the oldest are dropped, and counted", .timeLimit(.minutes(15)))
   func capacity() async throws {
-    let metrics = PrometheusMetrics()
+    let metrics = ServiceMetrics()
     let receiver = try await Self.send(
       ["a", "b", "c", "d", "e"], metrics: metrics, configure: { $0.capacity = 2 }
     ) { receiver, _ in receiver.received.count == 2 }
     #expect(receiver.bodies == ["d", "e"])
-    #expect(await metrics.text().contains(#"glpreview_webhook_events_total{result="dropped"} 3"#))
+    #expect(metrics.text.contains(#"glpreview_webhook_events_total{result="dropped"} 3"#))
   }
 
   @Test(
@@ -167,14 +166,14 @@ struct WebhookTests {
     "a server that is not there does not hold up the end, and what it missed is counted",
     .timeLimit(.minutes(15)))
   func nobody() async throws {
-    let metrics = PrometheusMetrics()
+    let metrics = ServiceMetrics()
     let receiver = try await Self.send(
       ["a"], metrics: metrics, configure: { $0.url = "http://127.0.0.1:1/" },
       schedule: RetrySchedule(first: .seconds(3600), longest: .seconds(3600))
     ) { _, _ in true }
 
     #expect(receiver.bodies.isEmpty)
-    let text = await metrics.text()
+    let text = metrics.text
     #expect(
       text.contains(#"glpreview_webhook_events_total{result="failed"} 1"#)
         || text.contains(#"glpreview_webhook_events_total{result="dropped"} 1"#))

@@ -1,5 +1,4 @@
 // Numbers are counted exactly, and written as Prometheus reads them.
-import CoreMetrics
 import GLPreview
 import HTTPTypes
 import Hummingbird
@@ -9,39 +8,38 @@ import Testing
 
 @testable import GLPreviewServer
 
+extension ServiceMetrics {
+  /// What `/metrics` says of them.
+  var text: String { MetricFamily.text(of: families) }
+  fileprivate var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
 @Suite("Metrics")
 struct MetricsTests {
-  /// The lines of a text but for what is said of this process and of refusals.
-  private static func lines(_ metrics: PrometheusMetrics) async -> [String] {
-    await metrics.text().split(separator: "\n").map(String.init).filter { !$0.contains("metrics_refused") }
-  }
-
-  @Test("each kind of metric is written with its type, its unit and its labels")
-  func kinds() async {
-    let metrics = PrometheusMetrics()
-    Counter(label: "a.requests", dimensions: [("path", "/")], factory: metrics).increment(by: 3)
-    Counter(label: "a.requests", dimensions: [("path", "/")], factory: metrics).increment()
-    FloatingPointCounter(label: "b_total", factory: metrics).increment(by: 0.5)
-    Meter(label: "c", factory: metrics).set(-2.5)
-    Gauge(label: "d", factory: metrics).record(7)
-
+  @Test("a family is written with its type and its labels, in the order of names")
+  func families() {
+    let text = MetricFamily.text(of: [
+      MetricFamily("glpreview_gpu_info", .gauge, [.init(labels: [("a", "1"), ("b", "")], value: -2.5)]),
+      MetricFamily("b_total", .counter, value: 4), MetricFamily("c", .gauge, []),
+    ])
     #expect(
-      await Self.lines(metrics) == [
-        "# HELP a_requests_total a_requests_total", "# TYPE a_requests_total counter",
-        #"a_requests_total{path="/"} 4"#, "# HELP b_total b_total", "# TYPE b_total counter",
-        "b_total 0.5", "# HELP c c", "# TYPE c gauge", "c -2.5", "# HELP d d", "# TYPE d gauge", "d 7",
-      ])
+      text == """
+        # HELP b_total b_total
+        # TYPE b_total counter
+        b_total 4
+        # HELP glpreview_gpu_info 1, with the GPU in use as labels.
+        # TYPE glpreview_gpu_info gauge
+        glpreview_gpu_info{a="1",b=""} -2.5
+
+        """)
   }
 
-  @Test("a timer is a histogram in seconds, whose buckets hold all that is no larger than their bound")
-  func histogram() async {
-    let metrics = PrometheusMetrics()
-    let timer = ServiceMetrics(metrics).stage(.render)
-    timer.recordNanoseconds(1_000_000)
-    timer.recordMilliseconds(3)
-    timer.recordSeconds(20)
+  @Test("a stage is a histogram in seconds, whose buckets hold all that is no larger than their bound")
+  func histogram() {
+    let metrics = ServiceMetrics()
+    for milliseconds in [1, 3, 20_000] { metrics.measured(.render, .milliseconds(milliseconds)) }
 
-    let lines = await Self.lines(metrics)
+    let lines = metrics.lines
 
     #expect(lines.contains("# TYPE glpreview_stage_seconds histogram"))
     for (bound, count) in [
@@ -51,110 +49,67 @@ struct MetricsTests {
     }
     #expect(lines.contains(#"glpreview_stage_seconds_sum{stage="render"} 20.004"#))
     #expect(lines.contains(#"glpreview_stage_seconds_count{stage="render"} 3"#))
+    #expect(lines.contains(#"glpreview_stage_seconds_count{stage="encode"} 0"#))
   }
 
-  @Test("what has a meaning in the format is escaped, what it does not allow is replaced")
-  func escapes() async {
-    let metrics = PrometheusMetrics()
-    Counter(label: "9 häuser", dimensions: [("a-b", "x\"y\\z\nw")], factory: metrics).increment()
-    #expect(await Self.lines(metrics).last == #"_9_h_user_total{a_b="x\"y\\z\nw"} 1"#)
+  @Test("what has a meaning in the format is escaped")
+  func escapes() {
+    let family = MetricFamily("f", .gauge, [.init(labels: [("a", "x\"y\\z\nw")], value: .nan)])
     #expect(
-      MetricFamily.text(of: [MetricFamily("f", help: "a\\b\n\"c\"", value: .nan)])
-        == "# HELP f a\\\\b\\n\"c\"\n# TYPE f gauge\nf NaN\n")
+      MetricFamily.text(of: [family]) == "# HELP f f\n# TYPE f gauge\nf{a=\"x\\\"y\\\\z\\nw\"} NaN\n")
     #expect(MetricFamily.text(of: 1e300) == "1e+300")
     #expect(MetricFamily.text(of: -.infinity) == "-Inf")
   }
 
-  @Test("labels that are alike are one series in any order, and no two others are")
-  func series() async {
-    let metrics = PrometheusMetrics()
-    for dimensions in [
-      [("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")], [("a", "1,b=1:2")], [("a", "1")], [("a", "")], [],
-    ] {
-      Counter(label: "n", dimensions: dimensions, factory: metrics).increment()
-    }
-
-    let lines = await Self.lines(metrics)
-
-    #expect(lines.contains(#"n_total{a="1",b="2"} 2"#))
-    #expect(lines.filter { $0.hasPrefix("n_total") }.count == 5)
-  }
-
-  @Test("labels that somebody makes up do not fill the memory, and one name is of one kind")
-  func bounds() async {
-    let metrics = PrometheusMetrics(capacity: 3)
-    for number in 0..<10 {
-      Counter(label: "n", dimensions: [("path", "\(number)")], factory: metrics).increment()
-    }
-
-    let text = await metrics.text()
-    #expect(text.split(separator: "\n").filter { $0.hasPrefix("n_total{") }.count == 3)
-    #expect(text.contains("\nglpreview_metrics_refused_total 7\n"))
-
-    let other = PrometheusMetrics()
-    Counter(label: "x_total", factory: other).increment()
-    Meter(label: "x_total", factory: other).set(5.0)
-    #expect(await Self.lines(other).suffix(2) == ["# TYPE x_total counter", "x_total 1"])
-  }
-
-  @Test("a metric that is given up is not written any more")
-  func destroy() async {
-    let metrics = PrometheusMetrics()
-    let counter = Counter(label: "n", factory: metrics)
-    counter.increment()
-    counter.destroy()
-    #expect(await Self.lines(metrics).isEmpty)
-  }
-
-  @Test("counting from many threads loses nothing")
+  @Test("counting from many threads loses nothing, and what has not happened yet is 0")
   func threads() async {
-    let metrics = PrometheusMetrics()
-    let counter = Counter(label: "n", factory: metrics)
-    let sum = FloatingPointCounter(label: "f", factory: metrics)
-    let timer = CoreMetrics.Timer(label: "t", factory: metrics)
-
+    let metrics = ServiceMetrics()
     await withTaskGroup { group in
       for _ in 0..<8 {
         group.addTask {
           for _ in 0..<1000 {
-            counter.increment()
-            sum.increment(by: 0.25)
-            timer.recordSeconds(1)
+            metrics.count(.webhook(.done))
+            metrics.count(.file(.failed), by: 2)
+            metrics.countParts(sent: 1, skipped: 0, bytes: 10)
+            metrics.measured(.deliver, .seconds(1))
           }
         }
       }
     }
 
-    let lines = await Self.lines(metrics)
-    for line in ["n_total 8000", "f_total 2000", "t_seconds_sum 8000", "t_seconds_count 8000"] {
-      #expect(lines.contains(line))
+    let lines = metrics.lines
+    for line in [
+      #"glpreview_webhook_events_total{result="done"} 8000"#,
+      #"glpreview_folder_files_total{result="failed"} 16000"#, "glpreview_stream_pictures_total 8000",
+      "glpreview_stream_bytes_total 80000", #"glpreview_stage_seconds_sum{stage="deliver"} 8000"#,
+      #"glpreview_snapshots_total{result="taken"} 0"#, "glpreview_webhook_retries_total 0",
+      "glpreview_folder_removed_total 0",
+    ] {
+      #expect(lines.contains(line), "\(line)")
     }
   }
 
-  @Test("numbers that live elsewhere are asked for, and those of one name stand together")
-  func collectors() async {
-    let metrics = PrometheusMetrics()
-    metrics.addCollector { [.streamClients([("a", "main", 2)])] }
-    metrics.addCollector { [.streamClients([("b", "main", 0)]), .cameraStates([("a", .live)])] }
-    metrics.addCollector { [.gpu(renderer: "llvmpipe", vendor: "Mesa", isSoftware: true)] }
+  @Test("a service tells of its cameras, each with one state, of its views and of the device")
+  func service() async throws {
+    try await withService(StreamTests.configuration()) { service async throws in
+      await until { service.inside.renderer.state.failure == nil }
+      let lines = try await service.get("/metrics").text.split(separator: "\n")
 
-    let lines = await Self.lines(metrics)
-
-    #expect(lines.filter { $0 == "# TYPE glpreview_stream_clients gauge" }.count == 1)
-    #expect(
-      lines.filter { $0.hasPrefix("glpreview_stream_clients") } == [
-        #"glpreview_stream_clients{camera="a",view="main"} 2"#,
-        #"glpreview_stream_clients{camera="b",view="main"} 0"#,
-      ])
-    #expect(lines.contains(#"glpreview_source_state{camera="a",state="live"} 1"#))
-    #expect(lines.contains(#"glpreview_source_state{camera="a",state="lost"} 0"#))
-    #expect(lines.contains(#"glpreview_gpu_info{renderer="llvmpipe",vendor="Mesa",software="true"} 1"#))
+      let states = lines.filter { $0.hasPrefix(#"glpreview_source_state{camera="camera",state=""#) }
+      #expect(states.count == SourceState.allCases.count)
+      #expect(states.filter { $0.hasSuffix(" 1") }.count == 1)
+      #expect(lines.contains(#"glpreview_stream_clients{camera="camera",view="main"} 0"#))
+      #expect(lines.contains { $0.hasPrefix(#"glpreview_frames_captured_total{camera="camera"} "#) })
+      #expect(lines.contains { $0.hasPrefix(#"glpreview_gpu_info{renderer=""#) && $0.hasSuffix(" 1") })
+      let names = lines.filter { $0.hasPrefix("# TYPE ") }
+      #expect(Set(names).count == names.count)
+    }
   }
 
   @Test("the process tells of itself what all do")
   func process() throws {
     var values: [String: Double] = [:]
-    for family in ProcessMetrics.families() { values[family.name] = family.samples.first?.value }
+    for family in ProcessMetrics.families { values[family.name] = family.samples.first?.value }
 
     #expect(try #require(values["process_resident_memory_bytes"]) > 1e6)
     #expect(try #require(values["process_virtual_memory_bytes"]) > 1e6)
@@ -170,12 +125,12 @@ struct MetricsTests {
 
   @Test("requests are counted by route and status, refusals and what is not there too")
   func requests() async throws {
-    let metrics = PrometheusMetrics()
+    let metrics = ServiceMetrics()
     let router = Router(context: ServiceContext.self)
-    router.add(middleware: RequestCountMiddleware(metrics: ServiceMetrics(metrics)))
+    router.add(middleware: RequestCountMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware())
     router.get("/cameras/:camera") { _, context -> Response in throw Problem.notFound("no such camera") }
-    MetricsRoutes(metrics: metrics).add(to: router)
+    MetricsRoutes { metrics.families }.add(to: router)
 
     try await Application(router: router).test(.router) { client in
       _ = try await client.execute(uri: "/cameras/a", method: .get)

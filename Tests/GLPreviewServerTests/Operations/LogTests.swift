@@ -1,5 +1,6 @@
 // Log lines: whole, in order, and readable by programs.
 import Foundation
+import GLPreview
 import Logging
 import Synchronization
 import Testing
@@ -21,7 +22,7 @@ struct LogTests {
     let lines = Lines()
     var logger = Logger(label: "glpreview") { label in
       LineLogHandler(
-        label: label, format: format, now: { Date(timeIntervalSince1970: 1_700_000_000.25) },
+        label: label, format: format, now: { WallTime(sinceEpoch: .milliseconds(1_700_000_000_250)) },
         write: { line in lines.all.withLock { $0.append(line) } })
     }
     work(&logger)
@@ -79,14 +80,6 @@ struct LogTests {
     #expect(lines == ["2023-11-14T22:13:20.250Z debug glpreview: loud a=2\n"])
   }
 
-  @Test("the command's levels are swift-log's")
-  func words() {
-    #expect(LogLevel.allCases.map(\.rawValue) == Logger.Level.allCases.map(\.rawValue))
-    for level in LogLevel.allCases {
-      #expect(LogFormat.json.logger(level: level).logLevel.rawValue == level.rawValue)
-    }
-  }
-
   @Test("a message that comes too often is counted, and others are not held back")
   func throttle() {
     let clock = TestClock()
@@ -94,7 +87,7 @@ struct LogTests {
     let lines = Lines()
     let logger = Logger(label: "glpreview") { label in
       LineLogHandler(
-        label: label, format: .text, throttle: throttle, now: { Date(timeIntervalSince1970: 0) },
+        label: label, format: .text, throttle: throttle, now: { WallTime(sinceEpoch: .zero) },
         write: { line in lines.all.withLock { $0.append(String(line.dropFirst(25).dropLast())) } })
     }
 

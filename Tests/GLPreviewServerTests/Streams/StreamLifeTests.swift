@@ -168,7 +168,7 @@ struct StreamLifeTests {
     let subscription = try parts.streams.join(target, as: target.served, every: .seconds(1))
     let part = try await subscription.hub.firstPart(within: allTheTimeThereIs)
     // It has no channel, and keeps what it is given.
-    let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.streams.counters)
+    let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.metrics)
     let watcher = StreamWatcher(subscription, every: .seconds(1), of: connection)
 
     #expect(watcher.offer(part, at: .second(10)) == .kept)

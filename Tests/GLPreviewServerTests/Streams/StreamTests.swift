@@ -52,14 +52,14 @@ struct StreamTests {
       }
 
       // In this order: each is made of what is counted after it.
-      let counters = service.inside.streams.counters
+      let metrics = service.inside.metrics
       let encodes = session.statistics.jpegs - before.jpegs
       let after = session.statistics
 
       // The probe of readiness takes a frame, and draws nothing.
       #expect(after.pictures - before.pictures <= after.frames - before.frames + 1)
       #expect(encodes > 0 && encodes <= after.pictures)
-      #expect(counters.sent.load(ordering: .relaxed) >= 60)
+      #expect(metrics.sentParts.load(ordering: .relaxed) >= 60)
     }
   }
 
@@ -188,14 +188,14 @@ struct StreamTests {
   func slowClient() async throws {
     try await withService(Self.configuration()) { service in
       let stuck = try await Self.stuckClient(of: service)
-      let counters = service.inside.streams.counters
+      let metrics = service.inside.metrics
 
       try await until {
         _ = try await service.parts("/cameras/camera/main.mjpeg?width=1280", 2)
-        return counters.skipped.load(ordering: .relaxed) > 0
+        return metrics.skippedParts.load(ordering: .relaxed) > 0
       }
 
-      #expect(counters.cutOff.load(ordering: .relaxed) == 0)
+      #expect(metrics.cutOff.load(ordering: .relaxed) == 0)
       try await stuck.close()
     }
   }
@@ -210,7 +210,7 @@ struct StreamTests {
 
       // It hears of it, though it reads nothing of what was sent before.
       try await stuck.closeFuture.get()
-      #expect(service.inside.streams.counters.cutOff.load(ordering: .relaxed) > 0)
+      #expect(service.inside.metrics.cutOff.load(ordering: .relaxed) > 0)
       await until { service.inside.streams.all.allSatisfy { $0.clientCount == 0 } }
     }
   }

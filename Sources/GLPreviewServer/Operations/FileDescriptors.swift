@@ -1,8 +1,8 @@
-// Raises the limit of open files to the number of connections. Running out of descriptors does more than block new
-// connections: libdispatch, which inspects its threads through /proc, then aborts the process.
+// The process's file descriptors: the standard streams have theirs, and all connections find one.
 internal import Glibc
 
-/// The process's limit of open files, RLIMIT_NOFILE.
+/// The process's limit of open files, RLIMIT_NOFILE. Running out of descriptors does more than block new connections:
+/// libdispatch, which inspects its threads through /proc, then aborts the process.
 struct OpenFileLimit: Sendable, Hashable {
   /// The current limit.
   let soft: UInt64
@@ -36,5 +36,21 @@ struct OpenFileLimit: Sendable, Hashable {
     limit.rlim_cur = rlim_t(wanted)
     let isRaised = unsafe setrlimit(resource, &limit) == 0
     return min(connections, room(in: isRaised ? wanted : old))
+  }
+}
+
+/// The standard streams' descriptors, 0 to 2. If the parent process has closed one, the next opened file or socket would
+/// get its number, and messages for the user would be written into it.
+package enum StandardDescriptors {
+  /// Opens `/dev/null` for each closed one. Must be called before anything else is opened.
+  package static func fillGaps() {
+    // `open` returns the lowest free number.
+    while true {
+      let descriptor = unsafe open("/dev/null", O_RDWR)
+      guard descriptor >= 0, descriptor <= STDERR_FILENO else {
+        if descriptor >= 0 { close(descriptor) }
+        return
+      }
+    }
   }
 }

@@ -1,4 +1,5 @@
 // When to retry something that failed.
+internal import FoundationEssentials
 internal import GLPreview
 
 /// Delays that double with each attempt, each reduced randomly, so that clients that failed together do not return
@@ -9,13 +10,7 @@ struct RetrySchedule: Sendable {
   /// The longest delay, whatever the server requests.
   var longest = Duration.seconds(60)
 
-  /// The delay after attempt `attempt`, counted from 1.
-  ///
-  /// - Parameters:
-  ///   - attempt: the failed attempt.
-  ///   - retryAfter: the server's Retry-After; nil if it has none.
-  ///   - chance: a random number in 0..<1.
-  /// - Returns: at least half of `first`, at most `longest`.
+  /// The delay after a failed attempt, counted from 1: at least half of `first`, at most `longest`.
   func wait(
     after attempt: Int, retryAfter: Duration? = nil, chance: Double = .random(in: 0..<1)
   ) -> Duration {
@@ -24,8 +19,7 @@ struct RetrySchedule: Sendable {
   }
 
   /// Parses `Retry-After`: seconds, or a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
-  static func retryAfter(_ field: String, now: WallTime = WallTime(capturedAt: CaptureClock.now)) -> Duration?
-  {
+  static func retryAfter(_ field: String, now: WallTime = .now) -> Duration? {
     if let seconds = Int(field) { return .seconds(max(0, min(seconds, 86400))) }
     guard let date = date(field) else { return nil }
     return max(.zero, min(date - now.sinceEpoch, .seconds(86400)))
@@ -35,17 +29,12 @@ struct RetrySchedule: Sendable {
   private static func date(_ text: String) -> Duration? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let words = text.split(separator: " ")
-    guard words.count == 6, words[5] == "GMT", let day = Int(words[1]), let year = Int(words[3]),
-      let month = months.firstIndex(of: String(words[2])), (1970...9999).contains(year)
+    // Foundation's parser traps on numbers that are too long.
+    guard words.count == 6, words[5] == "GMT", let year = Int(words[3]), (1970...9999).contains(year),
+      let month = months.firstIndex(of: String(words[2])), words[1].utf8.count == 2, words[4].utf8.count == 8
     else { return nil }
-    let time = words[4].split(separator: ":").compactMap { Int($0) }
-    guard time.count == 3, (1...31).contains(day), time.allSatisfy({ (0...60).contains($0) }) else {
-      return nil
-    }
-    // Years begin in March, so that a leap day is a year's last; 719468 days lie between 0000-03-01 and 1970-01-01.
-    let (shifted, ofYear) = month >= 2 ? (year, month - 2) : (year - 1, month + 10)
-    let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * ofYear + 2) / 5 + day - 1
-    return .seconds((days - 719468) * 86400 + time[0] * 3600 + time[1] * 60 + time[2])
+    let iso8601 = "\(year)-\(month < 9 ? "0" : "")\(month + 1)-\(words[1])T\(words[4])Z"
+    return (try? Date.ISO8601FormatStyle().parse(iso8601)).map { .seconds(Int($0.timeIntervalSince1970)) }
   }
 
   /// Whether a retry may get another status.

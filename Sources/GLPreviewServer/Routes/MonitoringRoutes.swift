@@ -1,0 +1,72 @@
+// What supervisors and monitoring ask. `/healthz`: the process responds. `/readyz`: a renderer works, and every required
+// camera delivers pictures. `/metrics`: the counters, of requests too.
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+
+/// Routes for supervisors and load balancers.
+struct HealthRoutes: Sendable {
+  let watch: CameraWatch
+  let renderer: RendererWatch
+
+  private static func healthy(_ status: String) -> Response {
+    Response(json: ["status": .string(status), "failing": []] as [String: JSONValue])
+  }
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    for path in ["healthz", "health"] as [RouterPath] {
+      group.get(path) { _, _ in Self.healthy("ok") }
+    }
+    group.get("readyz") { _, _ in readiness() }
+  }
+
+  private func readiness() -> Response {
+    let failing = watch.failing.map { camera, why in
+      JSONValue.object(["camera": .string(camera), "reason": .string(why)])
+    }
+    let renderer = renderer.state.failure
+    guard !failing.isEmpty || renderer != nil else { return Self.healthy("ready") }
+    var members: [String: JSONValue] = ["status": "not ready", "failing": .array(failing)]
+    members["renderer"] = renderer.map(JSONValue.string)
+    return Response(status: .serviceUnavailable, headers: [.retryAfter: "1"], json: members)
+  }
+}
+
+/// `GET /metrics`.
+struct MetricsRoutes: Sendable {
+  let families: @Sendable () -> [MetricFamily]
+
+  func add(to router: some RouterMethods<ServiceContext>) {
+    router.get("/metrics") { _, _ in
+      Response(
+        status: .ok,
+        headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
+        body: ResponseBody(byteBuffer: ByteBuffer(string: MetricFamily.text(of: families()))))
+    }
+  }
+}
+
+/// Counts requests by route, not by path, so that clients can't invent labels.
+struct RequestCountMiddleware: ServiceMiddleware {
+  private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+  let metrics: ServiceMetrics
+
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    do {
+      let response = try await next(request, context)
+      count(request, context, response.status)
+      return response
+    } catch {
+      count(request, context, (error as? any HTTPResponseError)?.status ?? .internalServerError)
+      throw error
+    }
+  }
+
+  private func count(_ request: Request, _ context: ServiceContext, _ status: HTTPResponse.Status) {
+    let method = Self.methods.contains(request.method) ? request.method.rawValue : "other"
+    metrics.count(.request(method: method, route: context.endpointPath ?? "none", status: status.code))
+  }
+}

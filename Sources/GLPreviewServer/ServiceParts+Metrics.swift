@@ -1,0 +1,59 @@
+// All metrics of a service: those that are counted, and those that its parts know.
+internal import GLPreview
+
+extension ServiceParts {
+  var metricFamilies: [MetricFamily] {
+    let (statistics, budget) = (registry.session.statistics, registry.budget)
+    var families = metrics.families + ProcessMetrics.families + cameraFamilies
+    families += [
+      MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
+      MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
+      MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
+      MetricFamily("glpreview_memory_budget_bytes", value: Double(budget.capacity)),
+      MetricFamily("glpreview_memory_overhead_bytes", value: Double(budget.overhead)),
+      MetricFamily("glpreview_memory_reserved_bytes", value: Double(budget.reserved)),
+      MetricFamily("glpreview_memory_reserved_peak_bytes", value: Double(budget.peak)),
+      MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),
+      MetricFamily("glpreview_stream_clients", .gauge, streamClients),
+    ]
+    if let device = renderer.state.device {
+      let labels: [MetricFamily.Label] = [
+        ("renderer", device.name), ("vendor", device.driver?.vendor ?? ""),
+        ("software", "\(device.isSoftware)"),
+      ]
+      families.append(MetricFamily("glpreview_gpu_info", .gauge, [.init(labels: labels, value: 1)]))
+    }
+    return families
+  }
+
+  private var cameraFamilies: [MetricFamily] {
+    let reports = registry.cameras.map { (name: $0.configuration.name, report: watch.report(of: $0)) }
+    func counters(_ name: String, _ number: (CameraReport) -> Int) -> MetricFamily {
+      MetricFamily(
+        name, .counter,
+        reports.map { MetricFamily.Sample(labels: [("camera", $0.name)], value: Double(number($0.report))) })
+    }
+    // Each camera has a sample for every state, one of which is 1.
+    let states = reports.flatMap { name, report in
+      SourceState.allCases.map { state in
+        MetricFamily.Sample(
+          labels: [("camera", name), ("state", state.rawValue)], value: state == report.state ? 1 : 0)
+      }
+    }
+    return [
+      counters("glpreview_frames_captured_total") { max($0.counters.received, $0.frames) },
+      counters("glpreview_frames_dropped_total") { $0.counters.dropped + $0.counters.missed },
+      counters("glpreview_frames_damaged_total") { $0.counters.damaged },
+      counters("glpreview_source_reconnections_total") { $0.counters.reconnections },
+      MetricFamily("glpreview_source_state", .gauge, states),
+    ]
+  }
+
+  private var streamClients: [MetricFamily.Sample] {
+    registry.served.allViews.map { view in
+      MetricFamily.Sample(
+        labels: [("camera", view.camera), ("view", view.name)],
+        value: Double(streams.use(of: view.camera, view.name).clients))
+    }
+  }
+}
