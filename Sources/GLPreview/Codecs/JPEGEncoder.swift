@@ -80,10 +80,7 @@ package struct JPEGEncoder: Sendable {
     var encoded = unsafe glp_jpeg_encoded()
     defer { unsafe glp_jpeg_free(encoded.bytes) }
     guard unsafe glp_jpeg_encode(&source, &encoded) == GLP_JPEG_OK else {
-      let message = unsafe withUnsafeBytes(of: &encoded.message) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      throw CodecError(.unsupported, "JPEG can't be encoded: \(message)")
+      throw unsafe CodecError(.unsupported, "JPEG can't be encoded: \(String(tuple: encoded.message))")
     }
     return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
   }

@@ -42,10 +42,7 @@ package struct PNGEncoder: Sendable {
       }
     }
     guard isDone else {
-      let message = unsafe withUnsafeBytes(of: &encoded.message) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      throw CodecError(.unsupported, "PNG can't be encoded: \(message)")
+      throw unsafe CodecError(.unsupported, "PNG can't be encoded: \(String(tuple: encoded.message))")
     }
     return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
   }

@@ -1,6 +1,5 @@
 // Errors of EGL and of opening DRM files, by name.
 internal import CEGL
-internal import Glibc
 
 /// A failed step on the way to a context.
 struct EGLError: Error, Equatable, CustomStringConvertible {
@@ -41,7 +40,7 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
     // Some drivers fail without saying why.
     case .code(EGL_SUCCESS): "\(activity) failed without a reason"
     case .code(let code): "\(activity): \(Self.name(of: code))"
-    case .system(let code): unsafe "\(activity): \(String(cString: strerror(code)))"
+    case .system(let code): "\(activity): \(String(errno: code))"
     case .missing(let name): "\(activity): \(name) is not supported"
     }
   }

@@ -24,7 +24,7 @@ internal import CEGL
     unsafe self.display = display.handle
     unsafe self.surface = surface
     GLLedger.add(.context)
-    GLDefaults.apply()
+    GLCommands.replaceDefaults()
   }
 
   /// Takes ownership of the current context; nil if there is none.

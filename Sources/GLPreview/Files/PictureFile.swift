@@ -85,7 +85,7 @@ public enum PictureFile {
       var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = unsafe readlink(path, &buffer, buffer.count)
       guard count > 0 else { break }
-      let destination = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let destination = String(written: buffer[..<count])
       guard !destination.hasPrefix("/") else {
         path = destination
         continue
@@ -108,7 +108,7 @@ public struct WriteError: Error, Hashable, CustomStringConvertible {
   /// The system's error message.
   public let reason: String
 
-  init(_ path: String, _ code: CInt) { self.init(path, unsafe String(cString: strerror(code))) }
+  init(_ path: String, _ code: CInt) { self.init(path, String(errno: code)) }
 
   init(_ path: String, _ reason: String) {
     self.path = path

@@ -1,11 +1,9 @@
-// The abilities of a context, queried once.
+// A context as a whole: its abilities, queried once, its state and its command stream.
 internal import CGLES
 
 /// A version of OpenGL ES or of EGL.
 package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The first number: 3 of 3.2.
   package let major: Int
-  /// The second number: 2 of 3.2.
   package let minor: Int
 
   package init(_ major: Int, _ minor: Int) {
@@ -46,12 +44,7 @@ struct GLCapabilities: Sendable, Equatable {
       })
   }
 
-  /// Whether a feature is available, as an extension or in `version`.
-  func has(_ name: String, orVersion version: GLVersion) -> Bool {
-    self.version >= version || extensions.contains(name)
-  }
-
-  /// Whether an extension is available that is not part of any version.
+  /// Whether an extension is available.
   func has(_ name: String) -> Bool { extensions.contains(name) }
 
   private static func integer(_ name: Int32) -> Int {
@@ -65,4 +58,18 @@ struct GLCapabilities: Sendable, Equatable {
     guard let bytes = unsafe bytes else { return "" }
     return unsafe String(cString: bytes)
   }
+}
+
+enum GLCommands {
+  /// Replaces the defaults of a new context that would alter shader output or the layout of rows.
+  static func replaceDefaults() {
+    // On by default; it may add noise to eight-bit output.
+    glDisable(GLenum(GL_DITHER))
+    // Rows may begin at any byte instead of every fourth.
+    glPixelStorei(GLenum(GL_UNPACK_ALIGNMENT), 1)
+    glPixelStorei(GLenum(GL_PACK_ALIGNMENT), 1)
+  }
+
+  /// Waits until the GPU has executed all commands. For measurements only, never while serving pictures.
+  static func finish() { glFinish() }
 }

@@ -1,4 +1,6 @@
-// Counts the living objects of OpenGL. Tests check that the count is zero when a renderer has ended.
+// Counts the living objects of OpenGL by thread, because they belong to one. Tests check that the count is zero when a
+// renderer has ended.
+internal import Glibc
 internal import Synchronization
 
 /// Counts living OpenGL objects by kind, for the process and for each creating thread.
@@ -32,4 +34,26 @@ enum GLLedger {
       counts[thread] = count.isEmpty ? nil : count
     }
   }
+}
+
+/// Unique numbers for the threads of the process.
+///
+/// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value across an
+/// `await` and so confuses threads (seen with Swift 6.3).
+enum ThreadIdentity {
+  /// The calling thread's number.
+  static var current: Int {
+    if let number = unsafe pthread_getspecific(key) { return Int(bitPattern: number) }
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: number))
+    return number
+  }
+
+  private static let count = Atomic<Int>(0)
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    unsafe pthread_key_create(&key, nil)
+    return key
+  }()
 }

@@ -6,8 +6,6 @@ internal import CGLES
 /// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` tells when it is done, `withBytes` reads it. Upload:
 /// `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells when it may be filled
 /// again.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct PixelBuffer: ~Copyable {
   /// The direction of the transfer.
   enum Use: Sendable, Hashable {

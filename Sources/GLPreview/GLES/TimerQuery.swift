@@ -2,8 +2,6 @@
 internal import CGLES
 
 /// Measures GPU time from creation until `end()` (GL_EXT_disjoint_timer_query). Only one can run at a time.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct TimerQuery: ~Copyable {
   private let name: GLuint
   private var isCounting = true
@@ -24,7 +22,6 @@ struct TimerQuery: ~Copyable {
     return value != 0
   }
 
-  /// Starts measuring.
   init() throws(GLError) {
     var name: GLuint = 0
     unsafe glGenQueries(1, &name)
@@ -41,7 +38,6 @@ struct TimerQuery: ~Copyable {
     GLLedger.remove(.query)
   }
 
-  /// Stops measuring.
   mutating func end() {
     guard isCounting else { return }
     isCounting = false

@@ -1,4 +1,4 @@
-// Encodes bytes as text for JSON, web pages and HTTP passwords (RFC 4648, 4).
+// Encodes bytes as text: base64 for JSON, web pages and HTTP passwords (RFC 4648, 4), hexadecimal for digests and keys.
 
 /// Base64 with padding, in one line.
 package enum Base64 {
@@ -38,5 +38,14 @@ package enum Base64 {
     // A...Z, a...z, 0...9, + and /.
     return value < 26
       ? value &+ 65 : value < 52 ? value &+ 71 : value < 62 ? value &- 4 : value == 62 ? 43 : 47
+  }
+}
+
+/// Bytes as digits.
+package enum Hexadecimal {
+  /// Two lower-case digits per byte.
+  package static func text(of bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

@@ -43,13 +43,13 @@ final class FramePipeline {
     /// Shaders may read their memory in place.
     let frames: [Frame]
     let layouts: [PictureLayout]
-    let readback: PooledPixelBuffer
+    let readback: Shared<PixelBuffer>
     let upload: BufferedUpload
     let timer: PassTimer?
     let fence: Fence
 
     init(
-      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload,
+      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>, _ upload: BufferedUpload,
       _ timer: PassTimer?
     ) throws(GLError) {
       self.frames = frames
@@ -62,18 +62,18 @@ final class FramePipeline {
   }
 
   /// The bytes of idle buffers.
-  var idleByteCount: Int { uploads.idleByteCount + readbacks.idleByteCount }
+  var idleByteCount: Int { uploads.idle.byteCount + readbacks.idle.byteCount }
 
   /// Frees idle buffers.
   func removeIdle() {
-    uploads.removeAll()
-    readbacks.removeAll()
+    uploads.idle.removeAll()
+    readbacks.idle.removeAll()
   }
 
   /// Called before each drawing.
   func beginDrawing() {
-    uploads.beginDrawing()
-    readbacks.beginDrawing()
+    uploads.idle.beginDrawing()
+    readbacks.idle.beginDrawing()
   }
 
   /// The upload path for a frame's planes.
@@ -88,7 +88,7 @@ final class FramePipeline {
     let readback = try readbacks.take(layouts.byteCount)
     var offset = 0
     for (target, layout) in zip(targets, layouts) {
-      try target.read(into: readback.memory, at: offset)
+      try target.read(into: readback.object, at: offset)
       offset += layout.byteCount
     }
     defer { nextNumber += 1 }
@@ -117,7 +117,7 @@ final class FramePipeline {
 
   private func pictures(of flight: Flight) throws(GLError) -> [Picture] {
     guard flight.layouts.byteCount > 0 else { return [] }
-    return try flight.readback.memory.withBytes(first: flight.layouts.byteCount) { bytes in
+    return try flight.readback.object.withBytes(first: flight.layouts.byteCount) { bytes in
       var offset = 0
       return flight.layouts.map { layout in
         defer { offset += layout.byteCount }

@@ -197,14 +197,12 @@ final class PlaneTexture {
       let start = plane.offset + band.source.y * plane.bytesPerRow + band.source.x * bytesPerTexel
       let length = (band.source.height - 1) * plane.bytesPerRow + band.source.width * bytesPerTexel
       precondition(band.source.isInside(texels), "bands are parts of their plane")
-      let region = TexelRegion(
-        x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height)
       try frame.storage.withSpan { bytes throws in
         let rows = bytes.extracting(start..<start + length)
         if let buffers {
-          try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+          try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: band.target)
         } else {
-          try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+          try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: band.target)
         }
       }
     }

@@ -26,9 +26,11 @@ struct GLState: ~Copyable {
   let tiles: TileCache
   private let compositor: Compositor
   private let programs: ProgramCache
-  private let tables = TapTextureCache()
-  private let geometries = BoxGeometryCache()
-  private let wordGeometries = WordGeometryCache()
+  private let tables = TapTextureCache(capacity: 512) { key throws(GLError) in try TapTexture(key) }
+  private let geometries = BoxGeometryCache(capacity: 256) { BoxGeometry($0) }
+  private let wordGeometries = WordGeometryCache(capacity: 256) {
+    WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
+  }
   private let targets = TargetPool()
   private let clock: PassClock
   /// Nil if frames are drawn and read back one after another.
@@ -60,14 +62,14 @@ struct GLState: ~Copyable {
 
   /// The bytes kept for the next pictures.
   var keptByteCount: Int {
-    uploader.byteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
+    uploader.byteCount + targets.idle.byteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
 
   /// Frees them.
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()
-    targets.removeAll()
+    targets.idle.removeAll()
     pipeline?.removeIdle()
     probe.draw()
   }
@@ -149,7 +151,7 @@ struct GLState: ~Copyable {
     geometries.trim()
     wordGeometries.trim()
     compositor.trim()
-    targets.beginDrawing()
+    targets.idle.beginDrawing()
     pipeline?.beginDrawing()
     switch work {
     case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, read: read)
@@ -214,9 +216,36 @@ struct GLState: ~Copyable {
       sumsWords
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
     return FrameDrawing(
-      uploaded, PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
-      BoxPainter(texels, words, for: views), targets)
+      uploaded: uploaded,
+      passes: PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
+      boxes: BoxPainter(texels, words, for: views), targets: targets)
   }
 }
 
 @available(*, unavailable) extension GLState: Sendable {}
+
+/// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
+struct FrameDrawing {
+  let uploaded: UploadedFrame
+  let passes: PassExecutor
+  let boxes: BoxPainter
+  let targets: TargetPool
+
+  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap.
+  ///
+  /// - Returns: the plane, and whether the caller must return its target; otherwise it is lent until `finish`.
+  func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
+    if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
+    let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
+    let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
+    try passes.draw(pass, of: view, into: target)
+    return (DrawnPlane(target: target, layout: .whole(output: 0)), true)
+  }
+
+  /// Returns the drawn targets, except those that `tiles` holds.
+  func finish(keeping tiles: TileCache) {
+    passes.finish()
+    boxes.finish { !tiles.holds($0) }
+    uploaded.finish()
+  }
+}

@@ -23,7 +23,7 @@ struct LayerPainter {
       drawings.append(LayerDrawing(parts: parts, tile: tile, spread: spread))
     }
     if let below {
-      for edge in layers.flatMap(\.edges) { canvas.target.copy(TexelRegion(edge), to: below.target.texture) }
+      for edge in layers.flatMap(\.edges) { canvas.target.copy(edge, to: below.target.texture) }
     }
     for drawing in drawings { try draw(drawing) }
   }
@@ -31,7 +31,7 @@ struct LayerPainter {
   private func draw(_ drawing: LayerDrawing) throws {
     let parts = drawing.parts
     if let word = parts.layer.plainWord {
-      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), TexelRegion(region)) }
+      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), region) }
     } else {
       try draw(drawing, drawing.opaque, parts.interior)
     }
@@ -48,7 +48,7 @@ struct LayerPainter {
     if variant.drawing == .mixed { below?.bind(0, unit: units.next(for: "below", in: program)) }
     drawing.parts.layer.set(program.shader)
     for region in regions {
-      canvas.target.begin(TexelRegion(region))
+      canvas.target.begin(region)
       program.shader.drawTriangle()
     }
   }
@@ -57,7 +57,7 @@ struct LayerPainter {
     _ drawing: LayerDrawing, _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
     if case .bitmap(let bitmap) = drawing.parts.layer.content {
-      try bitmaps.bind(bitmap, unit: units.next(for: "picture", in: program))
+      try bitmaps.value(of: bitmap).object.bind(unit: units.next(for: "picture", in: program))
     } else if let spread = drawing.spread {
       spread.bind(0, unit: units.next(for: "spread", in: program))
     } else if let tile = drawing.tile {

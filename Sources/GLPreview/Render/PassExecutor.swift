@@ -64,7 +64,7 @@ final class PassExecutor {
   }
 
   private func setCoverage(of input: SignalInput, _ program: borrowing Program) throws {
-    let (columns, rows) = (try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)))
+    let (columns, rows) = (try tables.value(of: key(input, .horizontal)), try tables.value(of: key(input, .vertical)))
     program.shader.set(
       "coverageEntries",
       SIMD2(Int32(columns.sampleCount * columns.tapCount), Int32(rows.sampleCount * rows.tapCount)))
@@ -85,10 +85,10 @@ final class PassExecutor {
     program.shader.use()
     var units = UnitCounter()
     try bindFrame(input.signal, of: view, to: program, &units)
-    let columns = try tables.table(
-      axis == .horizontal ? .taps(input.horizontal, from: 0) : .whole(input.horizontal.source.samples))
-    let rows = try tables.table(
-      axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
+    let columns = try tables.value(
+      of: axis == .horizontal ? .taps(input.horizontal, from: 0) : .whole(input.horizontal.source.samples))
+    let rows = try tables.value(
+      of: axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
     bind(columns, rows, swapsAxes: input.swapsAxes, of: input.signal, to: program, &units)
     let target = try targets.take(
       TargetDescription(
@@ -111,7 +111,7 @@ final class PassExecutor {
       try bindFrame(input.signal, of: view, to: program, &units)
     }
     bind(
-      try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)),
+      try tables.value(of: key(input, .horizontal)), try tables.value(of: key(input, .vertical)),
       swapsAxes: input.swapsAxes && input.reduction == nil, of: input.signal, to: program, &units)
   }
 

@@ -119,7 +119,7 @@ struct PictureLayout {
 extension DrawnPlane {
   /// Rows of a plane read back together: from a region of an output to `offset` in the plane's bytes.
   fileprivate struct Part {
-    let region: TexelRegion
+    let region: Rectangle
     let output: Int
     let offset: Int
     let bytesPerRow: Int
@@ -135,14 +135,14 @@ extension DrawnPlane {
   /// All rows; if texels alternate, all of one output and then all of the other.
   fileprivate func parts(_ plane: PicturePlane) -> [Part] {
     let (width, height) = (target.description.width, plane.size.height)
-    let whole = TexelRegion(x: 0, y: 0, width: width, height: height)
+    let whole = Rectangle(x: 0, y: 0, width: width, height: height)
     switch layout {
     case .whole(let output):
       return [Part(region: whole, output: output, offset: 0, bytesPerRow: plane.bytesPerRow)]
     case .rowsByTurns(let skipped):
       return (0..<min(4, height)).map { first in
         Part(
-          region: TexelRegion(
+          region: Rectangle(
             x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
           output: (first + skipped) % 4, offset: first * plane.bytesPerRow,
           bytesPerRow: plane.bytesPerRow * 4)

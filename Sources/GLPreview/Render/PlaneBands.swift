@@ -14,10 +14,8 @@ struct PlaneBands: Equatable {
   struct Band: Equatable {
     /// In the plane.
     let source: Rectangle
-    /// Its first texel in the texture.
-    let target: (x: Int, y: Int)
-
-    static func == (a: Band, b: Band) -> Bool { a.source == b.source && a.target == b.target }
+    /// In the texture, of the same size.
+    let target: Rectangle
   }
 
   /// Larger than any plane.
@@ -48,11 +46,12 @@ struct PlaneBands: Equatable {
   var all: [Band] {
     stride(from: 0, to: plane.height, by: rowsPerBand).flatMap { y in
       stride(from: 0, to: plane.width, by: columnsPerBand).map { x in
-        Band(
-          source: Rectangle(
-            x: x, y: y, width: min(columnsPerBand, plane.width - x),
-            height: min(rowsPerBand, plane.height - y)),
-          target: (x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height))
+        let (width, height) = (min(columnsPerBand, plane.width - x), min(rowsPerBand, plane.height - y))
+        return Band(
+          source: Rectangle(x: x, y: y, width: width, height: height),
+          target: Rectangle(
+            x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height, width: width,
+            height: height))
       }
     }
   }

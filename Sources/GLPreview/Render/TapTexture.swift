@@ -54,17 +54,4 @@ final class TapTexture {
   func bind(unit: Int) { texture.bind(unit: unit) }
 }
 
-/// Caches the tables of plans in use.
-final class TapTextureCache {
-  private var tables = LRUCache<TapTableKey, TapTexture>(capacity: 512)
-
-  /// Called between frames, when no pass holds a table.
-  func trim() { tables.trim() }
-
-  func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
-    if let table = tables[key] { return table }
-    let table = try TapTexture(key)
-    tables.hold(table, for: key)
-    return table
-  }
-}
+typealias TapTextureCache = DrawingCache<TapTableKey, TapTexture, GLError>

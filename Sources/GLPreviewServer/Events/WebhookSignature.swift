@@ -1,5 +1,6 @@
 // Signs messages, so that a receiver can verify their origin and time.
 internal import Crypto
+internal import GLPreview
 
 /// `X-GLPreview-Signature`: HMAC-SHA256 with the shared secret, over the timestamp, a dot and the body.
 enum WebhookSignature {

@@ -26,7 +26,7 @@
       unsafe handle = unsafe frame
       let picture = unsafe glp_av_describe(frame)
       size = Size(width: Int(picture.width), height: Int(picture.height))
-      formatName = text(of: picture.format)
+      formatName = String(tuple: picture.format)
       isKey = picture.is_key
       isDamaged = picture.is_damaged
       time = picture.has_time ? .nanoseconds(picture.time) : nil

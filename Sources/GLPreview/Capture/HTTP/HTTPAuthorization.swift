@@ -137,8 +137,8 @@ struct HTTPAuthorization: Sendable {
   }
 
   private func field(_ digest: Digest, _ target: String, _ clientNonce: String) -> String {
-    func sum(_ text: String) -> String { digest.hash(Array(text.utf8)).map { hex(UInt32($0), 2) }.joined() }
-    let count = hex(UInt32(truncatingIfNeeded: digest.count), 8)
+    func sum(_ text: String) -> String { Hexadecimal.text(of: digest.hash(Array(text.utf8))) }
+    let count = Hexadecimal.text(of: (0..<4).map { UInt8(truncatingIfNeeded: digest.count >> (24 - 8 * $0)) })
     var secret = sum("\(credentials.user):\(digest.realm):\(credentials.password)")
     if digest.isSession { secret = sum("\(secret):\(digest.nonce):\(clientNonce)") }
     let request = sum("GET:\(target)")
@@ -160,10 +160,5 @@ struct HTTPAuthorization: Sendable {
 
   private func quoted(_ text: String) -> String {
     "\"" + text.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
-  }
-
-  private func hex(_ number: UInt32, _ digits: Int) -> String {
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: max(digits - text.count, 0)) + text
   }
 }

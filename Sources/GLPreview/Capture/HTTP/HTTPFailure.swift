@@ -70,7 +70,7 @@
       case ETIMEDOUT: "does not answer"
       case ECONNRESET, EPIPE: "closed the connection"
       case EHOSTUNREACH, ENETUNREACH: "can't be reached from here"
-      default: unsafe "the connection broke: \(String(cString: strerror(code)))"
+      default: "the connection broke: \(String(errno: code))"
       }
     }
   }

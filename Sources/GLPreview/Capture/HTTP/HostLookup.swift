@@ -53,7 +53,7 @@ enum HostLookup {
       var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
       let result = unsafe getnameinfo(
         entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-      let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let address = String(written: text)
       // Link-local addresses (`fe80::1%eth0`) can't be passed to the client.
       if result == 0, !address.contains("%"), !addresses.contains(address) { addresses.append(address) }
     }

@@ -69,7 +69,7 @@ struct ByteStream: ~Copyable {
     case ENOENT, ENOTDIR: SourceError(.notFound, path: path, reason: "no such file")
     case EACCES, EPERM: SourceError(.unreadable, path: path, reason: "no permission to read it")
     case EBADF: SourceError(.unreadable, path: path, reason: "is closed")
-    default: SourceError(.unreadable, path: path, reason: unsafe String(cString: strerror(code)))
+    default: SourceError(.unreadable, path: path, reason: String(errno: code))
     }
   }
 

@@ -17,3 +17,16 @@ final class ReadingQueue: SerialExecutor {
     queue.async { unsafe job.runSynchronously(on: executor) }
   }
 }
+
+/// An executor for CPU-bound work; runs as many jobs at a time as there are cores.
+package final class DecodingQueue: TaskExecutor {
+  package static let shared = DecodingQueue()
+
+  private let queue = DispatchQueue(label: "glpreview.decode", attributes: .concurrent)
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = unsafe asUnownedTaskExecutor()
+    queue.async { unsafe job.runSynchronously(on: executor) }
+  }
+}

@@ -187,11 +187,3 @@ struct V4L2Capability: Sendable, Hashable {
   }
 }
 
-extension String {
-  /// A C array of characters, up to its end or to a zero.
-  init<Characters>(tuple characters: Characters) {
-    self = unsafe withUnsafeBytes(of: characters) { bytes in
-      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
-  }
-}
