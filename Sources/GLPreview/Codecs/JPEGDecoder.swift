@@ -5,6 +5,9 @@ package import PreviewCore
 
 /// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
 package struct JPEGDecoder {
+  /// The SOI marker and the begin of the next one (T.81, B.1.1.3).
+  static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+
   /// What to do with pictures that are incomplete or corrupt.
   package enum DamagePolicy: Sendable {
     /// They are errors: for files.
@@ -19,8 +22,8 @@ package struct JPEGDecoder {
     package let size: Size
     /// The pixel format that `decode` produces at full size.
     package let pixelFormat: PixelFormat
-    /// The EXIF values.
-    package let exif: EXIFReader
+    /// The orientation in its EXIF.
+    package let orientation: Orientation
     /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
     /// Whether it is the first of several related pictures (CIPA DC-007, "MPF"), as in phones' stills.
@@ -28,7 +31,7 @@ package struct JPEGDecoder {
 
     /// The format of its frame, decoded at full size.
     var format: FrameFormat {
-      FrameFormat(pixelFormat, size, color: .jfif, orientation: exif.orientation ?? .upright)
+      FrameFormat(pixelFormat, size, color: .jfif, orientation: orientation)
     }
   }
 
@@ -80,9 +83,9 @@ package struct JPEGDecoder {
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy,
     _ body: (borrowing JPEGReader) throws(CodecError) -> Result
   ) throws(CodecError) -> Result {
-    guard data.starts(with: [0xFF, 0xD8, 0xFF]) else {
+    guard data.starts(with: signature) else {
       // A prefix of the first marker counts as a JPEG that is cut short.
-      let isStart = !data.isEmpty && [0xFF, 0xD8, 0xFF].starts(with: data)
+      let isStart = !data.isEmpty && signature.starts(with: data)
       throw isStart ? CodecError(.cutShort, "JPEG is cut short") : CodecError(.unrecognized, "not a JPEG")
     }
     return try unsafe data.withUnsafeBufferPointer { (bytes) throws(CodecError) in
@@ -126,7 +129,7 @@ package struct JPEGDecoder {
     let profile = unsafe copy(header.icc, header.icc_size)
     return unsafe JPEGDecoder.Header(
       size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
-      exif: EXIFReader(copy(header.exif, header.exif_size)),
+      orientation: EXIF.orientation(in: copy(header.exif, header.exif_size)) ?? .upright,
       // A CMYK or grey profile does not describe the R'G'B' made from them.
       iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
   }

@@ -45,7 +45,7 @@ package struct JPEGEncoder: Sendable {
     guard (1...65500).contains(picture.size.width), (1...65500).contains(picture.size.height) else {
       throw CodecError(.unsupported, "\(picture.size) does not fit a JPEG: at most 65500 a side")
     }
-    let exif = time.map(EXIFWriter.content) ?? []
+    let exif = time.map(EXIF.content) ?? []
     return try unsafe picture.bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
       try unsafe profile.withUnsafeBufferPointer { (profile) throws(CodecError) in
         try unsafe exif.withUnsafeBufferPointer { (exif) throws(CodecError) in

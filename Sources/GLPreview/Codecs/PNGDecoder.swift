@@ -101,7 +101,7 @@ package struct PNGDecoder {
     guard isDone else { throw error() }
     var exifSize = 0
     let exif = unsafe glp_png_exif(decoder, &exifSize)
-    let orientation = unsafe EXIFReader(Array(UnsafeBufferPointer(start: exif, count: exifSize))).orientation
+    let orientation = unsafe EXIF.orientation(in: Array(UnsafeBufferPointer(start: exif, count: exifSize)))
     let format = FrameFormat(
       header.pixelFormat, header.size, color: .jfif, orientation: orientation ?? .upright)
     do {

@@ -2,14 +2,14 @@
 // on each other. Only requested ones are copied out of the decoder's memory.
 #if FFmpeg
   internal import PreviewCore
-  internal import Synchronization
 
   /// Connects to a stream.
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
-    private let transports = StreamTransports()
+    /// Whether the server does not send over TCP, known between connections.
+    private let refusesTCP = Watched(false)
 
     /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String, _ options: SourceOptions) throws(SourceError) {
@@ -24,7 +24,7 @@
 
     /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
-      let connection = StreamConnection(url, options, memory, transports)
+      let connection = StreamConnection(url, options, memory, refusesTCP)
       let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
       Task {
         do {
@@ -62,16 +62,6 @@
     private static let patience = Duration.milliseconds(400)
   }
 
-  /// What is known about a server, kept between connections.
-  final class StreamTransports: Sendable {
-    private let isWithoutTCP = Mutex(false)
-
-    /// Records that the server does not send over TCP.
-    func refusedTCP() { isWithoutTCP.withLock { $0 = true } }
-
-    var refusesTCP: Bool { isWithoutTCP.withLock { $0 } }
-  }
-
   /// One connection. After a task that waited for a picture is cancelled, it can only be closed.
   actor StreamConnection: CaptureConnection {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -80,19 +70,19 @@
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
-    private let transports: StreamTransports
+    private let refusesTCP: Watched<Bool>
     private var reader: VideoReader?
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
     private(set) var mode: CaptureMode
 
-    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ transports: StreamTransports) {
+    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>) {
       queue = ReadingQueue(named: url.name)
       self.url = url
       self.options = options
       self.memory = memory
-      self.transports = transports
+      self.refusesTCP = refusesTCP
       mode = CaptureMode(format: "", transport: url.scheme)
     }
 
@@ -104,10 +94,10 @@
       let isRTSP = url.scheme.hasPrefix("rtsp")
       let asked = url.transport ?? options.streamTransport
       do throws(VideoFailure) {
-        let isUDP = asked == .udp || (asked == .automatic && transports.refusesTCP)
+        let isUDP = asked == .udp || (asked == .automatic && refusesTCP.value)
         try open(over: isUDP ? .udp : .tcp, isRTSP)
       } catch  where error.kind == .noTransport && asked == .automatic {
-        transports.refusedTCP()
+        refusesTCP.update { $0 = true }
         do throws(VideoFailure) { try open(over: .udp, isRTSP) } catch { throw failure(error) }
       } catch {
         throw failure(error)
@@ -117,11 +107,10 @@
     private func open(over transport: StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
         stream: url.address, over: transport, redirects: options.redirects,
-        maximumPixels: options.maximumPixels,
-        stop: stop)
+        maximumPixels: options.maximumPixels, stop: stop)
       self.reader = reader
       mode.format = reader.codec
-      mode.framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      mode.framesPerSecond = reader.frameRate?.framesPerSecond
       if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }
     }
 
@@ -146,7 +135,7 @@
       let now = CaptureClock.now
       if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
       let time = clock.time(of: picture.time, now: now)
-      guard gate.admits(picture, at: now) else {
+      guard gate.admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now) else {
         throw DamagedCapture("a picture is damaged, or rests on one that is")
       }
       try describe(picture, reader)
@@ -203,10 +192,6 @@
         self.lostAt = nil
       }
       return lostAt == nil
-    }
-
-    mutating func admits(_ picture: VideoPicture, at now: Duration) -> Bool {
-      admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now)
     }
   }
 

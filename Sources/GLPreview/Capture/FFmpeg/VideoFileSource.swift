@@ -28,7 +28,7 @@
     init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
       let reader = try VideoReader(file: path, maximumPixels: options.maximumPixels)
       self.name = name
-      framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      framesPerSecond = reader.frameRate?.framesPerSecond
       queue = ReadingQueue(named: name)
       memory = options.memory ?? FramePool()
       self.options = options

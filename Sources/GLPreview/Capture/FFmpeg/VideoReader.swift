@@ -1,4 +1,5 @@
-// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values.
+// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values, and its errors in this
+// library's messages if it has one for them.
 #if FFmpeg
   internal import CAV
   internal import Glibc
@@ -51,8 +52,7 @@
       var error = glp_av_error()
       let opened = unsafe glp_av_open_stream(
         url, transport == .udp ? "udp" : "tcp", redirects.code, Int64(maximumPixels), Self.threads,
-        stop.handle,
-        &error)
+        stop.handle, &error)
       guard let handle = unsafe opened else {
         if error.status == GLP_AV_REDIRECTED,
           let refusal = redirects.refusal(from: "", to: String(tuple: error.text))

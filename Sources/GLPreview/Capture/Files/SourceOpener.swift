@@ -26,7 +26,7 @@ actor SourceOpener {
     let start = try stream.peek(16)
     if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
     if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
-    let isPicture = start.starts(with: [0xFF, 0xD8, 0xFF])
+    let isPicture = start.starts(with: JPEGDecoder.signature)
     if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
       return MJPEGSource(MJPEGReader(stream, options), options)
     }
@@ -97,6 +97,6 @@ actor SourceOpener {
 
   /// Whether a picture begins in `bytes`; saved multipart streams begin with a boundary.
   private func hasPicture(_ bytes: [UInt8]) -> Bool {
-    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0xFF, 0xD8, 0xFF]) }
+    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: JPEGDecoder.signature) }
   }
 }

@@ -39,11 +39,7 @@ actor TestPatternSource: FrameSource {
       default: throw badRequest("\"\(word)\" is neither size=WxH nor fps=N")
       }
     }
-    do throws(CodecError) {
-      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
-    } catch {
-      throw badRequest(error.description)
-    }
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw badRequest(refusal) }
     self.pattern = pattern
     self.rate = rate
     format = FrameFormat(.rgbx, size, color: .jfif)

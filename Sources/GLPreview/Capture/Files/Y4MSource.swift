@@ -40,11 +40,7 @@ struct Y4MHeader: Sendable, Hashable {
     }
     guard let width, let height else { throw Y4MError("Y4M header has no \(width == nil ? "W" : "H")") }
     let size = Size(width: width, height: height)
-    do throws(CodecError) {
-      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
-    } catch {
-      throw Y4MError(error.description)
-    }
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw Y4MError(refusal) }
     let (pixelFormat, siting) = try Self.layout(chroma)
     guard let byteCount = pixelFormat.tightByteCount(of: size) else {
       throw Y4MError("frames of \(size) are too large")
@@ -68,11 +64,7 @@ struct Y4MHeader: Sendable, Hashable {
     guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
       throw Y4MError("Y4M header has a bad F: \"\(text)\"")
     }
-    guard numerator > 0, denominator > 0 else { return nil }
-    guard let rate = FrameRate(numerator: numerator, denominator: denominator) else {
-      throw Y4MError("Y4M header has a bad F: \"\(text)\"")
-    }
-    return rate
+    return FrameRate(numerator: numerator, denominator: denominator)
   }
 
   /// Digits only, at most nine.

@@ -195,7 +195,7 @@
             .unavailable, path: name, reason: "sends a picture larger than \(limit >> 20) MiB")
         }
       }
-      guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else {
+      guard bytes.starts(with: JPEGDecoder.signature) else {
         let type = reply.head.headers.first(name: "content-type") ?? "data of an unknown kind"
         throw SourceError(
           .unavailable, path: name,

@@ -1,4 +1,5 @@
-// Finds pictures in a server's bytes, whatever surrounds them. No I/O and no clock: bytes and times are passed in.
+// Finds pictures in a server's bytes, whatever surrounds them, and what parts of a stream are made of. No I/O and no
+// clock: bytes and times are passed in.
 
 /// A picture as a server sent it.
 struct ReceivedPicture: Sendable, Hashable {
@@ -18,9 +19,7 @@ enum PictureEvent: Sendable, Hashable {
   case ended
   /// No picture can follow; why, in one line.
   case hopeless(String)
-}
 
-extension PictureEvent {
   var isPicture: Bool { if case .picture = self { true } else { false } }
 }
 

@@ -19,10 +19,9 @@ struct PipeDevice: CaptureDevice {
   var longestPause: Duration { .seconds(1) }
 
   func connect() throws -> any CaptureConnection {
-    let stream = name == "-" ? try ByteStream.standardInput() : try ByteStream(opening: name)
     // The next writer of a FIFO is waited for, unless `givesUpAfter` is zero.
     let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
-    return PipeConnection(stream, options, isOverAtEnd: isOverAtEnd)
+    return PipeConnection(try ByteStream(opening: name), options, isOverAtEnd: isOverAtEnd)
   }
 
   /// Whether `path` is a stream, not a file.

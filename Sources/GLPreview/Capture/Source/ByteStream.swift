@@ -19,8 +19,12 @@ struct ByteStream: ~Copyable {
   private var buffer: [UInt8] = []
   private var position = 0
 
-  /// Opens a file, a FIFO or a device at `path`.
+  /// Opens a file, a FIFO or a device at `path`, or standard input, called `-`.
   init(opening path: String) throws(SourceError) {
+    if path == "-" {
+      try self.init(path: path, descriptor: STDIN_FILENO, ownsDescriptor: false)
+      return
+    }
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SourceError(.badRequest, path: path, reason: "not a path")
     }
@@ -28,11 +32,6 @@ struct ByteStream: ~Copyable {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
-  }
-
-  /// Standard input, called `-`.
-  static func standardInput() throws(SourceError) -> ByteStream {
-    try ByteStream(path: "-", descriptor: STDIN_FILENO, ownsDescriptor: false)
   }
 
   /// Reads from `descriptor` and closes it at the end.
@@ -90,7 +89,7 @@ struct ByteStream: ~Copyable {
   mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
     // Don't take memory for a frame that is known to be incomplete.
     if let remaining = remainingByteCount, remaining < byteCount {
-      return (FrameBytes([]), try readAll().count)
+      return (FrameBytes([]), try readAll(limit: .max)?.count ?? 0)
     }
     let buffer = try memory.take(byteCount)
     let count = try read(into: buffer)
@@ -124,10 +123,6 @@ struct ByteStream: ~Copyable {
     }
     defer { drop(buffer.count - position) }
     return Array(buffer[position...])
-  }
-
-  private mutating func readAll() throws -> [UInt8] {
-    try readAll(limit: .max) ?? []
   }
 
   /// The next line without its newline; nil if there is no newline within `limit` bytes or before the end.

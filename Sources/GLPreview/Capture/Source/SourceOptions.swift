@@ -59,6 +59,9 @@ public struct SourceOptions: Sendable, Hashable {
     maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20
   }
 
+  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
+  var isPinned: Bool { demand.isPinned || !masks.isEmpty }
+
   /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
   var decodingDeadline: Duration { CaptureClock.now + live.reconnectsAfter }
 }
@@ -140,11 +143,6 @@ public struct HeaderField: Sendable, Hashable, CustomStringConvertible {
 
   /// The name only, because the value may be a secret.
   public var description: String { "\(name): ***" }
-}
-
-extension SourceOptions {
-  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
-  var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 }
 
 extension CaptureDemand {

@@ -57,14 +57,9 @@ public struct CameraFrameSizes: Sendable, Hashable {
   public let step: Size
   /// The intervals between pictures of this size, or of the largest; the shortest first; empty if unknown.
   public let intervals: [CameraFrameIntervals]
+}
 
-  init(minimum: Size, maximum: Size, step: Size, intervals: [CameraFrameIntervals] = []) {
-    self.minimum = minimum
-    self.maximum = maximum
-    self.step = step
-    self.intervals = intervals
-  }
-
+extension CameraFrameSizes {
   init(_ size: Size, intervals: [CameraFrameIntervals] = []) {
     self.init(
       minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)

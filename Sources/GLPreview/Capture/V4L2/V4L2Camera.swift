@@ -13,8 +13,10 @@ public enum V4L2Camera {
     await V4L2Lister().all()
   }
 
-  /// Whether `source` names a camera.
-  public static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
+  /// Whether `source` names a camera: `/dev/videoN`, `/dev/v4l/by-id/...`.
+  public static func isNamed(by source: String) -> Bool {
+    ["/dev/video", "/dev/v4l/"].contains { source.lowercased().hasPrefix($0) }
+  }
 
   /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
   ///

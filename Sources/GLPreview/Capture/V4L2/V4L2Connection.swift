@@ -1,4 +1,5 @@
-// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone.
+// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone; and the device
+// that connects by its node the first time, and then to the same camera, whatever its node.
 internal import CV4L2
 internal import Glibc
 internal import PreviewCore
@@ -103,9 +104,9 @@ actor V4L2Connection: CaptureConnection {
       node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels)
     self.stream = stream
     mode = CaptureMode(
-      format: stream.fourCC.description, size: stream.size, framesPerSecond: interval?.framesPerSecond,
+      format: stream.fourCC.description, size: stream.size, referenceSize: reference,
+      framesPerSecond: interval?.framesPerSecond,
       transport: selection.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
-    mode.referenceSize = reference
     nextSequence = nil
   }
 

@@ -1,4 +1,5 @@
-// Explains why a camera can't be opened: which process uses it, which group may open it, and which cameras there are.
+// The error of a failed ioctl, and why a camera can't be opened: which process uses it, which group may open it, and
+// which cameras there are.
 internal import Glibc
 
 enum V4L2Diagnosis {
@@ -85,5 +86,4 @@ struct V4L2Error: Error, Hashable, CustomStringConvertible {
   static func check(_ code: CInt, _ activity: @autoclosure () -> String) throws(V4L2Error) {
     guard code == 0 else { throw V4L2Error(activity: activity(), code: code) }
   }
-
 }

@@ -68,6 +68,16 @@ struct V4L2Layout: Sendable, Hashable {
     self.byteCount = byteCount
   }
 
+  /// The frame of a picture in the driver's `color`; `sources` are as in `copy`.
+  func frame(_ sources: [UnsafeRawBufferPointer], _ color: V4L2Color, _ memory: FramePool) throws -> Frame {
+    let format = samples.format
+    let expands = format.isRGB && color.range(of: format) == .limited
+    let target = try memory.take(byteCount)
+    unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
+    return try Frame(
+      tight: FrameFormat(format, size, color: color.description(size, format)), storage: FrameBytes(target))
+  }
+
   /// Copies a picture. `sources` are its memory planes from the start of the picture, each with at least
   /// `neededByteCounts` bytes; `target` has `byteCount` bytes.
   func copy(_ sources: [UnsafeRawBufferPointer], to target: UnsafeMutableRawBufferPointer, expands: Bool) {

@@ -26,7 +26,9 @@ struct V4L2ModeSelection: Sendable, Hashable {
     let hasAlpha: Bool
     var rate: Double? { selection.interval?.framesPerSecond }
   }
+}
 
+extension V4L2ModeSelection {
   /// The cheapest of `formats` that satisfies `demand`, or the mode that `preferences` require.
   ///
   /// Formats are ranked: samples that the GPU reads directly, JPEG, grey, formats that libv4lconvert makes. A lower
@@ -67,15 +69,6 @@ struct V4L2ModeSelection: Sendable, Hashable {
       throw V4L2Refusal("reports no size for any of its formats")
     }
     self = best.selection
-  }
-
-  private init(
-    _ fourCC: FourCC, isEmulated: Bool, size: Size, interval: CameraFrameIntervals.Interval?
-  ) {
-    self.fourCC = fourCC
-    self.isEmulated = isEmulated
-    self.size = size
-    self.interval = interval
   }
 
   // MARK: Available modes
@@ -178,7 +171,8 @@ struct V4L2ModeSelection: Sendable, Hashable {
     }
     return Candidate(
       selection: V4L2ModeSelection(
-        format.code, isEmulated: format.isEmulated, size: size, interval: interval(intervals, rate: rate)),
+        fourCC: format.code, isEmulated: format.isEmulated, size: size,
+        interval: interval(intervals, rate: rate)),
       tier: tier, bytes: bytes, hasAlpha: hasAlpha)
   }
 

@@ -214,7 +214,8 @@ func referenceRanges() {
       FourCC("YUYV"),
       sizes: [
         CameraFrameSizes(
-          minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8))
+          minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8),
+          intervals: [])
       ])
   ]
 
