@@ -111,8 +111,7 @@ package struct JPEGDecoder {
     // Progressive pictures are held as coefficients: two bytes for each of up to four components.
     let pixels = min(maximumPixels, 1 << 40)
     guard
-      let decoder = unsafe glp_jpeg_decoder_create(
-        damage == .isTolerated, 8 * pixels + 64 << 20)
+      let decoder = unsafe glp_jpeg_decoder_create(damage == .isTolerated, 8 * pixels + 64 << 20)
     else { throw CodecError(.damaged, "out of memory") }
     unsafe self.decoder = decoder
     unsafe self.bytes = bytes

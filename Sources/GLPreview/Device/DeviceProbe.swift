@@ -82,8 +82,7 @@ final class ProbePixel {
 
   init(_ binaries: ProgramBinaryCache?) throws {
     target = try RenderTarget(Texture(.rgba8, width: 1, height: 1))
-    program = try ShaderProgram(
-      vertex: Self.vertex, fragment: Self.fragment, binaries: binaries)
+    program = try ShaderProgram(vertex: Self.vertex, fragment: Self.fragment, binaries: binaries)
     draw()
   }
 

@@ -139,8 +139,7 @@ struct DeviceCandidate: Sendable, Hashable {
     let devices = EGLDevice.all
     let byList = devices.enumerated().map { index, device in
       DeviceCandidate(
-        index: index, platform: .device(index), drmNode: device.drmNode,
-        isMarkedSoftware: device.isSoftware)
+        index: index, platform: .device(index), drmNode: device.drmNode, isMarkedSoftware: device.isSoftware)
     }
     let byNode = renderNodes.enumerated().map { index, node in
       DeviceCandidate(

@@ -122,8 +122,7 @@ internal import CEGL
     // Before EGL 1.5, requesting a minor version needs this extension.
     let takesMinor = display.version >= GLVersion(1, 5) || display.has("EGL_KHR_create_context")
     for minor: EGLint in takesMinor ? [2, 1, 0] : [] {
-      let attributes =
-        [EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, minor] + more + [EGL_NONE]
+      let attributes = [EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, minor] + more + [EGL_NONE]
       let context = unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
       if let context = unsafe context { return unsafe context }
     }

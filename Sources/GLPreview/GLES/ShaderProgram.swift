@@ -16,8 +16,7 @@ struct ShaderProgram: ~Copyable {
   ///
   /// `defines`, each `NAME VALUE`, are inserted after the `#version` line without changing line numbers.
   init(
-    vertex: ShaderText, fragment: ShaderText, defines: [String] = [],
-    binaries: ProgramBinaryCache? = nil
+    vertex: ShaderText, fragment: ShaderText, defines: [String] = [], binaries: ProgramBinaryCache? = nil
   ) throws(ShaderError) {
     let key = binaries?.key(for: [vertex, fragment].map { Self.source($0.text, defines) })
     if let key, let binary = binaries?.binary(for: key), let program = Self.program(from: binary) {

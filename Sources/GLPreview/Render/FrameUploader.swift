@@ -20,8 +20,7 @@ final class FrameUploader {
   /// Starts a new frame; earlier uploads become invalid. A plane is uploaded once, when a pass first reads it,
   /// through `buffers` if there are any. `observer` is informed of uploads.
   func upload(_ frame: Frame, through buffers: BufferedUpload? = nil) -> UploadedFrame {
-    let next = UploadedFrame(
-      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
+    let next = UploadedFrame(frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
     uploaded = next
     return next
   }

@@ -47,8 +47,7 @@ struct GLState: ~Copyable {
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
-    pipeline =
-      tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
+    pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
     self.context = context
   }

@@ -56,8 +56,7 @@ final class MappedFrameMemory {
   private func lend(_ byteCount: Int, to pool: FramePool) throws(GLError) {
     let buffer = Shared(try TexelBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true))
     guard let bytes = unsafe buffer.object.mapped else { return }
-    let memory = unsafe FrameMemory(
-      lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
+    let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
     pool.add(memory)
   }

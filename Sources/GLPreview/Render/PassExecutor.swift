@@ -31,8 +31,7 @@ final class PassExecutor {
     let program = try programs.program(
       variant(
         pass.inputs.map(\.signal), reduced: pass.inputs.filter { $0.reduction != nil }.map(\.signal),
-        of: view,
-        to: pass.output.shaderOutput))
+        of: view, to: pass.output.shaderOutput))
     program.shader.use()
     var units = UnitCounter()
     for input in pass.inputs { try bind(input, of: view, to: program, &units) }
@@ -80,8 +79,7 @@ final class PassExecutor {
   private func reduce(_ input: SignalInput, of view: PlannedView) throws {
     let reduction = reduction(input, of: view)
     guard let axis = input.reduction, reduced[reduction] == nil else { return }
-    let program = try programs.program(
-      variant([input.signal], reduced: [], of: view, to: .floatBits))
+    let program = try programs.program(variant([input.signal], reduced: [], of: view, to: .floatBits))
     program.shader.use()
     var units = UnitCounter()
     try bindFrame(input.signal, of: view, to: program, &units)
@@ -91,8 +89,7 @@ final class PassExecutor {
       of: axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
     bind(columns, rows, swapsAxes: input.swapsAxes, of: input.signal, to: program, &units)
     let target = try targets.take(
-      TargetDescription(
-        input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount))
+      TargetDescription(input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount))
     reduced[reduction] = target
     target.target.begin()
     program.shader.drawTriangle()
@@ -124,8 +121,7 @@ final class PassExecutor {
 
   private func bind(
     _ columns: TapTexture, _ rows: TapTexture, swapsAxes: Bool, of signal: Signal,
-    to program: borrowing Program,
-    _ units: inout UnitCounter
+    to program: borrowing Program, _ units: inout UnitCounter
   ) {
     let name = signal.rawValue
     columns.bind(unit: units.next(for: "\(name)Columns", in: program))

@@ -142,8 +142,7 @@ extension DrawnPlane {
     case .rowsByTurns(let skipped):
       return (0..<min(4, height)).map { first in
         Part(
-          region: Rectangle(
-            x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
+          region: Rectangle(x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
           output: (first + skipped) % 4, offset: first * plane.bytesPerRow,
           bytesPerRow: plane.bytesPerRow * 4)
       }

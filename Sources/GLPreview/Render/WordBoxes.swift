@@ -23,8 +23,7 @@ struct WordBoxes {
     let target = try targets.take(
       TargetDescription(
         .rgba32ui, width: (drawing.size.width + outputsPerGroup - 1) / outputsPerGroup,
-        height: drawing.size.height,
-        outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
+        height: drawing.size.height, outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior(rows: drawing.size.height)) }
     for (part, isInterior) in whole.parts(interior: interior) {
@@ -72,8 +71,7 @@ struct WordBoxes {
         let words = try frame.words()
         words.bind(unit: unit)
         let plane = words.planes[component.plane]
-        program.shader.set(
-          "\(sampler)Store", SIMD2(Int32(plane.firstTexel), Int32(plane.texelsPerRow)))
+        program.shader.set("\(sampler)Store", SIMD2(Int32(plane.firstTexel), Int32(plane.texelsPerRow)))
       }
     }
     let (columns, rows, step) = (boxes.columns, boxes.rows, boxes.step)

@@ -32,8 +32,7 @@
       time = picture.has_time ? .nanoseconds(picture.time) : nil
       byteCount = picture.byte_count
       signal = VideoSignal(
-        matrix: Int(picture.matrix), range: Int(picture.range),
-        chromaLocation: Int(picture.chroma_location))
+        matrix: Int(picture.matrix), range: Int(picture.range), chromaLocation: Int(picture.chroma_location))
       let matrix = picture.display_matrix
       orientation =
         picture.has_display_matrix

@@ -50,8 +50,7 @@ actor TestPatternSource: FrameSource {
     defer { sequence += 1 }
     let bytes = try still ?? draw()
     if pattern.isStill { still = bytes }
-    return try Frame(
-      tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+    return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
   }
 
   private func draw() throws(MemoryBudgetExceeded) -> FrameBytes {

@@ -148,8 +148,7 @@ struct HTTPAuthorization: Sendable {
       : sum("\(secret):\(digest.nonce):\(request)")
     var fields = [
       "username=\(quoted(credentials.user))", "realm=\(quoted(digest.realm))",
-      "nonce=\(quoted(digest.nonce))",
-      "uri=\(quoted(target))", "response=\"\(response)\"",
+      "nonce=\(quoted(digest.nonce))", "uri=\(quoted(target))", "response=\"\(response)\"",
     ]
     if let algorithm = digest.algorithm { fields.append("algorithm=\(algorithm)") }
     if let opaque = digest.opaque { fields.append("opaque=\(quoted(opaque))") }

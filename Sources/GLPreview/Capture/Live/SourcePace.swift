@@ -63,8 +63,7 @@ struct StreamIntake: Sendable {
     sincePicture = foundPicture ? 0 : sincePicture + count
     guard isPaced else { return .zero }
     let isStray = sincePicture > pictureLimit
-    return pace.spend(
-      isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
+    return pace.spend(isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
   }
 
   /// The lease changes in steps, so that a stream of small pictures does not change it for each.

@@ -123,7 +123,6 @@ struct CommandDevice: CaptureDevice {
   func connect() throws -> any CaptureConnection {
     let (child, output) = try ChildCommand.start(command, named: name)
     let stream = try ByteStream(owning: output, path: name)
-    return PipeConnection(
-      stream, options, isOverAtEnd: options.live.givesUpAfter == .zero, command: child)
+    return PipeConnection(stream, options, isOverAtEnd: options.live.givesUpAfter == .zero, command: child)
   }
 }

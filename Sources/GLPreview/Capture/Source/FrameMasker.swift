@@ -26,8 +26,7 @@ final class FrameMasker: Sendable {
     let sides = 1...Size.maximumSide
     for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
       guard sides.contains(size.width), sides.contains(size.height) else {
-        throw SourceError(
-          .badRequest, path: name, reason: "a reference size of \(size) is not valid")
+        throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is not valid")
       }
     }
     guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }

@@ -61,8 +61,7 @@ public struct CameraFrameSizes: Sendable, Hashable {
 
 extension CameraFrameSizes {
   init(_ size: Size, intervals: [CameraFrameIntervals] = []) {
-    self.init(
-      minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)
+    self.init(minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)
   }
 }
 

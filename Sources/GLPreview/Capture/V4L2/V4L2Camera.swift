@@ -92,7 +92,6 @@ private actor V4L2Lister {
     let diagnosis = V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     return CameraDescription(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: identity.name, bus: "", driver: "",
-      formats: [],
-      controls: [], diagnosis: diagnosis.reason)
+      formats: [], controls: [], diagnosis: diagnosis.reason)
   }
 }

@@ -40,8 +40,7 @@ enum V4L2PixelFormat: Sendable, Hashable {
     .samples(
       V4L2Samples(
         format: format, memoryPlanes: memoryPlanes,
-        order: order.isEmpty ? Array(format.planes.indices) : order,
-        isOpaque: isOpaque))
+        order: order.isEmpty ? Array(format.planes.indices) : order, isOpaque: isOpaque))
   }
 
   /// Bytes per thousand pixels without padding; nil if the picture decides.
