@@ -4,9 +4,7 @@ internal import PreviewCore
 
 /// The error for a picture that could not be decoded or encoded.
 package struct CodecError: Error, Hashable, CustomStringConvertible {
-  /// The kind of failure, for programs.
   package enum Kind: Sendable, Hashable {
-    /// The bytes are in another format.
     case unrecognized
     /// The bytes end before the picture is complete.
     case cutShort
@@ -14,7 +12,6 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     case damaged
     /// The picture is valid, but this codec can't read or write it.
     case unsupported
-    /// The picture has more pixels than allowed.
     case tooLarge
     /// The memory budget has no room at the moment.
     case noMemory
@@ -22,7 +19,6 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     case stopped
   }
 
-  /// The kind of failure.
   package let kind: Kind
   /// The reason in one line, such as "JPEG is cut short".
   package let description: String

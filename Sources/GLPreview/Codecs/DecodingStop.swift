@@ -5,14 +5,12 @@ struct DecodingStop {
   /// A time of `CaptureClock`; nil for no deadline.
   let deadline: Duration?
 
-  /// Whether the task is cancelled or the deadline has passed.
   var isDue: Bool {
     if Task.isCancelled { return true }
     guard let deadline else { return false }
     return CaptureClock.now > deadline
   }
 
-  /// The error for a stopped picture.
   static let error = CodecError(
     .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
 

@@ -18,7 +18,6 @@ package struct JPEGDecoder {
 
   /// The properties of a JPEG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// The stored size, in pixels.
     package let size: Size
     /// The pixel format that `decode` produces at full size.
     package let pixelFormat: PixelFormat
@@ -29,13 +28,11 @@ package struct JPEGDecoder {
     /// Whether it is the first of several related pictures (CIPA DC-007, "MPF"), as in phones' stills.
     package let hasMultiPicture: Bool
 
-    /// The format of its frame, decoded at full size.
     var format: FrameFormat {
       FrameFormat(pixelFormat, size, color: .jfif, orientation: orientation)
     }
   }
 
-  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data, maximumPixels: .max, damage: .isTolerated) { (reader) throws(CodecError) in
       try reader.header()

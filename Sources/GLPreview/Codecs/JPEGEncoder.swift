@@ -9,7 +9,6 @@ package struct JPEGEncoder: Sendable {
   /// The Huffman tables to use. Optimised ones make files a few percent smaller and take half again as long.
   package let huffmanTables: HuffmanTables
 
-  /// The origin of the Huffman tables.
   package enum HuffmanTables: Sendable {
     /// The tables of T.81's Annex K, in one pass.
     case standard

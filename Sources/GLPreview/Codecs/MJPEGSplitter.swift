@@ -3,7 +3,6 @@
 
 /// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are dropped.
 struct MJPEGSplitter {
-  /// The most bytes of one picture.
   let pictureLimit: Int
   /// The bytes of the current picture; empty between pictures.
   private(set) var partialPicture: [UInt8] = []
@@ -27,7 +26,6 @@ struct MJPEGSplitter {
     case inScanAfterFF
   }
 
-  /// A picture exceeds the limit.
   struct TooLarge: Error {}
 
   init(pictureLimit: Int) { self.pictureLimit = pictureLimit }

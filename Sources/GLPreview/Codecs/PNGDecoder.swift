@@ -9,15 +9,12 @@ package struct PNGDecoder {
 
   /// The properties of a PNG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// The stored size, in pixels.
     package let size: Size
-    /// The pixel format that `decode` produces.
     package let pixelFormat: PixelFormat
     /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
   }
 
-  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data) { (reader) throws(CodecError) in try reader.header() }
   }

@@ -8,7 +8,6 @@ internal import PreviewCore
 /// The logarithm of a JPEG's size is almost linear in the logarithm of the quantizer step, and in that of the pixel
 /// count. The next attempt is where the line through the two nearest points meets the budget.
 struct BudgetSearch {
-  /// The most encodes in total.
   static let attempts = 8
 
   /// In bytes.
@@ -24,7 +23,6 @@ struct BudgetSearch {
     self.encode = encode
   }
 
-  /// Encodes once.
   mutating func attempt(_ size: Size, _ quality: Int) throws(CodecError) -> EncodedPicture {
     remaining -= 1
     let encoded = try encode(size, quality)

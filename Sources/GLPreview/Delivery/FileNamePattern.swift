@@ -51,15 +51,12 @@ package struct FileNamePattern: Sendable, Hashable {
     }
   }
 
-  /// Whether the name contains the view's.
   package var hasView: Bool { pieces.contains(.view) }
 
-  /// Whether the name contains the frame's number.
   package var hasFrame: Bool {
     pieces.contains { if case .frame = $0 { true } else { false } }
   }
 
-  /// The name for one picture.
   package func name(view: String, frame: Int) -> String {
     pieces.map { piece in
       switch piece {
@@ -73,9 +70,7 @@ package struct FileNamePattern: Sendable, Hashable {
   }
 }
 
-/// The error for an invalid pattern.
 package struct FileNameError: Error, Hashable, CustomStringConvertible {
-  /// What is wrong with it.
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -116,6 +116,5 @@ package struct FittedJPEG {
   /// The bytes of the standard Huffman tables (T.81, Annex K), most of which optimised tables save.
   private static let tables = 350
 
-  /// The steepest slope of size over quality.
   private static let steepSlope = -1.3
 }

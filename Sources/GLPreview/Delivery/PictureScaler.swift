@@ -66,7 +66,6 @@ private struct ScaledAxis {
     let innerWeight: Int
     let lastWeight: Int
 
-    /// The sum of the weights.
     var total: Int {
       first == last ? firstWeight : firstWeight + innerWeight * (last - first - 1) + lastWeight
     }

@@ -3,7 +3,6 @@ internal import Glibc
 package import PreviewCore
 internal import Synchronization
 
-/// The format of a picture sequence.
 package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   /// YUV4MPEG2: a header line, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
   case y4m
@@ -19,7 +18,6 @@ package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
     self = format
   }
 
-  /// The sample format to request from a renderer.
   package func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
     self == .rgba ? .rgba : .ycbcr(subsampling)
   }

@@ -43,7 +43,6 @@ enum DeviceProbe {
     }
   }
 
-  /// The current context's description of the driver.
   private static func driver(of platform: DisplayPlatform) throws -> GPUDevice.Driver {
     let (display, capabilities) = (try GPUDisplay.open(platform), GLCapabilities())
     return GPUDevice.Driver(

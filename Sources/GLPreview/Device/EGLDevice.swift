@@ -44,7 +44,6 @@ internal import CEGL
 
 /// EGL's client extensions.
 enum EGLClient {
-  /// Whether EGL or any of its drivers has a client extension.
   static func has(_ name: Substring) -> Bool { extensions.contains(name) }
 
   /// Empty if no driver is installed.

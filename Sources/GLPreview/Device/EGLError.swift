@@ -6,9 +6,7 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
   enum Reason: Equatable {
     /// The code of `eglGetError`.
     case code(EGLint)
-    /// The value of `errno`.
     case system(CInt)
-    /// An extension that the driver lacks.
     case missing(String)
   }
 
@@ -27,7 +25,6 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
   /// Takes the last error of this thread.
   static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
 
-  /// The same error with the driver's message.
   func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
 
   var description: String {

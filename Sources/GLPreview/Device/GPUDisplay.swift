@@ -4,7 +4,6 @@ internal import CGBM
 internal import Glibc
 internal import Synchronization
 
-/// The platform from which EGL gets a display.
 enum DisplayPlatform: Sendable, Hashable {
   /// A device of EGL's own list (EGL_EXT_platform_device), by index.
   case device(Int)
@@ -86,7 +85,6 @@ enum DisplayPlatform: Sendable, Hashable {
       ? unsafe String(lent: glp_egl_get_driver_name(handle)) : nil
   }
 
-  /// EGL's constant for a platform, and its native handle.
   private static func native(
     of platform: DisplayPlatform
   ) throws(EGLError) -> (enumerator: EGLint, handle: UnsafeMutableRawPointer?) {

@@ -14,7 +14,6 @@ struct HostFacts: Sendable, Equatable {
   let hasEGLDriver: Bool
   /// The files by which drivers register with libglvnd's EGL.
   let vendorFiles: [String]
-  /// Whether NVIDIA's kernel driver is loaded.
   let hasNVIDIADevice: Bool
   /// Whether this is a Docker or Podman container.
   let isContainer: Bool
@@ -51,7 +50,6 @@ struct HostFacts: Sendable, Equatable {
     return deviceHints + (others.isEmpty ? [] : ["this machine has \(others.joined(separator: ", "))"])
   }
 
-  /// Hints if nothing works.
   var hints: [String] { deviceHints + ["software rendering needs libegl-mesa0 and libgl1-mesa-dri"] }
 
   private var variableHints: [String] {

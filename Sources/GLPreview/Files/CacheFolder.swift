@@ -3,7 +3,6 @@ internal import Glibc
 
 /// A folder of small files. Failures are silent: a file that can't be read counts as missing.
 struct CacheFolder: Sendable, Equatable {
-  /// The suffix of all files in the folder.
   static let suffix = ".bin"
 
   /// The cache folder of this process. The environment is read once, at first use.
@@ -105,7 +104,6 @@ struct OpenFile: ~Copyable {
     if number < 0 { return nil }
   }
 
-  /// Opens a file in this folder in the same way.
   borrowing func file(_ name: String, _ flags: CInt) -> OpenFile? { OpenFile(name, flags, in: number) }
 
   deinit { close(number) }
@@ -142,7 +140,6 @@ struct OpenFile: ~Copyable {
     return true
   }
 
-  /// The regular files in this folder.
   borrowing func files(endingIn suffix: String) -> [(name: String, size: Int, time: Int)] {
     // The stream closes its descriptor, so it gets a duplicate.
     guard let stream = unsafe fdopendir(fcntl(number, F_DUPFD_CLOEXEC, 0)) else { return [] }

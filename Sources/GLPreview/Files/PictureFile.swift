@@ -43,7 +43,6 @@ public enum PictureFile {
     }
   }
 
-  /// The temporary names of files being written.
   private static let unfinished = Mutex<Set<String>>([])
 
   /// Deletes partly written files. Call it before ending the process while other threads may be writing.

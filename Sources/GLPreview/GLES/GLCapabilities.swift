@@ -11,7 +11,6 @@ package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     self.minor = minor
   }
 
-  /// Such as "3.2".
   package var description: String { "\(major).\(minor)" }
 
   package static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
@@ -44,7 +43,6 @@ struct GLCapabilities: Sendable, Equatable {
       })
   }
 
-  /// Whether an extension is available.
   func has(_ name: String) -> Bool { extensions.contains(name) }
 
   private static func integer(_ name: Int32) -> Int {

@@ -14,7 +14,6 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case bounds(String)
     /// The GPU did not finish in this time.
     case timeout(Duration)
-    /// The memory budget has no room.
     case budget(MemoryBudgetExceeded)
   }
 

@@ -41,7 +41,6 @@ enum GLLedger {
 /// Not `pthread_self`, which is declared as a constant: in a release build the optimiser keeps its value across an
 /// `await` and so confuses threads (seen with Swift 6.3).
 enum ThreadIdentity {
-  /// The calling thread's number.
   static var current: Int {
     if let number = unsafe pthread_getspecific(key) { return Int(bitPattern: number) }
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue

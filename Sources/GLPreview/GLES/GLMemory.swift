@@ -33,7 +33,6 @@ enum GLMemory {
     var lease: MemoryLease?
     fileprivate(set) var shortage: MemoryBudgetExceeded?
 
-    /// Throws if there was no room.
     func check(_ activity: @autoclosure () -> String) throws(GLError) {
       if let shortage { throw GLError(activity(), .budget(shortage)) }
     }

@@ -37,7 +37,6 @@ final class ProgramBinaryCache {
     self.formats = formats
   }
 
-  /// The cache key of a program.
   func key(for sources: [String]) -> ProgramBinaryKey { ProgramBinaryKey(sources: sources, driver: driver) }
 
   /// The cached program; nil if there is none that is valid and in a format known to the driver.

@@ -39,7 +39,6 @@ struct ShaderProgram: ~Copyable {
   /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`, 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
 
-  /// Whether the compiled program has a uniform of this name.
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }
 
   borrowing func set(_ uniform: String, _ value: Int) { glUniform1i(location(uniform), GLint(value)) }
@@ -76,7 +75,6 @@ struct ShaderProgram: ~Copyable {
     unsafe glUniformMatrix3fv(location(uniform), 1, GLboolean(GL_TRUE), values)
   }
 
-  /// Sets the texture unit of a sampler.
   borrowing func set(_ sampler: String, unit: Int) { glUniform1i(location(sampler), GLint(unit)) }
 
   /// OpenGL ignores location -1.
@@ -220,7 +218,6 @@ struct ShaderError: Error, Equatable, CustomStringConvertible {
   /// One file for a compile error; both for a link error.
   let fileNames: [String]
   let defines: [String]
-  /// The driver's log, verbatim.
   let log: String
   /// The first source line named in the log, with its number: "7: color = vec3(1.0);".
   let sourceLine: String?

@@ -13,10 +13,8 @@ internal import CGLES
 
   static let bytesPerTexel = 16
 
-  /// Whether the current context supports persistent mapping.
   static var canStayMapped: Bool { GLCapabilities().has("GL_EXT_buffer_storage") }
 
-  /// The largest buffer that a sampler can read.
   static var maximumByteCount: Int {
     var texels: GLint = 0
     unsafe glGetIntegerv(GLenum(GL_MAX_TEXTURE_BUFFER_SIZE), &texels)
@@ -67,7 +65,6 @@ internal import CGLES
     glBindTexture(GLenum(GL_TEXTURE_BUFFER), texture)
   }
 
-  /// Replaces the first bytes.
   borrowing func replace(with bytes: Span<UInt8>) throws(GLError) {
     guard bytes.count <= byteCount else {
       throw GLError("filling a texel buffer", .size(needed: bytes.count, given: byteCount))

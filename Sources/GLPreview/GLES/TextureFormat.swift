@@ -17,7 +17,6 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
 
   var internalFormat: GLenum { GLenum(properties.internalFormat) }
 
-  /// The layout of uploaded rows.
   var upload: PixelLayout { properties.upload }
 
   /// Tables 8.2 and 8.10 of the OpenGL ES 3.2 specification.

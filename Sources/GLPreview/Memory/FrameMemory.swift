@@ -44,7 +44,6 @@ final class FrameMemory: Sendable {
     content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 
-  /// Whether the memory is lent.
   var isLent: Bool {
     content.withLock { if case .lent = $0 { true } else { false } }
   }

@@ -12,7 +12,6 @@ package final class FramePool: Sendable {
 
   private struct State {
     var idle: [FrameMemory] = []
-    /// The byte count of the last frame.
     var byteCount = 0
   }
 
@@ -49,12 +48,10 @@ package final class FramePool: Sendable {
     }
   }
 
-  /// Frees idle memory.
   func removeAll() { state.withLock { $0.idle.removeAll() } }
 }
 
 extension FramePool: Hashable {
-  /// Whether both are the same pool.
   package static func == (a: FramePool, b: FramePool) -> Bool { a === b }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

@@ -12,7 +12,6 @@ package struct LRUCache<Key: Hashable, Value> {
   private let maximumCost: Int
   private var entries: [Key: Entry] = [:]
   private var uses = 0
-  /// The total cost of all values.
   package private(set) var cost = 0
 
   /// - Parameters:

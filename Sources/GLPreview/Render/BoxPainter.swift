@@ -17,7 +17,6 @@ struct DrawnPlane {
   }
 }
 
-/// Draws the boxes of one frame.
 final class BoxPainter {
   private let texels: TexelBoxes
   /// Nil if texels are faster on the device.
@@ -165,7 +164,6 @@ final class BoxPainter {
 }
 
 extension BoxDrawing {
-  /// The shader's variant for the output.
   var shaderOutput: BoxVariant.Output {
     switch output {
     case .plane: .plane

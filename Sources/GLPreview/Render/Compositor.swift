@@ -22,7 +22,6 @@ final class Compositor {
     (self.programs, self.targets) = (programs, targets)
   }
 
-  /// Called between pictures.
   func trim() { bitmaps.trim() }
 
   /// Draws all layers into a target with four pixels per texel. The views of `frames` are in `tiles`.
@@ -91,6 +90,5 @@ final class Compositor {
 }
 
 extension SIMD4<UInt32> {
-  /// Four black pixels.
   fileprivate static var black: SIMD4<UInt32> { SIMD4(repeating: 0xff00_0000) }
 }

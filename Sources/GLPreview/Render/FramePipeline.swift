@@ -17,7 +17,6 @@ final class FramePipeline {
   /// After a timeout, frames below this number were already in flight then and are not expected to finish.
   private var stalledBefore = 0
 
-  /// Waits for a fence.
   typealias Wait = (_ fence: borrowing Fence, _ atMost: Duration) throws(GLError) -> Fence.State
 
   /// Drivers give up a hanging GPU after about ten seconds.
@@ -61,22 +60,18 @@ final class FramePipeline {
     }
   }
 
-  /// The bytes of idle buffers.
   var idleByteCount: Int { uploads.idle.byteCount + readbacks.idle.byteCount }
 
-  /// Frees idle buffers.
   func removeIdle() {
     uploads.idle.removeAll()
     readbacks.idle.removeAll()
   }
 
-  /// Called before each drawing.
   func beginDrawing() {
     uploads.idle.beginDrawing()
     readbacks.idle.beginDrawing()
   }
 
-  /// The upload path for a frame's planes.
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 
   /// Lets the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The targets may
@@ -128,6 +123,5 @@ final class FramePipeline {
 }
 
 extension [PictureLayout] {
-  /// Of all pictures, one after another.
   fileprivate var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

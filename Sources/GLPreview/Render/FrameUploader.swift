@@ -10,7 +10,6 @@ final class FrameUploader {
   private let words: FrameWords
   private var uploaded: UploadedFrame?
 
-  /// `clock` is told of what goes up.
   init(maximumSide: Int, _ clock: PassClock) {
     self.maximumSide = maximumSide
     self.clock = clock
@@ -70,7 +69,6 @@ final class UploadedFrame {
     }
   }
 
-  /// The bytes of the frame.
   var byteCount: Int { frame.storage.count }
 
   /// A plane, with its own texels.

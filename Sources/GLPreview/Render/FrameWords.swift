@@ -53,7 +53,6 @@ final class FrameWords {
     try frame.storage.withSpan { (bytes) throws(GLError) in try room.object.replace(with: bytes) }
   }
 
-  /// Frees the buffers.
   func removeAll() { (current, copy) = (nil, nil) }
 
   private func replace(aligning frame: Frame) throws(GLError) {

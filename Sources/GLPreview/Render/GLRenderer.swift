@@ -4,7 +4,6 @@ internal import Synchronization
 
 /// Draws plans on one GPU. Its methods run on their own thread, the only one that calls GL.
 public actor GLRenderer: Renderer {
-  /// The error type.
   package typealias Failure = RenderError
 
   /// The device that it draws on.

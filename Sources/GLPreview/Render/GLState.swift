@@ -10,7 +10,6 @@ enum GLWork {
 }
 
 extension GLWork {
-  /// The frames that exist.
   var frames: [Frame] {
     switch self {
     case .views(let frame, _, _): [frame]
@@ -64,7 +63,6 @@ struct GLState: ~Copyable {
     uploader.byteCount + targets.idle.byteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
 
-  /// Frees them.
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()
@@ -203,7 +201,6 @@ struct GLState: ~Copyable {
     return try read([picture])
   }
 
-  /// The drawing of a frame's `views`.
   private borrowing func drawing(
     of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?
   ) -> FrameDrawing {

@@ -2,7 +2,6 @@
 internal import PreviewCore
 internal import Shaders
 
-/// Draws the layers of one composition.
 struct LayerPainter {
   let canvas: PooledTarget
   /// A second canvas for copies of the pixels below, if any layer is blended over them.
@@ -110,7 +109,6 @@ struct LayerDrawing {
   /// For a blurred layer without a transform.
   let spread: PooledTarget?
 
-  /// The content in the shader variant.
   var content: LayerVariant.Content {
     switch parts.layer.content {
     case .color: .color
@@ -131,7 +129,6 @@ struct LayerDrawing {
 }
 
 extension DrawnPlane {
-  /// The storage of its pixels.
   fileprivate var store: PixelStore {
     switch layout {
     case .texelsByTurns, .rowsByTurns: .quadsByTurns
@@ -155,7 +152,6 @@ extension Rectangle {
 extension PlannedLayer {
   fileprivate var isTransformed: Bool { if case .transformed = placement { true } else { false } }
 
-  /// The pixel of a solid colour.
   fileprivate var plainWord: UInt32? {
     guard case .color(let color) = content, adjustment == .none else { return nil }
     return 0xff00_0000 | UInt32(color.blue) << 16 | UInt32(color.green) << 8 | UInt32(color.red)

@@ -25,7 +25,6 @@ final class PassExecutor {
     self.targets = targets
   }
 
-  /// Draws one plane of a picture tap by tap.
   func draw(_ pass: PlanePass, of view: PlannedView, into target: PooledTarget) throws {
     for input in pass.inputs where input.reduction != nil { try reduce(input, of: view) }
     let program = try programs.program(
@@ -42,7 +41,6 @@ final class PassExecutor {
     try GLError.check("drawing \(view.format) \(view.size) of view '\(view.name)'")
   }
 
-  /// Returns the intermediates to the pool.
   func finish() {
     for target in reduced.values { targets.giveBack(target) }
     reduced = [:]
@@ -130,7 +128,6 @@ final class PassExecutor {
     program.shader.set("\(name)SwapsAxes", swapsAxes ? 1 : 0)
   }
 
-  /// Binds the frame's planes that hold a signal.
   private func bindFrame(
     _ signal: Signal, of view: PlannedView, to program: borrowing Program, _ units: inout UnitCounter
   ) throws {

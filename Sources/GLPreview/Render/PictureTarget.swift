@@ -3,19 +3,16 @@ internal import PreviewCore
 
 /// One view's planes on the GPU.
 struct PictureTarget {
-  /// The layout of the picture as it is read back.
   let layout: PictureLayout
   private let planes: [DrawnPlane]
   /// The targets that only this picture uses.
   let own: [PooledTarget]
 
-  /// Draws all planes of a view.
   init(drawing view: PlannedView, _ drawing: FrameDrawing) throws {
     let drawn = try view.passes.map { try drawing.plane(of: $0, view) }
     self.init(view, drawn.map(\.plane), own: drawn.filter(\.isOwn).map(\.plane.target))
   }
 
-  /// Composes a view from layers.
   init(
     composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,
     _ compositor: Compositor
@@ -88,7 +85,6 @@ struct PictureLayout {
     byteCount = count
   }
 
-  /// The picture of these `byteCount` bytes.
   func picture(copying bytes: Span<UInt8>) -> Picture {
     picture(
       unsafe bytes.withUnsafeBytes { bytes in

@@ -2,7 +2,6 @@
 // side. Computation only; the shaders do the same in `inBands`.
 internal import PreviewCore
 
-/// The bands of one plane.
 struct PlaneBands: Equatable {
   /// Columns and rows of the plane, in texels.
   let plane: Size
@@ -10,7 +9,6 @@ struct PlaneBands: Equatable {
   let shiftX: Int
   let shiftY: Int
 
-  /// A band and its position in the texture.
   struct Band: Equatable {
     /// In the plane.
     let source: Rectangle
@@ -33,7 +31,6 @@ struct PlaneBands: Equatable {
   private var columnsPerBand: Int { min(plane.width, 1 << shiftX) }
   private var rowsPerBand: Int { min(plane.height, 1 << shiftY) }
 
-  /// The size of the texture that holds all bands.
   var textureSize: Size {
     let across = (plane.width + columnsPerBand - 1) / columnsPerBand
     let down = (plane.height + rowsPerBand - 1) / rowsPerBand
@@ -42,7 +39,6 @@ struct PlaneBands: Equatable {
       height: across > 1 ? plane.height * across : rowsPerBand)
   }
 
-  /// All bands.
   var all: [Band] {
     stride(from: 0, to: plane.height, by: rowsPerBand).flatMap { y in
       stride(from: 0, to: plane.width, by: columnsPerBand).map { x in

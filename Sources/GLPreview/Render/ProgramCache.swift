@@ -1,7 +1,6 @@
 // Programs by key, compiled at first use.
 internal import Shaders
 
-/// A linked program.
 final class Program {
   let shader: ShaderProgram
 
@@ -15,7 +14,6 @@ final class Program {
   }
 }
 
-/// Caches the programs of plans in use.
 final class ProgramCache {
   private let programs: DrawingCache<ProgramKey, Program, ShaderError>
   /// The same programs by variant, because building the defines for each draw costs more than a lookup.
@@ -40,7 +38,6 @@ final class ProgramCache {
     }
   }
 
-  /// Called between frames, when no pass holds a program.
   func trim() {
     programs.trim()
     ofWords.trim()
@@ -58,7 +55,6 @@ final class ProgramCache {
 struct UnitCounter {
   private var count = 0
 
-  /// Assigns the next unit to `sampler`.
   mutating func next(for sampler: String, in program: borrowing Program) -> Int {
     defer { count += 1 }
     program.shader.set(sampler, unit: count)

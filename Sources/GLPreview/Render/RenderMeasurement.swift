@@ -7,7 +7,6 @@ internal import PreviewCore
 /// The GPU finishes each stage before the next begins, so that deferred work counts where it was requested. The sum
 /// is therefore larger than a frame's cost in a continuous run.
 package struct RenderMeasurement: Sendable {
-  /// The cost of one stage.
   package struct Stage: Sendable {
     /// From its first command until its last one has finished.
     package var wall: Duration = .zero
@@ -39,7 +38,6 @@ package enum ProcessorClock {
   }
 }
 
-/// Measures the stages of one frame separately.
 final class RenderStopwatch: UploadObserver {
   private(set) var measurement = RenderMeasurement()
   private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
@@ -47,7 +45,6 @@ final class RenderStopwatch: UploadObserver {
   private let clock: PassClock
   private let timer: PassTimer?
 
-  /// Starts with the passes.
   init(_ clock: PassClock) throws(GLError) {
     GLCommands.finish()
     self.clock = clock
@@ -55,7 +52,6 @@ final class RenderStopwatch: UploadObserver {
     start = (.now, ProcessorClock.now)
   }
 
-  /// Switches to another stage.
   func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) throws(GLError) {
     if stage == \.passes { timer?.pause() }
     GLCommands.finish()
@@ -67,7 +63,6 @@ final class RenderStopwatch: UploadObserver {
     if stage == \.passes { try timer?.resume() }
   }
 
-  /// An upload in the middle of the passes.
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
     try enter(\.upload)
     try body()
@@ -75,7 +70,6 @@ final class RenderStopwatch: UploadObserver {
     measurement.upload.byteCount += byteCount
   }
 
-  /// Ends the frame and its readback.
   func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
     try enter(\.upload)
     measurement.passes.gpu = clock.time(of: timer)

@@ -1,6 +1,5 @@
 // Targets by format and size, reused for the next frame.
 
-/// The properties of a target.
 struct TargetDescription: Hashable {
   let format: TextureFormat
   let width: Int
@@ -42,7 +41,6 @@ final class PooledTarget {
   }
 }
 
-/// Lends targets.
 final class TargetPool {
   var idle = ReusePool<TargetDescription, PooledTarget>(mostCount: 48)
 

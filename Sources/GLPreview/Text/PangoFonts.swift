@@ -23,7 +23,6 @@ internal import PreviewCore
 
   deinit { unsafe glp_text_close(fonts) }
 
-  /// The result of drawing a text.
   struct Drawing {
     /// Nil if there is nothing to see.
     let bitmap: Bitmap?

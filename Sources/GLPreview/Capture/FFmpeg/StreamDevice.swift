@@ -3,7 +3,6 @@
 #if FFmpeg
   internal import PreviewCore
 
-  /// Connects to a stream.
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions
@@ -11,7 +10,6 @@
     /// Whether the server does not send over TCP, known between connections.
     private let refusesTCP = Watched(false)
 
-    /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String, _ options: SourceOptions) throws(SourceError) {
       url = try StreamURL(text)
       memory = options.memory ?? FramePool()
@@ -182,7 +180,6 @@
     /// Records a missing picture.
     mutating func lost(at now: Duration) { lostAt = lostAt ?? now }
 
-    /// Whether the next picture, with these properties, is shown.
     mutating func admits(isKey: Bool, isDamaged: Bool, at now: Duration) -> Bool {
       if isDamaged {
         lost(at: now)
@@ -208,7 +205,6 @@
 
     var description: String { name }
 
-    /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String) throws(SourceError) {
       var address = text[...]
       var transport: StreamTransport?

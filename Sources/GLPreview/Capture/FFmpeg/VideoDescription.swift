@@ -4,7 +4,6 @@
 
   /// How the samples of a decoded picture are converted to those of a frame.
   struct VideoLayout: Sendable, Hashable {
-    /// The frame's pixel format.
     let pixelFormat: PixelFormat
     /// The bits of a decoded sample; more than 8 are reduced to 8.
     let bits: Int

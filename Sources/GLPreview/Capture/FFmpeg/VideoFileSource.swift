@@ -13,7 +13,6 @@
     private let options: SourceOptions
     private let memory: FramePool
     private let reader: VideoReader
-    /// The rate in the file.
     nonisolated let framesPerSecond: Double?
     private var sequence = 0
     /// The time of the first picture, by the file's clock.
@@ -71,7 +70,6 @@
       }
     }
 
-    /// The next picture; nil at the end.
     private func nextPicture() throws -> VideoPicture? {
       do {
         return try reader.next()

@@ -16,7 +16,6 @@
     let isDamaged: Bool
     /// The time by the video's own clock; nil if it has none.
     let time: Duration?
-    /// The size in memory.
     let byteCount: Int
     let signal: VideoSignal
     let orientation: Orientation

@@ -69,7 +69,6 @@
 
     deinit { unsafe glp_av_close(handle) }
 
-    /// Waits for the next picture.
     func next() throws(VideoFailure) -> VideoPicture {
       var error = glp_av_error()
       guard let frame = unsafe glp_av_next(handle, &error) else {
@@ -78,7 +77,6 @@
       return unsafe VideoPicture(frame)
     }
 
-    /// Rewinds a file to its start.
     func rewind() throws(VideoFailure) {
       var error = glp_av_error()
       guard unsafe glp_av_rewind(handle, &error) else {
@@ -125,7 +123,6 @@
     }
 
     let kind: Kind
-    /// The message, in one line.
     let description: String
 
     init(_ kind: Kind, _ description: String) {
@@ -133,7 +130,6 @@
       self.description = description
     }
 
-    /// Converts an error of FFmpeg.
     init(_ error: glp_av_error, maximumPixels: Int) {
       let words = String(tuple: error.text)
       let size = Size(width: Int(error.width), height: Int(error.height))

@@ -2,7 +2,6 @@
 internal import Glibc
 internal import PreviewCore
 
-/// The pictures of a sequence of JPEGs.
 actor MJPEGSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -94,13 +93,11 @@ actor MJPEGSource: FrameSource {
   }
 }
 
-/// Reads one encoded picture after another.
 struct MJPEGReader: ~Copyable {
   private var stream: ByteStream
   private var splitter: MJPEGSplitter
   private var intake: StreamIntake
 
-  /// Why a picture can't be read.
   enum Failure: Error, CustomStringConvertible {
     case cutShort
     case tooLarge(limit: Int)

@@ -99,14 +99,12 @@ struct Y4MHeader: Sendable, Hashable {
   }
 }
 
-/// Why a Y4M can't be read, in one line.
 struct Y4MError: Error, Hashable, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// The frames of a Y4M.
 actor Y4MSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -118,7 +116,6 @@ actor Y4MSource: FrameSource {
   /// After a damaged frame, the start of the next one is unknown.
   private var isLost = false
 
-  /// Reads the header.
   init(_ stream: consuming ByteStream, _ options: SourceOptions) throws {
     var stream = stream
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit) else {

@@ -1,6 +1,5 @@
 // The URL of a server's pictures, in its parts. Its password is kept here and is never displayed.
 
-/// An `http` or `https` URL.
 struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   enum Scheme: String, Sendable, Hashable {
     case http
@@ -12,7 +11,6 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     let description: String
   }
 
-  /// A user and a password.
   struct Credentials: Sendable, Hashable, CustomStringConvertible {
     let user: String
     let password: String

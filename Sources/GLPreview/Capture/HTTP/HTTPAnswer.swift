@@ -4,7 +4,6 @@
   internal import NIOHTTP1
   internal import PreviewCore
 
-  /// Received bytes.
   struct HTTPChunk: Sendable {
     let bytes: [UInt8]
     /// The time of arrival, by `CaptureClock`.
@@ -76,7 +75,6 @@
 
     // MARK: For the connection
 
-    /// Sets status and header.
     func begin(_ head: HTTPResponseHead) {
       let now = CaptureClock.now
       state.update { state in
@@ -99,7 +97,6 @@
       }
     }
 
-    /// Ends the response.
     func end(_ result: Result<Void, any Error>) {
       state.update { state in
         if state.end == nil { state.end = result }

@@ -7,7 +7,6 @@ struct HTTPChallenge: Sendable, Hashable {
   /// Names are in lower case.
   let parameters: [String: String]
 
-  /// All challenges of the fields.
   static func parse(_ fields: [String]) -> [HTTPChallenge] { fields.flatMap { parse($0) } }
 
   private static func parse(_ field: String) -> [HTTPChallenge] {

@@ -215,7 +215,6 @@
     private var repeatInterval: Duration { min(.seconds(1), options.live.stallsAfter / 2) }
   }
 
-  /// The state of a polled picture.
   private struct PicturePoll {
     /// Requests per second if no rate is wanted.
     static let usualRate = 10.0

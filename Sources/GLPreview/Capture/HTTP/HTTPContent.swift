@@ -1,6 +1,5 @@
 // Detects what a server sends, from its Content-Type and its first bytes.
 
-/// The kind of a body.
 enum HTTPContent: Sendable, Hashable {
   /// Pictures in parts; nil if the boundary is not declared.
   case multipart(boundary: String?)

@@ -5,7 +5,6 @@
   internal import NIOSSL
   internal import PreviewCore
 
-  /// Connects to an HTTP camera.
   struct HTTPDevice: CaptureDevice {
     let name: String
     let secrets: [String]
@@ -13,7 +12,6 @@
     private let options: SourceOptions
     private let trustRoots: NIOSSLTrustRoots
 
-    /// The most redirects that are followed.
     private static let redirectionLimit = 5
 
     /// Does not connect yet.

@@ -6,7 +6,6 @@
   internal import NIOSSL
   internal import PreviewCore
 
-  /// The settings of requests to a server.
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
     /// Additional fields; they replace the built-in ones.

@@ -3,7 +3,6 @@ internal import Dispatch
 internal import Glibc
 internal import PreviewCore
 
-/// Looks up hosts with the system's resolver.
 enum HostLookup {
   /// Why a host has no address, in a few words.
   struct Failure: Error, CustomStringConvertible {

@@ -2,7 +2,6 @@
 // that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
 // own end, and at the next boundary in any case.
 
-/// Splits a multipart stream into pictures.
 struct MultipartParser: PictureStream {
   /// The most bytes of one part's header.
   static let headerLimit = 16 << 10

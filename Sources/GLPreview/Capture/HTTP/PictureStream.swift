@@ -79,7 +79,6 @@ struct JPEGRun: PictureStream {
   }
 }
 
-/// The header of a part.
 struct PartHeader {
   var contentType: String?
   var contentLength: Int?

@@ -84,7 +84,6 @@ struct Capture: Sendable {
     }
   }
 
-  /// A frame that already exists.
   init(_ frame: Frame, skipped: Int = 0) {
     self.init(timestamp: frame.timestamp, skipped: skipped, byteCount: frame.storage.count) { _ in frame }
   }
@@ -108,9 +107,7 @@ struct Capture: Sendable {
 
 /// The error for pictures that arrived damaged: a buffer with an error flag, a truncated part.
 struct DamagedCapture: Error, CustomStringConvertible {
-  /// The number of pictures.
   let count: Int
-  /// The reason, in one line.
   let description: String
 
   init(_ description: String, count: Int = 1) {

@@ -27,7 +27,6 @@ final class CaptureQueue: Sendable {
   /// Whether `put` waits for room.
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  /// Whether a capture is ready to be taken.
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
   /// Adds a capture. If all captures are kept and there is no room, waits for room or for cancellation.
@@ -65,7 +64,6 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Drops the waiting captures.
   func removeAll() {
     let dropped = state.update { state in
       defer { (state.elements, state.byteCount) = ([], 0) }

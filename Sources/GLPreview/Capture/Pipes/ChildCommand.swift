@@ -4,7 +4,6 @@ internal import CProcess
 internal import Glibc
 internal import Synchronization
 
-/// A running command.
 actor ChildCommand {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -82,7 +81,6 @@ actor ChildCommand {
   /// The commands that are not stopped yet, for `killAll`.
   private static let running = Mutex<Set<pid_t>>([])
 
-  /// Kills all commands at once.
   static func killAll() {
     for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
   }

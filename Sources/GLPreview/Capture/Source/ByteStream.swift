@@ -5,7 +5,6 @@ internal import PreviewCore
 
 /// Buffered reads. Peeked bytes are returned again by the next read.
 struct ByteStream: ~Copyable {
-  /// The name used in messages.
   let path: String
   /// Whether it can be rewound and its size is known.
   let isRegularFile: Bool

@@ -2,7 +2,6 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// Burns a source's masks into its frames.
 final class FrameMasker: Sendable {
   private let masks: PrivacyMasks
   private let state: Mutex<State>

@@ -1,6 +1,5 @@
 // Frame rates as exact fractions, so that an hour of 30000/1001 does not drift.
 
-/// A frame rate as a fraction.
 struct FrameRate: Sendable, Hashable {
   /// Frames per `denominator` seconds; positive.
   let numerator: Int

@@ -20,7 +20,6 @@ final class V4L2Buffers: Sendable {
   /// The fewest buffers that stay with the driver, so that it never waits.
   private static let leastQueued = 2
   private static let wanted: UInt32 = 6
-  /// The number of buffers for large pictures.
   private static let wantedLarge: UInt32 = 4
   private static let large = 16 << 20
 

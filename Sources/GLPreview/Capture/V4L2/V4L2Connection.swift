@@ -18,7 +18,6 @@ actor V4L2Connection: CaptureConnection {
   private var stream: V4L2Stream?
   /// The driver's number of the next picture; nil before the first.
   private var nextSequence: UInt32?
-  /// The number of pictures that are missing before the next one.
   private var skipped = 0
 
   private(set) var mode = CaptureMode(format: "", transport: "mmap")
@@ -177,7 +176,6 @@ actor V4L2Connection: CaptureConnection {
     try startStream(node)
   }
 
-  /// Takes a picture if there is one.
   private func take(_ node: V4L2Node, isFaulty: Bool) throws -> Capture? {
     guard let stream else { return nil }
     let buffer: glp_v4l2_buffer?
@@ -247,13 +245,11 @@ final class V4L2Device: CaptureDevice {
 
   /// What earlier connections found out.
   private struct Known {
-    /// The camera that was connected.
     var camera: V4L2Identity?
     var others: Set<String> = []
     var reference: Size?
   }
 
-  /// Opens nothing yet.
   init(_ text: String, _ options: SourceOptions) throws(SourceError) {
     name = text
     locator = try V4L2Locator(text)

@@ -31,7 +31,6 @@ enum V4L2Diagnosis {
     return cameras.isEmpty ? "this machine has none" : "there are \(cameras.joined(separator: ", "))"
   }
 
-  /// Which group may open the node.
   private static func permission(_ path: String, code: CInt) -> String {
     guard code == EACCES, let status = SystemFiles.status(path) else {
       return "may not be opened here: a container needs --device \(path)"
@@ -73,7 +72,6 @@ enum V4L2Diagnosis {
   }
 }
 
-/// The failed action and its errno.
 struct V4L2Error: Error, Hashable, CustomStringConvertible {
   /// The action: `setting the format`
   let activity: String

@@ -44,7 +44,6 @@ extension V4L2Identity {
   }
 }
 
-/// The video nodes of this machine.
 enum V4L2Nodes {
   /// `/dev/video0`, `/dev/video1`, ..., in the order of their numbers.
   static func all() -> [String] {

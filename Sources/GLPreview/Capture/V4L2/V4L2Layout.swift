@@ -1,9 +1,7 @@
 // Where a driver stores a picture's rows, and where they are copied to. Drivers add padding; frames have none.
 internal import PreviewCore
 
-/// How pictures are copied out of a driver's buffers.
 struct V4L2Layout: Sendable, Hashable {
-  /// How one plane is copied.
   struct Plane: Sendable, Hashable {
     /// The memory plane in the buffer, and the offset in bytes from the start of the picture there.
     let memoryPlane: Int

@@ -2,7 +2,6 @@
 // and opens nothing.
 internal import PreviewCore
 
-/// The mode that a camera is set to.
 struct V4L2ModeSelection: Sendable, Hashable {
   let fourCC: FourCC
   let isEmulated: Bool
@@ -230,7 +229,6 @@ extension V4L2ModeSelection {
     return candidates.filter { $0.rate == nil || $0.rate == most }
   }
 
-  /// Compares candidates of one size.
   private static func cheapest(_ candidates: [Candidate]) -> Candidate? {
     candidates.min { cost($0) < cost($1) }
   }

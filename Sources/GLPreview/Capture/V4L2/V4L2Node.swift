@@ -101,7 +101,6 @@ final class V4L2Node: Sendable {
     return all.sorted { $0.shortest.framesPerSecond > $1.shortest.framesPerSecond }
   }
 
-  /// The current format.
   func format() throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
     try V4L2Error.check(
@@ -158,7 +157,6 @@ enum V4L2Field {
   static func isWhole(_ field: UInt32) -> Bool { [0, 1, 2, 3, 4, 8, 9].contains(field) }
 }
 
-/// The capabilities that a device reports.
 struct V4L2Capability: Sendable, Hashable {
   let driver: String
   let card: String

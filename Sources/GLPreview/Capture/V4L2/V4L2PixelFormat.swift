@@ -52,7 +52,6 @@ enum V4L2PixelFormat: Sendable, Hashable {
     }
   }
 
-  /// Whether `name` is another name of the format.
   func isCalled(_ name: String) -> Bool {
     switch self {
     case .samples(let samples): samples.format.rawValue == name
@@ -63,7 +62,6 @@ enum V4L2PixelFormat: Sendable, Hashable {
 
 /// Samples as V4L2 stores them.
 struct V4L2Samples: Sendable, Hashable {
-  /// The pixel format that they are read as.
   let format: PixelFormat
   /// 1, or the number of the format's planes.
   let memoryPlanes: Int
