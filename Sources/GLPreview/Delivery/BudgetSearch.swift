@@ -182,6 +182,12 @@ enum QuantizerStep {
   }
 }
 
+extension CodecError {
+  static func overBudget(_ size: Size, _ least: Int, _ budget: Int) -> CodecError {
+    CodecError(.tooLarge, "a \(size) picture takes at least \(least) bytes, the budget is \(budget)")
+  }
+}
+
 extension Size {
   /// The same aspect ratio with a longer side of `side`, rounded to whole pixels, at least 1.
   func reduced(toSide side: Int) -> Size {

@@ -68,9 +68,7 @@ package struct FittedJPEG {
         return try encode(size, quality, isFirst ? .standard : .optimized)
       }
       if let encoded = try best(full, &search) { return encoded }
-      throw CodecError(
-        .tooLarge,
-        "a \(picture.size) picture takes at least \(search.least) bytes, the budget is \(maximumBytes)")
+      throw CodecError.overBudget(picture.size, search.least, maximumBytes)
     } catch {
       throw EncodingError(description: error.description)
     }

@@ -75,8 +75,8 @@ public struct PictureEncoder: Sendable, Hashable {
       case .png:
         let encoded = EncodedPicture(
           bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil, size: picture.size)
-        guard encoded.bytes.count <= maximumBytes ?? .max else {
-          throw overBudget(encoded.bytes.count, picture)
+        if let maximumBytes, encoded.bytes.count > maximumBytes {
+          throw CodecError.overBudget(picture.size, encoded.bytes.count, maximumBytes)
         }
         return encoded
       case .jpeg: return try bestJPEG(picture, iccProfile)
@@ -100,7 +100,7 @@ public struct PictureEncoder: Sendable, Hashable {
     {
       return found
     }
-    throw overBudget(search.least, picture)
+    throw CodecError.overBudget(picture.size, search.least, maximumBytes)
   }
 
   private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError)
@@ -109,13 +109,6 @@ public struct PictureEncoder: Sendable, Hashable {
     EncodedPicture(
       bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality,
       size: picture.size)
-  }
-
-  private func overBudget(_ least: Int, _ picture: Picture) -> CodecError {
-    CodecError(
-      .tooLarge,
-      "a \(picture.size) picture takes at least \(least) bytes, the budget is \(maximumBytes ?? 0)"
-    )
   }
 }
 

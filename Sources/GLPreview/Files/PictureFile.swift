@@ -22,7 +22,8 @@ public enum PictureFile {
     let target = resolved(path)
     // A name of its own, because the target's name with a suffix could be too long.
     let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
-    let temporary = "\(folder).glpreview-\(getpid())-\(nextNumber()).part"
+    let number = writes.wrappingAdd(1, ordering: .relaxed).newValue
+    let temporary = "\(folder).glpreview-\(getpid())-\(number).part"
     let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, for: path)
     // Keep the permissions of a replaced file, so that the new one is not readable by more users.
     if isThere { _ = fchmod(file, status.st_mode & 0o7777) }
@@ -94,10 +95,8 @@ public enum PictureFile {
     return path
   }
 
-  private static let numbers = Atomic<Int>(0)
-
-  /// A unique number for the temporary name of each concurrent write.
-  private static func nextNumber() -> Int { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
+  /// The number of writes so far.
+  private static let writes = Atomic<Int>(0)
 }
 
 /// The error for a picture that could not be written.

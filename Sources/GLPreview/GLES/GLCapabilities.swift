@@ -45,7 +45,8 @@ struct GLCapabilities: Sendable, Equatable {
 
   func has(_ name: String) -> Bool { extensions.contains(name) }
 
-  private static func integer(_ name: Int32) -> Int {
+  /// An integer of the current context's state.
+  static func integer(_ name: Int32) -> Int {
     var value: GLint = 0
     unsafe glGetIntegerv(GLenum(name), &value)
     return Int(value)

@@ -13,6 +13,12 @@ struct PixelBuffer: ~Copyable {
     case upload
     /// A pixel-pack buffer.
     case readback
+
+    fileprivate var target: GLenum {
+      GLenum(self == .upload ? GL_PIXEL_UNPACK_BUFFER : GL_PIXEL_PACK_BUFFER)
+    }
+
+    fileprivate var hint: GLenum { GLenum(self == .upload ? GL_STREAM_DRAW : GL_STREAM_READ) }
   }
 
   let byteCount: Int
@@ -100,22 +106,6 @@ struct PixelBuffer: ~Copyable {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))
     }
     return result
-  }
-}
-
-extension PixelBuffer.Use {
-  fileprivate var target: GLenum {
-    switch self {
-    case .upload: GLenum(GL_PIXEL_UNPACK_BUFFER)
-    case .readback: GLenum(GL_PIXEL_PACK_BUFFER)
-    }
-  }
-
-  fileprivate var hint: GLenum {
-    switch self {
-    case .upload: GLenum(GL_STREAM_DRAW)
-    case .readback: GLenum(GL_STREAM_READ)
-    }
   }
 }
 

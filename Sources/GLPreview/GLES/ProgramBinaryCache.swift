@@ -19,10 +19,9 @@ final class ProgramBinaryCache {
 
   /// Queries the current context. Nil if the driver has no binary format or there is no folder.
   convenience init?(_ folder: CacheFolder?) {
-    var count: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_NUM_PROGRAM_BINARY_FORMATS), &count)
+    let count = GLCapabilities.integer(GL_NUM_PROGRAM_BINARY_FORMATS)
     guard let folder, count > 0 else { return nil }
-    var formats = [GLint](repeating: 0, count: Int(count))
+    var formats = [GLint](repeating: 0, count: count)
     unsafe glGetIntegerv(GLenum(GL_PROGRAM_BINARY_FORMATS), &formats)
     let driver = [GL_VENDOR, GL_RENDERER, GL_VERSION].map {
       unsafe GLCapabilities.text(glGetString(GLenum($0)))

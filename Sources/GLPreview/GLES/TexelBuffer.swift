@@ -16,9 +16,7 @@ internal import CGLES
   static var canStayMapped: Bool { GLCapabilities().has("GL_EXT_buffer_storage") }
 
   static var maximumByteCount: Int {
-    var texels: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_MAX_TEXTURE_BUFFER_SIZE), &texels)
-    return Int(texels) * bytesPerTexel
+    GLCapabilities.integer(GL_MAX_TEXTURE_BUFFER_SIZE) * bytesPerTexel
   }
 
   /// Creates a buffer of at least `byteCount` bytes with undefined content.

@@ -16,11 +16,7 @@ struct TimerQuery: ~Copyable {
   }
 
   /// Whether, since the last call, an event such as a change of clock rate made all measurements invalid.
-  static func wasDisjoint() -> Bool {
-    var value: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_GPU_DISJOINT_EXT), &value)
-    return value != 0
-  }
+  static func wasDisjoint() -> Bool { GLCapabilities.integer(GL_GPU_DISJOINT_EXT) != 0 }
 
   init() throws(GLError) {
     var name: GLuint = 0

@@ -29,12 +29,9 @@
       "nv12": .nv12, "nv21": .nv21, "nv16": .nv16, "yuyv422": .yuyv, "uyvy422": .uyvy, "yvyu422": .yvyu,
       "rgb24": .rgb24, "bgr24": .bgr24, "rgba": .rgba, "bgra": .bgra, "rgb0": .rgbx, "bgr0": .bgrx,
     ]
-    private static let highAligned: [String: VideoLayout] = [
-      "p010le": VideoLayout(.nv12, bits: 10, isHighAligned: true),
-      "p012le": VideoLayout(.nv12, bits: 12, isHighAligned: true),
-      "p016le": VideoLayout(.nv12, bits: 16, isHighAligned: true),
-      "p210le": VideoLayout(.nv16, bits: 10, isHighAligned: true),
-      "p216le": VideoLayout(.nv16, bits: 16, isHighAligned: true),
+    private static let highAligned: [String: (format: PixelFormat, bits: Int)] = [
+      "p010le": (.nv12, 10), "p012le": (.nv12, 12), "p016le": (.nv12, 16), "p210le": (.nv16, 10),
+      "p216le": (.nv16, 16),
     ]
 
     /// The layout of FFmpeg's pixel format `name`.
@@ -42,7 +39,9 @@
     /// - Throws: `VideoFailure`, `.failed`.
     static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
       if let format = planar[name] ?? others[name] { return VideoLayout(format) }
-      if let layout = highAligned[name] { return layout }
+      if let (format, bits) = highAligned[name] {
+        return VideoLayout(format, bits: bits, isHighAligned: true)
+      }
       if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
         return VideoLayout(format, isFullRange: true)
       }

@@ -27,11 +27,12 @@ actor SourceOpener {
     if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
     if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
     let isPicture = start.starts(with: JPEGDecoder.signature)
-    if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
+    if isNamed(".mjpeg", ".mjpg"), try isPicture || hasPicture(stream.peek(4096)) {
       return MJPEGSource(MJPEGReader(stream, options), options)
     }
     guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
-    if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
+    // Data after the picture in such a file is not another frame.
+    if isNamed(".jpg", ".jpeg"), stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
   }
 
@@ -84,15 +85,9 @@ actor SourceOpener {
     }
   }
 
-  /// Data after the picture in such a file is not another frame.
-  private var isNamedJPEG: Bool {
+  private func isNamed(_ endings: String...) -> Bool {
     let name = path.lowercased()
-    return name.hasSuffix(".jpg") || name.hasSuffix(".jpeg")
-  }
-
-  private var isNamedMJPEG: Bool {
-    let name = path.lowercased()
-    return name.hasSuffix(".mjpeg") || name.hasSuffix(".mjpg")
+    return endings.contains { name.hasSuffix($0) }
   }
 
   /// Whether a picture begins in `bytes`; saved multipart streams begin with a boundary.

@@ -38,8 +38,7 @@
 
     private static func words(_ error: any Error) -> String {
       switch error {
-      case is HTTPConnectionClosed: "closed the connection"
-      case HTTPParserError.invalidEOFState: "closed the connection"
+      case is HTTPConnectionClosed, HTTPParserError.invalidEOFState: "closed the connection"
       case let error as IOError: system(error.errnoCode)
       case let error as ChannelError:
         if case .connectTimeout = error { "does not answer" } else { "the connection broke: \(error)" }

@@ -166,13 +166,9 @@ struct ByteStream: ~Copyable {
       buffer.removeFirst(position)
       position = 0
     }
-    var failure: (any Error)?
-    let more = unsafe [UInt8](unsafeUninitializedCapacity: Self.bufferSize) { target, filled in
-      do {
-        filled = try unsafe fill(UnsafeMutableRawBufferPointer(target))
-      } catch { failure = error }
+    let more = try unsafe [UInt8](unsafeUninitializedCapacity: Self.bufferSize) { target, filled in
+      filled = try unsafe fill(UnsafeMutableRawBufferPointer(target))
     }
-    if let failure { throw failure }
     buffer += more
     return !more.isEmpty
   }

@@ -46,19 +46,13 @@ private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
 
-  func controls(of path: String, setting settings: [CameraControlSetting]) throws(SourceError)
-    -> [CameraControl]
-  {
+  func controls(of path: String, setting settings: [CameraControlSetting]) throws -> [CameraControl] {
     do {
       let node = try V4L2Node(opening: path)
       try node.set(settings)
       return node.controls()
-    } catch let refusal as V4L2Refusal {
-      throw SourceError(.badRequest, path: path, reason: refusal.description)
-    } catch let error as V4L2Error {
-      throw V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     } catch {
-      throw SourceError(.unavailable, path: path, reason: "\(error)")
+      throw V4L2Diagnosis.explained(error, path: path, name: path, wasOpen: false)
     }
   }
 

@@ -54,7 +54,7 @@ actor V4L2Connection: CaptureConnection {
     } catch {
       stop()
       node = nil
-      throw explained(error, path, wasOpen: identity != nil)
+      throw V4L2Diagnosis.explained(error, path: path, name: name, wasOpen: identity != nil)
     }
     return V4L2Identity(of: path)
   }
@@ -138,7 +138,7 @@ actor V4L2Connection: CaptureConnection {
       } catch let error as DamagedCapture {
         throw error
       } catch {
-        throw explained(error, node.path, wasOpen: true)
+        throw V4L2Diagnosis.explained(error, path: node.path, name: name, wasOpen: true)
       }
     }
   }
@@ -222,14 +222,6 @@ actor V4L2Connection: CaptureConnection {
     stream?.buffers.stop()
     // Before the node: libv4l2 needs its own buffers unmapped first.
     stream = nil
-  }
-
-  private func explained(_ error: any Error, _ path: String, wasOpen: Bool) -> any Error {
-    switch error {
-    case let error as V4L2Error: V4L2Diagnosis.explain(error, path: path, name: name, wasOpen: wasOpen)
-    case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
-    default: error
-    }
   }
 }
 

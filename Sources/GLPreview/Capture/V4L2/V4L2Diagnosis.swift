@@ -3,6 +3,15 @@
 internal import Glibc
 
 enum V4L2Diagnosis {
+  /// What V4L2 or a selection throws as a `SourceError`; any other error as it is.
+  static func explained(_ error: any Error, path: String, name: String, wasOpen: Bool) -> any Error {
+    switch error {
+    case let error as V4L2Error: explain(error, path: path, name: name, wasOpen: wasOpen)
+    case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
+    default: error
+    }
+  }
+
   /// Explains `error` at `path` to the user. `wasOpen` means that the camera gave pictures before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
     switch error.code {
