@@ -1,4 +1,5 @@
 // Picture file names with placeholders for the view's name and the frame's number.
+package import PreviewCore
 
 /// A file name that may contain `{view}`, `{frame}` and `{frame:05}`.
 package struct FileNamePattern: Sendable, Hashable {
@@ -12,13 +13,13 @@ package struct FileNamePattern: Sendable, Hashable {
 
   /// Parses a pattern.
   ///
-  /// - Throws: `FileNameError` for unknown placeholders and unmatched braces.
-  package init(_ text: String) throws(FileNameError) {
+  /// - Throws: `WordError` for unknown placeholders and unmatched braces.
+  package init(_ text: String) throws(WordError) {
     var pieces: [Piece] = []
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else {
-        throw FileNameError("'\(text)' has a '{' without a '}'")
+        throw WordError("'\(text)' has a '{' without a '}'")
       }
       if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
       pieces.append(try FileNamePattern.place(rest[rest.index(after: open)..<close], in: text))
@@ -26,7 +27,7 @@ package struct FileNamePattern: Sendable, Hashable {
     }
     guard !pieces.contains(where: { if case .text(let text) = $0 { text.contains("}") } else { false } }),
       !rest.contains("}")
-    else { throw FileNameError("'\(text)' has a '}' without a '{'") }
+    else { throw WordError("'\(text)' has a '}' without a '{'") }
     if !rest.isEmpty { pieces.append(.text(String(rest))) }
     self.pieces = pieces
   }
@@ -36,7 +37,7 @@ package struct FileNamePattern: Sendable, Hashable {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 
-  private static func place(_ word: Substring, in text: String) throws(FileNameError) -> Piece {
+  private static func place(_ word: Substring, in text: String) throws(WordError) -> Piece {
     switch word {
     case "view": return .view
     case "frame": return .frame(digits: 0)
@@ -45,7 +46,7 @@ package struct FileNamePattern: Sendable, Hashable {
       guard parts.count == 2, parts[0] == "frame", parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         let digits = Int(parts[1]), (0...20).contains(digits)
       else {
-        throw FileNameError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
+        throw WordError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
       }
       return .frame(digits: digits)
     }
@@ -68,10 +69,4 @@ package struct FileNamePattern: Sendable, Hashable {
       }
     }.joined()
   }
-}
-
-package struct FileNameError: Error, Hashable, CustomStringConvertible {
-  package let description: String
-
-  init(_ description: String) { self.description = description }
 }

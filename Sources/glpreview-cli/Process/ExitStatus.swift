@@ -29,7 +29,7 @@ enum ExitStatus {
   /// The exit status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
-    case is UsageError, is WordError, is SessionError, is FileNameError, is ConfigurationError:
+    case is UsageError, is WordError, is SessionError, is ConfigurationError:
       usage
     case let error as SourceError:
       switch error.kind {

@@ -72,17 +72,13 @@ actor SourceOpener {
   /// JPEGs from a stream are frames, unless the first one declares others as its parts, as phones' stills do.
   private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
     var pictures = MJPEGReader(stream, options)
-    do {
-      guard let first = try pictures.next() else {
-        throw SourceError(.badData, path: path, reason: "is not a JPEG")
-      }
-      if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
-        return try ImageFileSource(.jpeg, first, name: path, options)
-      }
-      return MJPEGSource(pictures, first: first, options)
-    } catch let error as MJPEGReader.Failure {
-      throw SourceError(.badData, path: path, reason: "frame 0 \(error)")
+    guard let first = try pictures.next() else {
+      throw SourceError(.badData, path: path, reason: "is not a JPEG")
     }
+    if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
+      return try ImageFileSource(.jpeg, first, name: path, options)
+    }
+    return MJPEGSource(pictures, first: first, options)
   }
 
   private func isNamed(_ endings: String...) -> Bool {

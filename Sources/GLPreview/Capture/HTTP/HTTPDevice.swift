@@ -20,7 +20,7 @@
     init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
       throws(SourceError)
     {
-      do throws(HTTPAddress.Malformed) {
+      do throws(WordError) {
         address = try HTTPAddress(text)
       } catch {
         throw SourceError(.badRequest, path: text, reason: error.description)
@@ -73,7 +73,7 @@
     }
 
     private func follow(_ location: String, from target: HTTPAddress) throws -> HTTPAddress {
-      do throws(HTTPAddress.Malformed) {
+      do throws(WordError) {
         return try target.following(location)
       } catch {
         throw SourceError(

@@ -64,12 +64,12 @@ struct Y4MSourceTests {
       "W2 H2 F99999999999:1", "W2 H2 C420p10", "W2 H2 C444alpha", "W2 H2 Cmono16", "W2 H2 C",
     ])
   func refusals(text: String) {
-    #expect(throws: Y4MError.self) { try header(text) }
+    #expect(throws: WordError.self) { try header(text) }
   }
 
   @Test("names what is supported where it refuses a colourspace")
   func unsupported() {
-    let error = #expect(throws: Y4MError.self) { try header("W2 H2 C420p10") }
+    let error = #expect(throws: WordError.self) { try header("W2 H2 C420p10") }
     #expect(
       error?.description
         == "Y4M of \"420p10\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
