@@ -128,7 +128,6 @@ let package = Package(
     .testTarget(
       name: "ReferenceRendererTests", dependencies: ["PreviewCore", "ReferenceRenderer"], swiftSettings: house
     ),
-    .testTarget(name: "ShadersTests", dependencies: ["Shaders"], swiftSettings: house),
     .testTarget(
       name: "GLPreviewTests", dependencies: ["Bench", "GLPreview", "PreviewCore", "Shaders"] + http,
       exclude: ["Fixtures"],

@@ -29,7 +29,7 @@ let watching = Task {
 /// The times of `count` snapshots of a preview, at moments that have nothing to do with the camera's.
 func measure(_ name: String) async throws -> [Duration] {
   let trigger = SnapshotTrigger()
-  let (encoded, done) = AsyncStream.makeStream(of: (time: Duration, age: Duration, bytes: Int).self)
+  let (encoded, done) = AsyncStream.makeStream(of: (time: CaptureInstant, age: Duration, bytes: Int).self)
   session.attach(trigger, SnapshotRequest(.newest, of: [name])) { result in
     guard let snapshot = try? result.get(), let jpeg = try? snapshot[name]?.encodedJPEG() else { return }
     let now = CaptureClock.now

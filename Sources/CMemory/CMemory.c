@@ -6,7 +6,10 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 
-size_t glp_memory_idle(void) { return mallinfo2().fordblks; }
+struct glp_memory glp_memory_measure(void) {
+  struct mallinfo2 info = mallinfo2();
+  return (struct glp_memory){.used = info.uordblks + info.hblkhd, .idle = info.fordblks};
+}
 void glp_memory_trim(void) { malloc_trim(0); }
 void glp_memory_use_one_arena(void) {
   mallopt(M_ARENA_MAX, 1);
@@ -15,7 +18,7 @@ void glp_memory_use_one_arena(void) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 #else
-size_t glp_memory_idle(void) { return 0; }
+struct glp_memory glp_memory_measure(void) { return (struct glp_memory){0, 0}; }
 void glp_memory_trim(void) {}
 void glp_memory_use_one_arena(void) {}
 #endif

@@ -18,7 +18,6 @@ package struct CameraScene: Sendable {
   private let cb: [UInt8]
   private let cr: [UInt8]
 
-  /// The same scene on every machine.
   package init() {
     let (size, chroma) = (Self.size, Size(width: Self.size.width / 2, height: Self.size.height / 2))
     var land = NoiseField(columns: size.width, rows: size.height, roughness: .land, seed: 1)

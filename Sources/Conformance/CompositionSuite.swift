@@ -5,7 +5,7 @@ internal import PreviewCore
 extension ConformanceSuite {
   /// Several sources in one picture.
   static var scenes: [ConformanceCase] {
-    contents + shapes + surfaces + transforms + grids + planes + surrounds + mixedScenes(count: 60)
+    contents + shapes + surfaces + transforms + grids + planes + surrounds + mixedScenes
   }
 
   private static let size = Size(width: 61, height: 43)
@@ -20,8 +20,9 @@ extension ConformanceSuite {
     (.rgba, Size(width: 33, height: 40), 1), (.i420, Size(width: 96, height: 64), 3),
   ].enumerated().map { index, source in
     SyntheticSource(
-      FrameFormat(source.0, source.1, color: limited, orientation: Orientation(exif: source.2) ?? .upright),
-      index % 2 == 0 ? .noise : .smooth, seed: UInt64(index))
+      format: FrameFormat(
+        source.0, source.1, color: limited, orientation: Orientation(exif: source.2) ?? .upright),
+      content: index % 2 == 0 ? .noise : .smooth, seed: UInt64(index))
   }
 
   /// Every alpha, under colours by chance.
@@ -45,12 +46,11 @@ extension ConformanceSuite {
   }
 
   private static func scene(
-    _ group: String, _ layers: [Layer], _ size: Size = size, as format: PictureFormat = .rgba, bound: Int = 1
+    _ group: String, _ layers: [Layer], _ size: Size = size, as format: PictureFormat = .rgba
   ) -> ConformanceCase {
     let below = Layer(
       .gradient(LinearGradient(from: green, to: .black, angle: 100)), in: Rectangle(all: size))
-    return ConformanceCase(
-      group, sources, Composition(size: size, layers: [below] + layers), as: format, bound: bound)
+    return ConformanceCase(group, sources, Composition(size: size, layers: [below] + layers), as: format)
   }
 
   /// At places that begin at each of a texel's four pixels, and partly outside.
@@ -164,8 +164,7 @@ extension ConformanceSuite {
     let view = ViewConfiguration(width: 40, height: 60, contentMode: .fit, surround: .blur)
     let alone = [PictureFormat.rgba, .ycbcr(.yuv420)].flatMap { format in
       sources.map {
-        ConformanceCase(
-          "background=blur", $0.format, $0.content, seed: $0.seed, ViewRequest(view, as: format))
+        ConformanceCase("background=blur", $0.format, $0.content, seed: $0.seed, view, as: format)
       }
     }
     let layer = Layer(
@@ -175,9 +174,9 @@ extension ConformanceSuite {
   }
 
   /// Everything by chance, from one seed.
-  package static func mixedScenes(count: Int, seed: UInt64 = 2027) -> [ConformanceCase] {
-    var random = SplitMix64(seed: seed)
-    return (0..<count).map { _ in
+  private static var mixedScenes: [ConformanceCase] {
+    var random = SplitMix64(seed: 2027)
+    return (0..<60).map { _ in
       let size = Size(
         width: Int.random(in: 1...90, using: &random), height: Int.random(in: 1...70, using: &random))
       let layers = (0..<Int.random(in: 1...6, using: &random)).map { _ in layer(in: size, &random) }

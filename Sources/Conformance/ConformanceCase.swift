@@ -1,29 +1,19 @@
-// What is rendered to find out whether two renderers agree, and how closely they must.
+// What is rendered to find out whether two renderers agree, how closely they must, and how far they are apart.
 package import PreviewCore
+internal import ReferenceRenderer
 
 /// A frame made of numbers.
-package struct SyntheticSource: Sendable, CustomStringConvertible {
-  /// Of the frame.
-  package let format: FrameFormat
-  /// What is in it.
-  package let content: FrameContent
-  /// For its content.
-  package let seed: UInt64
+struct SyntheticSource: Sendable, CustomStringConvertible {
+  let format: FrameFormat
+  let content: FrameContent
+  let seed: UInt64
 
-  /// A source.
-  package init(_ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1) {
-    self.format = format
-    self.content = content
-    self.seed = seed
-  }
-
-  /// The frame.
-  package func frame() throws(FrameError) -> Frame {
+  func frame() throws(FrameError) -> Frame {
     try .synthetic(format, content, seed: seed, padding: Int(seed % 4))
   }
 
   /// All that is needed to make it again.
-  package var description: String {
+  var description: String {
     "\(format.pixelFormat.rawValue) \(format.referenceSize) at \(format.eighths)/8 exif=\(format.orientation.exif) "
       + "\(format.color.matrix.rawValue) \(format.color.range.rawValue) \(format.color.siting.rawValue) "
       + "\(content) seed \(seed)"
@@ -39,9 +29,6 @@ package enum ConformanceSubject: Sendable {
 }
 
 extension Renderer {
-  /// The picture of a subject.
-  ///
-  /// - Throws: `WordError`, or what the renderer throws.
   package func picture(
     of subject: ConformanceSubject, _ frames: [Frame], _ planner: RenderPlanner
   ) async throws -> Picture {
@@ -57,34 +44,28 @@ extension Renderer {
 package struct ConformanceCase: Sendable, CustomStringConvertible {
   /// The row of the table that it counts for.
   package let group: String
-  /// The frames.
-  package let sources: [SyntheticSource]
-  /// What is rendered.
-  package let subject: ConformanceSubject
+  let sources: [SyntheticSource]
+  let subject: ConformanceSubject
   /// The largest difference of a channel that is allowed: 0 for copies, else 1.
   package let bound: Int
 
-  /// A view.
   package init(
     _ group: String, _ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1,
-    _ request: ViewRequest, bound: Int = 1
+    _ view: ViewConfiguration, as output: PictureFormat = .rgba, bound: Int = 1
   ) {
     self.group = group
-    self.sources = [SyntheticSource(format, content, seed: seed)]
-    self.subject = .view(request)
+    self.sources = [SyntheticSource(format: format, content: content, seed: seed)]
+    self.subject = .view(ViewRequest(view, as: output))
     self.bound = bound
   }
 
-  /// A composition.
-  package init(
-    _ group: String, _ sources: [SyntheticSource], _ composition: Composition,
-    as format: PictureFormat = .rgba,
-    bound: Int = 1
+  init(
+    _ group: String, _ sources: [SyntheticSource], _ composition: Composition, as format: PictureFormat
   ) {
     self.group = group
     self.sources = sources
     self.subject = .scene(composition, as: format)
-    self.bound = bound
+    self.bound = 1
   }
 
   /// All that is needed to make it again.
@@ -133,5 +114,42 @@ extension Layer {
     return "\(what) in \(frame) \(shape) border \(border.map { "\($0.width) \($0.color)" } ?? "none") "
       + "opacity \(opacity) scale \(scale) offset \(offset) "
       + "by (\(transform.a), \(transform.b), \(transform.c), \(transform.d), \(transform.tx), \(transform.ty))"
+  }
+}
+
+/// What came of a case.
+package struct ConformanceResult: Sendable {
+  package let conformanceCase: ConformanceCase
+  package let difference: PictureDifference
+  package let expected: Picture
+  package let actual: Picture
+
+  /// Whether the case's bound is kept.
+  package var isWithinBound: Bool { difference.worst <= conformanceCase.bound }
+}
+
+/// Compares a renderer with the reference.
+package struct ConformanceRun<Candidate: Renderer>: Sendable {
+  private let candidate: Candidate
+  private let planner: RenderPlanner
+  private let reference = ReferenceRenderer()
+
+  /// Compares `candidate`, with plans as `tuning` wants them.
+  package init(_ candidate: Candidate, tuning: RenderTuning) {
+    self.candidate = candidate
+    self.planner = RenderPlanner(tuning: tuning)
+  }
+
+  /// Renders one case with both.
+  ///
+  /// - Throws: what the renderer throws.
+  package func result(of conformanceCase: ConformanceCase) async throws -> ConformanceResult {
+    var frames: [Frame] = []
+    for source in conformanceCase.sources { frames.append(try source.frame()) }
+    let expected = try await reference.picture(of: conformanceCase.subject, frames, planner)
+    let actual = try await candidate.picture(of: conformanceCase.subject, frames, planner)
+    return ConformanceResult(
+      conformanceCase: conformanceCase, difference: PictureDifference(expected: expected, actual: actual),
+      expected: expected, actual: actual)
   }
 }

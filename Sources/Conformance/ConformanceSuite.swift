@@ -4,7 +4,7 @@ internal import PreviewCore
 
 /// The cases of `glpreview verify` and of the tests.
 package enum ConformanceSuite {
-  /// All of them, group by group.
+  /// Group by group.
   package static var cases: [ConformanceCase] {
     copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
       + mixed(count: 150) + scenes
@@ -29,12 +29,10 @@ package enum ConformanceSuite {
       Mirroring.allCases.enumerated().map { index, mirroring in
         let isGrey = rgb[index] == .grey
         return ConformanceCase(
-          "exact copies",
-          format(rgb[index], odd, isGrey ? .jfif : nil), seed: UInt64(index),
-          ViewRequest(
-            ViewConfiguration(
-              crop: Rectangle(x: 3, y: 2, width: 30, height: 19), rotation: rotation, mirroring: mirroring,
-              filter: index % 2 == 0 ? .nearest : .auto), as: .rgba), bound: 0)
+          "exact copies", format(rgb[index], odd, isGrey ? .jfif : nil), seed: UInt64(index),
+          ViewConfiguration(
+            crop: Rectangle(x: 3, y: 2, width: 30, height: 19), rotation: rotation, mirroring: mirroring,
+            filter: index % 2 == 0 ? .nearest : .auto), bound: 0)
       }
     }
     // What a JPEG of JFIF colour is made of goes into a JPEG as it is.
@@ -44,8 +42,8 @@ package enum ConformanceSuite {
     return moved
       + planes.map { pixelFormat, chroma in
         ConformanceCase(
-          "exact copies", format(pixelFormat, odd, .jfif), seed: 9,
-          ViewRequest(ViewConfiguration(), as: .ycbcr(chroma)), bound: 0)
+          "exact copies", format(pixelFormat, odd, .jfif), seed: 9, ViewConfiguration(), as: .ycbcr(chroma),
+          bound: 0)
       }
   }
 
@@ -55,10 +53,9 @@ package enum ConformanceSuite {
         size, width, height in
         ConformanceCase(
           "format \(pixelFormat.rawValue)", format(pixelFormat, size), seed: UInt64(width),
-          ViewRequest(
-            ViewConfiguration(
-              width: width, height: height, contentMode: .stretch,
-              background: RGBColor(red: 200, green: 30, blue: 90)), as: .rgba))
+          ViewConfiguration(
+            width: width, height: height, contentMode: .stretch,
+            background: RGBColor(red: 200, green: 30, blue: 90)))
       }
     }
   }
@@ -71,20 +68,17 @@ package enum ConformanceSuite {
           ConformanceCase(
             "filter \(filter.rawValue)", format(pixelFormat, Size(width: 61, height: 47)),
             seed: UInt64(height),
-            ViewRequest(
-              ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter),
-              as: .rgba))
+            ViewConfiguration(width: width, height: height, contentMode: .stretch, filter: filter))
         }
       }
         // Enough taps for a pass of its own along each axis.
         + [
           ConformanceCase(
             "filter \(filter.rawValue)", format(.nv12, Size(width: 331, height: 287)), seed: 7,
-            ViewRequest(
-              ViewConfiguration(rotation: .clockwise90, width: 12, height: 9, filter: filter), as: .rgba)),
+            ViewConfiguration(rotation: .clockwise90, width: 12, height: 9, filter: filter)),
           ConformanceCase(
             "filter \(filter.rawValue)", format(.rgba, Size(width: 90, height: 401)), .smooth, seed: 8,
-            ViewRequest(ViewConfiguration(width: 12, height: 9, filter: filter), as: .ycbcr(.yuv420))),
+            ViewConfiguration(width: 12, height: 9, filter: filter), as: .ycbcr(.yuv420)),
         ]
     }
   }
@@ -96,10 +90,9 @@ package enum ConformanceSuite {
           [PictureFormat.rgba, .ycbcr(.yuv420)].map {
             ConformanceCase(
               "mode \(mode.rawValue)", format(pixelFormat), seed: UInt64(width),
-              ViewRequest(
-                ViewConfiguration(
-                  width: width, height: height, contentMode: mode,
-                  background: RGBColor(red: 10, green: 120, blue: 250)), as: $0))
+              ViewConfiguration(
+                width: width, height: height, contentMode: mode,
+                background: RGBColor(red: 10, green: 120, blue: 250)), as: $0)
           }
         }
       }
@@ -111,10 +104,9 @@ package enum ConformanceSuite {
       Rotation.allCases.map { rotation in
         ConformanceCase(
           "orientation", format(.i420, odd, .jfif, orientation: orientation), seed: UInt64(rotation.rawValue),
-          ViewRequest(
-            ViewConfiguration(
-              crop: Rectangle(x: 2, y: 5, width: 15, height: 13), rotation: rotation, mirroring: .vertical,
-              width: 11, height: 17), as: .rgba))
+          ViewConfiguration(
+            crop: Rectangle(x: 2, y: 5, width: 15, height: 13), rotation: rotation, mirroring: .vertical,
+            width: 11, height: 17))
       }
     }
   }
@@ -132,7 +124,7 @@ package enum ConformanceSuite {
         [PixelFormat.nv12, .yuyv, .rgb24].map {
           ConformanceCase(
             "crop edges", format($0), seed: UInt64(crop.x),
-            ViewRequest(ViewConfiguration(crop: crop, width: 10, height: 8, filter: filter), as: .rgba))
+            ViewConfiguration(crop: crop, width: 10, height: 8, filter: filter))
         }
       }
     }
@@ -146,7 +138,7 @@ package enum ConformanceSuite {
             ConformanceCase(
               "color \(matrix.rawValue)",
               format(.nv12, odd, ColorDescription(matrix: matrix, range: range, siting: siting)), seed: 5,
-              ViewRequest(ViewConfiguration(width: 15, height: 12), as: $0))
+              ViewConfiguration(width: 15, height: 12), as: $0)
           }
         }
       }
@@ -159,11 +151,10 @@ package enum ConformanceSuite {
       [(37, 23), (10, 6), (2, 1), (60, 50)].map { width, height in
         ConformanceCase(
           "linear light", format(pixelFormat), width == 10 ? .extremes : .noise, seed: UInt64(width),
-          ViewRequest(
-            ViewConfiguration(
-              crop: Rectangle(x: 1, y: 1, width: 35, height: 21), width: width, height: height,
-              contentMode: .stretch, background: RGBColor(red: 3, green: 128, blue: 250), light: .linear),
-            as: width == 60 ? .ycbcr(.yuv420) : .rgba))
+          ViewConfiguration(
+            crop: Rectangle(x: 1, y: 1, width: 35, height: 21), width: width, height: height,
+            contentMode: .stretch, background: RGBColor(red: 3, green: 128, blue: 250), light: .linear),
+          as: width == 60 ? .ycbcr(.yuv420) : .rgba)
       }
     }
   }
@@ -174,10 +165,9 @@ package enum ConformanceSuite {
         [(19, 13), (20, 10), (1, 1), (37, 23)].map { width, height in
           ConformanceCase(
             "output \(output)", format(pixelFormat), seed: UInt64(width),
-            ViewRequest(
-              ViewConfiguration(
-                mirroring: .horizontal, width: width, height: height, contentMode: .fit,
-                background: RGBColor(red: 250, green: 0, blue: 60)), as: output))
+            ViewConfiguration(
+              mirroring: .horizontal, width: width, height: height, contentMode: .fit,
+              background: RGBColor(red: 250, green: 0, blue: 60)), as: output)
         }
       }
     }
@@ -209,7 +199,7 @@ package enum ConformanceSuite {
               color: pixelFormat == .nv12
                 ? ColorDescription(matrix: .bt709, range: .limited, siting: .left) : .jfif,
               orientation: orientation, eighths: eighths), seed: UInt64(index),
-            ViewRequest(view, as: index % 2 == 0 ? .ycbcr(.yuv420) : .rgba))
+            view, as: index % 2 == 0 ? .ycbcr(.yuv420) : .rgba)
         }
       }
     }
@@ -248,6 +238,6 @@ package enum ConformanceSuite {
     return ConformanceCase(
       "all mixed", format(pick(PixelFormat.allCases, &random), size, color, orientation: orientation),
       pick(FrameContent.allCases, &random), seed: random.next() % 1000,
-      ViewRequest(view, as: pick(PictureFormat.allCases, &random)))
+      view, as: pick(PictureFormat.allCases, &random))
   }
 }

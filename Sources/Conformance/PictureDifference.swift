@@ -5,17 +5,12 @@ package import PreviewCore
 package struct PictureDifference: Sendable, Equatable {
   /// A sample at which the pictures differ most.
   package struct Sample: Sendable, Equatable, CustomStringConvertible {
-    /// Index of the plane.
     package let plane: Int
-    /// Column in the plane.
     package let x: Int
-    /// Row in the plane.
     package let y: Int
     /// 0...3 for R, G, B, A; 0 in planes of Y'CbCr.
     package let channel: Int
-    /// What should be there.
     package let expected: UInt8
-    /// What is there.
     package let actual: UInt8
 
     /// For example `plane 0 (3, 4) channel 1: 17 instead of 12`.

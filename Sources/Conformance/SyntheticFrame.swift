@@ -5,10 +5,8 @@ package import PreviewCore
 package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Equal seeds give equal numbers.
   package init(seed: UInt64) { state = seed }
 
-  /// The next number.
   package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var word = state
@@ -29,15 +27,8 @@ package enum FrameContent: Sendable, Hashable, CaseIterable {
 }
 
 extension Frame {
-  /// A frame of any format; rows have a few bytes of padding, filled with what no picture should show.
-  ///
-  /// - Parameters:
-  ///   - format: what it is.
-  ///   - content: what is in it.
-  ///   - seed: equal seeds give equal frames.
-  ///   - padding: bytes after each row.
-  /// - Returns: the frame.
-  /// - Throws: nothing, unless padding is negative.
+  /// A frame of any format; each row is followed by `padding` bytes of what no picture should show. Equal seeds give
+  /// equal frames.
   package static func synthetic(
     _ format: FrameFormat, _ content: FrameContent, seed: UInt64, padding: Int = 0
   ) throws(FrameError) -> Frame {

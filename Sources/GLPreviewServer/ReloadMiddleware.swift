@@ -4,14 +4,10 @@ internal import Hummingbird
 
 /// Repeats GET and HEAD requests that failed during a reload. Requests that change something use
 /// `CameraRegistry.consistently` instead, because their body can't be read twice.
-struct ReloadMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct ReloadMiddleware: ServiceMiddleware {
   let registry: CameraRegistry
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     guard request.method == .get || request.method == .head else { return try await next(request, context) }
     return try await registry.consistently { try await next(request, context) }
   }

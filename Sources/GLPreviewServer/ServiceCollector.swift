@@ -19,6 +19,7 @@ struct ServiceCollector: Sendable {
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
       MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
       MetricFamily("glpreview_memory_budget_bytes", .gauge, value: Double(budget.capacity)),
+      MetricFamily("glpreview_memory_overhead_bytes", .gauge, value: Double(budget.overhead)),
       MetricFamily("glpreview_memory_reserved_bytes", .gauge, value: Double(budget.reserved)),
       MetricFamily("glpreview_memory_reserved_peak_bytes", .gauge, value: Double(budget.peak)),
       MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),

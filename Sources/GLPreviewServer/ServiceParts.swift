@@ -73,7 +73,7 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    destinations.services + [watch, renderer, MemoryTrim(budget: registry.budget.capacity)]
+    destinations.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -120,7 +120,7 @@ struct ServiceParts: Sendable {
   func router() -> Router<ServiceContext> {
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: requests))
-    AccessMiddlewares(configuration.configuration, control: access).add(to: router)
+    AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let limits = configuration.limits
     let streamRoutes = StreamRoutes(registry: registry, streams: streams, limits: limits)

@@ -1,7 +1,6 @@
 // Draws a composition's layers pixel by pixel, as docs/semantics.md specifies under "Compositions".
 internal import PreviewCore
 
-/// A drawn composition.
 struct Compositor {
   private let size: Size
   private var bytes: [UInt8]

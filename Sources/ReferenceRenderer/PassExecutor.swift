@@ -72,7 +72,6 @@ func code(_ value: Double) -> UInt8 {
 }
 
 extension SIMD3 where Scalar == Double {
-  /// `transform` of each number.
   func mapped(_ transform: (Double) -> Double) -> SIMD3<Double> {
     [transform(x), transform(y), transform(z)]
   }

@@ -1,7 +1,6 @@
 // Executes plans on the CPU, simply and in double precision, as the standard for the GPU renderer. Never optimised.
 package import PreviewCore
 
-/// The reference renderer.
 package struct ReferenceRenderer: Renderer {
   /// Rendering cannot fail.
   package typealias Failure = Never

@@ -1,4 +1,5 @@
-// Samples one signal of a frame at a position of an output plane: the weighted sum over its taps.
+// Samples one signal of a frame at a position of an output plane: the weighted sum over its taps, of samples as codes
+// from 0 to 255.
 internal import PreviewCore
 
 /// A signal, sampled through a view's maps.
@@ -40,5 +41,95 @@ struct SignalSampler {
 extension TapTable {
   fileprivate func tap(_ tap: Int, of sample: Int) -> (index: Int, weight: Double) {
     (indices[sample * tapCount + tap], weights[sample * tapCount + tap])
+  }
+}
+
+/// Reads one signal of a frame.
+private struct SignalSource {
+  private let signal: Signal
+  private let light: FilteringLight
+  private let background: SIMD3<Double>
+  private let crop: Rectangle
+  private let bytes: [UInt8]
+  private let framePlanes: [FramePlane]
+  private let format: FrameFormat
+  private let model: ColorModel
+  private let planes: [PlaneDescription]
+  private let decoding: ColorConversion
+
+  init(_ signal: Signal, of view: PlannedView, from frame: Frame) {
+    self.signal = signal
+    self.light = view.light
+    self.background = view.background.codes
+    self.crop = view.crop
+    self.bytes = frame.bytes
+    self.framePlanes = frame.planes
+    self.format = frame.format
+    self.model = frame.format.pixelFormat.model
+    self.planes = frame.format.pixelFormat.planes
+    self.decoding = ColorConversion(rgbFrom: frame.format.color)
+  }
+
+  /// The signal's values at column `x`, row `y` of its own grid: R, G, B; or Y' as the first; or Cb, Cr as the last
+  /// two.
+  func values(x: Int, y: Int) -> SIMD3<Double> {
+    switch (signal, model) {
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): [code(luma, x, y), 0, 0]
+    case (.chroma, .ycbcr(_, let cb, let cr)): [0, code(cb, x, y), code(cr, x, y)]
+    case (.rgb, .rgb(let red, let green, let blue, let alpha)):
+      inLight(
+        overBackground([code(red, x, y), code(green, x, y), code(blue, x, y)], alpha.map { code($0, x, y) }))
+    case (.rgb, .luma(let luma)): inLight(decoding([code(luma, x, y), 128, 128]))
+    case (.rgb, .ycbcr(let luma, let cb, let cr)):
+      inLight(decoding([code(luma, x, y), upsampled(cb, x, y), upsampled(cr, x, y)]))
+    case (.luma, .rgb), (.chroma, .rgb), (.chroma, .luma): .zero
+    }
+  }
+
+  private func code(_ component: Component, _ x: Int, _ y: Int) -> Double {
+    let texel = planes[component.plane].texel
+    let plane = framePlanes[component.plane]
+    let column = x * component.texelStep + component.texelOffset
+    let byte =
+      plane.offset + y * plane.bytesPerRow + column * texel.byteCount
+      + component.channel * texel.bytesPerChannel
+    guard texel.bytesPerChannel == 2 else { return Double(bytes[byte]) }
+    let word = (bytes[byte], bytes[byte + 1])
+    return Double(UInt16(littleEndian: UInt16(word.0) | UInt16(word.1) << 8)) / 257
+  }
+
+  private func overBackground(_ color: SIMD3<Double>, _ alpha: Double?) -> SIMD3<Double> {
+    guard let alpha else { return color }
+    return color * (alpha / 255) + background * (1 - alpha / 255)
+  }
+
+  private func inLight(_ color: SIMD3<Double>) -> SIMD3<Double> {
+    light == .linear ? color.mapped { TransferFunction.linear($0 / 255) * 255 } : color
+  }
+
+  /// Chroma at the luma sample (`x`, `y`), interpolated bilinearly between the samples of the crop.
+  private func upsampled(_ component: Component, _ x: Int, _ y: Int) -> Double {
+    let left = format.color.siting == .left
+    let across = neighbours(x, component.subsampling.x, isLeft: left, crop.x, crop.width)
+    let down = neighbours(y, component.subsampling.y, isLeft: false, crop.y, crop.height)
+    func row(_ y: Int) -> Double {
+      code(component, across.first, y) * (1 - across.fraction) + code(component, across.second, y)
+        * across.fraction
+    }
+    return row(down.first) * (1 - down.fraction) + row(down.second) * down.fraction
+  }
+
+  /// The two samples around the centre of pixel `index`, and its distance from the first.
+  private func neighbours(_ index: Int, _ step: Int, isLeft: Bool, _ start: Int, _ length: Int)
+    -> (first: Int, second: Int, fraction: Double)
+  {
+    let siting = isLeft ? 0.5 - 0.5 / Double(step) : 0
+    let position = (Double(index) + 0.5) / Double(step) + siting - 0.5
+    let first = position.rounded(.down)
+    let pixels = 8 * step
+    let end = (start + length) * format.eighths
+    let bounds = start * format.eighths / pixels...(end + pixels - 1) / pixels - 1
+    func clamped(_ index: Int) -> Int { min(max(index, bounds.lowerBound), bounds.upperBound) }
+    return (clamped(Int(first)), clamped(Int(first) + 1), position - first)
   }
 }

@@ -13,9 +13,7 @@ package struct BoxVariant: Sendable, Hashable {
     /// For each component, the byte of a texel that holds its first sample, 0...3.
     package let firstBytes: [Int]
 
-    /// The weights of samples along rows.
     package let columnWeights: Weights
-    /// The weights of samples along columns.
     package let rowWeights: Weights
     /// The boxes' offset and width if they are the same for all groups of four, which makes their weights constants.
     package let boxes: Boxes?
@@ -81,6 +79,14 @@ package struct BoxVariant: Sendable, Hashable {
     case twoPlanes
     /// R, G, B, A; four pixels per texel.
     case pixels
+
+    var defines: [String] {
+      switch self {
+      case .plane: []
+      case .twoPlanes: ["WRITES_TWO_PLANES 1"]
+      case .pixels: ["WRITES_PIXELS 1"]
+      }
+    }
   }
 
   /// The texel counts that have shaders: a fixed list, so that arbitrary request sizes cannot create programs without
@@ -95,7 +101,6 @@ package struct BoxVariant: Sendable, Hashable {
   package let isChromaApart: Bool
   /// Whether boxes may reach over the crop's edges.
   package let reachesOver: Bool
-  /// What the shader writes.
   package let output: Output
 
   package init(
@@ -114,41 +119,11 @@ package struct BoxVariant: Sendable, Hashable {
     if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
     if reachesOver { defines.append("REACHES_OVER 1") }
     if isChromaApart { defines.append("CHROMA_IS_APART 1") }
-    switch output {
-    case .plane: break
-    case .twoPlanes: defines.append("WRITES_TWO_PLANES 1")
-    case .pixels: defines.append("WRITES_PIXELS 1")
-    }
-    return ProgramKey(.box, defines)
+    return ProgramKey(.box, defines + output.defines)
   }
 
   /// The shader that rotates planes or pixels, which may alternate between two textures.
   package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
     ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
-  }
-
-  /// A selection of variants that covers each shader text and each texel count.
-  package static let samples: [BoxVariant] = counts.flatMap { texels in
-    [4, 2, 1].flatMap { samples -> [BoxVariant] in
-      let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]
-      let packing = Packing(texels: texels, rows: texels, samples: samples, firstBytes: firstBytes)
-      let repeated = Packing(
-        texels: texels, rows: min(texels, 8), samples: samples, firstBytes: firstBytes,
-        boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
-      let other = Packing(
-        texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes,
-        columnWeights: .nearness, rowWeights: texels % 2 == 0 ? .nearness : .coverage)
-      let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
-      return [
-        BoxVariant(
-          luma: packing, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
-        BoxVariant(luma: repeated, chroma: nil, isChromaApart: false, output: .plane),
-        BoxVariant(
-          luma: nil, chroma: packing, isChromaApart: isApart, reachesOver: reachesOver, output: .twoPlanes),
-        BoxVariant(
-          luma: packing, chroma: other, isChromaApart: isApart, reachesOver: reachesOver,
-          output: texels % 3 == 0 ? .plane : .pixels),
-      ]
-    }
   }
 }

@@ -22,9 +22,7 @@ package enum PixelStore: Sendable, Hashable, CaseIterable {
 package struct LayerVariant: Sendable, Hashable {
   /// What the layer shows.
   package enum Content: Sendable, Hashable {
-    /// A solid colour.
     case color
-    /// A gradient.
     case gradient
     /// Pixels, possibly transparent.
     case pixels(PixelStore, hasAlpha: Bool)
@@ -44,9 +42,7 @@ package struct LayerVariant: Sendable, Hashable {
     case mixed
   }
 
-  /// What the layer shows.
   package let content: Content
-  /// How it is combined with the layers below.
   package let drawing: Drawing
   /// Whether it is placed by a transform instead of pixel on pixel.
   package let isTransformed: Bool
@@ -84,23 +80,4 @@ package struct LayerVariant: Sendable, Hashable {
     ProgramKey(
       .planes, ["STEP_X \(x)", "STEP_Y \(y)"] + (writesTwo ? ["WRITES_TWO_PLANES 1"] : []))
   }
-
-  /// Every program that a composition may need.
-  package static let programs: [ProgramKey] = {
-    let opaque = PixelStore.allCases.map { Content.pixels($0, hasAlpha: false) }
-    let contents = [.color, .gradient, .pixels(.texels, hasAlpha: true)] + opaque
-    let layers =
-      (contents + [.spreadSamples]).flatMap { content in
-        [LayerVariant(content, .opaque), LayerVariant(content, .mixed)]
-      }
-      + (contents + PixelStore.allCases.map { .samples($0) }).map {
-        LayerVariant($0, .mixed, isTransformed: true)
-      }
-      + opaque.flatMap { content in [false, true].map { LayerVariant(content, .copy(onQuads: $0)) } }
-    return layers.map(\.program) + PixelStore.allCases.map { spread($0) }
-      + [
-        planes(x: 1, y: 1, writesTwo: false), planes(x: 1, y: 1, writesTwo: true),
-        planes(x: 2, y: 1, writesTwo: true), planes(x: 2, y: 2, writesTwo: true),
-      ]
-  }()
 }

@@ -82,3 +82,16 @@ package struct ShaderSource: Sendable, Hashable {
     return ShaderSource(fileName, text: String(decoding: bytes.dropLast(), as: UTF8.self))
   }
 }
+
+/// A fragment shader and its defines.
+package struct ProgramKey: Sendable, Hashable {
+  /// The fragment shader, with `#include` lines not yet resolved.
+  package let fragment: ShaderSource
+  /// `NAME VALUE` lines, in order.
+  package let defines: [String]
+
+  package init(_ fragment: ShaderSource, _ defines: [String]) {
+    self.fragment = fragment
+    self.defines = defines
+  }
+}

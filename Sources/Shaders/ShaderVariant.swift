@@ -46,9 +46,7 @@ package struct ShaderVariant: Sendable, Hashable {
     case floatBits
   }
 
-  /// The signals that the shader reads.
   package let inputs: Inputs
-  /// What the shader writes.
   package let output: Output
   /// Whether samples are interpolated in linear light; only R, G, B can be.
   package let isInLinearLight: Bool
@@ -91,45 +89,5 @@ package struct ShaderVariant: Sendable, Hashable {
     add("IN_BANDS", if: isInBands)
     add("PACKS_FOUR", if: output == .packed)
     return names
-  }
-
-  /// Every variant that a plan may need.
-  package static let all: [ShaderVariant] = {
-    let rgb = RGBOrigin.allCases.map { Inputs.rgb($0) }
-    let single = Origin.allCases.flatMap { [Inputs.luma($0), .chroma($0)] }
-    let both = Origin.allCases.flatMap { luma in
-      Origin.allCases.map { Inputs.lumaAndChroma(luma: luma, chroma: $0) }
-    }
-    return (rgb + single + both).flatMap { inputs in
-      Output.allCases.filter { $0.takes(inputs) }.flatMap { output in
-        [false, true].filter { inputs.can(beInLinearLight: $0) }.flatMap { isLinear in
-          [false, true].map {
-            ShaderVariant(inputs, to: output, isInLinearLight: isLinear, isInBands: $0)
-          }
-        }
-      }
-    }
-  }()
-}
-
-extension ShaderVariant.Output {
-  /// Only one signal is reduced at a time, and only once.
-  fileprivate func takes(_ inputs: ShaderVariant.Inputs) -> Bool {
-    switch (self, inputs) {
-    case (.floatBits, .rgb(.reduced)), (.floatBits, .luma(.reduced)), (.floatBits, .chroma(.reduced)): false
-    case (.floatBits, .lumaAndChroma): false
-    default: true
-    }
-  }
-}
-
-extension ShaderVariant.Inputs {
-  /// Only R, G, B can be linear; R, G, B converted from Y'CbCr always is.
-  fileprivate func can(beInLinearLight isLinear: Bool) -> Bool {
-    switch self {
-    case .rgb(.ycbcr), .rgb(.luma): isLinear
-    case .rgb: true
-    case .luma, .chroma, .lumaAndChroma: !isLinear
-    }
   }
 }

@@ -53,7 +53,6 @@ package struct WordVariant: Sendable, Hashable {
   package let reversesColumns: Bool
   /// Whether boxes may reach over the crop's edges.
   package let reachesOver: Bool
-  /// What the shader writes.
   package let output: BoxVariant.Output
   /// Whether it also writes the codes before their conversion.
   package let writesCodes: Bool
@@ -82,50 +81,9 @@ package struct WordVariant: Sendable, Hashable {
     if reversesColumns { defines.append("REVERSES_COLUMNS 1") }
     if reachesOver { defines.append("REACHES_OVER 1") }
     if writesCodes { defines.append("WRITES_CODES 1") }
-    switch output {
-    case .plane: break
-    case .twoPlanes: defines.append("WRITES_TWO_PLANES 1")
-    case .pixels: defines.append("WRITES_PIXELS 1")
-    }
-    return ProgramKey(.words, defines)
+    return ProgramKey(.words, defines + output.defines)
   }
 
   /// The shader that copies planes rotated.
   package static let turn = ProgramKey(.turnWords, [])
-
-  /// A selection of variants that covers each shader text.
-  package static let samples: [WordVariant] = {
-    let thirds = Packing(
-      texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 48], rows: [3, 1, 3])
-    let pairs = Packing(
-      texels: 7, shifts: 0, samples: 49, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
-    let uneven = Packing(
-      texels: 5, shifts: 14, samples: 54, step: 1, firstBytes: [1], columns: [0, 54], rows: [5, 8, 27])
-    let planes = Packing(
-      texels: 2, shifts: 15, samples: 17, step: 1, firstBytes: [0, 0], columns: [8, 16], rows: [2, 2, 2])
-    let pixelLuma = Packing(
-      texels: 3, shifts: 0, samples: 48, step: 1, firstBytes: [0], columns: [0, 96], rows: [6, 1, 6])
-    let pixelChroma = Packing(
-      texels: 4, shifts: 0, samples: 25, step: 2, firstBytes: [0, 1], columns: [4, 48], rows: [3, 1, 3])
-    return [false, true].flatMap { reachesOver in
-      [
-        WordVariant(
-          luma: thirds, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
-        WordVariant(
-          luma: uneven, chroma: nil, isChromaApart: false, reversesColumns: true, reachesOver: reachesOver,
-          output: .plane, writesCodes: true),
-        WordVariant(
-          luma: nil, chroma: pairs, isChromaApart: false, reachesOver: reachesOver, output: .twoPlanes,
-          writesCodes: true),
-        WordVariant(
-          luma: nil, chroma: planes, isChromaApart: true, readsPicture: true, reachesOver: reachesOver,
-          output: .twoPlanes),
-        WordVariant(
-          luma: thirds, chroma: planes, isChromaApart: true, reachesOver: reachesOver, output: .plane),
-        WordVariant(
-          luma: pixelLuma, chroma: pixelChroma, isChromaApart: false, reversesColumns: reachesOver,
-          reachesOver: reachesOver, output: .pixels),
-      ]
-    }
-  }()
 }

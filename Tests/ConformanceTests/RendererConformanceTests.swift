@@ -73,7 +73,7 @@ struct RendererConformanceTests {
     for width in 1...300 {
       let view = ViewConfiguration(width: width, height: 1, contentMode: .stretch)
       let result = try await run.result(
-        of: ConformanceCase("many", format, .noise, ViewRequest(view, as: .rgba)))
+        of: ConformanceCase("many", format, .noise, view))
       #expect(result.isWithinBound, "\(result.conformanceCase)")
     }
 

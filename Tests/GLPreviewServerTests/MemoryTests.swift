@@ -70,6 +70,20 @@ struct MemoryTests {
     }
   }
 
+  @Test(
+    "what the program takes beyond 64 MB counts, at most a quarter of the budget, and is forgotten slowly",
+    arguments: [
+      // Used, reserved and before in MB, of a budget of 400, and what counts.
+      (64, 0, 0, 0), (164, 0, 0, 100), (164, 100, 0, 0), (500, 0, 0, 100), (0, 300, 0, 0), (124, 0, 0, 60),
+      (0, 0, 50, 49), (114, 0, 50, 50), (64, 400, 100, 98), (0, 0, 0, 0),
+    ])
+  func overhead(used: Int, reserved: Int, before: Int, counts: Int) {
+    let overhead = MemoryMonitor.overhead(
+      used: used << 20, reserved: reserved << 20, of: 400 << 20, before: before << 20)
+    #expect((overhead + 1) >> 20 == counts)
+    #expect((ProcessMetrics.sharedBytes ?? 0) > 1 << 20)
+  }
+
   @Test("a client that follows events and reads none is reset when it took nothing for long")
   func unreadEvents() async throws {
     var configuration = StreamTests.configuration()

@@ -40,6 +40,7 @@ struct PatienceTests {
     ("Memory/MemoryBudgetTests.swift", "sleep", "the pace of a camera that never ends"),
     ("Memory/MemoryBudgetTests.swift", "elapsed time", "a deadline that has passed"),
     ("Support/PrivacySensor.swift", "sleep", "the pace of a camera that never ends"),
+    ("Time/CaptureClockTests.swift", "sleep", "the clock's own sleep"),
     (
       "GLPreviewServerTests/ServicePrivacyTests.swift", "sleep",
       "a look at a stream, however much it shows meanwhile"

@@ -1,14 +1,20 @@
-// What the allocator keeps of memory that nobody uses, and how it gives it back. Glibc's alone; elsewhere nothing is kept
-// that could be told.
+// What the allocator has given out and what it keeps, and how it returns that. Only glibc tells.
 #ifndef GLP_CMEMORY_H
 #define GLP_CMEMORY_H
 
 #include <stddef.h>
 
-/// Bytes that were freed and not given back to the system; 0 where the allocator does not tell.
-size_t glp_memory_idle(void);
+/// Bytes of the heap; 0 where the allocator does not tell.
+struct glp_memory {
+  /// Allocated, in the shared heap or in mappings of their own.
+  size_t used;
+  /// Freed and kept for reuse. Their pages may have been returned to the system.
+  size_t idle;
+};
 
-/// Gives them back.
+struct glp_memory glp_memory_measure(void);
+
+/// Returns the pages of idle memory to the system.
 void glp_memory_trim(void);
 
 /// From now on all new threads have their memory from one place, which keeps what is freed until `glp_memory_trim`: to be

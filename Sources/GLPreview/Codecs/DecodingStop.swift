@@ -1,9 +1,10 @@
 // Stops a decoder in the middle of a picture, because a few bytes can demand seconds of work.
+internal import PreviewCore
 
 /// The stop condition, which decoders check between rows.
 struct DecodingStop {
-  /// A time of `CaptureClock`; nil for no deadline.
-  let deadline: Duration?
+  /// Nil for no deadline.
+  let deadline: CaptureInstant?
 
   var isDue: Bool {
     if Task.isCancelled { return true }

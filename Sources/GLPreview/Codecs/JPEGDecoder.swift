@@ -50,13 +50,13 @@ package struct JPEGDecoder {
   ///   - maximumPixels: larger pictures are refused before memory is allocated.
   ///   - damage: whether an incomplete or corrupt picture is an error.
   ///   - decoding: the scale at which to decode.
-  ///   - deadline: when to stop, by `CaptureClock`; nil for never. Cancelling the task also stops it.
+  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
   ///   - memory: the pool for the frame's memory; nil allocates new memory.
   /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
-    until deadline: Duration? = nil, memory: FramePool? = nil
+    until deadline: CaptureInstant? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {
     try decode(data, maximumPixels: maximumPixels, damage: damage, until: deadline, memory: memory) {
       decoding.eighths(of: $0.format)
@@ -65,8 +65,8 @@ package struct JPEGDecoder {
 
   /// Like `decode`, at a scale of 1...8 eighths that `eighths` chooses from the header.
   static func decode(
-    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, until deadline: Duration? = nil,
-    memory: FramePool? = nil, eighths: (Header) -> Int
+    _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError,
+    until deadline: CaptureInstant? = nil, memory: FramePool? = nil, eighths: (Header) -> Int
   ) throws(CodecError) -> Frame {
     try reading(data, maximumPixels: maximumPixels, damage: damage) { (reader) throws(CodecError) in
       let header = try reader.header()

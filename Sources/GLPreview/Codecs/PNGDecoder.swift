@@ -28,12 +28,12 @@ package struct PNGDecoder {
   /// - Parameters:
   ///   - data: the bytes from the signature on.
   ///   - maximumPixels: larger pictures are refused before memory is allocated.
-  ///   - deadline: when to stop, by `CaptureClock`; nil for never. Cancelling the task also stops it.
+  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
   ///   - memory: the pool for the frame's memory; nil allocates new memory.
   /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
   /// - Throws: `CodecError`.
   package static func decode(
-    _ data: [UInt8], maximumPixels: Int, until deadline: Duration? = nil, memory: FramePool? = nil
+    _ data: [UInt8], maximumPixels: Int, until deadline: CaptureInstant? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {
     try reading(data) { (reader) throws(CodecError) in
       let header = try reader.header()

@@ -17,6 +17,7 @@ public final class MemoryBudget: Sendable {
 
   private struct State {
     var reserved = 0
+    var overhead = 0
     var peak = 0
     var refusals = 0
   }
@@ -28,6 +29,11 @@ public final class MemoryBudget: Sendable {
   public var reserved: Int { state.withLock { $0.reserved } }
   /// The most bytes that were reserved at a time.
   public var peak: Int { state.withLock { $0.peak } }
+  /// Bytes that no lease accounts for, such as the driver's own memory. They can't be reserved.
+  package var overhead: Int {
+    get { state.withLock { $0.overhead } }
+    set { state.withLock { $0.overhead = max(newValue, 0) } }
+  }
   /// The number of refused reservations.
   public var refusals: Int { state.withLock { $0.refusals } }
 
@@ -42,7 +48,7 @@ public final class MemoryBudget: Sendable {
 
   fileprivate func take(_ byteCount: Int) throws(MemoryBudgetExceeded) {
     let isRoom = state.withLock { state in
-      guard byteCount <= capacity - state.reserved else {
+      guard byteCount <= capacity - state.overhead - state.reserved else {
         state.refusals += 1
         return false
       }

@@ -23,7 +23,7 @@ struct FeedKey: Sendable, Hashable {
 /// A waiting request.
 struct FeedRequest {
   let subject: Subject
-  private let continuation: CheckedContinuation<Answer?, any Error>
+  let answer = Promise<Answer>()
 
   /// What is requested.
   enum Subject: Sendable {
@@ -32,7 +32,7 @@ struct FeedRequest {
     /// An event that differs from `after`. `isOver` means that the requester knows that none may follow.
     case event(after: FeedKey?, isOver: Bool)
     /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it.
-    case frame(capturedAt: Duration, isCropped: Bool)
+    case frame(capturedAt: CaptureInstant, isCropped: Bool)
   }
 
   /// The answer to a request.
@@ -41,15 +41,10 @@ struct FeedRequest {
     case event(FeedEvent)
   }
 
-  init(_ subject: Subject, _ continuation: CheckedContinuation<Answer?, any Error>) {
-    self.subject = subject
-    self.continuation = continuation
-  }
-
-  func answer(_ result: Result<Answer?, any Error>) { continuation.resume(with: result) }
+  init(_ subject: Subject) { self.subject = subject }
 
   /// Whether the feed's moment `key` satisfies the request.
-  func isMet(by key: FeedKey, timestamp: Duration?) -> Bool {
+  func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
     let isAnything = key.outage > 0 || timestamp != nil
     switch subject {
     case .picture(let preview, _, let last):

@@ -33,7 +33,7 @@ final class FrameHistory: Sendable {
   }
 
   /// The newest frame at `time`, or else the oldest that is kept.
-  func frame(at time: Duration) -> Frame? {
+  func frame(at time: CaptureInstant) -> Frame? {
     state.withLock { state in state.frames.last { $0.timestamp <= time } ?? state.frames.first }
   }
 }

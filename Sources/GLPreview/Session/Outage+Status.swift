@@ -9,8 +9,8 @@ extension Outage {
     )
   }
 
-  /// An outage since `time`, by `CaptureClock`.
-  init(_ state: SourceState, reason: String = "", sinceCapture time: Duration) {
+  /// An outage since `time`.
+  init(_ state: SourceState, reason: String = "", sinceCapture time: CaptureInstant) {
     self.init(state, reason: reason, since: CaptureClock.timeSince1970(time) / .seconds(1))
   }
 }

@@ -112,7 +112,7 @@ package final class Preview: Sendable {
   }
 
   /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is cancelled.
-  func waitForChange(from configuration: PreviewConfiguration, until deadline: Duration?) async {
+  func waitForChange(from configuration: PreviewConfiguration, until deadline: CaptureInstant?) async {
     _ = try? await state.first(until: deadline) { state in
       state.isRemoved || state.configuration != configuration ? true : nil
     }

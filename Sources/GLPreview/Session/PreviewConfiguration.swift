@@ -35,8 +35,8 @@ extension Duration {
 }
 
 extension PreviewConfiguration {
-  /// The view; nil for a scene.
-  package var view: ViewConfiguration? {
+  /// The view; nil for a scene. `ViewPreview` sets it.
+  package internal(set) var view: ViewConfiguration? {
     get { if case .view(let view, _) = content { view } else { nil } }
     set {
       guard let newValue, case .view(_, let source) = content else { return }
@@ -44,8 +44,8 @@ extension PreviewConfiguration {
     }
   }
 
-  /// The scene; nil for a view.
-  package var scene: Scene? {
+  /// The scene; nil for a view. `ScenePreview` sets it.
+  package internal(set) var scene: Scene? {
     get { if case .scene(let scene) = content { scene } else { nil } }
     set {
       guard let newValue, case .scene = content else { return }
@@ -57,7 +57,7 @@ extension PreviewConfiguration {
   var isPinned: Bool { keepsReferenceSize || view?.crop != nil }
 
   /// The wanted size of pictures in pixels; nil follows the source. For a scene, it is the scene's size.
-  package var preferredSize: Size? {
+  package internal(set) var preferredSize: Size? {
     get {
       switch content {
       case .view(let view, _):

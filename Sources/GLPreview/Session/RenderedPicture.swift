@@ -11,7 +11,7 @@ public struct RenderedPicture: Sendable {
   /// The number of the source's frame; for a scene, the number of the scene's picture.
   public let sequence: Int
   /// When the frame was captured, by `CaptureClock`; for a scene, its newest frame; for a fallback, when it was drawn.
-  public let timestamp: Duration
+  public let timestamp: CaptureInstant
   /// `.live` if the picture shows the source, or is a scene; otherwise it is a fallback, and this says why.
   public let sourceState: SourceState
   /// The frame's colour profile, for R, G and B.
@@ -22,8 +22,9 @@ public struct RenderedPicture: Sendable {
 
   /// Creates a picture; `onEncode` is called with the duration of each of its JPEG encodes.
   init(
-    name: String, picture: Picture, _ key: PictureKey, timestamp: Duration, sourceState: SourceState = .live,
-    iccProfile: [UInt8]? = nil, onEncode: @escaping @Sendable (Duration) -> Void = { _ in }
+    name: String, picture: Picture, _ key: PictureKey, timestamp: CaptureInstant,
+    sourceState: SourceState = .live, iccProfile: [UInt8]? = nil,
+    onEncode: @escaping @Sendable (Duration) -> Void = { _ in }
   ) {
     self.name = name
     self.picture = picture

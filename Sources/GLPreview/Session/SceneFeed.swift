@@ -21,7 +21,7 @@ actor SceneFeed: PictureProducer {
   var drawnChanges = -1
   private var drawnSequence = -1
   private var drawnVersion = -1
-  private var drawnAt: Duration?
+  private var drawnAt: CaptureInstant?
   private var drawingTask: Task<Void, Never>?
   private var clock: Task<Void, Never>?
   var isClosed = false
@@ -36,7 +36,7 @@ actor SceneFeed: PictureProducer {
   struct Request {
     let format: PictureFormat
     let key: PictureKey?
-    let continuation: CheckedContinuation<RenderedPicture?, any Error>
+    let answer = Promise<RenderedPicture>()
 
     /// Whether the requester has not seen the picture of that number and version.
     func isBehind(_ sequence: Int, _ version: Int) -> Bool {
@@ -63,29 +63,20 @@ actor SceneFeed: PictureProducer {
   func next(
     _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
   ) async throws -> RenderedPicture? {
+    try Task.checkCancellation()
+    let current = preview.current
+    guard !isClosed, !current.isRemoved else { return nil }
+    guard current.configuration.isEnabled else { throw PreviewIsDisabled() }
+    self.preview = preview
+    let request = Request(format: format, key: key)
     nextID += 1
     let id = nextID
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        let current = preview.current
-        guard !isClosed, !current.isRemoved else { return continuation.resume(returning: nil) }
-        guard current.configuration.isEnabled else {
-          return continuation.resume(throwing: PreviewIsDisabled())
-        }
-        self.preview = preview
-        requests[id] = Request(format: format, key: key, continuation: continuation)
-        follow(preview)
-        wake()
-      }
-    } onCancel: {
-      Task { await self.cancel(id) }
-    }
-  }
-
-  private func cancel(_ id: Int) {
-    requests.removeValue(forKey: id)?.continuation.resume(throwing: CancellationError())
-    rest()
+    requests[id] = request
+    follow(preview)
+    wake()
+    // Only a cancelled request is still there.
+    defer { if requests.removeValue(forKey: id) != nil { rest() } }
+    return try await request.answer.value()
   }
 
   // MARK: Drawing
@@ -93,9 +84,7 @@ actor SceneFeed: PictureProducer {
   private func sceneChanged() {
     guard let preview else { return }
     if !preview.isEnabled {
-      for request in takeRequests().values.joined() {
-        request.continuation.resume(throwing: PreviewIsDisabled())
-      }
+      for request in takeRequests().values.joined() { request.answer.fulfil(.failure(PreviewIsDisabled())) }
     }
     if isWanted { follow(preview) }
     // A change of the rate does not change the picture.
@@ -131,10 +120,7 @@ actor SceneFeed: PictureProducer {
 
   private func drawWhenDue() async {
     guard isWorthDrawing else { return startClock() }
-    if let drawnAt {
-      let wait = drawnAt + Self.shortestInterval - CaptureClock.now
-      if wait > .zero { try? await pause(wait) }
-    }
+    if let drawnAt { try? await CaptureClock().sleep(until: drawnAt + Self.shortestInterval) }
     guard let preview, !preview.current.isRemoved, !isClosed else { return end() }
     let version = preview.current.version
     if changes != drawnChanges {
@@ -147,7 +133,7 @@ actor SceneFeed: PictureProducer {
     let key = PictureKey(sequence: drawnSequence, version: version)
     for (format, requests) in takeRequests(where: { $0.isBehind(key.sequence, version) }) {
       let result = await rendered(preview, format, key)
-      for request in requests { request.continuation.resume(with: result) }
+      for request in requests { request.answer.fulfil(result) }
     }
   }
 
@@ -183,7 +169,7 @@ actor SceneFeed: PictureProducer {
   }
 
   private func end() {
-    for request in takeRequests().values.joined() { request.continuation.resume(returning: nil) }
+    for request in takeRequests().values.joined() { request.answer.fulfil(.success(nil)) }
     rest()
   }
 

@@ -78,10 +78,10 @@ actor PacedSource: TimelySource {
   private let source: any FrameSource
   private let repeats: Bool
   /// The clock's time at the file's zero.
-  private var start: Duration?
-  private var lastGiven: Duration?
+  private var start: CaptureInstant?
+  private var lastGiven: CaptureInstant?
   /// When the next frame is due, according to the rate.
-  private nonisolated let nextDue = Mutex(Duration.zero)
+  private nonisolated let nextDue = Mutex(CaptureInstant.start)
   private var sequence = 0
   private var isEmpty = true
   private var hasSeveral = false
@@ -100,14 +100,14 @@ actor PacedSource: TimelySource {
   /// Waits until the next frame is due.
   func nextFrame() async throws -> Frame? {
     guard let frame = try await frameOrAgain() else { return nil }
-    let now = CaptureClock.now
-    let due = (start ?? now - frame.timestamp) + frame.timestamp
-    if due > now { try await pause(due - now) }
+    let position = frame.timestamp.sinceStart
+    let due = start.map { $0 + position } ?? CaptureClock.now
+    try await CaptureClock().sleep(until: due)
     let given = CaptureClock.now
     lastGiven = given
     let interval = await interval
     nextDue.withLock { $0 = given + interval }
-    start = given - due > Self.patience ? given - frame.timestamp : due - frame.timestamp
+    start = (given - due > Self.patience ? given : due) - position
     defer { sequence += 1 }
     return frame.with(sequence: sequence, timestamp: given)
   }

@@ -12,7 +12,7 @@ public struct Snapshot: Sendable {
   /// The number of the frame in its source.
   public let sequence: Int
   /// When the frame was captured, by `CaptureClock`.
-  public let timestamp: Duration
+  public let timestamp: CaptureInstant
   /// The time of capture as wall-clock time.
   public let time: WallTime
   /// The state of the source. `.live` if the pictures show it; otherwise they are fallbacks.
@@ -30,7 +30,7 @@ public struct Snapshot: Sendable {
   ///   - sourceState: `.live` unless the pictures are fallbacks.
   ///   - pictures: the pictures of this frame.
   package init(
-    camera: String, sequence: Int, timestamp: Duration, time: WallTime? = nil,
+    camera: String, sequence: Int, timestamp: CaptureInstant, time: WallTime? = nil,
     sourceState: SourceState = .live, pictures: [RenderedPicture]
   ) {
     self.camera = camera

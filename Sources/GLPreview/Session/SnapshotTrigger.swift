@@ -15,15 +15,12 @@ public final class SnapshotTrigger: Sendable {
   private struct State {
     var take: (@Sendable (SnapshotRequest?) async throws -> Snapshot)?
     var handler: (@Sendable (Result<Snapshot, any Error>) async -> Void)?
-    var watchers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
-    var nextID = 0
+    var taken = Broadcast<Snapshot>()
     var underWay = 0
   }
 
   /// The most captures in progress at a time.
   public static let mostUnderWay = 32
-  /// The number of snapshots that are kept for a slow reader.
-  private static let capacity = 16
 
   /// Creates a trigger that is not attached.
   public init() {}
@@ -58,19 +55,7 @@ public final class SnapshotTrigger: Sendable {
   }
 
   /// Every snapshot that this trigger takes from now on. A slow reader keeps only the newest 16.
-  public var snapshots: AsyncStream<Snapshot> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Snapshot.self, bufferingPolicy: .bufferingNewest(Self.capacity))
-    let id = state.withLock { state in
-      state.nextID += 1
-      state.watchers[state.nextID] = continuation
-      return state.nextID
-    }
-    continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
-    }
-    return stream
-  }
+  public var snapshots: AsyncStream<Snapshot> { state.withLock { $0.taken.stream() } }
 
   /// Attaches it to a session.
   func attach(
@@ -83,7 +68,7 @@ public final class SnapshotTrigger: Sendable {
   /// Detaches it from its session; captures then fail.
   public func detach() { state.withLock { ($0.take, $0.handler) = (nil, nil) } }
 
-  deinit { for watcher in state.withLock({ $0.watchers.values }) { watcher.finish() } }
+  deinit { state.withLock { $0.taken.finish() } }
 
   private func take(_ request: SnapshotRequest?) async throws -> Snapshot {
     guard let take = state.withLock({ $0.take }) else {
@@ -93,8 +78,10 @@ public final class SnapshotTrigger: Sendable {
   }
 
   private func handle(_ result: Result<Snapshot, any Error>) async {
-    let (handler, watchers) = state.withLock { ($0.handler, Array($0.watchers.values)) }
-    if case .success(let snapshot) = result { for watcher in watchers { watcher.yield(snapshot) } }
+    let handler = state.withLock { state in
+      if case .success(let snapshot) = result { state.taken.send(snapshot) }
+      return state.handler
+    }
     await handler?(result)
   }
 }

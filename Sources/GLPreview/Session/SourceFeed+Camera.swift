@@ -128,7 +128,7 @@ extension SourceFeed {
     return adopt(source, demand)
   }
 
-  private func opensLate(since time: Duration) {
+  private func opensLate(since time: CaptureInstant) {
     guard opening != nil, isOn, !isClosed, outage == nil else { return }
     show(Outage(.opening, sinceCapture: time))
   }

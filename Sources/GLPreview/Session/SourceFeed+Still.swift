@@ -17,7 +17,7 @@ extension SourceFeed {
     guard !isPinned, !isCropped else { return try await pinnedStill(settling, isCropped: isCropped) }
     // A frame other than the still determines that size.
     if drawing.reference == nil {
-      let event = try await frame(capturedAt: .zero)
+      let event = try await frame(capturedAt: .start)
       guard drawing.reference != nil else { return event }
     }
     guard isOn, !isClosed else { return try await frame(capturedAt: CaptureClock.now) }

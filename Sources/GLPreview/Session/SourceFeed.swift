@@ -50,8 +50,7 @@ actor SourceFeed: PictureProducer {
   /// Feeds that must be closed before this one opens its source, because a camera can't be opened twice.
   var predecessors: [Predecessor]
   let predecessorsCloseWithin: Duration
-  private var isEndOver = false
-  private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+  private let isEndOver = Watched(false)
 
   /// Weak, so that a waiting feed does not keep it alive.
   struct Predecessor {
@@ -90,29 +89,26 @@ actor SourceFeed: PictureProducer {
 
   /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
   /// drawn from it, unless the source has another shape than its reference size.
-  func frame(capturedAt time: Duration, isCropped: Bool = false) async throws -> FeedEvent? {
+  func frame(capturedAt time: CaptureInstant, isCropped: Bool = false) async throws -> FeedEvent? {
     let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped))
     if case .event(let event) = answer { return event }
     return nil
   }
 
   private func answer(to subject: FeedRequest.Subject) async throws -> FeedRequest.Answer? {
+    try Task.checkCancellation()
+    let request = FeedRequest(subject)
     nextID += 1
     let id = nextID
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        // Nobody would remove a request whose task was cancelled before it is added.
-        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-        add(FeedRequest(subject, continuation), id)
-      }
-    } onCancel: {
-      Task { await self.cancel(id) }
-    }
+    add(request, id)
+    // Only a cancelled request is still there.
+    defer { if requests.removeValue(forKey: id) != nil { closeIfUnread() } }
+    return try await request.answer.value()
   }
 
   private func add(_ request: FeedRequest, _ id: Int) {
-    guard !isClosed, !request.isObsolete else { return request.answer(.success(nil)) }
-    guard !request.isDisabled else { return request.answer(.failure(PreviewIsDisabled())) }
+    guard !isClosed, !request.isObsolete else { return request.answer.fulfil(.success(nil)) }
+    guard !request.isDisabled else { return request.answer.fulfil(.failure(PreviewIsDisabled())) }
     requests[id] = request
     closing?.cancel()
     closing = nil
@@ -127,11 +123,6 @@ actor SourceFeed: PictureProducer {
     } else {
       startPump()
     }
-  }
-
-  private func cancel(_ id: Int) {
-    requests.removeValue(forKey: id)?.answer(.failure(CancellationError()))
-    closeIfUnread()
   }
 
   /// Whether the source must have its reference size: crops are wanted, or masks are burned in.
@@ -241,7 +232,8 @@ actor SourceFeed: PictureProducer {
       if case .picture(let preview, let format, _) = request.subject {
         pictures[PictureRequest(preview, format), default: []].append(request)
       } else {
-        request.answer(.success(.event(FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded))))
+        let event = FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded)
+        request.answer.fulfil(.success(.event(event)))
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
@@ -250,7 +242,8 @@ actor SourceFeed: PictureProducer {
     let results = await drawing.draw(wanted, frame, outage, key, of: source)
     for (picture, requests) in pictures {
       let result = results[picture] ?? .success(nil)
-      for request in requests { request.answer(result.map { rendered in rendered.map { .picture($0) } }) }
+      let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture($0) } }
+      for request in requests { request.answer.fulfil(answer) }
     }
     closeIfUnread()
   }
@@ -260,7 +253,7 @@ actor SourceFeed: PictureProducer {
     let last = FeedEvent(frame: latest, outage: outage, key: key, isLast: true)
     for request in takeRequests(where: { !isMet($0) && !$0.hasSeenAll }) {
       let isTold = request.isForEvents || request.isForFrame && latest != nil
-      request.answer(.success(isTold ? .event(last) : nil))
+      request.answer.fulfil(.success(isTold ? .event(last) : nil))
     }
   }
 
@@ -273,12 +266,12 @@ actor SourceFeed: PictureProducer {
 
   /// Requests of removed previews get nil, those of disabled ones an error.
   func dropUnwanted() {
-    for request in takeRequests(where: \.isObsolete) { request.answer(.success(nil)) }
-    for request in takeRequests(where: \.isDisabled) { request.answer(.failure(PreviewIsDisabled())) }
+    for request in takeRequests(where: \.isObsolete) { request.answer.fulfil(.success(nil)) }
+    for request in takeRequests(where: \.isDisabled) { request.answer.fulfil(.failure(PreviewIsDisabled())) }
   }
 
   private func fail(_ error: any Error) {
-    for request in takeRequests(where: { _ in true }) { request.answer(.failure(error)) }
+    for request in takeRequests(where: { _ in true }) { request.answer.fulfil(.failure(error)) }
   }
 
   /// Shows an outage; nil shows the frames again.
@@ -304,7 +297,7 @@ actor SourceFeed: PictureProducer {
   }
 
   private func end() async {
-    for request in takeRequests(where: { _ in true }) { request.answer(.success(nil)) }
+    for request in takeRequests(where: { _ in true }) { request.answer.fulfil(.success(nil)) }
     resizing?.cancel()
     closing?.cancel()
     pump?.cancel()
@@ -314,16 +307,11 @@ actor SourceFeed: PictureProducer {
     (latest, outage) = (nil, nil)
     previews.withLock { $0 = [:] }
     drawing.end()
-    isEndOver = true
-    for continuation in waitingForEnd { continuation.resume() }
-    waitingForEnd = []
+    isEndOver.update { $0 = true }
   }
 
-  /// Waits until the feed is closed.
-  func closed() async {
-    guard !isEndOver else { return }
-    await withCheckedContinuation { waitingForEnd.append($0) }
-  }
+  /// Waits until the feed is closed, or the task is cancelled.
+  nonisolated func closed() async { _ = try? await isEndOver.first { $0 ? true : nil } }
 }
 
 /// The error of a request whose preview was disabled while it waited.

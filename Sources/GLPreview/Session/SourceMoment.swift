@@ -7,8 +7,8 @@ package struct SourceMoment: Sendable {
   package let source: String
   /// The number of the frame in its source; 0 if there was none.
   package let sequence: Int
-  /// When the frame was captured, by `CaptureClock`; of an outage, when it was requested.
-  package let timestamp: Duration
+  /// When the frame was captured; of an outage, when it was requested.
+  package let timestamp: CaptureInstant
   /// The same as wall-clock time.
   package let time: WallTime
   /// The state of the source; `.live` if it shows the frame.

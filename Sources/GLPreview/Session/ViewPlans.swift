@@ -80,12 +80,9 @@ package final class ViewPlans: Sendable {
   ///
   /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
   func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> ViewConfiguration {
-    guard let crop = view.crop else { return view }
+    guard view.crop != nil else { return view }
     let reference = knownReference ?? format.uprightSize
-    guard crop.isInside(reference) else {
-      throw WordError(
-        "crop", "\(crop) is not inside the picture, which has \(reference) pixels (view '\(view.name)')")
-    }
+    _ = try view.visiblePart(of: reference)
     if let misfit = misfit(format) { throw WordError("crop", "the source \(misfit.reason)") }
     return view.rescaled(from: reference, to: format.uprightSize)
   }
@@ -122,7 +119,7 @@ enum Misfit: Sendable, Hashable {
   }
 
   /// The outage that is shown instead of the source.
-  func outage(since time: Duration) -> Outage {
+  func outage(since time: CaptureInstant) -> Outage {
     switch self {
     case .mode: Outage(.opening, sinceCapture: time)
     case .shape: Outage(.lost, reason: reason, sinceCapture: time)

@@ -34,6 +34,18 @@ public struct ViewPreview: Sendable, Hashable {
     }
   }
 
+  /// Replaces the view and everything else at once: no picture shows only some of the changes.
+  package func show(
+    _ view: ViewConfiguration, isEnabled: Bool, keepsReferenceSize: Bool, updateEvery: Duration
+  ) {
+    preview.update { configuration in
+      configuration.view = view
+      configuration.isEnabled = isEnabled
+      configuration.keepsReferenceSize = keepsReferenceSize
+      configuration.updateEvery = updateEvery
+    }
+  }
+
   /// The part of the upright source that is shown, in its pixels; nil is all of it.
   public var crop: Rectangle? {
     get { view.crop }

@@ -1,22 +1,51 @@
 // The clock for the timestamps of live pictures. V4L2 drivers use the same one, so that a picture's age can be
 // computed.
 internal import Glibc
+public import PreviewCore
 internal import Synchronization
 
 /// CLOCK_MONOTONIC: never adjusted by the user; counts from boot, excluding suspend.
-public enum CaptureClock {
+///
+/// ```swift
+/// try await Task.sleep(until: .now + .seconds(1), clock: CaptureClock())
+/// ```
+public struct CaptureClock: Clock {
+  /// A point in time by this clock.
+  public typealias Instant = CaptureInstant
+
+  /// The distance between two points in time.
+  public typealias Duration = Swift.Duration
+
+  /// Creates the clock; all are the same.
+  public init() {}
+
   /// The current time.
-  public static var now: Duration {
+  public static var now: Instant {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    return Instant(sinceStart: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
+  }
+
+  /// The current time.
+  public var now: Instant { Self.now }
+
+  /// A nanosecond.
+  public var minimumResolution: Duration { .nanoseconds(1) }
+
+  /// Sleeps until `deadline`, however far away; returns at once if it has passed.
+  ///
+  /// - Throws: `CancellationError`.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    while Self.now < deadline {
+      try await Task.sleep(for: min(deadline - Self.now, longestPause), tolerance: tolerance)
+    }
   }
 
   /// The UTC time since 1970 of a time on this clock.
   ///
   /// The same time gives the same result until the wall clock is set or drifts by a millisecond, so that all that is said
   /// of a frame agrees: headers, EXIF, events, file names.
-  public static func timeSince1970(_ time: Duration) -> Duration {
+  public static func timeSince1970(_ time: Instant) -> Duration {
     let (measured, error) = measuredOffset()
     let offset = offset.withLock { kept in
       let most = error + .milliseconds(1)
@@ -24,7 +53,7 @@ public enum CaptureClock {
       kept = measured
       return measured
     }
-    return time + offset
+    return time.sinceStart + offset
   }
 
   /// The distance of the clocks that is in use.
@@ -35,14 +64,19 @@ public enum CaptureClock {
   private static func measuredOffset() -> (offset: Duration, error: Duration) {
     var best: (offset: Duration, error: Duration)?
     for _ in 0..<3 {
-      let before = now
+      let before = Self.now
       var wall = timespec()
       _ = unsafe clock_gettime(CLOCK_REALTIME, &wall)
-      let error = now - before
-      let measured = Duration.seconds(wall.tv_sec) + .nanoseconds(wall.tv_nsec) - before
+      let error = Self.now - before
+      let measured = Duration.seconds(wall.tv_sec) + .nanoseconds(wall.tv_nsec) - before.sinceStart
       if best.map({ error < $0.error }) ?? true { best = (measured, error) }
       if error < .microseconds(100) { break }
     }
     return best ?? (.zero, .zero)
   }
+}
+
+extension CaptureInstant {
+  /// The current time by `CaptureClock`.
+  public static var now: CaptureInstant { CaptureClock.now }
 }

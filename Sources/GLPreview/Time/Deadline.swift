@@ -1,4 +1,5 @@
 // Runs work with a time limit and without waiting for it afterwards.
+internal import PreviewCore
 
 /// The result of `work` if it takes at most `limit`. Otherwise, and when the calling task is cancelled, `work` is
 /// cancelled but not awaited, so that a hanging driver does not block the caller.
@@ -8,17 +9,12 @@
 package func withDeadline<Value: Sendable>(
   _ limit: Duration, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value? {
-  let result = Watched<Result<Value?, any Error>?>(nil)
+  let result = Promise<Value>()
   let working = Task {
-    do {
-      let value = try await work()
-      result.update { $0 = $0 ?? .success(value) }
-    } catch {
-      result.update { $0 = $0 ?? .failure(error) }
-    }
+    do { result.fulfil(.success(try await work())) } catch { result.fulfil(.failure(error)) }
   }
   defer { working.cancel() }
-  return try await result.first(until: CaptureClock.now + min(limit, longestPause)) { $0 }?.get()
+  return try await result.value(until: CaptureClock.now + min(limit, longestPause))
 }
 
 /// Waits at most `limit` for `work`, even if the calling task is cancelled.

@@ -1,4 +1,5 @@
 // The UTC time at which a picture was captured, for people and other machines.
+public import PreviewCore
 
 /// A moment of the wall clock, UTC.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
@@ -8,8 +9,8 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   /// Creates a moment that is `sinceEpoch` after 1970-01-01T00:00:00Z.
   public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
-  /// The wall-clock time of a moment given by `CaptureClock`.
-  public init(capturedAt time: Duration) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
+  /// The wall-clock time of an instant of `CaptureClock`.
+  public init(capturedAt time: CaptureInstant) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }
 
   /// Seconds since 1970.
   public var secondsSinceEpoch: Double { sinceEpoch / .seconds(1) }

@@ -1,4 +1,5 @@
 // A value that tasks can wait on.
+package import PreviewCore
 internal import Synchronization
 
 /// A value protected by a lock, with a way to wait for its changes.
@@ -54,12 +55,12 @@ package final class Watched<Value: Sendable>: Sendable {
   /// the value, for example to take an element. That does not wake other tasks.
   ///
   /// - Parameters:
-  ///   - deadline: a time of `CaptureClock`; nil waits without limit.
+  ///   - deadline: the end of the wait; nil for no end.
   ///   - look: returns the result, or nil to keep waiting.
   /// - Returns: the result of `look`; nil after `deadline`.
   /// - Throws: the errors of `look`; `CancellationError` if the task is cancelled before there is a result.
   package func first<Result: Sendable>(
-    until deadline: Duration? = nil, _ look: (inout Value) throws -> Result?
+    until deadline: CaptureInstant? = nil, _ look: (inout Value) throws -> Result?
   ) async throws -> Result? {
     var timer: Task<Void, Never>?
     defer { timer?.cancel() }
@@ -79,7 +80,7 @@ package final class Watched<Value: Sendable>: Sendable {
     }
   }
 
-  private func waitForUpdate(after version: Int, _ id: Int, until deadline: Duration?) async {
+  private func waitForUpdate(after version: Int, _ id: Int, until deadline: CaptureInstant?) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
@@ -97,10 +98,7 @@ package final class Watched<Value: Sendable>: Sendable {
 
   private func wake(_ id: Int) { state.withLock { $0.waiting.removeValue(forKey: id) }?.resume() }
 
-  private func wake(_ id: Int, at deadline: Duration) async {
-    while CaptureClock.now < deadline {
-      do { try await pause(deadline - CaptureClock.now) } catch { return }
-    }
-    wake(id)
+  private func wake(_ id: Int, at deadline: CaptureInstant) async {
+    if (try? await CaptureClock().sleep(until: deadline)) != nil { wake(id) }
   }
 }

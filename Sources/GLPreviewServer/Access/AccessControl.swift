@@ -1,4 +1,5 @@
 // Decides what a client may do: from the configured secrets, the current logins, and the count of failed attempts.
+internal import Crypto
 internal import GLPreview
 internal import HTTPTypes
 internal import Synchronization
@@ -10,16 +11,25 @@ final class AccessControl: Sendable {
     var credentials: Credentials
   }
 
+  /// A password that was right, as a digest, and the client that sent it.
+  private struct AcceptedPassword: Hashable {
+    let client: ClientGroup
+    let digest: SHA256Digest
+  }
+
+  private static let mostAcceptedPasswords = 4096
+
   let sessions: LoginSessions
   private let failures: FailedAttempts
-  private let trusted = AcceptedCredentials()
+  private let accepted = Mutex<Set<AcceptedPassword>>([])
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - configuration: the secrets.
   ///   - now: the clock.
   init(
-    _ configuration: AccessConfiguration, now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    _ configuration: AccessConfiguration,
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     sessions = LoginSessions(now: now)
     failures = FailedAttempts(now: now)
@@ -51,12 +61,72 @@ final class AccessControl: Sendable {
   /// - Throws: a `Problem` of status 429 after too many wrong secrets.
   func role(for client: ClientGroup, _ presented: PresentedCredentials) throws(Problem) -> Role? {
     let role = state.withLock { $0.credentials }.role(of: presented)
-    let isTrusted = role != nil && trusted.isTrusted(presented, from: client)
+    var password: AcceptedPassword?
+    if role != nil, case .user(let name, let secret) = presented {
+      password = AcceptedPassword(client: client, digest: Credentials.digest(name, secret))
+    }
+    let isTrusted = password.map { known in accepted.withLock { $0.contains(known) } } ?? (role != nil)
     if !isTrusted, let seconds = failures.secondsToWait(client) {
       throw .busy(
         .tooManyRequests, "too many wrong passwords or tokens from this address", retryAfter: seconds)
     }
-    if role != nil { trusted.trust(presented, from: client) } else { failures.add(client) }
+    if role == nil { failures.add(client) }
+    if let password, !isTrusted { accept(password) }
     return role
+  }
+
+  private func accept(_ password: AcceptedPassword) {
+    accepted.withLock { accepted in
+      if accepted.count >= Self.mostAcceptedPasswords { accepted = [] }
+      accepted.insert(password)
+    }
+  }
+}
+
+/// Recent wrong secrets, by client. After ten within a minute, none is checked until the minute is over.
+final class FailedAttempts: Sendable {
+  private struct Attempts {
+    var count: Int
+    let end: CaptureInstant
+  }
+
+  /// Wrong secrets that are checked per period.
+  static let allowed = 10
+  /// How long attempts are remembered, from the first.
+  static let period = Duration.seconds(60)
+
+  private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
+  private let now: @Sendable () -> CaptureInstant
+
+  /// - Parameters:
+  ///   - capacity: the most clients remembered; the one idle longest is forgotten first.
+  ///   - now: the clock.
+  init(capacity: Int = 4096, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
+    attempts = Mutex(LRUCache(capacity: capacity))
+    self.now = now
+  }
+
+  /// The seconds until secrets of `client` are checked again; nil if they are now.
+  func secondsToWait(_ client: ClientGroup) -> Int? {
+    let time = now()
+    return attempts.withLock { attempts in
+      guard let known = attempts[client], known.end > time, known.count >= Self.allowed else { return nil }
+      return max(1, Int((known.end - time) / .seconds(1) + 0.999))
+    }
+  }
+
+  /// Records a wrong secret.
+  ///
+  /// - Returns: the number in this period.
+  @discardableResult
+  func add(_ client: ClientGroup) -> Int {
+    let time = now()
+    return attempts.withLock { attempts in
+      var known = attempts[client] ?? Attempts(count: 0, end: time + Self.period)
+      if known.end <= time { known = Attempts(count: 0, end: time + Self.period) }
+      known.count += 1
+      attempts.insert(known, for: client)
+      return known.count
+    }
   }
 }

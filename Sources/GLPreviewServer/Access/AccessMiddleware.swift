@@ -1,19 +1,16 @@
 // Authenticates requests by token, password or login cookie, and checks their role.
 internal import HTTPTypes
 internal import Hummingbird
+internal import HummingbirdCore
 internal import Logging
 
 /// Admits authorised requests, and stores their role in the context.
 ///
 /// Later middlewares and routes never see a token in a URL.
-struct AccessMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct AccessMiddleware: ServiceMiddleware {
   let control: AccessControl
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
     let rule = AccessRule.of(request.method, request.uri)
     let sender = control.asksForCredentials ? try sender(of: request, rule, context) : Sender(role: .control)
@@ -26,7 +23,7 @@ struct AccessMiddleware: RouterMiddleware {
         throw Problem(.forbidden, "this requires the role 'control'; these credentials have the role 'read'")
       }
     }
-    let client = RequestClient(address: ClientGroup(context.clientAddress), secret: sender.secret)
+    let client = RequestClient(address: context.client, secret: sender.secret)
     return try await RequestClient.$current.withValue(client) {
       try await next(request.withoutToken, context)
     }
@@ -48,7 +45,7 @@ struct AccessMiddleware: RouterMiddleware {
     if case .role(let needed) = rule, let role = known.role, role.includes(needed) { return known }
     guard rule != .everybody, let presented = presentedCredentials(in: request) else { return known }
     do throws(Problem) {
-      if let role = try control.role(for: ClientGroup(context.clientAddress), presented) {
+      if let role = try control.role(for: context.client, presented) {
         return Sender(role: role, secret: presented.hashValue)
       }
     } catch {
@@ -103,4 +100,33 @@ extension Request {
     head.path = removed
     return Request(head: head, body: body)
   }
+}
+
+/// Who may send a request.
+enum AccessRule: Sendable, Hashable {
+  /// Anyone: it shows nothing of a camera.
+  case everybody
+  /// Clients with this role or a higher one.
+  case role(Role)
+
+  private static let openPages = Set(WebFile.all.map(\.path).filter { $0 != "/" })
+    .union(["/favicon.ico", "/healthz", "/health", "/readyz"])
+  private static let openCalls: Set<String> = ["/api/login", "/api/logout"]
+
+  /// The rule for `method` at `uri`. Everything that is not known to be harmless needs a role.
+  static func of(_ method: HTTPRequest.Method, _ uri: URI) -> AccessRule {
+    switch method {
+    case .get, .head, .options:
+      // `/` with a query may be mjpg-streamer's, which returns a picture.
+      let isPage = uri.path == "/" && (uri.query ?? "").isEmpty
+      return isPage || openPages.contains(uri.path) ? .everybody : .role(.read)
+    case .post where openCalls.contains(uri.path): return .everybody
+    default: return .role(.control)
+    }
+  }
+}
+
+extension Role {
+  /// Whether this role may do what needs `other`.
+  func includes(_ other: Role) -> Bool { self == .control || other == .read }
 }

@@ -1,34 +1,25 @@
 // All middlewares that a request passes before a route, in their required order.
 internal import Hummingbird
 
-/// The middlewares of a service.
+/// The middlewares of a service, and its login.
 struct AccessMiddlewares: Sendable {
+  let configuration: ServerConfiguration
+  /// The secrets, which can be updated later.
   let control: AccessControl
-  let host: HostRule
-  let limiter: RateLimiter
-  let maximumBytes: Int
-  let isSecure: Bool
-
-  /// Creates the middlewares for `configuration`; `control` can be updated later.
-  init(_ configuration: ServerConfiguration, control: AccessControl) {
-    self.control = control
-    host = HostRule(configuration.bind)
-    limiter = RateLimiter(requestsPerSecond: configuration.limits.requestsPerSecond)
-    maximumBytes = configuration.limits.requestBytes
-    isSecure = configuration.tls != nil
-  }
 
   /// Adds the middlewares and the login routes. Routes added later are behind them.
   func add(to router: Router<ServiceContext>) {
+    let (limits, isSecure) = (configuration.limits, configuration.tls != nil)
     // Outermost: middlewares that add fields to every answer, including refusals, which are made from errors just
     // inside.
     router.add(middleware: SecurityHeadersMiddleware(isSecure: isSecure))
     router.add(middleware: CrossOriginMiddleware(control: control))
     router.add(middleware: ProblemMiddleware())
     // Cheapest first. Rate limits count an attempt to guess a secret before the secret is checked.
+    let limiter = RateLimiter(requestsPerSecond: limits.requestsPerSecond)
     router.add(middleware: RateLimitMiddleware(limiter: limiter))
-    router.add(middleware: HostMiddleware(control: control, rule: host))
-    router.add(middleware: BodyMiddleware(maximumBytes: maximumBytes))
+    router.add(middleware: HostMiddleware(control: control, rule: HostRule(configuration.bind)))
+    router.add(middleware: BodyMiddleware(maximumBytes: limits.requestBytes))
     router.add(middleware: AccessMiddleware(control: control))
     router.add(middleware: ContinueMiddleware())
     LoginRoutes(control: control, isSecure: isSecure).add(to: router)

@@ -1,22 +1,19 @@
-// Limits request bodies in type and size.
+// Limits request bodies in type and size, and asks for those whose client waits to be asked.
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
+internal import NIOHTTPTypes
 
 /// Rejects bodies that are too large, and non-JSON bodies of requests that change something. A body that can't be
 /// read completely is the client's error.
 ///
 /// Forms of other sites can send text and forms here, but not JSON without asking first (CORS).
-struct BodyMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct BodyMiddleware: ServiceMiddleware {
   /// The largest body, in bytes.
   let maximumBytes: Int
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     guard request.method.changesSomething else { return try await next(request, context) }
     let length = request.headers[.contentLength].map { Int($0) ?? Int.max }
     guard length ?? 0 <= maximumBytes else { throw Self.tooLarge(maximumBytes) }
@@ -72,5 +69,18 @@ private struct BoundedBody: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(body: body.makeAsyncIterator(), maximumBytes: maximumBytes)
+  }
+}
+
+/// Sends `100 Continue`, for which curl and others otherwise wait one second.
+///
+/// It is the last middleware, so that rejected requests are never asked for their body. It is not a handler of the
+/// connection, because that sees a request while earlier ones are still being answered.
+struct ContinueMiddleware: ServiceMiddleware {
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    if request.headers[.expect]?.lowercased() == "100-continue" {
+      try await context.channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)))
+    }
+    return try await next(request, context)
   }
 }

@@ -58,7 +58,7 @@ struct Credentials: Sendable {
 
   private static func role(of digest: SHA256Digest, among entries: [Entry]) -> Role? {
     var found: Role?
-    for entry in entries where entry.digest == digest { found = max(found, entry.role) }
+    for entry in entries where entry.digest == digest && found != .control { found = entry.role }
     return found
   }
 
@@ -68,6 +68,4 @@ struct Credentials: Sendable {
     SHA256.hash(
       data: Array(SHA256.hash(data: Array(user.utf8))) + Array(SHA256.hash(data: Array(password.utf8))))
   }
-
-  private static func max(_ one: Role?, _ other: Role) -> Role { one == .control ? .control : other }
 }

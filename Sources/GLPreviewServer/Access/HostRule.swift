@@ -1,7 +1,10 @@
-// Decides which host names belong to this service. A foreign page can point its own name at our address (DNS
-// rebinding), and browsers then treat us as that site. Only the Host field reveals it.
+// Which hosts and origins requests may name. A foreign page can point its own name at our address (DNS rebinding), and
+// browsers then treat us as that site. Only the Host field reveals it.
 internal import GLPreview
 internal import Glibc
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
 
 /// The host names that a service accepts.
 struct HostRule: Sendable {
@@ -97,5 +100,89 @@ struct RequestOrigin: Sendable, Hashable {
   private func withoutUsualPort(_ host: String) -> Substring {
     let port = scheme == "https" ? ":443" : ":80"
     return host.hasSuffix(port) ? host.dropLast(port.count) : host[...]
+  }
+}
+
+/// Admits requests that are meant for this service and come from allowed pages.
+///
+/// Reads are checked too: with a host name that resolves to our address (DNS rebinding), a foreign page could read
+/// every picture.
+struct HostMiddleware: ServiceMiddleware {
+  let control: AccessControl
+  let rule: HostRule
+
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    let configuration = control.configuration
+    // Only HTTP/1.0 requests lack a Host, and no browser sends those. A second Host stays among the fields.
+    if let host = request.head.authority {
+      guard let name = HostName(host), request.headers[named: "Host"] == nil else {
+        throw Problem(.badRequest, "a request must have exactly one Host field, HOST or HOST:PORT")
+      }
+      guard rule.allows(name, or: configuration.allowedHosts) else {
+        throw Problem(
+          .misdirectedRequest,
+          "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")
+      }
+    }
+    if request.method.changesSomething { try checkOrigin(request, configuration.allowedOrigins) }
+    return try await next(request, context)
+  }
+
+  private func checkOrigin(_ request: Request, _ allowed: [String]) throws(Problem) {
+    let origin = request.headers[.origin].map { RequestOrigin($0) }
+    // `*` only allows reading: with a change, a browser would also send its user's password.
+    if let origin, origin.isNamed(in: allowed) { return }
+    let isOwn = origin.map { $0.isAt(request.head.authority ?? "") } ?? true
+    // This field tells which site made the request, even if the request has no Origin field.
+    guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
+      throw Problem(
+        .forbidden,
+        "pages of other origins may not change anything: add the origin to access.origins in the configuration"
+      )
+    }
+  }
+}
+
+extension HTTPRequest.Method {
+  /// Whether the method may change something.
+  var changesSomething: Bool { self != .get && self != .head && self != .options }
+}
+
+/// Cross-origin resource sharing (Fetch Standard, 3.2), for fully named origins.
+///
+/// Preflight requests (OPTIONS) are answered before authentication, because they carry no credentials. Cookies are
+/// never allowed: pages of other origins use a token.
+struct CrossOriginMiddleware: ServiceMiddleware {
+  let control: AccessControl
+
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
+    let allowed = control.configuration.allowedOrigins
+    guard !allowed.isEmpty, let origin = request.headers[.origin] else {
+      return try await next(request, context)
+    }
+    let known = RequestOrigin(origin)
+    guard known.isIn(allowed) else { return varied(try await next(request, context)) }
+    let isQuestion = request.method == .options && request.headers[.accessControlRequestMethod] != nil
+    var response =
+      isQuestion ? Self.answer(mayChange: known.isNamed(in: allowed)) : try await next(request, context)
+    response.headers[.accessControlAllowOrigin] = allowed.contains("*") ? "*" : origin
+    response.headers[.accessControlExposeHeaders] = "*"
+    return varied(response)
+  }
+
+  private static func answer(mayChange: Bool) -> Response {
+    var fields = HTTPFields()
+    fields[.accessControlAllowMethods] = "GET, HEAD" + (mayChange ? ", POST, PUT, PATCH, DELETE" : "")
+    fields[.accessControlAllowHeaders] =
+      "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Requested-With"
+    fields[.accessControlMaxAge] = "600"
+    return Response(status: .noContent, headers: fields)
+  }
+
+  /// Caches must store an answer separately per origin.
+  private func varied(_ response: Response) -> Response {
+    var response = response
+    response.headers.append(HTTPField(name: .vary, value: "Origin"))
+    return response
   }
 }

@@ -33,7 +33,7 @@ struct LoginRoutes: Sendable {
   private func logIn(_ request: Request, _ context: ServiceContext) async throws -> Response {
     guard control.asksForCredentials else { return Response(status: .noContent) }
     let secret = try await secret(in: request)
-    guard let role = try control.role(for: ClientGroup(context.clientAddress), secret.presented) else {
+    guard let role = try control.role(for: context.client, secret.presented) else {
       context.logger.warning("wrong login", metadata: ["client": "\(context.clientAddress)"])
       throw Problem(
         .unauthorized, "wrong token, or wrong user name or password",

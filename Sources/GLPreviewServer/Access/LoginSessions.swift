@@ -1,6 +1,9 @@
 // Logins of the dashboard: cookies of 256 random bits, stored as digests, valid for a week.
 internal import Crypto
 internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
 internal import Synchronization
 
 /// The current logins, in memory only: they end with the process.
@@ -10,17 +13,17 @@ final class LoginSessions: Sendable {
 
   private struct Login {
     let role: Role
-    let expiry: Duration
+    let expiry: CaptureInstant
   }
 
   // By digest: reading this memory reveals no cookie, and look-up times reveal nothing about one.
   private let logins: Mutex<LRUCache<SHA256Digest, Login>>
-  private let now: @Sendable () -> Duration
+  private let now: @Sendable () -> CaptureInstant
 
   /// - Parameters:
   ///   - capacity: the most logins at a time; a further one ends the least recently used.
   ///   - now: the clock.
-  init(capacity: Int = 1024, now: @escaping @Sendable () -> Duration = { CaptureClock.now }) {
+  init(capacity: Int = 1024, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     logins = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }
@@ -52,4 +55,52 @@ final class LoginSessions: Sendable {
   func endAll() { logins.withLock { $0.removeAll() } }
 
   private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }
+}
+
+/// A cookie that scripts can't read and other sites can't send.
+///
+/// Browsers send a host's cookies to all of its ports, so the name contains the port: two services on one machine do
+/// not log each other's users out. Over TLS the cookie is `Secure`, and its name begins with `__Host-`, so that no
+/// other host and no page without TLS can set it.
+enum LoginCookie {
+  private static let prefix = "glpreview-"
+  private static let securePrefix = "__Host-glpreview-"
+
+  /// The values of the cookie in `request`, the TLS one first.
+  static func values(in request: Request) -> [String] {
+    let port = port(of: request)
+    return [securePrefix + port, prefix + port].compactMap { request.cookies[$0]?.value }
+  }
+
+  /// The `Set-Cookie` field of an answer to `request`.
+  ///
+  /// - Parameters:
+  ///   - value: the value; empty deletes the cookie.
+  ///   - seconds: its lifetime.
+  ///   - request: the request being answered.
+  ///   - speaksTLS: whether the service itself uses TLS.
+  /// - Returns: the field's value.
+  static func field(_ value: String, seconds: Int, for request: Request, speaksTLS: Bool) -> String {
+    let isSecure = speaksTLS || isSecureBefore(us: request)
+    let name = (isSecure ? securePrefix : prefix) + port(of: request)
+    return
+      "\(name)=\(value); HttpOnly; SameSite=Strict; Path=/; Max-Age=\(seconds)\(isSecure ? "; Secure" : "")"
+  }
+
+  /// Whether a proxy reports that the client used TLS. The report needs no proof: a client that forges it only gets a
+  /// cookie that its own browser does not send.
+  private static func isSecureBefore(us request: Request) -> Bool {
+    let first = request.headers[named: "X-Forwarded-Proto"]?.prefix { $0 != "," }
+    if let first { return first.lowercased() == "https" }
+    let hop = request.headers[named: "Forwarded"]?.prefix { $0 != "," }.lowercased()
+    return hop?.contains("proto=https") == true
+  }
+
+  /// The port in the browser's request, if it contains one.
+  private static func port(of request: Request) -> String {
+    let host = request.head.authority ?? ""
+    guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return "0" }
+    let port = host[host.index(after: colon)...]
+    return port.isEmpty ? "0" : String(port)
+  }
 }

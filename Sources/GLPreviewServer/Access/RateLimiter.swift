@@ -9,20 +9,20 @@ internal import Synchronization
 final class RateLimiter: Sendable {
   private struct Bucket {
     var tokens: Double
-    var time: Duration
+    var time: CaptureInstant
   }
 
   private struct State {
     var buckets: [ClientGroup: Bucket] = [:]
     /// Shared by all clients beyond the capacity.
     var others: Bucket
-    var nextSweep = Duration.zero
+    var nextSweep = CaptureInstant.start
   }
 
   private let rate: Double
   private let burst: Double
   private let capacity: Int
-  private let now: @Sendable () -> Duration
+  private let now: @Sendable () -> CaptureInstant
   private let state: Mutex<State>
 
   /// - Parameters:
@@ -31,7 +31,7 @@ final class RateLimiter: Sendable {
   ///   - now: the clock.
   init(
     requestsPerSecond rate: Double, capacity: Int = 4096,
-    now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.rate = max(rate, 0.001)
     burst = max(2 * rate, 2)
@@ -54,7 +54,7 @@ final class RateLimiter: Sendable {
     }
   }
 
-  private func take(from bucket: inout Bucket, _ time: Duration) -> Int? {
+  private func take(from bucket: inout Bucket, _ time: CaptureInstant) -> Int? {
     bucket.tokens = tokens(in: bucket, time)
     bucket.time = time
     guard bucket.tokens < 1 else {
@@ -64,13 +64,13 @@ final class RateLimiter: Sendable {
     return max(1, Int(((1 - bucket.tokens) / rate).rounded(.up)))
   }
 
-  private func tokens(in bucket: Bucket, _ time: Duration) -> Double {
+  private func tokens(in bucket: Bucket, _ time: CaptureInstant) -> Double {
     min(burst, bucket.tokens + (time - bucket.time) / .seconds(1) * rate)
   }
 
   /// Forgets full buckets, which hold no information. At most once a second, so that many clients cost no more than a
   /// few.
-  private func makeRoom(_ state: inout State, _ time: Duration) {
+  private func makeRoom(_ state: inout State, _ time: CaptureInstant) {
     guard state.buckets.count >= capacity, time >= state.nextSweep else { return }
     state.nextSweep = time + .seconds(1)
     state.buckets = state.buckets.filter { tokens(in: $0.value, time) < burst }
@@ -78,19 +78,13 @@ final class RateLimiter: Sendable {
 }
 
 /// Rejects clients with too many requests: 429 with `Retry-After`.
-struct RateLimitMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct RateLimitMiddleware: ServiceMiddleware {
   let limiter: RateLimiter
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
-    let client = ClientGroup(context.clientAddress)
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     // All clients of a proxy come through a local socket; the proxy can tell them apart, we can't.
-    if !client.isLocal, let seconds = limiter.secondsToWait(client) {
-      throw Problem.busy(
-        .tooManyRequests, "too many requests from this address", retryAfter: seconds)
+    if !context.client.isLocal, let seconds = limiter.secondsToWait(context.client) {
+      throw Problem.busy(.tooManyRequests, "too many requests from this address", retryAfter: seconds)
     }
     return try await next(request, context)
   }

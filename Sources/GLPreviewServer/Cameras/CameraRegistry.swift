@@ -167,7 +167,9 @@ final class CameraRegistry: Sendable {
       guard state.generation == prepared.base.generation else { return nil }
       let (next, remains) = prepared.swapped(state)
       state = next
-      for view in next.cameras.flatMap(\.views) { view.show() }
+      for view in next.cameras.flatMap(\.views) {
+        if case .view(let preview) = view.content { preview.show(view.served) }
+      }
       swapping()
       return remains
     }

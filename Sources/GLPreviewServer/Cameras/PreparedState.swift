@@ -12,8 +12,8 @@ struct PreparedState: Sendable {
   /// The cameras whose sources are new.
   private(set) var newCameras: [CameraConfiguration] = []
   /// The previews of new views and scenes, in order.
-  private var newViews: [ViewKey: Preview] = [:]
-  private var newScenes: [String: Preview] = [:]
+  private var newViews: [ViewKey: ViewPreview] = [:]
+  private var newScenes: [String: ScenePreview] = [:]
 
   private struct ViewKey: Hashable {
     let camera: String
@@ -70,26 +70,21 @@ struct PreparedState: Sendable {
   mutating func addPreviews(to session: PreviewSession, naming nextName: () -> String) throws(SessionError) {
     for camera in configuration.cameras {
       for view in camera.views where keptView(view.view.name, of: camera, in: base) == nil {
-        let preview = try session.addPreview(
-          view.view.named(nextName()), of: sources[camera.name], updateEvery: view.updateEvery
-        ).preview
-        preview.update { configuration in
-          configuration.isEnabled = view.isEnabled
-          configuration.keepsReferenceSize = view.isLocked
-        }
+        let preview = try session.addPreview(view.view.named(nextName()), of: sources[camera.name])
+        preview.show(view)
         newViews[ViewKey(camera: camera.name, view: view.view.name)] = preview
       }
     }
     for scene in configuration.scenes where keptScene(scene, in: base) == nil {
       newScenes[scene.name] = try session.addScene(
-        scene.scene.renamed(sources), name: nextName(), updateEvery: scene.served.updateEvery
-      ).preview
+        scene.scene.renamed(sources), name: nextName(), updateEvery: scene.served.updateEvery)
     }
   }
 
   /// Removes what was added.
   func giveUp(in session: PreviewSession) {
-    for preview in Array(newScenes.values) + Array(newViews.values) { session.remove(preview) }
+    for scene in newScenes.values { session.remove(scene) }
+    for view in newViews.values { session.remove(view) }
     for source in newCameras.compactMap({ sources[$0.name] }) { Task { await session.removeSource(source) } }
   }
 
@@ -98,18 +93,15 @@ struct PreparedState: Sendable {
     var state = ServedState(generation: current.generation + 1)
     for camera in configuration.cameras {
       guard let source = sources[camera.name] else { continue }
-      let views = camera.views.compactMap { view in
-        keptView(view.view.name, of: camera, in: current).map { kept in
-          // Run-time changes are kept, unless the file changes this view.
-          let isTold = current[camera: camera.name]?.configuration.views.contains(view) != true
-          return ServedPreview(
-            camera: camera.name, source: source, served: isTold ? view : kept.served, preview: kept.preview,
-            offline: camera.offline)
-        }
-          ?? newViews[ViewKey(camera: camera.name, view: view.view.name)].map {
-            ServedPreview(
-              camera: camera.name, source: source, served: view, preview: $0, offline: camera.offline)
-          }
+      let known = current[camera: camera.name]?.configuration.views ?? []
+      let views = camera.views.compactMap { view -> ServedPreview? in
+        let kept = keptView(view.view.name, of: camera, in: current)
+        let new = newViews[ViewKey(camera: camera.name, view: view.view.name)]
+        guard let content = kept?.content ?? new.map(ServedPreview.Content.view) else { return nil }
+        // Run-time changes are kept, unless the file changes this view.
+        let served = known.contains(view) ? kept?.served : nil
+        return ServedPreview(
+          camera: camera.name, content: content, served: served ?? view, offline: camera.offline)
       }
       state.cameras.append(ServedCamera(configuration: camera, source: source, views: views))
     }
@@ -118,7 +110,7 @@ struct PreparedState: Sendable {
         state.scenes.append(kept)
       } else if let preview = newScenes[scene.name] {
         let view = ServedPreview(
-          camera: scene.name, source: nil, served: scene.served, preview: preview, offline: .placeholder)
+          camera: scene.name, content: .scene(preview), served: scene.served, offline: .placeholder)
         state.scenes.append(ServedScene(configuration: scene, view: view))
       }
     }

@@ -28,27 +28,40 @@ struct ServedScene: Sendable {
 
 /// A view or scene, as a URL names it.
 struct ServedPreview: Sendable {
+  /// What is drawn. Only a view can be changed while it is served.
+  enum Content: Sendable {
+    case view(ViewPreview)
+    case scene(ScenePreview)
+  }
+
   /// The camera's name, or the scene's.
   let camera: String
-  /// The session's name of the camera's source; nil for a scene.
-  let source: String?
+  let content: Content
   /// The current configuration.
   var served: ServedView
-  let preview: Preview
   /// What a snapshot shows while the camera delivers nothing.
   let offline: FallbackPolicy
 
   var name: String { served.view.name }
   var isScene: Bool { source == nil }
 
-  /// Applies the served configuration to the preview.
-  func show() {
-    preview.update { [served] configuration in
-      configuration.view = served.view
-      configuration.isEnabled = served.isEnabled
-      configuration.keepsReferenceSize = served.isLocked
-      configuration.updateEvery = served.updateEvery
+  /// The session's name of the camera's source; nil for a scene.
+  var source: String? { if case .view(let view) = content { view.source } else { nil } }
+
+  var preview: Preview {
+    switch content {
+    case .view(let view): view.preview
+    case .scene(let scene): scene.preview
     }
+  }
+}
+
+extension ViewPreview {
+  /// Shows what is configured for the view.
+  func show(_ served: ServedView) {
+    show(
+      served.view, isEnabled: served.isEnabled, keepsReferenceSize: served.isLocked,
+      updateEvery: served.updateEvery)
   }
 }
 
@@ -86,15 +99,13 @@ extension ServedState {
   mutating func update(
     _ view: String, of camera: String, _ change: (inout ServedView) throws(Problem) -> Void
   ) throws(Problem) -> ServedPreview {
-    guard !(try self.view(view, of: camera)).isScene else {
-      throw Problem(.conflict, "a scene can only be changed in the configuration")
-    }
-    guard let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
+    var entry = try self.view(view, of: camera)
+    guard case .view(let preview) = entry.content,
+      let index = cameras.firstIndex(where: { $0.configuration.name == camera }),
       let place = cameras[index].views.firstIndex(where: { $0.name == view })
-    else { throw .notFound("camera '\(camera)' is gone") }
-    var entry = cameras[index].views[place]
+    else { throw Problem(.conflict, "a scene can only be changed in the configuration") }
     try change(&entry.served)
-    entry.show()
+    preview.show(entry.served)
     cameras[index].views[place] = entry
     return entry
   }

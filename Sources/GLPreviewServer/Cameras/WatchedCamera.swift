@@ -5,14 +5,14 @@ internal import GLPreview
 struct WatchedCamera: Sendable {
   private(set) var report: CameraReport
   /// Recent frame counts and their times.
-  private var samples: [(time: Duration, frames: Int)] = []
+  private var samples: [(time: CaptureInstant, frames: Int)] = []
   /// When it was last tested by requesting a picture.
-  private(set) var provedAt: Duration?
+  private(set) var provedAt: CaptureInstant?
   var isBeingProved = false
   /// Why the test failed.
   private var proofFailure: String?
   /// When it was last seen lost or stalled, unless it has delivered a picture since.
-  private var troubleSeenAt: Duration?
+  private var troubleSeenAt: CaptureInstant?
   /// The last reported state, and the reasons reported for it.
   private var told: (state: SourceState, reasons: Set<String?>)?
 
@@ -29,12 +29,12 @@ struct WatchedCamera: Sendable {
   init(report: CameraReport = CameraReport(since: .now)) { self.report = report }
 
   /// Whether frames were read recently.
-  private func isFresh(_ frames: Int, at now: Duration) -> Bool {
+  private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {
     samples.first { $0.time >= now - Self.freshFor }.map { frames > $0.frames } ?? false
   }
 
   mutating func update(
-    _ status: SourceStatus?, _ failure: (any Error)?, _ frames: Int, at now: Duration
+    _ status: SourceStatus?, _ failure: (any Error)?, _ frames: Int, at now: CaptureInstant
   ) {
     samples.append((now, frames))
     samples.removeAll { $0.time < now - Self.window }
@@ -79,7 +79,7 @@ struct WatchedCamera: Sendable {
   }
 
   /// Records a test; `failure` is the reason if it failed.
-  mutating func proved(_ failure: (any Error)?, at now: Duration) {
+  mutating func proved(_ failure: (any Error)?, at now: CaptureInstant) {
     isBeingProved = false
     provedAt = now
     proofFailure = failure.map(Self.reason)

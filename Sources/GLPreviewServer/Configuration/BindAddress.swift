@@ -47,10 +47,9 @@ extension BindAddress {
     guard !host.isEmpty else {
       throw WordError("'\(text)' names no host; 0.0.0.0\(text) is all addresses")
     }
-    guard rest.isEmpty || rest.first == ":" else { throw WordError("'\(text)' is not \(form)") }
-    guard !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" }) else {
-      throw WordError("'\(text)' is not \(form)")
-    }
+    guard rest.isEmpty || rest.first == ":",
+      !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" })
+    else { throw WordError("'\(text)' is not \(form)") }
     guard !rest.isEmpty else {
       guard !host.allSatisfy(\.isNumber) else {
         throw WordError("'\(text)' is not \(form); a port alone is 127.0.0.1:\(text)")

@@ -13,18 +13,20 @@ struct ConfigurationEntry: Sendable, Hashable {
 
 /// A configuration key that sets a value of a `Target`.
 struct ConfigurationKey<Target>: Sendable {
+  typealias Read = @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
+  typealias Store<Value> = @Sendable (inout Target, Value) -> Void
+  typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
+
   let name: String
   /// The key, or the keys below it, for documentation. Empty if files can't contain the key.
   let entries: [ConfigurationEntry]
   /// Reads the key below the place `above`, stores its value, and reports errors.
-  let read: @Sendable (inout ConfigurationReader, _ above: ConfigurationPlace, inout Target) -> Void
-
-  typealias Path<Value> = any WritableKeyPath<Target, Value> & Sendable
+  let read: Read
 
   /// A key with one value, which is passed to `store`.
   init<Value>(
     _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
-    store: @escaping @Sendable (inout Target, Value) -> Void
+    store: @escaping Store<Value>
   ) {
     self.init(name, word.form, usual, purpose) { reading, above, target in
       if let value = reading.value(of: above[name], word) { store(&target, value) }
@@ -53,10 +55,7 @@ struct ConfigurationKey<Target>: Sendable {
   }
 
   /// A key that the environment and options can set, but files can't.
-  init<Value>(
-    outsideFiles name: String, _ word: ConfigurationWord<Value>,
-    store: @escaping @Sendable (inout Target, Value) -> Void
-  ) {
+  init<Value>(outsideFiles name: String, _ word: ConfigurationWord<Value>, store: @escaping Store<Value>) {
     (self.name, entries) = (name, [])
     read = { reading, above, target in
       var place = above[name]
@@ -67,25 +66,24 @@ struct ConfigurationKey<Target>: Sendable {
 
   /// Two keys: a secret, and the path of a file that contains it.
   static func secret(
-    _ name: String, _ word: ConfigurationWord<String>, _ path: Path<String?>, _ usual: String,
-    _ purpose: String
+    _ name: String, _ word: ConfigurationWord<String>, _ usual: String, _ purpose: String,
+    store: @escaping Store<String>
   ) -> [ConfigurationKey] {
-    let file = word.inFile
-    @Sendable func areBoth(_ reading: ConfigurationReader, _ above: ConfigurationPlace) -> Bool {
-      reading.isSet(above[name]) && reading.isSet(above["\(name)-file"])
+    let file = "\(name)-file"
+    let areBoth: @Sendable (ConfigurationReader, ConfigurationPlace) -> Bool = { reading, above in
+      reading.isSet(above[name]) && reading.isSet(above[file])
     }
     return [
       ConfigurationKey(name, word.form, usual, purpose) { reading, above, target in
         guard !areBoth(reading, above) else { return }
-        target[keyPath: path] = reading.value(of: above[name], word)
+        if let secret = reading.value(of: above[name], word) { store(&target, secret) }
       },
-      ConfigurationKey("\(name)-file", file.form, usual, "a file with it in one line") {
+      ConfigurationKey(file, word.inFile.form, usual, "a file with it in one line") {
         reading, above, target in
-        let place = above["\(name)-file"]
         guard !areBoth(reading, above) else {
-          return reading.refuse(place, "\(name) and \(name)-file say the same; one of them is enough")
+          return reading.refuse(above[file], "\(name) and \(file) say the same; one of them is enough")
         }
-        if let secret = reading.value(of: place, file) { target[keyPath: path] = secret }
+        if let secret = reading.value(of: above[file], word.inFile) { store(&target, secret) }
       },
     ]
   }
@@ -111,27 +109,25 @@ struct ConfigurationKey<Target>: Sendable {
     }
   }
 
-  /// A key for several parts, in a list or with user-chosen names. `finish` turns each into an item or reports what is
-  /// missing.
-  init<Part, Item>(
-    _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Item]>,
+  /// A key for several parts, in a list or with user-chosen names. `finish` completes each, and reports what is missing.
+  init<Part>(
+    _ name: String, _ items: ConfigurationPlace.Items, _ keys: [ConfigurationKey<Part>], _ path: Path<[Part]>,
     new: @escaping @Sendable (String, Target) -> Part,
-    finish: @escaping @Sendable (inout ConfigurationReader, ConfigurationPlace, Part) -> Item?
+    finish: @escaping ConfigurationKey<Part>.Read = { _, _, _ in }
   ) {
     self.init(name, above: keys, items.mark) { reading, above, target in
       let places = reading.items(of: above[name], items)
       guard !places.isEmpty else { return }
-      target[keyPath: path] = places.compactMap { place in
+      target[keyPath: path] = places.map { place in
         var part = new(place.path.last ?? "", target)
         reading.read(keys, at: place, into: &part)
-        return finish(&reading, place, part)
+        finish(&reading, place, &part)
+        return part
       }
     }
   }
 
   // MARK: Shared initializers
-
-  private typealias Read = @Sendable (inout ConfigurationReader, ConfigurationPlace, inout Target) -> Void
 
   private init(_ name: String, _ form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]

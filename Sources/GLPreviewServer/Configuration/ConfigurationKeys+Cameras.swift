@@ -75,10 +75,7 @@ extension ConfigurationKeys {
       "offline", .choice, \.offline, "`placeholder`", "the snapshot of a camera that delivers no frames"),
     .init(
       "views", .named, view, \.views, new: { name, _ in ServedView(ViewConfiguration(name: name)) },
-      finish: {
-        checkSizes(&$0, $1)
-        return $2
-      }),
+      finish: checkSizes),
   ]
 
   private static let rate = ConfigurationWord<Double>.number(0.001...1000)
@@ -106,7 +103,9 @@ extension ConfigurationKeys {
     ]
 
   /// Rejects a size together with a width or height from the same layer, because they contradict each other.
-  private static func checkSizes(_ reading: inout ConfigurationReader, _ place: ConfigurationPlace) {
+  @Sendable private static func checkSizes(
+    _ reading: inout ConfigurationReader, _ place: ConfigurationPlace, _: inout ServedView
+  ) {
     guard let layer = reading.valueOrigin(of: place["size"])?.layer else { return }
     for key in ["width", "height"] where reading.valueOrigin(of: place[key])?.layer == layer {
       reading.refuse(place[key], "says the same as size; one of them is enough")

@@ -25,7 +25,7 @@ enum ConfigurationKeys {
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {
       $0.needs("source", at: $1)
-      return $2.asking
+      $2 = $2.asking
     },
     .init(
       "scenes", .named, scene, \.scenes,
@@ -33,7 +33,7 @@ enum ConfigurationKeys {
         var scene = Scene(size: Size(width: 1280, height: 720))
         scene.tiles = service.cameras.map { Tile($0.name) }
         return SceneConfiguration(name: name, scene: scene)
-      }, finish: { $2 }),
+      }),
     .init("snapshots", snapshots, \.snapshots),
   ]
 
@@ -44,24 +44,16 @@ enum ConfigurationKeys {
 
   // MARK: Access
 
-  /// A token or a user whose keys are being read.
-  private struct Credential: Sendable {
-    var name: String?
-    var secret: String?
-    var role = Role.read
-  }
-
   private static let access: [ConfigurationKey<AccessConfiguration>] = [
     .init("insecure", .flag, \.isInsecure, "`false`", "allow access without authentication on any address"),
-    .init("tokens", .listed, token, \.tokens, new: { _, _ in Credential() }) { reading, place, credential in
+    .init("tokens", .listed, token, \.tokens, new: { _, _ in .init(secret: "", role: .read) }) {
+      reading, place, _ in
       needsSecret("token", &reading, place)
-      return credential.secret.map { .init(secret: $0, role: credential.role) }
     },
-    .init("users", .listed, person, \.users, new: { _, _ in Credential() }) { reading, place, credential in
+    .init("users", .listed, person, \.users, new: { _, _ in .init(name: "", password: "", role: .read) }) {
+      reading, place, _ in
       reading.needs("name", at: place)
       needsSecret("password", &reading, place)
-      guard let name = credential.name, let password = credential.secret else { return nil }
-      return .init(name: name, password: password, role: credential.role)
     },
     .init(
       "origins", listOf: .origin, \.allowedOrigins, "none",
@@ -71,15 +63,19 @@ enum ConfigurationKeys {
       "further host names of the service, besides addresses, `localhost` and its own; `*` allows all"),
   ]
 
-  private static let token: [ConfigurationKey<Credential>] =
-    ConfigurationKey.secret("token", .token, \.secret, "", "a secret that grants access") + [role]
+  private typealias TokenKey = ConfigurationKey<AccessConfiguration.Token>
+  private typealias UserKey = ConfigurationKey<AccessConfiguration.User>
 
-  private static let person: [ConfigurationKey<Credential>] =
+  private static let token: [TokenKey] =
+    TokenKey.secret("token", .token, "", "a secret that grants access") { $0.secret = $1 }
+    + [.init("role", .choice, \.role, "`read`", roles)]
+
+  private static let person: [UserKey] =
     [.init("name", .userName, \.name, "", "the name for basic authentication and the dashboard's login")]
-    + ConfigurationKey.secret("password", .password, \.secret, "", "the password in plain text") + [role]
+    + UserKey.secret("password", .password, "", "the password in plain text") { $0.password = $1 }
+    + [.init("role", .choice, \.role, "`read`", roles)]
 
-  private static let role = ConfigurationKey<Credential>(
-    "role", .choice, \.role, "`read`", "`read` may look, `control` may also change everything")
+  private static let roles = "`read` may look, `control` may also change everything"
 
   private static let user = ConfigurationWord<AccessConfiguration.User>("`NAME:PASSWORD`", isSecret: true) {
     guard let colon = $0.firstIndex(of: ":") else { throw WordError("is not NAME:PASSWORD") }
@@ -152,8 +148,9 @@ enum ConfigurationKeys {
 
   private static let webhook: [ConfigurationKey<WebhookConfiguration>] =
     [.init("url", .webAddress, \.url, "none", "a server that receives each snapshot")]
-    + ConfigurationKey.secret(
-      "secret", .password, \.secret, "no signature", "the key of the HMAC-SHA256 in `X-GLPreview-Signature`")
+    + ConfigurationKey<WebhookConfiguration>.secret(
+      "secret", .password, "no signature", "the key of the HMAC-SHA256 in `X-GLPreview-Signature`"
+    ) { $0.secret = $1 }
     + [
       .init(
         "max-event-bytes", .bytes(1000...1 << 30), \.maximumEventBytes, "`100kB`",

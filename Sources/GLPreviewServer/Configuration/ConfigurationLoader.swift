@@ -43,10 +43,14 @@ package struct ConfigurationLoader: Sendable {
     var configuration = ServerConfiguration()
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
     reading.read(ConfigurationKeys.service, at: root, into: &configuration)
-    let mistakes = options.problems + reading.problems
-    let problems = mistakes + told(configuration.faults, reading, after: mistakes)
-    guard problems.isEmpty else { throw ConfigurationError(problems) }
-    return try ValidatedConfiguration(configuration)
+    var problems = options.problems + reading.problems
+    do throws(ConfigurationError) {
+      let validated = try ValidatedConfiguration(configuration)
+      if problems.isEmpty { return validated }
+    } catch {
+      problems += located(error.problems, reading, after: problems)
+    }
+    throw ConfigurationError(problems)
   }
 
   /// Merges all files into one tree.
@@ -72,26 +76,24 @@ package struct ConfigurationLoader: Sendable {
       text = try ConfigurationPaths.text(of: path, limit: Self.largestFile)
       folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     } catch {
-      throw ConfigurationError(ConfigurationProblem(origin: file, error.description))
+      throw ConfigurationError(at: file, error.description)
     }
     return try YAMLDocument.tree(of: text, file: file, folder: folder.isEmpty ? "/" : folder)
   }
 
-  /// The problems of the configuration as a whole, without those that only follow from another mistake.
-  private func told(
-    _ faults: [ConfigurationFault], _ reading: ConfigurationReader, after mistakes: [ConfigurationProblem]
+  /// The broken rules, where they are set, without those that only follow from another mistake.
+  private func located(
+    _ broken: [ConfigurationProblem], _ reading: ConfigurationReader, after mistakes: [ConfigurationProblem]
   ) -> [ConfigurationProblem] {
-    faults.filter { fault in
-      !mistakes.contains { mistake in
-        let key = mistake.key ?? ""
-        return fault.path == ["bind"]
-          ? ["bind", "access", "token", "user"].contains { key.hasPrefix($0) }
-          : key.hasPrefix(fault.path.joined(separator: "."))
-      }
-    }.map { fault in
-      ConfigurationProblem(
-        origin: reading.origin(of: fault.path)?.description, key: fault.path.joined(separator: "."),
-        fault.reason)
+    let wrong = mistakes.map { $0.key ?? "" }
+    return broken.filter { problem in
+      let key = problem.path.joined(separator: ".")
+      let causes = key == "bind" ? ["bind", "access", "token", "user"] : [key]
+      return !wrong.contains { mistake in causes.contains { mistake.hasPrefix($0) } }
+    }.map { problem in
+      var problem = problem
+      problem.origin = reading.origin(of: problem.path)?.description
+      return problem
     }
   }
 }

@@ -1,4 +1,6 @@
-// The content of a configuration file, or of the command's options: a tree that stores the origin of each value.
+// The content of a configuration file, or of the command's options: a tree that stores the origin of each value. YAML is
+// parsed to it here; no type of Yams leaves this file.
+internal import Yams
 
 /// The origin of a configuration value.
 enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
@@ -92,5 +94,125 @@ struct ConfigurationNode: Sendable, Hashable {
     }
     members[index].value.put(node, at: path.dropFirst())
     content = .members(members)
+  }
+}
+
+/// The supported part of YAML: mappings, lists and words. Anchors, aliases, tags and multiple documents are rejected.
+struct YAMLDocument {
+  /// The file's name, for messages.
+  private let file: String
+  /// The absolute path of the folder that relative paths in the file refer to.
+  private let folder: String
+  private let text: String
+
+  /// Parses the text of a file.
+  ///
+  /// - Throws: `ConfigurationError` with the first place that is not valid YAML, or not supported.
+  static func tree(of text: String, file: String, folder: String) throws(ConfigurationError)
+    -> ConfigurationNode
+  {
+    let document = YAMLDocument(file: file, folder: folder, text: text)
+    do {
+      try document.checkAliases()
+      // The basic resolver converts no text to numbers, Booleans or dates: `no` and `1_000` stay words.
+      let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
+      guard let root = try parser.singleRoot() else {
+        throw ConfigurationError(at: file, "is empty")
+      }
+      // Anchors are valid only as long as the parser exists.
+      return try withExtendedLifetime(parser) { try document.node(root) }
+    } catch let error as ConfigurationError {
+      throw error
+    } catch let error as YamlError {
+      throw document.refusal(error)
+    } catch {
+      throw ConfigurationError(at: file, "\(error)")
+    }
+  }
+
+  /// The parser limits the depth. An anchor precedes its aliases and is rejected, so no alias is ever followed.
+  private func node(_ node: Node) throws(ConfigurationError) -> ConfigurationNode {
+    guard node.anchor == nil else { throw refusal(node.mark, Self.noAliases) }
+    guard node.tag.description.hasPrefix("tag:yaml.org,2002:") else {
+      throw refusal(node.mark, "the tag \(node.tag) is not known; no tags are")
+    }
+    let content: ConfigurationNode.Content
+    switch node {
+    case .scalar(let scalar):
+      let isNothing = scalar.style == .plain && ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+      content = isNothing ? .nothing : .word(scalar.string)
+    case .sequence(let sequence):
+      content = .list(try sequence.map { item throws(ConfigurationError) in try self.node(item) })
+    case .mapping(let mapping):
+      content = .members(
+        try mapping.map { key, value throws(ConfigurationError) in
+          guard case .scalar(let scalar) = key else {
+            throw refusal(key.mark, "a key is a word, not a list or a mapping")
+          }
+          return .init(key: scalar.string, origin: origin(key.mark), value: try self.node(value))
+        })
+    case .alias(let alias): throw refusal(alias.mark, Self.noAliases)
+    }
+    return ConfigurationNode(content: content, origin: origin(node.mark))
+  }
+
+  private func origin(_ mark: Mark?) -> ConfigurationOrigin {
+    .file(file, folder: folder, line: max(mark?.line ?? 1, 1), column: max(mark?.column ?? 1, 1))
+  }
+
+  // MARK: Errors
+
+  private static let noAliases =
+    "anchors and aliases (&name, *name) are not taken; say it again, or quote what is a word"
+
+  /// Yams expands aliases to compare keys, before it returns any node: a few lines of aliases would keep it busy for
+  /// years. `mostAliases` aliases expand to at most 350 times the file (3^(16/3)).
+  private static let mostAliases = 16
+
+  /// If the text contains a possible anchor, counts every possible alias, even in quotes and comments.
+  private func checkAliases() throws(ConfigurationError) {
+    var counts: [UInt8: Int] = [:]
+    var (before, sign): (UInt8, UInt8) = (0, 0)
+    for byte in text.utf8 {
+      // The sign of an anchor or alias has a name after it, and no word before it.
+      if !Self.isWord(before), Self.isWord(byte) { counts[sign, default: 0] += 1 }
+      (before, sign) = (sign, byte)
+    }
+    let aliases = counts[UInt8(ascii: "*")] ?? 0
+    guard counts[UInt8(ascii: "&")] != nil, aliases > Self.mostAliases else { return }
+    throw ConfigurationError(at: file, "\(Self.noAliases); \(aliases) words look like aliases")
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch UnicodeScalar(byte) {
+    case "a"..."z", "A"..."Z", "0"..."9", "_", "-": true
+    default: false
+    }
+  }
+
+  private func refusal(_ mark: Mark?, _ reason: String) -> ConfigurationError {
+    ConfigurationError(at: origin(mark).description, reason)
+  }
+
+  private func refusal(_ error: YamlError) -> ConfigurationError {
+    switch error {
+    case .composer(_, "found undefined alias", let mark, _): return refusal(mark, Self.noAliases)
+    case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+      .composer(let context, let problem, let mark, _):
+      let line = text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(mark.line - 1).first
+      let hasTab = line?.prefix { $0 == " " || $0 == "\t" }.contains("\t") == true
+      let within = context.map { " (\($0.text), line \($0.mark.line))" } ?? ""
+      return refusal(
+        mark, "is not YAML: \(problem)\(within)\(hasTab ? "; a tab can't indent, spaces can" : "")")
+    case .duplicatedKeysInMapping(let keys, let context):
+      let names = keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
+      return refusal(context.mark, "\(names): said twice; the first time here")
+    case .reader(let problem, let offset, _, _):
+      let lines = text.prefix(offset ?? 0).split(
+        omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      let place = "\(file):\(lines.count):\((lines.last?.count ?? 0) + 1)"
+      return ConfigurationError(at: place, "is not YAML: \(problem)")
+    default: return ConfigurationError(at: file, "is not YAML: \(error)")
+    }
   }
 }

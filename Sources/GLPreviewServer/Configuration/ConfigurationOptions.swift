@@ -36,10 +36,8 @@ package struct ConfigurationOptions: Sendable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let path = Self.views + [name]
-    guard viewNames.allSatisfy({ $0 != name }) else {
-      return refuse(option, "there are two views named '\(name)'")
-    }
     do throws(WordError) {
+      guard !viewNames.contains(name) else { throw WordError("there are two views named '\(name)'") }
       try ViewConfiguration.check(name: name)
       root.put(ConfigurationNode(content: .members([]), origin: .option(option)), at: path[...])
       guard parts.count == 2 else { return }

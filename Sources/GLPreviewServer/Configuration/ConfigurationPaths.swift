@@ -9,22 +9,20 @@ enum ConfigurationPaths {
   static func resolved(_ path: String, in folder: String) throws(WordError) -> String {
     guard !path.isEmpty else { throw WordError("is an empty path") }
     guard !path.utf8.contains(0) else { throw WordError("a path has no zero bytes") }
-    var parts: [Substring] = []
-    // A `..` after a missing folder can't be followed; it removes the component before it.
+    var resolved = ""
     for part in (path.hasPrefix("/") ? path : folder + "/" + path).split(separator: "/") where part != "." {
-      if part == "..", realPath(of: "/" + parts.joined(separator: "/")) == nil {
-        parts = Array(parts.dropLast())
+      let next = "\(resolved)/\(part)"
+      if let real = realPath(of: next) {
+        resolved = real == "/" ? "" : real
+      } else if part == ".." {
+        // It can't be followed after a missing folder, and removes that. After a file it makes no sense.
+        guard realPath(of: resolved) == nil else { throw WordError("'\(path)' leads nowhere") }
+        resolved = String(resolved[..<(resolved.lastIndex(of: "/") ?? resolved.startIndex)])
       } else {
-        parts.append(part)
+        resolved = next
       }
     }
-    for count in stride(from: parts.count, through: 0, by: -1) {
-      guard let real = realPath(of: "/" + parts[..<count].joined(separator: "/")) else { continue }
-      let rest = parts[count...]
-      guard !rest.contains("..") else { break }
-      return rest.isEmpty ? real : (real == "/" ? "" : real) + "/" + rest.joined(separator: "/")
-    }
-    throw WordError("'\(path)' leads nowhere")
+    return resolved.isEmpty ? "/" : resolved
   }
 
   /// The resolved path of a readable file.
@@ -41,9 +39,9 @@ enum ConfigurationPaths {
   static func secret(_ path: String, in folder: String) throws(WordError) -> String {
     do throws(WordError) {
       let file = try file(path, in: folder)
-      let secret = try text(of: file, limit: 64 << 10).trimmingSuffix { $0.isNewline }
-      guard !secret.isEmpty else { throw WordError("is empty") }
-      return String(secret)
+      let text = try text(of: file, limit: 64 << 10)
+      guard let end = text.lastIndex(where: { !$0.isNewline }) else { throw WordError("is empty") }
+      return String(text[...end])
     } catch {
       throw WordError("the file \(error.description.replacing("'\(path)' ", with: ""))")
     }
@@ -90,13 +88,5 @@ enum ConfigurationPaths {
     case EISDIR: "is a folder"
     case let other: unsafe "can't be read: " + String(cString: strerror(other))
     }
-  }
-}
-
-extension String {
-  fileprivate func trimmingSuffix(while isTaken: (Character) -> Bool) -> Substring {
-    var rest = self[...]
-    while let last = rest.last, isTaken(last) { rest = rest.dropLast() }
-    return rest
   }
 }

@@ -5,17 +5,22 @@ internal import GLPreview
 package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
   /// The place: `FILE:LINE:COLUMN`, an option such as `--bind`, or an environment variable; nil if the key is not set.
   package var origin: String?
-  /// The key, such as `cameras.door.views.face.rotate`; nil for the whole file.
-  package var key: String?
+  /// The components of the key, separate because names may contain dots; empty for the whole file.
+  let path: [String]
   /// What is wrong, and what would be correct. It contains no secrets.
-  package private(set) var reason: String
+  package let reason: String
 
-  /// Creates a problem without the secrets in `key` and `reason`.
-  package init(origin: String? = nil, key: String? = nil, _ reason: String) {
+  /// Creates a problem without the secrets in `reason`.
+  init(origin: String? = nil, path: [String] = [], _ reason: String) {
     self.origin = origin
-    // A key may be an address that was written in the wrong place.
-    self.key = key.map { Redaction.message($0) }
+    self.path = path
     self.reason = Redaction.message(reason)
+  }
+
+  /// The key, such as `cameras.door.views.face.rotate`; nil for the whole file.
+  package var key: String? {
+    // It may be an address that was written in the wrong place.
+    path.isEmpty ? nil : Redaction.message(path.joined(separator: "."))
   }
 
   /// `FILE:LINE:COLUMN: KEY: REASON`, without unknown parts.
@@ -27,10 +32,44 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
   /// At least one problem, in the order of discovery.
   package let problems: [ConfigurationProblem]
 
-  package init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+  init(_ problems: [ConfigurationProblem]) { self.problems = problems }
 
-  init(_ problem: ConfigurationProblem) { self.init([problem]) }
+  init(at origin: String, _ reason: String) {
+    self.init([ConfigurationProblem(origin: origin, reason)])
+  }
 
   /// One line per problem.
   package var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+extension [String] {
+  /// The known word that an unknown one was probably meant to be: the one with the fewest letters to add, remove or
+  /// change; nil if all need too many changes.
+  func nearest(to word: String) -> String? {
+    // A longer word is no typing mistake, and the cost grows with both lengths.
+    guard word.utf8.count <= 64 else { return nil }
+    let ranked = map { (word: $0, distance: $0.editDistance(to: word)) }
+    guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
+    return best.distance <= Swift.max(1, best.word.utf8.count / 2) ? best.word : nil
+  }
+}
+
+extension String {
+  /// The Levenshtein distance in bytes, because keys are ASCII. Ignores case, and treats `_` as `-`.
+  fileprivate func editDistance(to other: String) -> Int {
+    let (mine, others) = (folded, other.folded)
+    var row = Array(0...others.count)
+    for (index, byte) in mine.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for (column, otherByte) in others.enumerated() {
+        let change = diagonal + (byte == otherByte ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = Swift.min(change, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[others.count]
+  }
+
+  private var folded: [UInt8] { lowercased().utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 } }
 }

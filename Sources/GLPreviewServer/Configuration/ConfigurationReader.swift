@@ -31,15 +31,12 @@ struct ConfigurationReader {
   private(set) var problems: [ConfigurationProblem] = []
   /// The origins of the keys read so far; for a part, the place where it begins.
   private var origins: [[String]: ConfigurationOrigin] = [:]
-  private let environment: [String: String]
-  private let variables: VariableExpansion
+  private let environment: ConfigurationEnvironment
   /// The folder that relative paths outside files refer to.
   private let workingFolder: String
 
   init(environment: [String: String], workingFolder: String) {
-    // Containers often set a variable to an empty value instead of omitting it.
-    self.environment = environment.filter { $0.key.hasPrefix("GLPREVIEW_") && !$0.value.isEmpty }
-    variables = VariableExpansion(environment)
+    self.environment = ConfigurationEnvironment(environment)
     self.workingFolder = workingFolder
   }
 
@@ -58,7 +55,7 @@ struct ConfigurationReader {
           "is not known\(nearest) (there are \(names.joined(separator: ", ")))")
       }
     }
-    if !place.path.isEmpty { note(place.path, (place.option ?? place.file)?.origin) }
+    note(place.path, (place.option ?? place.file)?.origin)
     for key in keys { key.read(&self, place, &target) }
   }
 
@@ -110,12 +107,21 @@ struct ConfigurationReader {
     let origin: ConfigurationOrigin
     /// Whether the word contains a variable's value, which may be a secret.
     var isSecret = false
+
+    /// The items of a list. The separator is a semicolon, because masks contain commas.
+    var items: [SourcedText] {
+      guard case .variable = origin else { return [self] }
+      return text.split(separator: ";", omittingEmptySubsequences: false).map { item in
+        let text = String(item.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        return SourcedText(text: text, origin: origin)
+      }
+    }
   }
 
-  /// The value of a key; nil if it is not set or invalid.
+  /// The value of a key; nil if it is not set or invalid. The file's word is checked even if it is overridden.
   mutating func value<Value>(of place: ConfigurationPlace, _ word: ConfigurationWord<Value>) -> Value? {
-    let filed = place.file.flatMap { fileWord($0, place.path) }.map { [$0] }
-    guard let found = uppermost(place, filed)?.first else { return nil }
+    let filed = place.file.flatMap { fileWord($0, place.path) }
+    guard let found = overridingWord(of: place) ?? filed else { return nil }
     note(place.path, found.origin)
     return parsed(found, word, place.path)
   }
@@ -125,7 +131,7 @@ struct ConfigurationReader {
     of place: ConfigurationPlace, _ word: ConfigurationWord<Value>, joinedBy sign: String?
   ) -> [Value]? {
     let filed = place.file.flatMap { fileWords($0, place.path, joinedBy: sign) }
-    guard let found = uppermost(place, filed, areMany: true) else { return nil }
+    guard let found = overridingWord(of: place)?.items ?? filed else { return nil }
     note(place.path, found.first?.origin)
     return found.compactMap { parsed($0, word, place.path) }
   }
@@ -136,38 +142,16 @@ struct ConfigurationReader {
   /// The origin of the value that takes precedence; nil if the key is not set.
   func valueOrigin(of place: ConfigurationPlace) -> ConfigurationOrigin? {
     let filed = place.file?.content == .nothing ? nil : place.file
-    return place.option?.origin ?? variable(place.path)?.origin ?? filed?.origin
+    return overridingWord(of: place)?.origin ?? filed?.origin
   }
 
-  /// The words of the layer that takes precedence. The file's words, `filed`, are checked even if they are overridden.
-  private func uppermost(_ place: ConfigurationPlace, _ filed: [SourcedText]?, areMany: Bool = false)
-    -> [SourcedText]?
-  {
-    if case .word(let text) = place.option?.content, let origin = place.option?.origin {
-      return [SourcedText(text: text, origin: origin)]
+  /// The word of an option, otherwise of the environment; nil if neither sets the key.
+  private func overridingWord(of place: ConfigurationPlace) -> SourcedText? {
+    if let option = place.option, case .word(let text) = option.content {
+      return SourcedText(text: text, origin: option.origin)
     }
-    guard let found = variable(place.path) else { return filed }
-    // The separator is a semicolon, because masks contain commas.
-    let words = found.text.split(separator: ";", omittingEmptySubsequences: false)
-    return areMany ? words.map { SourcedText(text: $0.trimmed, origin: found.origin) } : [found]
-  }
-
-  private func variable(_ path: [String]) -> SourcedText? {
-    guard !environment.isEmpty else { return nil }
-    let name = Self.variable(of: path)
-    return environment[name].map { SourcedText(text: $0, origin: .variable(name)) }
-  }
-
-  /// The environment variable of a key, such as `GLPREVIEW_LIMITS_AD_HOC_VIEWS`.
-  static func variable(of path: [String]) -> String {
-    (["GLPREVIEW"] + path).map { part in
-      var name = ""
-      for sign in part {
-        if sign.isUppercase, name.last?.isLowercase == true { name.append("_") }
-        name.append(sign.isLetter || sign.isNumber ? sign : "_")
-      }
-      return name.uppercased()
-    }.joined(separator: "_")
+    guard let (variable, text) = environment.word(for: place.path) else { return nil }
+    return SourcedText(text: text, origin: .variable(variable))
   }
 
   private mutating func fileWord(_ file: ConfigurationNode, _ path: [String]) -> SourcedText? {
@@ -213,7 +197,7 @@ struct ConfigurationReader {
     -> SourcedText?
   {
     do throws(WordError) {
-      let word = try variables.expand(text)
+      let word = try environment.expand(text)
       return SourcedText(text: word, origin: origin, isSecret: word != text)
     } catch {
       refuse(path, at: origin, error.description)
@@ -263,20 +247,10 @@ struct ConfigurationReader {
   }
 
   private mutating func refuse(_ path: [String], at origin: ConfigurationOrigin?, _ reason: String) {
-    let key = path.isEmpty ? nil : path.joined(separator: ".")
-    problems.append(ConfigurationProblem(origin: origin?.description, key: key, reason))
+    problems.append(ConfigurationProblem(origin: origin?.description, path: path, reason))
   }
 
   private mutating func note(_ path: [String], _ origin: ConfigurationOrigin?) {
     if origins[path] == nil { origins[path] = origin }
-  }
-}
-
-extension Substring {
-  /// The text without white space at both ends.
-  fileprivate var trimmed: String {
-    var rest = drop(while: \.isWhitespace)
-    while rest.last?.isWhitespace == true { rest.removeLast() }
-    return String(rest)
   }
 }

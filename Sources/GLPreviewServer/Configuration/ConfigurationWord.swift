@@ -38,28 +38,25 @@ extension ConfigurationWord<Int> {
 
   /// A number of bytes: `100000`, `64kB`, `1.5GB`, `256MiB`.
   static func bytes(_ bounds: ClosedRange<Int>) -> Self {
-    let units: [(String, Double)] = [
-      ("", 1), ("b", 1), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1024),
-      ("mib", 1_048_576), ("gib", 1_073_741_824), ("tib", 1_099_511_627_776),
+    let units: [String: Double] = [
+      "": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1024, "mib": 1_048_576,
+      "gib": 1_073_741_824, "tib": 1_099_511_627_776,
     ]
-    return Self("bytes, \(bounds.lowerBound)...\(bounds.upperBound)") { text in
-      let (number, unit) = text.numberAndUnit
-      guard let scale = units.first(where: { $0.0 == unit.lowercased() })?.1, let count = Double(number),
-        count * scale <= Double(bounds.upperBound), count * scale >= Double(bounds.lowerBound)
+    let (lowest, highest) = (bounds.lowerBound, bounds.upperBound)
+    return Self("bytes, \(lowest)...\(highest)") { text in
+      guard let bytes = text.lowercased().amount(in: units), bytes >= Double(lowest), bytes <= Double(highest)
       else {
         throw WordError(
-          "'\(text)' is not an amount of bytes from \(bounds.lowerBound) to \(bounds.upperBound), as 100000, 64kB, 1GB or 256MiB"
-        )
+          "'\(text)' is not an amount of bytes from \(lowest) to \(highest), as 100000, 64kB, 1GB or 256MiB")
       }
-      return Int(count * scale)
+      return Int(bytes)
     }
   }
 }
 
 extension ConfigurationWord<Double> {
   static func number(_ bounds: ClosedRange<Double>) -> Self {
-    func short(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
-    return Self("\(short(bounds.lowerBound))...\(short(bounds.upperBound))") {
+    Self("\(bounds.lowerBound.shortText)...\(bounds.upperBound.shortText)") {
       try Words.number("", $0, in: bounds)
     }
   }
@@ -68,14 +65,13 @@ extension ConfigurationWord<Double> {
 extension ConfigurationWord<Duration> {
   /// A time: `500ms`, `30s`, `5m`, `12h`, `7d`. The default unit is seconds.
   static var time: Self {
-    let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400), ("", 1)]
+    let units = ["ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1]
     return Self("time") { text in
-      let (number, unit) = text.numberAndUnit
       // The limit is about a century, far below the range of Duration.
-      guard let scale = units.first(where: { $0.0 == unit })?.1, let count = Double(number), count > 0,
-        count * scale <= 3.2e9
-      else { throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d") }
-      return .milliseconds(max(1, Int64(count * scale * 1000)))
+      guard let seconds = text.amount(in: units), seconds > 0, seconds <= 3.2e9 else {
+        throw WordError("'\(text)' is not a time above 0, as 500ms, 30s, 5m, 12h or 7d")
+      }
+      return .milliseconds(max(1, Int64(seconds * 1000)))
     }
   }
 }
@@ -202,10 +198,11 @@ extension ConfigurationWord<String> {
 }
 
 extension String {
-  /// The leading number, and the text after it.
-  fileprivate var numberAndUnit: (number: Substring, unit: Substring) {
+  /// The leading number times the unit after it; nil for anything else.
+  fileprivate func amount(in units: [String: Double]) -> Double? {
     let number = prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    return (number, self[number.endIndex...])
+    guard let unit = units[String(self[number.endIndex...])] else { return nil }
+    return Double(number).map { $0 * unit }
   }
 
   /// The text after `https://` or `http://`; nil without such a scheme.

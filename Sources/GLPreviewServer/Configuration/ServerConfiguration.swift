@@ -1,4 +1,5 @@
 // The configuration of a service: address, access rules, limits, cameras and scenes. ConfigurationKeys has the keys.
+// Values print without their secrets, for example when a library logs a configuration at level `debug`.
 package import GLPreview
 
 /// The configuration of a service.
@@ -41,18 +42,12 @@ struct ServicePatience: Sendable, Hashable {
   var shutdown = Duration.milliseconds(3500)
 }
 
-/// The files for TLS, in PEM format.
+/// The files for TLS, in PEM format. Their paths are resolved.
 package struct TLSFiles: Sendable, Hashable {
   /// The path of the certificate, followed by the certificates of its issuers.
   package var certificateChain: String
   /// The path of the private key.
   package var privateKey: String
-
-  /// Creates a pair of resolved paths.
-  package init(certificateChain: String, privateKey: String) {
-    self.certificateChain = certificateChain
-    self.privateKey = privateKey
-  }
 }
 
 /// What a client may do.
@@ -66,20 +61,18 @@ package enum Role: String, Sendable, Hashable, CaseIterable {
 /// The tokens, users, origins and host names that a service accepts.
 package struct AccessConfiguration: Sendable, Hashable {
   /// A bearer token.
-  package struct Token: Sendable, Hashable {
+  package struct Token: Sendable, Hashable, CustomStringConvertible {
     /// The text that clients send.
     package var secret: String
     /// What clients with this token may do.
     package var role: Role
 
-    package init(secret: String, role: Role) {
-      self.secret = secret
-      self.role = role
-    }
+    /// Without the secret.
+    package var description: String { "*** (\(role.rawValue))" }
   }
 
   /// A user with a password.
-  package struct User: Sendable, Hashable {
+  package struct User: Sendable, Hashable, CustomStringConvertible {
     /// The name to log in with.
     package var name: String
     /// The password in plain text.
@@ -87,11 +80,8 @@ package struct AccessConfiguration: Sendable, Hashable {
     /// What the user may do.
     package var role: Role
 
-    package init(name: String, password: String, role: Role) {
-      self.name = name
-      self.password = password
-      self.role = role
-    }
+    /// Without the password.
+    package var description: String { "\(name):*** (\(role.rawValue))" }
   }
 
   /// The accepted bearer tokens.
@@ -104,9 +94,6 @@ package struct AccessConfiguration: Sendable, Hashable {
   package var allowedOrigins: [String] = []
   /// Accepted host names besides addresses, `localhost` and the name in `bind`; `*` allows all.
   package var allowedHosts: [String] = []
-
-  /// Creates rules without tokens and users.
-  package init() {}
 
   /// Whether clients must authenticate.
   package var asksForCredentials: Bool { !isInsecure && !(tokens.isEmpty && users.isEmpty) }
@@ -124,13 +111,10 @@ package struct ServiceLimits: Sendable, Hashable {
   package var memory: Int?
   package var stalledClient = Duration.seconds(30)
   package var idleConnection = Duration.seconds(75)
-
-  /// Creates the default limits.
-  package init() {}
 }
 
 /// The configuration of a camera.
-package struct CameraConfiguration: Sendable, Hashable {
+package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// The name in URLs.
   package var name: String
   /// The source, as `SourceLocator` parses it.
@@ -155,6 +139,9 @@ package struct CameraConfiguration: Sendable, Hashable {
     self.source = source
     self.views = views
   }
+
+  /// The name, and the source without its secrets.
+  package var description: String { "\(name): \(SourceLocator(source))" }
 
   private static let usualOptions: SourceOptions = {
     var options = SourceOptions(maximumPixels: 50_000_000)
@@ -193,11 +180,6 @@ package struct SceneConfiguration: Sendable, Hashable {
   package var framesPerSecond: Double?
   /// The JPEG quality, 1...100.
   package var quality = 80
-
-  package init(name: String, scene: Scene) {
-    self.name = name
-    self.scene = scene
-  }
 }
 
 /// Where snapshots are sent, in addition to the client that requested them.
@@ -206,9 +188,6 @@ package struct SnapshotDestinations: Sendable, Hashable {
   package var folder: SnapshotFolderConfiguration?
   /// A server that is notified of snapshots; nil for none.
   package var webhook: WebhookConfiguration?
-
-  /// Creates a configuration without destinations.
-  package init() {}
 }
 
 /// A folder of snapshots, and its limits. Nil is no limit. The oldest snapshots are removed first.
@@ -218,18 +197,16 @@ package struct SnapshotFolderConfiguration: Sendable, Hashable {
   package var maximumAge: Duration?
   package var maximumCount: Int?
   package var maximumBytes: Int?
-
-  /// Creates a folder without limits.
-  package init(path: String) { self.path = path }
 }
 
 /// A server that receives a POST request for each snapshot; `ConfigurationKeys` describes the values.
-package struct WebhookConfiguration: Sendable, Hashable {
+package struct WebhookConfiguration: Sendable, Hashable, CustomStringConvertible {
   package var url: String
   package var secret: String?
   package var maximumEventBytes = 100_000
   package var attempts = 5
   package var capacity = 64
 
-  package init(url: String) { self.url = url }
+  /// The address without its secrets.
+  package var description: String { Redaction.source(url) }
 }

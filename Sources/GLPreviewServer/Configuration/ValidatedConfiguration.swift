@@ -1,16 +1,11 @@
 // A checked configuration. Services accept no other, so that none is open to everyone by accident.
+internal import GLPreview
+internal import PreviewCore
 
-/// A configuration without faults.
+/// A configuration that breaks no rule.
 ///
 /// Names are valid in URLs and file names, and unique among cameras and scenes. Scenes show cameras that exist. On an
 /// address that other machines can reach, the service requires credentials, unless `access.isInsecure` is true.
-///
-/// ```swift
-/// var configuration = ServerConfiguration(cameras: [CameraConfiguration(name: "door", source: "/dev/video0")])
-/// configuration.bind = .host("0.0.0.0", port: 8080)
-/// configuration.access.tokens = [.init(secret: secret, role: .read)]
-/// let server = PreviewServer(try ValidatedConfiguration(configuration), logger: logger)
-/// ```
 @dynamicMemberLookup
 package struct ValidatedConfiguration: Sendable, Hashable {
   /// The checked configuration.
@@ -20,9 +15,7 @@ package struct ValidatedConfiguration: Sendable, Hashable {
   ///
   /// - Throws: `ConfigurationError` with all problems.
   package init(_ configuration: ServerConfiguration) throws(ConfigurationError) {
-    let problems = configuration.faults.map {
-      ConfigurationProblem(key: $0.path.joined(separator: "."), $0.reason)
-    }
+    let problems = configuration.problems
     guard problems.isEmpty else { throw ConfigurationError(problems) }
     self.configuration = configuration
   }
@@ -30,5 +23,87 @@ package struct ValidatedConfiguration: Sendable, Hashable {
   /// Returns a value of `configuration`.
   package subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
     configuration[keyPath: key]
+  }
+}
+
+extension ServerConfiguration {
+  /// The broken rules.
+  fileprivate var problems: [ConfigurationProblem] { accessProblems + cameraProblems + sceneProblems }
+
+  /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
+  private var accessProblems: [ConfigurationProblem] {
+    guard !bind.isLocal, !access.isInsecure, !access.asksForCredentials else { return [] }
+    return [
+      ConfigurationProblem(
+        path: ["bind"],
+        """
+        \(bind) can be reached from other machines, and everybody there could look: give access.tokens \
+        (GLPREVIEW_TOKEN), or access.users (GLPREVIEW_USER), or say access.insecure: true (--insecure)
+        """)
+    ]
+  }
+
+  private var cameraProblems: [ConfigurationProblem] {
+    var problems = cameras.isEmpty ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
+    problems += repeated(cameras.map(\.name), "cameras", ["cameras"])
+    problems += cameras.filter { $0.source == "-" }.dropFirst().prefix(1).map {
+      ConfigurationProblem(
+        path: ["cameras", $0.name, "source"], "standard input can be one source only")
+    }
+    for camera in cameras {
+      let path = ["cameras", camera.name]
+      let names = camera.views.map(\.view.name)
+      problems += invalid(camera.name, path)
+      if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
+      for name in names { problems += invalid(name, path + ["views", name]) }
+      problems += repeated(names, "views", path + ["views"])
+    }
+    return problems
+  }
+
+  private var sceneProblems: [ConfigurationProblem] {
+    let names = cameras.map(\.name)
+    var problems = repeated(scenes.map(\.name), "scenes", ["scenes"])
+    for scene in scenes {
+      let path = ["scenes", scene.name]
+      problems += invalid(scene.name, path)
+      if names.contains(scene.name) {
+        problems.append(
+          ConfigurationProblem(path: path, "is a camera's name, and stands where that does in URLs"))
+      }
+      let missing = scene.scene.tiles.map(\.source).filter { !names.contains($0) }
+      guard missing.isEmpty else {
+        let known = names.joined(separator: ", ")
+        problems += missing.map {
+          ConfigurationProblem(path: path + ["tiles"], "there is no camera '\($0)' (there are: \(known))")
+        }
+        continue
+      }
+      do throws(WordError) {
+        _ = try scene.scene.composed(
+          Dictionary(names.map { ($0, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)
+      } catch {
+        problems.append(ConfigurationProblem(path: path, error.description))
+      }
+    }
+    return problems
+  }
+
+  private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {
+    do throws(WordError) {
+      try ViewConfiguration.check(name: name)
+      return []
+    } catch {
+      return [ConfigurationProblem(path: path, error.reason)]
+    }
+  }
+
+  /// One problem for each name that two or more of `names` have.
+  private func repeated(_ names: [String], _ kind: String, _ path: [String]) -> [ConfigurationProblem] {
+    var counts: [String: Int] = [:]
+    return names.filter { name in
+      counts[name, default: 0] += 1
+      return counts[name] == 2
+    }.map { ConfigurationProblem(path: path + [$0], "is the name of two \(kind)") }
   }
 }

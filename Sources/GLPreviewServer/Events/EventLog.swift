@@ -116,7 +116,7 @@ final class EventLog: Service {
 
   /// The next step for a subscriber at `place`; `nothing` at `deadline`. `isOver` ends the wait early.
   fileprivate func step(
-    from place: Int, types: Set<String>?, until deadline: Duration, unless isOver: @Sendable () -> Bool
+    from place: Int, types: Set<String>?, until deadline: CaptureInstant, unless isOver: @Sendable () -> Bool
   ) async throws -> (step: Step, next: Int) {
     try await state.first(until: deadline) { state in
       let (step, next) = state.step(from: place, types: types)

@@ -19,7 +19,9 @@ struct FolderStore: ~Copyable {
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
   /// - Throws: `FolderError` if it can't be opened.
-  init(_ configuration: SnapshotFolderConfiguration, now: WallTime, at time: Duration) throws(FolderError) {
+  init(
+    _ configuration: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant
+  ) throws(FolderError) {
     path = configuration.path
     retained = RetainedFiles(configuration, now: now, at: time)
     // Snapshots must not be readable by every user of the machine.
@@ -38,9 +40,9 @@ struct FolderStore: ~Copyable {
   /// the next run deletes the partial file.
   ///
   /// - Returns: the file's path within the folder.
-  mutating func write(_ bytes: [UInt8], as name: SnapshotFileName, at time: Duration) throws(FolderError)
-    -> String
-  {
+  mutating func write(
+    _ bytes: [UInt8], as name: SnapshotFileName, at time: CaptureInstant
+  ) throws(FolderError) -> String {
     if unsafe mkdirat(folder, name.camera, 0o750) != 0, errno != EEXIST { throw error(name.camera) }
     let camera = unsafe openat(folder, name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard camera >= 0 else { throw error(name.camera) }
@@ -73,7 +75,7 @@ struct FolderStore: ~Copyable {
   /// Deletes files that exceed the limits.
   ///
   /// - Returns: the number of deleted files.
-  mutating func prune(now: WallTime, at time: Duration) -> Int {
+  mutating func prune(now: WallTime, at time: CaptureInstant) -> Int {
     let files = retained.removeExcess(now: now, at: time)
     for file in files {
       let camera = unsafe openat(folder, file.name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -20,7 +20,7 @@ struct RetainedFiles: Sendable {
   private struct Entry: Sendable {
     let file: File
     /// By the monotonic clock; for files of this run.
-    let written: Duration
+    let written: CaptureInstant
   }
 
   /// A FIFO queue. Removed entries are compacted occasionally, because shifting all others each time would be slow.
@@ -52,7 +52,7 @@ struct RetainedFiles: Sendable {
   private let limits: SnapshotFolderConfiguration
   /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
-  private let monotonicStart: Duration
+  private let monotonicStart: CaptureInstant
   private var ahead = Queue()
   private var found = Queue()
   private var written = Queue()
@@ -67,7 +67,7 @@ struct RetainedFiles: Sendable {
   ///   - limits: how much to keep.
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
-  init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: Duration) {
+  init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant) {
     self.limits = limits
     start = now
     monotonicStart = time
@@ -84,7 +84,7 @@ struct RetainedFiles: Sendable {
   /// Adds the files of earlier runs.
   mutating func add(_ files: [File]) {
     bytes += files.reduce(0) { $0 + $1.bytes }
-    sort(ahead.rest + found.rest + files.map { Entry(file: $0, written: .zero) })
+    sort(ahead.rest + found.rest + files.map { Entry(file: $0, written: .start) })
     if ahead.count > 0 {
       notices.append(
         "\(ahead.count) files in the snapshot folder have timestamps in the future; they count as the oldest")
@@ -92,7 +92,7 @@ struct RetainedFiles: Sendable {
   }
 
   /// Adds a file that was just written.
-  mutating func add(_ file: File, at time: Duration) {
+  mutating func add(_ file: File, at time: CaptureInstant) {
     guard isLimited else { return }
     written.append(Entry(file: file, written: time))
     bytes += file.bytes
@@ -104,7 +104,7 @@ struct RetainedFiles: Sendable {
   ///   - now: the wall clock.
   ///   - time: the monotonic clock at the same moment.
   /// - Returns: the files to delete, in order.
-  mutating func removeExcess(now: WallTime, at time: Duration) -> [File] {
+  mutating func removeExcess(now: WallTime, at time: CaptureInstant) -> [File] {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
@@ -146,7 +146,7 @@ struct RetainedFiles: Sendable {
   }
 
   /// Adopts the wall clock's time for the start of this run, if it can be trusted.
-  private mutating func follow(_ now: WallTime, at time: Duration) {
+  private mutating func follow(_ now: WallTime, at time: CaptureInstant) {
     let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
     let jump = believed.sinceEpoch - start.sinceEpoch
     guard jump < .zero - Self.smallestJump || jump > Self.smallestJump else { return }

@@ -25,7 +25,7 @@ final class SnapshotFolder: Service {
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let now: @Sendable () -> WallTime
-  private let clock: @Sendable () -> Duration
+  private let clock: @Sendable () -> CaptureInstant
   private let queue = DispatchQueue(label: "glpreview.folder", qos: .utility)
   private let waiting = Mutex(0)
   // Used only on the queue; the lock makes that visible to the compiler.
@@ -40,7 +40,7 @@ final class SnapshotFolder: Service {
   init(
     _ configuration: SnapshotFolderConfiguration, metrics: ServiceMetrics, logger: Logger,
     now: @escaping @Sendable () -> WallTime = { WallTime(capturedAt: CaptureClock.now) },
-    clock: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    clock: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.configuration = configuration
     self.metrics = metrics

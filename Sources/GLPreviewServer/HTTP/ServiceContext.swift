@@ -1,4 +1,4 @@
-// What is known of a request besides its content.
+// What is known of a request besides its content, and what all middlewares are.
 internal import GLPreview
 internal import Hummingbird
 internal import NIOCore
@@ -10,6 +10,8 @@ struct ServiceContext: RequestContext {
   let channel: any Channel
   /// The client's address without a port; `unix` for a local socket.
   let clientAddress: String
+  /// The client as limits count it.
+  let client: ClientGroup
   /// When the request started.
   let startedAt = CaptureClock.now
   /// The client's role; set by `AccessMiddleware`, nil before it.
@@ -19,6 +21,7 @@ struct ServiceContext: RequestContext {
     coreContext = CoreRequestContextStorage(source: source)
     channel = source.channel
     clientAddress = source.channel.remoteAddress?.ipAddress ?? "unix"
+    client = ClientGroup(clientAddress)
   }
 
   /// The time that remains of a request's limit; at least a millisecond, for results that are already available.
@@ -26,4 +29,10 @@ struct ServiceContext: RequestContext {
 
   /// The largest body, in bytes; set by `BodyMiddleware` from the configuration.
   var maxUploadSize = ServiceLimits().requestBytes
+}
+
+/// A middleware of the service.
+protocol ServiceMiddleware: RouterMiddleware where Context == ServiceContext {
+  /// What is behind the middleware: the next one, or the route.
+  typealias Next = (Request, ServiceContext) async throws -> Response
 }

@@ -27,6 +27,13 @@ enum ProcessMetrics {
   /// The resident memory of the process, including code; nil if the system does not provide it.
   static var residentBytes: Int? { statistics().map { Int($0[21] * pageSize) } }
 
+  /// The resident memory that is mapped from files, such as code, or shared; nil if the system does not provide it.
+  static var sharedBytes: Int? {
+    guard let text = FileManager.default.contents(atPath: "/proc/self/statm") else { return nil }
+    let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
+    return fields.count > 2 ? Int(fields[2]).map { $0 * Int(pageSize) } : nil
+  }
+
   /// The fields of proc_pid_stat(5) from the third on. The second field, the name, may contain spaces.
   private static func statistics() -> [Double]? {
     guard let text = FileManager.default.contents(atPath: "/proc/self/stat"),

@@ -82,6 +82,7 @@ struct ServiceMetrics: Sendable {
     "glpreview_folder_files_total": "Snapshot files, by result.",
     "glpreview_folder_removed_total": "Snapshot files removed to keep the folder's limits.",
     "glpreview_memory_budget_bytes": "The memory budget of pictures: limits.memory.",
+    "glpreview_memory_overhead_bytes": "The part of the memory budget that the program itself takes.",
     "glpreview_memory_reserved_bytes": "Memory reserved by pictures.",
     "glpreview_memory_reserved_peak_bytes": "The highest reservation so far.",
     "glpreview_memory_refused_total": "Pictures and requests refused because the memory budget was used up.",

@@ -94,10 +94,10 @@ struct LineLogHandler: LogHandler {
   private func text(
     _ event: LogEvent, _ message: String, _ time: String, _ fields: [(key: String, value: String)]
   ) -> String {
-    var line = "\(time) \(event.level) \(label): \(message.withoutControls)"
+    var line = "\(time) \(event.level) \(label): \(message.onOneLine)"
     for (key, value) in fields {
       let isWord = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
-      line += " \(key.withoutControls)=\(isWord ? value.withoutControls : value.quotedAsJSON)"
+      line += " \(key.onOneLine)=\(isWord ? value.onOneLine : value.quotedAsJSON)"
     }
     return line + "\n"
   }
@@ -133,13 +133,6 @@ struct LineLogHandler: LogHandler {
 }
 
 extension String {
-  /// With control characters replaced, which could break a line or control a terminal.
-  fileprivate var withoutControls: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
-  }
-
   /// As a JSON string (RFC 8259).
   fileprivate var quotedAsJSON: String {
     var quoted = "\""
@@ -151,8 +144,7 @@ extension String {
       case "\r": quoted += "\\r"
       case "\t": quoted += "\\t"
       case _ where scalar.properties.generalCategory == .control:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        quoted += "\\u" + scalar.value.digits(4, radix: 16)
       default: quoted.unicodeScalars.append(scalar)
       }
     }

@@ -12,7 +12,7 @@ final class LogThrottle: Sendable {
 
   private struct Bucket {
     var tokens: Double
-    var time: Duration
+    var time: CaptureInstant
     var suppressed = 0
   }
 
@@ -26,8 +26,8 @@ final class LogThrottle: Sendable {
   private let burst: Double
   private let rate: Double
   private let capacity: Int
-  private let now: @Sendable () -> Duration
-  private let state = Mutex((buckets: [Message: Bucket](), nextSweep: Duration.zero))
+  private let now: @Sendable () -> CaptureInstant
+  private let state = Mutex((buckets: [Message: Bucket](), nextSweep: CaptureInstant.start))
 
   /// - Parameters:
   ///   - burst: the lines of one message that are logged without limit.
@@ -36,7 +36,7 @@ final class LogThrottle: Sendable {
   ///   - now: the clock.
   init(
     burst: Int = 200, linesPerSecond: Double = 2, capacity: Int = 1024,
-    now: @escaping @Sendable () -> Duration = { CaptureClock.now }
+    now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
     self.burst = Double(burst)
     rate = linesPerSecond
@@ -67,9 +67,9 @@ final class LogThrottle: Sendable {
   }
 
   /// Forgets messages that are no longer logged, periodically.
-  private func sweep(_ state: inout (buckets: [Message: Bucket], nextSweep: Duration), at time: Duration)
-    -> [Rest]
-  {
+  private func sweep(
+    _ state: inout (buckets: [Message: Bucket], nextSweep: CaptureInstant), at time: CaptureInstant
+  ) -> [Rest] {
     guard time >= state.nextSweep || state.buckets.count > capacity else { return [] }
     state.nextSweep = time + .seconds(10)
     let isFull = state.buckets.count > capacity

@@ -28,7 +28,7 @@ package struct SystemdNotifier: Sendable, Hashable {
 
   /// The service is reloading its configuration; `ready()` ends that.
   @discardableResult package func reloading() -> Bool {
-    send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now / .microseconds(1)))")
+    send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now.sinceStart / .microseconds(1)))")
   }
 
   /// The service is stopping.

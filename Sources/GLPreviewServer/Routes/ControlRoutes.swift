@@ -57,7 +57,7 @@ struct ControlRoutes: Sendable {
   }
 
   private func answer(_ controls: [CameraControl]) throws -> Response {
-    try Response(json: ControlsAnswer(controls: controls.map(ControlAnswer.init)))
+    try Response(json: ControlsAnswer(controls: controls))
   }
 }
 
@@ -67,31 +67,5 @@ extension String {
 }
 
 private struct ControlsAnswer: Encodable {
-  let controls: [ControlAnswer]
-}
-
-private struct ControlAnswer: Encodable {
-  let name: String
-  let title: String
-  let kind: String
-  let minimum: Int
-  let maximum: Int
-  let step: Int
-  let `default`: Int
-  let value: Int?
-  let items: [CameraControl.MenuItem]
-  let flags: [String]
-
-  init(_ control: CameraControl) {
-    name = control.name
-    title = control.title
-    kind = control.kind.rawValue
-    minimum = control.minimum
-    maximum = control.maximum
-    step = control.step
-    `default` = control.defaultValue
-    value = control.value
-    items = control.items
-    flags = control.flags
-  }
+  let controls: [CameraControl]
 }

@@ -21,16 +21,12 @@ struct MetricsRoutes: Sendable {
 }
 
 /// Counts requests by route, not by path, so that clients can't invent labels.
-struct RequestCountMiddleware: RouterMiddleware {
-  typealias Context = ServiceContext
-
+struct RequestCountMiddleware: ServiceMiddleware {
   private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
   let metrics: ServiceMetrics
 
-  func handle(
-    _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
-  ) async throws -> Response {
+  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     do {
       let response = try await next(request, context)
       count(request, context, response.status)

@@ -22,7 +22,7 @@ struct SnapshotSubject: Sendable {
   let camera: String
   /// The frame's number and time, and the source's state.
   let sequence: Int
-  let timestamp: Duration
+  let timestamp: CaptureInstant
   let time: WallTime
   let state: SourceState
   /// The upright size of the source; nil for a scene, and before the first frame.
@@ -51,7 +51,7 @@ final class SnapshotProvider: Sendable {
     /// The name of the view's preview, which is unique: a later view of the same name has another one.
     let target: String
     let sequence: Int
-    let timestamp: Duration
+    let timestamp: CaptureInstant
     /// The state that the fallback shows; nil without a fallback.
     let state: SourceState?
     let reason: String?
@@ -148,8 +148,8 @@ final class SnapshotProvider: Sendable {
 
   private func key(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> PictureKey {
     // Placeholders count as the same for a second.
-    let timestamp =
-      moment.isFallback ? .seconds(moment.timestamp.components.seconds) : moment.timestamp
+    let second = Duration.seconds(moment.timestamp.sinceStart.components.seconds)
+    let timestamp = moment.isFallback ? CaptureInstant(sinceStart: second) : moment.timestamp
     return PictureKey(
       target: target.preview.name, sequence: moment.sequence, timestamp: timestamp,
       state: moment.isFallback ? moment.sourceState : nil, reason: moment.isFallback ? moment.reason : nil,
@@ -206,7 +206,7 @@ final class SnapshotProvider: Sendable {
     let start = CaptureClock.now
     defer { measured(.snapshot, CaptureClock.now - start) }
     let (scene, preview) = (target.camera, target.preview.name)
-    let tick = Int64(start / Self.sceneInterval)
+    let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
       let frame = try await withTimeout(query.timeout, scene) { [session, sceneShots, servedGate] in

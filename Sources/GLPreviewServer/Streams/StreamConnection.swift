@@ -23,7 +23,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The index of the next watcher to serve.
   private var turn = 0
   private var finished: EventLoopPromise<Void>?
-  private var blockedSince: Duration?
+  private var blockedSince: CaptureInstant?
   private var isEnding = false
   /// The memory lease of a written part that the socket has not accepted yet.
   private var unsent: MemoryLease?
@@ -100,7 +100,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   // MARK: Parts
 
   /// Whether a part may be written now.
-  func takesPart(at now: Duration) -> Bool {
+  func takesPart(at now: CaptureInstant) -> Bool {
     guard let context, !isEnding else { return false }
     guard !context.channel.isWritable else {
       blockedSince = nil

@@ -24,7 +24,7 @@ final class StreamHub: Sendable {
   private struct State {
     var newest: StreamPart?
     /// When `newest` was last passed on.
-    var publishedAt = Duration.zero
+    var publishedAt = CaptureInstant.start
     var failure: (any Error)?
     var loops: [ObjectIdentifier: LoopWatchers] = [:]
     /// The minimum time between pictures, by client.

@@ -15,8 +15,8 @@ struct StreamPart: Sendable {
   let bytes: ByteBuffer
   /// The number of its frame.
   let sequence: Int
-  /// The frame's capture time, by `CaptureClock`.
-  let timestamp: Duration
+  /// When the frame was captured.
+  let timestamp: CaptureInstant
   /// In pixels.
   let size: Size
   /// The state of the source.

@@ -24,7 +24,7 @@ final class StreamWatcher {
   /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
   /// Nil before the first part, which is never too early.
-  private var nextDue: Duration?
+  private var nextDue: CaptureInstant?
   /// The current second, and the number of parts sent in it.
   private var second = Int64.min
   private var countInSecond = 0
@@ -40,7 +40,7 @@ final class StreamWatcher {
   }
 
   @discardableResult
-  func offer(_ part: StreamPart, at now: Duration) -> Outcome {
+  func offer(_ part: StreamPart, at now: CaptureInstant) -> Outcome {
     if interval > .zero {
       // Frames arrive slightly early or late; the pace is kept on average.
       let due = nextDue ?? now
@@ -61,18 +61,19 @@ final class StreamWatcher {
   func end() { connection?.ended(self) }
 
   /// Takes the waiting part, which will be written.
-  func takeSlot(at now: Duration) -> StreamPart? {
+  func takeSlot(at now: CaptureInstant) -> StreamPart? {
     guard let part = slot else { return nil }
     slot = nil
     count(at: now)
     return part
   }
 
-  private func count(at now: Duration) {
-    if now.components.seconds != second {
-      let isNext = now.components.seconds == second &+ 1
+  private func count(at now: CaptureInstant) {
+    let current = now.sinceStart.components.seconds
+    if current != second {
+      let isNext = current == second &+ 1
       subscription.framesPerSecond.store(isNext ? countInSecond : 0, ordering: .relaxed)
-      (second, countInSecond) = (now.components.seconds, 0)
+      (second, countInSecond) = (current, 0)
     }
     countInSecond += 1
   }

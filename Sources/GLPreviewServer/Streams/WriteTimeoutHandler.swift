@@ -17,7 +17,7 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   private var written = 0
   /// Bytes that were waiting then.
   private var waiting = 0
-  private var progressed = Duration.zero
+  private var progressed = CaptureInstant.start
 
   init(cutOffAfter stalledAfter: Duration, counting counters: StreamCounters) {
     self.stalledAfter = stalledAfter

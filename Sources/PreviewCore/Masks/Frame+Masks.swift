@@ -14,12 +14,11 @@ extension Frame {
     storage.withMutableSpan { bytes in
       for step in plan.steps {
         let components = plan.format.pixelFormat.components
-        let codes = plan.format.pixelFormat.fillCodes(step.effect, plan.format.color)
         for (index, component) in components.enumerated() {
           let samples = ComponentSamples(component, plan.format.pixelFormat, rest.planes)
           let region = step.region(of: component.subsampling)
           switch step.effect {
-          case .fill: samples.fill(region, with: codes[index], &bytes)
+          case .fill(let codes): samples.fill(region, with: codes[index], &bytes)
           case .cells(let columns, let rows, let drawing):
             var cells = MaskCells(region, columns: columns, rows: rows)
             cells.add(samples, bytes.span)
@@ -45,12 +44,6 @@ extension Frame {
   public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
-  }
-}
-
-extension PixelFormat {
-  fileprivate func fillCodes(_ effect: MaskPlan.PlannedEffect, _ color: ColorDescription) -> [Int] {
-    if case .fill(let fill) = effect { codes(of: fill, color) } else { [] }
   }
 }
 
@@ -94,7 +87,7 @@ struct ComponentSamples {
   }
 
   func fill(_ region: MaskRegion, with code: Int, _ bytes: inout MutableSpan<UInt8>) {
-    for span in region.spans { fill(span.row, span.start..<span.end, with: code, &bytes) }
+    for span in region.spans { fill(span.row, span.columns, with: code, &bytes) }
   }
 
   func fill(_ row: Int, _ columns: Range<Int>, with code: Int, _ bytes: inout MutableSpan<UInt8>) {

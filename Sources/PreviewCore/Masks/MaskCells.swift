@@ -70,8 +70,8 @@ struct MaskCells {
           means[down.before * width + cell] * down.weights.x + means[down.at * width + cell] * down.weights.y
           + means[down.after * width + cell] * down.weights.z
       }
-      var position = samples.position(span.row, span.start)
-      for column in span.start..<span.end {
+      var position = samples.position(span.row, span.columns.lowerBound)
+      for column in span.columns {
         let taps = across[column - region.bounds.x]
         let sum =
           line[taps.before] * taps.weights.x + line[taps.at] * taps.weights.y
@@ -89,10 +89,10 @@ struct MaskCells {
   /// Splits a span at the cell edges.
   private func forEachPiece(of span: MaskSpan, _ body: (_ piece: Range<Int>, _ cell: Int) -> Void) {
     let line = Self.cell(of: span.row, rows) * width
-    var cell = Self.cell(of: span.start, columns)
-    var start = span.start
-    while start < span.end {
-      let end = min(columns[cell + 1], span.end)
+    var start = span.columns.lowerBound
+    var cell = Self.cell(of: start, columns)
+    while start < span.columns.upperBound {
+      let end = min(columns[cell + 1], span.columns.upperBound)
       body(start..<end, line + cell)
       start = end
       cell += 1

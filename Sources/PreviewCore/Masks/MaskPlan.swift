@@ -3,7 +3,6 @@
 
 /// The masking steps for frames of one format.
 package struct MaskPlan: Sendable, Hashable {
-  /// The format of the frames that this plan fits.
   package let format: FrameFormat
   let steps: [Step]
 
@@ -20,7 +19,8 @@ package struct MaskPlan: Sendable, Hashable {
 
   /// What a mask draws.
   enum PlannedEffect: Sendable, Hashable {
-    case fill(RGBColor)
+    /// One code for each of the format's components.
+    case fill(codes: [Int])
     case cells(columns: Int, rows: Int, CellDrawing)
   }
 
@@ -51,47 +51,27 @@ package struct MaskPlan: Sendable, Hashable {
         "mask", "the source is now \(seen), but its masks are for \(reference): their positions are unknown")
     }
     self.format = format
-    let slack = Self.slack(reference, format)
+    let stored = StoredMask(reference, format)
+    let (slack, scale) = (stored.slack, stored.scale)
+    let kinds = Set(format.pixelFormat.components.map(\.subsampling))
     steps = masks.masks.map { mask in
       let region = MaskRegion(mask.shape, said: reference, in: format).grown(by: slack, in: format.size)
-      let kinds = Set(format.pixelFormat.components.map(\.subsampling))
       return Step(
-        effect: Self.effect(mask.effect, region.bounds.size, scale: Self.scale(reference, format)),
-        region: region,
+        effect: Self.effect(mask.effect, region.bounds.size, scale: scale, format), region: region,
         regions: Dictionary(uniqueKeysWithValues: kinds.map { ($0, region.subsampled($0)) }))
     }
   }
 
-  /// How far an object may lie from its proportional position, in frame pixels along each axis. A source with a
-  /// slightly different aspect ratio may have stretched, cropped or padded its picture. Zero if the ratio is the
-  /// same.
-  private static func slack(_ reference: Size, _ format: FrameFormat) -> SIMD2<Int> {
-    let stored = format.orientation.seen(reference)
-    let (width, height) = (stored.width * 8, stored.height * 8)
-    let eighths = format.eighths
-    // The difference of the two scales, times `width` and `height`.
-    let difference = abs(
-      format.referenceSize.width * eighths * height - format.referenceSize.height * eighths * width)
-    return [(difference + 8 * height - 1) / (8 * height), (difference + 8 * width - 1) / (8 * width)]
-  }
-
-  /// Frame pixels per mask pixel, along each stored axis.
-  private static func scale(_ reference: Size, _ format: FrameFormat) -> SIMD2<Double> {
-    let stored = format.orientation.seen(reference)
-    return [
-      Double(format.referenceSize.width * format.eighths) / Double(stored.width * 8),
-      Double(format.referenceSize.height * format.eighths) / Double(stored.height * 8),
-    ]
-  }
-
-  private static func effect(_ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>) -> PlannedEffect {
+  private static func effect(
+    _ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>, _ format: FrameFormat
+  ) -> PlannedEffect {
     func cells(_ asked: Int, _ drawing: CellDrawing) -> PlannedEffect {
       let sides = SIMD2(Double(size.width), Double(size.height)) / scale
       let cell = max(Double(asked), smallestCell, sides.min() / mostCells)
       return .cells(columns: max(Int(sides.x / cell), 1), rows: max(Int(sides.y / cell), 1), drawing)
     }
     return switch effect {
-    case .fill(let color): .fill(color)
+    case .fill(let color): .fill(codes: format.pixelFormat.codes(of: color, format.color))
     case .pixelate(let cell): cells(cell, .flat)
     case .blur(let radius): cells(radius, .smooth)
     }

@@ -1,10 +1,9 @@
 // Converts a mask's shape from upright source pixels to rows of stored samples, always rounding outwards.
 
-/// Columns `start..<end` of a row.
+/// Some columns of a row.
 struct MaskSpan: Sendable, Hashable {
   let row: Int
-  let start: Int
-  let end: Int
+  let columns: Range<Int>
 }
 
 /// A set of samples in row order, left to right. No two spans touch or overlap.
@@ -20,8 +19,8 @@ struct MaskRegion: Sendable, Hashable {
       bounds = Rectangle(x: 0, y: 0, width: 0, height: 0)
       return
     }
-    let left = spans.reduce(first.start) { min($0, $1.start) }
-    let right = spans.reduce(first.end) { max($0, $1.end) }
+    let left = spans.reduce(first.columns.lowerBound) { min($0, $1.columns.lowerBound) }
+    let right = spans.reduce(first.columns.upperBound) { max($0, $1.columns.upperBound) }
     bounds = Rectangle(x: left, y: first.row, width: right - left, height: last.row + 1 - first.row)
   }
 
@@ -39,9 +38,7 @@ struct MaskRegion: Sendable, Hashable {
     case .polygon(let points):
       let outline = MaskOutline(points.map(stored.position))
       let spans = (0..<format.size.height).flatMap { row in
-        outline.columns(ofRow: row, width: format.size.width).map {
-          MaskSpan(row: row, start: $0.lowerBound, end: $0.upperBound)
-        }
+        outline.columns(ofRow: row, width: format.size.width).map { MaskSpan(row: row, columns: $0) }
       }
       if spans.isEmpty, let around = Self.rectangle(around: points) {
         // A polygon without area, such as a line, hides its bounding rectangle.
@@ -53,9 +50,7 @@ struct MaskRegion: Sendable, Hashable {
   }
 
   private init(columns: Range<Int>, rows: Range<Int>) {
-    self.init(
-      columns.isEmpty
-        ? [] : rows.map { MaskSpan(row: $0, start: columns.lowerBound, end: columns.upperBound) })
+    self.init(columns.isEmpty ? [] : rows.map { MaskSpan(row: $0, columns: columns) })
   }
 
   /// The samples of a subsampled plane that stand for any of these pixels.
@@ -67,12 +62,11 @@ struct MaskRegion: Sendable, Hashable {
       let row = spans[index].row / subsampling.y
       var ranges: [Range<Int>] = []
       while index < spans.count, spans[index].row / subsampling.y == row {
-        ranges.append(spans[index].start / subsampling.x..<(spans[index].end - 1) / subsampling.x + 1)
+        let columns = spans[index].columns
+        ranges.append(columns.lowerBound / subsampling.x..<(columns.upperBound - 1) / subsampling.x + 1)
         index += 1
       }
-      result += ranges.joinedWhereTheyMeet.map {
-        MaskSpan(row: row, start: $0.lowerBound, end: $0.upperBound)
-      }
+      result += ranges.joinedWhereTheyMeet.map { MaskSpan(row: row, columns: $0) }
     }
     return MaskRegion(result)
   }
@@ -85,8 +79,8 @@ struct MaskRegion: Sendable, Hashable {
     return MaskRegion(
       (max(bounds.y - distance.y, 0)..<last).flatMap { row in
         (row - distance.y...row + distance.y).flatMap { rows[$0] ?? [] }.map { span in
-          max(span.start - distance.x, 0)..<min(span.end + distance.x, size.width)
-        }.joinedWhereTheyMeet.map { MaskSpan(row: row, start: $0.lowerBound, end: $0.upperBound) }
+          max(span.columns.lowerBound - distance.x, 0)..<min(span.columns.upperBound + distance.x, size.width)
+        }.joinedWhereTheyMeet.map { MaskSpan(row: row, columns: $0) }
       })
   }
 
@@ -94,8 +88,7 @@ struct MaskRegion: Sendable, Hashable {
     guard let first = points.first else { return nil }
     let low = points.reduce(first) { pointwiseMin($0, $1) }
     let high = points.reduce(first) { pointwiseMax($0, $1) }
-    return Rectangle(
-      x: low.x, y: low.y, width: max(high.x &- low.x, 1), height: max(high.y &- low.y, 1))
+    return Rectangle(x: low.x, y: low.y, width: max(high.x &- low.x, 1), height: max(high.y &- low.y, 1))
   }
 }
 
@@ -113,7 +106,7 @@ extension [Range<Int>] {
 }
 
 /// Maps upright positions at the masks' reference size to positions in a frame's planes, as exact fractions.
-private struct StoredMask {
+struct StoredMask {
   private let orientation: Orientation
   /// The masks' reference size, in stored orientation.
   private let reference: Size
@@ -134,6 +127,24 @@ private struct StoredMask {
       width: format.referenceSize.width * format.eighths, height: format.referenceSize.height * format.eighths
     )
     denominator = Size(width: self.reference.width * 8, height: self.reference.height * 8)
+  }
+
+  /// Frame pixels per mask pixel, along each stored axis.
+  var scale: SIMD2<Double> {
+    [
+      Double(numerator.width) / Double(denominator.width),
+      Double(numerator.height) / Double(denominator.height),
+    ]
+  }
+
+  /// How far an object may lie from its proportional position, in frame pixels along each axis. A source with a
+  /// slightly different aspect ratio may have stretched, cropped or padded its picture. Zero if the ratio is the
+  /// same.
+  var slack: SIMD2<Int> {
+    let (width, height) = (8 * denominator.width, 8 * denominator.height)
+    // The difference of the two scales, times both denominators.
+    let difference = abs(numerator.width * denominator.height - numerator.height * denominator.width)
+    return [(difference + height - 1) / height, (difference + width - 1) / width]
   }
 
   func columns(of rectangle: Rectangle) -> Range<Int> {
@@ -179,5 +190,62 @@ private struct StoredMask {
     let start = min(product / denominator, count)
     let end = min((max(high, 0) * numerator + denominator - 1) / denominator, count)
     return start..<max(end, start)
+  }
+}
+
+/// A closed polygon, in pixels of a plane.
+struct MaskOutline {
+  private struct Edge {
+    let from: SIMD2<Double>
+    let to: SIMD2<Double>
+
+    /// The edge's x at height `y`, which must lie between its ends.
+    func x(at y: Double) -> Double {
+      from.y == to.y ? from.x : from.x + (to.x - from.x) * ((y - from.y) / (to.y - from.y))
+    }
+  }
+
+  private let edges: [Edge]
+
+  init(_ points: [SIMD2<Double>]) {
+    edges = points.indices.map {
+      Edge(from: points[$0], to: points[$0 + 1 < points.count ? $0 + 1 : 0])
+    }
+  }
+
+  /// The columns of a row whose pixels share any area with the polygon. Touching ranges are joined.
+  ///
+  /// A pixel that an edge crosses is found through the edge. Any other pixel is wholly inside or outside; its centre
+  /// decides.
+  func columns(ofRow row: Int, width: Int) -> [Range<Int>] {
+    let (top, bottom) = (Double(row), Double(row + 1))
+    var ranges: [Range<Int>] = []
+    func add(_ left: Double, _ right: Double) {
+      let start = max(left, 0).rounded(.down)
+      let end = min(right, Double(width)).rounded(.up)
+      if start < end { ranges.append(Int(start)..<Int(end)) }
+    }
+    for edge in edges {
+      let low = min(edge.from.y, edge.to.y), high = max(edge.from.y, edge.to.y)
+      guard low < bottom, high > top else { continue }
+      let one = low != high ? edge.x(at: min(max(edge.from.y, top), bottom)) : edge.from.x
+      let other = low != high ? edge.x(at: min(max(edge.to.y, top), bottom)) : edge.to.x
+      // An edge that runs along the border of two columns lies in neither.
+      if one != other || one != one.rounded() { add(min(one, other), max(one, other)) }
+    }
+    var winding = 0
+    var start = 0.0
+    for crossing in crossings(top + 0.5) {
+      if winding == 0 { start = crossing.x }
+      winding += crossing.direction
+      if winding == 0 { add(start, crossing.x) }
+    }
+    return ranges.joinedWhereTheyMeet
+  }
+
+  private func crossings(_ y: Double) -> [(x: Double, direction: Int)] {
+    edges.filter { ($0.from.y <= y) != ($0.to.y <= y) }
+      .map { (x: $0.x(at: y), direction: $0.from.y < $0.to.y ? 1 : -1) }
+      .sorted { $0.x < $1.x }
   }
 }

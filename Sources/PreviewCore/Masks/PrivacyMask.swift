@@ -1,4 +1,5 @@
-// The parts of a source's picture to hide, and what is drawn there instead.
+// The parts of a source's picture to hide, what is drawn there instead, and the text form of both, which `--mask`,
+// configuration files and URLs share.
 
 /// One hidden part of a source's picture.
 ///
@@ -39,4 +40,126 @@ public enum MaskEffect: Sendable, Hashable {
   case pixelate(cell: Int)
   /// The means of cells of at least `radius` pixels, interpolated smoothly.
   case blur(radius: Int)
+}
+
+/// The masks of a source, applied in order: where two overlap, the later works on the result of the earlier.
+public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
+  /// The masks, in order of application.
+  public var masks: [PrivacyMask]
+  /// The size of the upright source in whose pixels the masks are given; nil is `SourceOptions.referenceSize`. On
+  /// frames of another size with the same aspect ratio, masks scale in proportion and are rounded outwards.
+  public var referenceSize: Size?
+
+  /// Creates masks given in pixels of a source of `referenceSize`.
+  public init(_ masks: [PrivacyMask], referenceSize: Size? = nil) {
+    self.masks = masks
+    self.referenceSize = referenceSize
+  }
+
+  /// Creates masks given in pixels of the source's reference size.
+  public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
+
+  /// No masks.
+  public static let none = PrivacyMasks([])
+
+  /// Whether there are no masks.
+  public var isEmpty: Bool { masks.isEmpty }
+
+  /// Checks that each mask hides something of a source.
+  ///
+  /// - Parameter size: the upright source's size; both sides positive.
+  /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
+  ///   points.
+  public func check(in size: Size) throws(WordError) {
+    let format = FrameFormat(.grey, size, color: .jfif)
+    for mask in masks {
+      if case .polygon(let points) = mask.shape, points.count < 3 {
+        throw WordError("mask", "'\(mask)': a polygon has three points or more")
+      }
+      guard !MaskRegion(mask.shape, said: size, in: format).spans.isEmpty else {
+        throw WordError("mask", "'\(mask)' lies outside the \(size) picture")
+      }
+    }
+  }
+}
+
+extension PrivacyMask: CustomStringConvertible {
+  /// The largest coordinate of a polygon's point, in pixels, and the most points.
+  private static let (farthest, mostPoints) = (999_999, 1000)
+  private static let way = -farthest...farthest
+
+  /// Parses a rectangle `WxH+X+Y` or `X,Y,W,H`, or a polygon `X,Y X,Y X,Y...`, optionally followed by
+  /// `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`, N in pixels. The default is a black fill. Without `=`, fill is
+  /// black and N is 1.
+  ///
+  /// - Throws: `WordError` with key `mask`.
+  public init(parsing text: String) throws(WordError) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    self.init(
+      try PrivacyMask.shape(String(parts[0])),
+      effect: parts.count == 2 ? try PrivacyMask.effect(parts[1]) : .fill(.black))
+  }
+
+  /// The text that `init(parsing:)` reads.
+  public var description: String {
+    let shape =
+      switch shape {
+      case .rectangle(let rectangle): rectangle.description
+      case .polygon(let points): points.map { "\($0.x),\($0.y)" }.joined(separator: " ")
+      }
+    return switch effect {
+    case .fill(let color): "\(shape):fill=\(color)"
+    case .pixelate(let cell): "\(shape):pixelate=\(cell)"
+    case .blur(let radius): "\(shape):blur=\(radius)"
+    }
+  }
+
+  private static func shape(_ text: String) throws(WordError) -> MaskShape {
+    let corners = text.split(separator: " ")
+    guard corners.count > 1 else {
+      do throws(WordError) {
+        return .rectangle(try Words.rectangle("mask", text))
+      } catch {
+        throw WordError("mask", "\(error.reason), nor a polygon X,Y X,Y X,Y...")
+      }
+    }
+    var points: [SIMD2<Int>] = []
+    for corner in corners {
+      let numbers = corner.split(separator: ",", omittingEmptySubsequences: false)
+      guard numbers.count == 2, let x = try? Words.whole("mask", numbers[0], in: way),
+        let y = try? Words.whole("mask", numbers[1], in: way)
+      else {
+        throw WordError(
+          "mask", "'\(corner)' is not a point X,Y of whole numbers from -\(farthest) to \(farthest)")
+      }
+      points.append([x, y])
+    }
+    guard (3...mostPoints).contains(points.count) else {
+      throw WordError("mask", "'\(text)': a polygon has 3 to \(mostPoints) points, not \(points.count)")
+    }
+    return .polygon(points)
+  }
+
+  private static func effect(_ text: Substring) throws(WordError) -> MaskEffect {
+    let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = sides.count == 2 ? sides[1] : nil
+    switch sides[0] {
+    case "fill":
+      guard let value else { return .fill(.black) }
+      guard let color = RGBColor(value) else { throw WordError("mask", "fill '\(value)' is not #RRGGBB") }
+      return .fill(color)
+    case "pixelate": return .pixelate(cell: try pixels(sides[0], value))
+    case "blur": return .blur(radius: try pixels(sides[0], value))
+    default: throw WordError("mask", "'\(text)' is none of fill=#RRGGBB, pixelate=N, blur=N")
+    }
+  }
+
+  private static func pixels(_ effect: Substring, _ value: Substring?) throws(WordError) -> Int {
+    guard let value else { return 1 }
+    do throws(WordError) {
+      return try Words.side("mask", value)
+    } catch {
+      throw WordError("mask", "\(effect) \(error.reason)")
+    }
+  }
 }

@@ -1,5 +1,6 @@
 // Colour conversions: the matrices and ranges of the standards combined into one affine map of codes, computed once
-// in double precision for both renderers.
+// in double precision for both renderers; and sRGB's transfer function.
+internal import Glibc
 
 /// `output = red * x + green * y + blue * z + offset` on codes from 0 to 255; the matrix is stored by columns.
 package struct ColorConversion: Sendable, Hashable {
@@ -21,7 +22,6 @@ package struct ColorConversion: Sendable, Hashable {
     self.offset = offset
   }
 
-  /// Leaves all codes unchanged.
   package static let identity = ColorConversion(rows: [1, 0, 0], [0, 1, 0], [0, 0, 1])
 
   /// From Y'CbCr codes to R'G'B' codes (H.273 8.3, equations 41 to 46 inverted).
@@ -87,4 +87,16 @@ package struct ColorConversion: Sendable, Hashable {
 
   /// Whether any output in `rows` depends on the first input.
   func needsLuma(rows: Range<Int>) -> Bool { rows.contains { columns[0][$0] != 0 } }
+}
+
+/// sRGB's transfer function on 0...1. Y'CbCr values outside R'G'B' continue along the curve above 1 and along the
+/// straight part below 0.
+package enum TransferFunction {
+  package static func linear(_ encoded: Double) -> Double {
+    encoded <= 0.04045 ? encoded / 12.92 : pow((encoded + 0.055) / 1.055, 2.4)
+  }
+
+  package static func encoded(_ linear: Double) -> Double {
+    linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
+  }
 }

@@ -120,6 +120,8 @@ public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
 
   /// (0, 0, 0).
   public static let black = RGBColor(red: 0, green: 0, blue: 0)
+  /// (255, 255, 255).
+  public static let white = RGBColor(red: 255, green: 255, blue: 255)
 
   /// Parses `#RRGGBB` or `RRGGBB`; nil for any other text.
   public init?(_ text: some StringProtocol) {
@@ -135,7 +137,6 @@ public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
 
   /// `#RRGGBB`.
   public var description: String {
-    let digits = String(UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue), radix: 16, uppercase: true)
-    return "#" + String(repeating: "0", count: 6 - digits.count) + digits
+    "#" + (UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)).digits(6, radix: 16, uppercase: true)
   }
 }

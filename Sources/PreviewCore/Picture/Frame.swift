@@ -67,8 +67,8 @@ public struct Frame: Sendable {
   public let planes: [FramePlane]
   /// The number of the frame in its source, from 0. A gap means dropped frames.
   public let sequence: Int
-  /// The capture time in the source's own clock; for files, the time from the start.
-  public let timestamp: Duration
+  /// When it was captured. The frames of a file tell their position in it: the first has `.start`.
+  public let timestamp: CaptureInstant
   /// The ICC profile that came with the picture; it is copied into encodings of it.
   public let iccProfile: [UInt8]?
 
@@ -77,7 +77,7 @@ public struct Frame: Sendable {
   /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
     _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0,
-    timestamp: Duration = .zero,
+    timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try self.init(
@@ -88,7 +88,7 @@ public struct Frame: Sendable {
   /// Creates a frame over memory that may be lent.
   package init(
     _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
-    timestamp: Duration = .zero, iccProfile: [UInt8]? = nil
+    timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
     let descriptions = format.pixelFormat.planes
@@ -114,6 +114,9 @@ public struct Frame: Sendable {
     self.iccProfile = iccProfile
   }
 
+  /// The key for anything cached per frame.
+  package var identity: FrameIdentity { FrameIdentity(self) }
+
   /// The samples as an array. If they lie in GPU memory, this is a copy.
   public var bytes: [UInt8] { storage.array }
 
@@ -121,7 +124,7 @@ public struct Frame: Sendable {
   ///
   /// - Throws: `FrameError` if `bytes` is shorter than the frame.
   public init(
-    tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: Duration = .zero,
+    tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try self.init(
@@ -131,7 +134,7 @@ public struct Frame: Sendable {
 
   /// Creates an unpadded frame over memory that may be lent.
   package init(
-    tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: Duration = .zero,
+    tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
@@ -155,9 +158,9 @@ public struct Frame: Sendable {
   }
 
   /// The same picture with another number, timestamp or colour meaning.
-  public func with(sequence: Int? = nil, timestamp: Duration? = nil, color: ColorOverride = ColorOverride())
-    -> Frame
-  {
+  public func with(
+    sequence: Int? = nil, timestamp: CaptureInstant? = nil, color: ColorOverride = ColorOverride()
+  ) -> Frame {
     Frame(
       self, format: format.overriding(color), sequence: sequence ?? self.sequence,
       timestamp: timestamp ?? self.timestamp)
@@ -169,7 +172,7 @@ public struct Frame: Sendable {
   }
 
   private init(
-    _ frame: Frame, storage: FrameBytes? = nil, format: FrameFormat, sequence: Int, timestamp: Duration
+    _ frame: Frame, storage: FrameBytes? = nil, format: FrameFormat, sequence: Int, timestamp: CaptureInstant
   ) {
     self.format = format
     self.storage = storage ?? frame.storage
@@ -198,11 +201,6 @@ package struct FrameIdentity: Sendable, Hashable {
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
-}
-
-extension Frame {
-  /// The key for anything cached per frame.
-  package var identity: FrameIdentity { FrameIdentity(self) }
 }
 
 /// The error for a frame whose description does not match its memory.

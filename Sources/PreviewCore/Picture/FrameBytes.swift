@@ -2,7 +2,6 @@
 
 /// Memory lent to a frame. It can be lent again once no frame holds it.
 package protocol LentMemory: AnyObject, Sendable {
-  /// The number of bytes.
   var byteCount: Int { get }
 
   /// All bytes as an array; a copy unless the memory is an array.

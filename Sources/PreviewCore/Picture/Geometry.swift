@@ -38,13 +38,10 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   /// Why a picture of this size is refused; nil if it has at most `maximumPixels`.
   package func refusal(maximumPixels: Int) -> String? {
     guard pixelCount > maximumPixels else { return nil }
-    let megapixels = Double(maximumPixels) / 1_000_000
-    let limit = megapixels == megapixels.rounded() ? "\(Int(megapixels))" : "\(megapixels)"
+    let limit = (Double(maximumPixels) / 1_000_000).shortText
     return "\(self) is over the limit of \(limit) megapixels (--max-megapixels raises it)"
   }
-}
 
-extension Size {
   /// Whether the aspect ratios differ by at most 2 %, so that both sizes can show the same picture, like 1920x1080
   /// and 1920x1088.
   package func hasShape(of other: Size) -> Bool {
@@ -158,18 +155,7 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// The EXIF number, 1...8.
-  public var exif: Int {
-    switch (swapsAxes, flipsX, flipsY) {
-    case (false, false, false): 1
-    case (false, true, false): 2
-    case (false, true, true): 3
-    case (false, false, true): 4
-    case (true, false, false): 5
-    case (true, false, true): 6
-    case (true, true, true): 7
-    case (true, true, false): 8
-    }
-  }
+  public var exif: Int { (Orientation.allCases.firstIndex(of: self) ?? 0) + 1 }
 
   /// The orientation of a picture seen through `self` and then through `next`.
   package func followed(by next: Orientation) -> Orientation {
@@ -215,11 +201,4 @@ public enum Mirroring: String, Sendable, Hashable, CaseIterable {
   case vertical
   /// Both are exchanged, like a half turn.
   case both
-}
-
-/// The positive greatest common divisor of two integers that are not both 0.
-func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
-  var (divisor, rest) = (abs(a), abs(b))
-  while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
-  return divisor
 }

@@ -1,4 +1,4 @@
-// A rendered picture in memory: the result of a renderer and the input of an encoder.
+// Pictures in memory: a renderer's result, which is an encoder's input, and bitmaps made by the program.
 
 /// The sample layout of a picture.
 public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
@@ -17,6 +17,18 @@ public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
     case .ycbcr(let subsampling): "ycbcr\(subsampling.rawValue)"
     }
   }
+
+  /// The size of each plane of a picture of `size`.
+  public func planeSizes(of size: Size) -> [Size] {
+    switch self {
+    case .rgba: [size]
+    case .ycbcr(let chroma):
+      [size, chroma.subsampling.planeSize(of: size), chroma.subsampling.planeSize(of: size)]
+    }
+  }
+
+  /// Bytes from one column of a plane to the next.
+  package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
 }
 
 /// The chroma subsampling of an encoded picture.
@@ -107,16 +119,27 @@ public struct Picture: Sendable, Equatable {
   }
 }
 
-extension PictureFormat {
-  /// The size of each plane of a picture of `size`.
-  public func planeSizes(of size: Size) -> [Size] {
-    switch self {
-    case .rgba: [size]
-    case .ycbcr(let chroma):
-      [size, chroma.subsampling.planeSize(of: size), chroma.subsampling.planeSize(of: size)]
+/// R', G', B' and straight (not premultiplied) alpha. Bitmaps compare by identity, so that a renderer can find an
+/// uploaded texture without comparing bytes.
+public final class Bitmap: Sendable, Hashable {
+  /// In pixels.
+  public let size: Size
+  /// R, G, B, A; `width * 4` bytes a row, top row first.
+  public let bytes: [UInt8]
+
+  /// - Throws: `FrameError` if there are not `width * height * 4` bytes, or a side is not positive.
+  public init(size: Size, bytes: [UInt8]) throws(FrameError) {
+    guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
+    else {
+      throw FrameError("\(bytes.count) bytes are no bitmap of \(size)")
     }
+    self.size = size
+    self.bytes = bytes
   }
 
-  /// Bytes from one column of a plane to the next.
-  package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
+  /// Whether both are the same object.
+  public static func == (one: Bitmap, other: Bitmap) -> Bool { one === other }
+
+  /// Hashes the object's identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

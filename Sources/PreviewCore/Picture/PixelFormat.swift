@@ -45,20 +45,14 @@ public enum PixelFormat: String, Sendable, Hashable, CaseIterable {
   case rgba64
 }
 
-/// The channels of one texel of a plane.
+/// The channels of one texel of a plane: how many, and of how many bits.
 package enum TexelLayout: Sendable, Hashable, CaseIterable {
-  /// One 8-bit channel.
   case one8
-  /// Two 8-bit channels.
   case two8
-  /// Three 8-bit channels.
   case three8
-  /// Four 8-bit channels.
   case four8
-  /// Four 16-bit channels.
   case four16
 
-  /// Bytes per texel.
   package var byteCount: Int {
     switch self {
     case .one8: 1
@@ -69,7 +63,6 @@ package enum TexelLayout: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Bytes per channel.
   package var bytesPerChannel: Int { self == .four16 ? 2 : 1 }
 }
 
@@ -85,7 +78,6 @@ package struct Subsampling: Sendable, Hashable {
     self.y = y
   }
 
-  /// No subsampling.
   package static let none = Subsampling(x: 1, y: 1)
 
   /// The plane size for a picture of `size`. Sides round up, so that odd edges have samples.
@@ -96,7 +88,6 @@ package struct Subsampling: Sendable, Hashable {
 
 /// One plane of a format.
 package struct PlaneDescription: Sendable, Hashable {
-  /// The channels of a texel.
   package let texel: TexelLayout
   /// The plane's resolution relative to the picture's.
   package let subsampling: Subsampling
@@ -109,14 +100,12 @@ package struct PlaneDescription: Sendable, Hashable {
     return Size(width: samples.width * texelsPerColumn, height: samples.height)
   }
 
-  /// Bytes per row without padding.
   package func tightBytesPerRow(of size: Size) -> Int { texels(of: size).width * texel.byteCount }
 }
 
 /// The position of one component's samples: sample k of a row is channel `channel` of texel `k * texelStep +
 /// texelOffset`.
 package struct Component: Sendable, Hashable {
-  /// The index of the plane.
   package let plane: Int
   /// The channel of the texel, 0...3.
   package let channel: Int
@@ -142,7 +131,6 @@ package enum ColorModel: Sendable, Hashable {
   case rgb(red: Component, green: Component, blue: Component, alpha: Component?)
   /// Y' only; chroma is neutral.
   case luma(Component)
-  /// Y', Cb and Cr.
   case ycbcr(luma: Component, cb: Component, cr: Component)
 }
 

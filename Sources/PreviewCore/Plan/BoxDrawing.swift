@@ -13,7 +13,6 @@ package struct BoxDrawing: Sendable, Hashable {
   }
 
   package let signals: [PackedSignal]
-  /// In pixels.
   package let size: Size
   package let conversion: ColorConversion
   package let output: Output
@@ -31,7 +30,6 @@ package struct BoxDrawing: Sendable, Hashable {
     )
   }
 
-  /// The reversed axes.
   package var flips: Orientation {
     Orientation(
       flipsX: signals.first?.columns.source.isReversed == true,

@@ -4,7 +4,6 @@
 
 /// One signal of a recipe: the positions of its samples in four-byte texels.
 package struct PackedSignal: Sendable, Hashable {
-  /// The signal to read.
   package let signal: Signal
   /// Samples of a component per four bytes: 4, 2 or 1.
   package let samplesPerTexel: Int

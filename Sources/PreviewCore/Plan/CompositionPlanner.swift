@@ -21,7 +21,7 @@ extension RenderPlanner {
     var layers: [PlannedLayer] = []
     for (index, layer) in composition.layers.enumerated() {
       do throws(WordError) {
-        layers += try LayerPlanner(self, formats, in: size).planned(layer)
+        layers += try LayerPlanner(planner: self, formats: formats, target: size).planned(layer)
       } catch {
         throw WordError("layer \(index)", "\(error) (\(name))")
       }
@@ -33,15 +33,10 @@ extension RenderPlanner {
   }
 }
 
-/// Plans the layers of one composition.
 private struct LayerPlanner {
-  private let planner: RenderPlanner
-  private let formats: [FrameFormat?]
-  private let target: Size
-
-  init(_ planner: RenderPlanner, _ formats: [FrameFormat?], in target: Size) {
-    (self.planner, self.formats, self.target) = (planner, formats, target)
-  }
+  let planner: RenderPlanner
+  let formats: [FrameFormat?]
+  let target: Size
 
   /// The planned layers of one layer: none if it is invisible, two if a view has something around it.
   func planned(_ layer: Layer) throws(WordError) -> [PlannedLayer] {
@@ -228,7 +223,6 @@ extension LayerShape {
 }
 
 extension ViewConfiguration {
-  /// The view at another size.
   fileprivate func sized(_ size: Size) -> ViewConfiguration {
     var view = self
     (view.width, view.height) = (size.width, size.height)

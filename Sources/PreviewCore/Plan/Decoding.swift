@@ -20,17 +20,14 @@ package enum Decoding: Sendable, Hashable {
   /// by `nearest` and `bilinear`, which skip most samples, and by linear light, which averages unlike a decoder.
   case fast(for: [ViewRequest])
 
-  /// The useful scales, smallest first. libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7 take at
-  /// least as long as 4 or 8.
-  static let scales = [1, 2, 4]
-
   /// The scale at which to decode a picture: 1, 2, 4 or 8 eighths.
   ///
   /// - Parameter full: the format at full size.
   /// - Returns: the smallest scale that all views allow; 8 if any view can't be drawn.
   package func eighths(of full: FrameFormat) -> Int {
     guard case .fast(let requests) = self, !requests.isEmpty else { return 8 }
-    return Decoding.scales.first { eighths in
+    // libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7 take at least as long as 4 or 8.
+    return [1, 2, 4].first { eighths in
       let planner = RenderPlanner(maximumPixels: .max)
       guard let plan = try? planner.plan(full.decoded(toEighths: eighths), requests) else { return false }
       return plan.views.allSatisfy { $0.isNearlyTheSame(at: eighths) }

@@ -3,18 +3,10 @@ internal import Glibc
 
 /// The layers of a planned picture.
 package struct PlannedComposition: Sendable, Hashable {
-  /// In pixels.
   package let size: Size
   /// Lowest first, without invisible layers.
   package let layers: [PlannedLayer]
 
-  package init(size: Size, layers: [PlannedLayer]) {
-    self.size = size
-    self.layers = layers
-  }
-}
-
-extension PlannedComposition {
   /// All views of frame `input`, without duplicates, in layer order.
   package func views(of input: Int) -> [PlannedView] {
     var seen: Set<PlannedView> = []
@@ -29,7 +21,6 @@ extension PlannedComposition {
 
 /// A layer ready to draw.
 package struct PlannedLayer: Sendable, Hashable {
-  /// The content to draw.
   package let content: PlannedContent
   /// The pixels of the composition that the layer may touch; all inside it.
   package let bounds: Rectangle
@@ -46,24 +37,55 @@ package struct PlannedLayer: Sendable, Hashable {
   package let border: Border?
   /// 0...1.
   package let opacity: Double
-  /// The change of the content's colours.
   package let adjustment: ColorAdjustment
+
+  /// One line with content, position and changes, then the lines of the content's passes.
+  func lines(_ name: String) -> [String] {
+    let (what, passes): (String, [String]) =
+      switch content {
+      case .color(let color): ("\(color)", [])
+      case .gradient(let gradient): ("\(gradient.start) to \(gradient.end) at \(gradient.angle) degrees", [])
+      case .bitmap: ("bitmap", [])
+      case .view(let input, let view): ("view of \(input)", view.lines)
+      case .blurred(let input, let view): ("blurred view of \(input)", view.lines)
+      }
+    var words = ["\(name) \(what) \(size) \(placement) in \(bounds)"]
+    if shape != Rectangle(all: size) { words.append("cut to \(shape)") }
+    if cornerRadius > 0 { words.append("radius \(cornerRadius)") }
+    if let border { words.append("border \(border.width) \(border.color)") }
+    if opacity < 1 { words.append("opacity \(opacity)") }
+    if adjustment != .none {
+      let (scale, offset) = (adjustment.scale, adjustment.offset)
+      words.append("scaled by (\(scale.x), \(scale.y), \(scale.z))")
+      words.append("plus (\(offset.x), \(offset.y), \(offset.z))")
+    }
+    return [words.joined(separator: ", ")] + passes.map { "  \($0)" }
+  }
 }
 
 /// The position of a layer's pixels.
-package enum LayerPlacement: Sendable, Hashable {
+package enum LayerPlacement: Sendable, Hashable, CustomStringConvertible {
   /// Pixel on pixel: the layer's first pixel is at (`x`, `y`), which may be negative.
   case aligned(x: Int, y: Int)
   /// Through this transform from composition to layer, interpolated bilinearly.
   case transformed(AffineTransform)
-}
 
-extension LayerPlacement {
   /// The layer position of a composition point; both in pixels from the top left corner.
   package func position(of point: SIMD2<Double>) -> SIMD2<Double> {
     switch self {
     case .aligned(let x, let y): point - SIMD2(Double(x), Double(y))
     case .transformed(let transform): transform(point)
+    }
+  }
+
+  /// `at (X, Y)`, or `by` and the six coefficients, rounded to thousandths.
+  package var description: String {
+    switch self {
+    case .aligned(let x, let y): return "at (\(x), \(y))"
+    case .transformed(let transform):
+      let numbers = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
+      // Adding 0 turns a rounded -0 into 0.
+      return "by \(numbers.map { ($0 * 1000).rounded() / 1000 + 0 })"
     }
   }
 }
@@ -89,11 +111,8 @@ package struct GradientRamp: Sendable, Hashable {
   package func part(at point: SIMD2<Double>) -> Double { first + step.x * point.x + step.y * point.y }
 }
 
-/// The content of a planned layer.
 package enum PlannedContent: Sendable, Hashable {
-  /// A solid colour.
   case color(RGBColor)
-  /// A gradient over the layer.
   case gradient(LinearGradient)
   /// An `rgba` picture of frame `input` at the layer's size.
   case view(input: Int, PlannedView)
@@ -104,19 +123,12 @@ package enum PlannedContent: Sendable, Hashable {
 }
 
 /// A plan for one picture of several frames.
-package struct ScenePlan: Sendable, Hashable {
+package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
   /// The frame formats, in order; nil for frames that nothing reads.
   package let sources: [FrameFormat?]
   /// The picture: `composition` is drawn first, and the passes convert it to the picture's planes.
   package let view: PlannedView
-}
 
-extension FrameFormat {
-  /// The format of a drawn composition, as the passes that convert it see it.
-  public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
-}
-
-extension ScenePlan: CustomStringConvertible {
   /// One line per frame that is read, per layer with its passes, and per pass of the picture.
   package var description: String {
     let frames = sources.enumerated().compactMap { index, source in source.map { "frame \(index) \($0)" } }
@@ -124,40 +136,7 @@ extension ScenePlan: CustomStringConvertible {
   }
 }
 
-extension PlannedLayer {
-  /// One line with content, position and changes, then the lines of the content's passes.
-  func lines(_ name: String) -> [String] {
-    let (what, passes): (String, [String]) =
-      switch content {
-      case .color(let color): ("\(color)", [])
-      case .gradient(let gradient): ("\(gradient.start) to \(gradient.end) at \(gradient.angle) degrees", [])
-      case .bitmap: ("bitmap", [])
-      case .view(let input, let view): ("view of \(input)", view.lines)
-      case .blurred(let input, let view): ("blurred view of \(input)", view.lines)
-      }
-    var words = ["\(name) \(what) \(size) \(placement) in \(bounds)"]
-    if shape != Rectangle(all: size) { words.append("cut to \(shape)") }
-    if cornerRadius > 0 { words.append("radius \(cornerRadius)") }
-    if let border { words.append("border \(border.width) \(border.color)") }
-    if opacity < 1 { words.append("opacity \(opacity)") }
-    if adjustment != .none {
-      let (scale, offset) = (adjustment.scale, adjustment.offset)
-      words.append("scaled by (\(scale.x), \(scale.y), \(scale.z))")
-      words.append("plus (\(offset.x), \(offset.y), \(offset.z))")
-    }
-    return [words.joined(separator: ", ")] + passes.map { "  \($0)" }
-  }
-}
-
-extension LayerPlacement: CustomStringConvertible {
-  /// `at (X, Y)`, or `by` and the six coefficients, rounded to thousandths.
-  package var description: String {
-    switch self {
-    case .aligned(let x, let y): return "at (\(x), \(y))"
-    case .transformed(let transform):
-      let numbers = [transform.a, transform.b, transform.c, transform.d, transform.tx, transform.ty]
-      // Adding 0 turns a rounded -0 into 0.
-      return "by \(numbers.map { ($0 * 1000).rounded() / 1000 + 0 })"
-    }
-  }
+extension FrameFormat {
+  /// The format of a drawn composition, as the passes that convert it see it.
+  public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }

@@ -19,8 +19,7 @@ package enum Axis: String, Sendable, Hashable {
 }
 
 /// A signal, and the source positions of each output sample.
-package struct SignalInput: Sendable, Hashable {
-  /// The signal to sample.
+package struct SignalInput: Sendable, Hashable, CustomStringConvertible {
   package let signal: Signal
   /// For the output's columns.
   package let horizontal: SamplingMap
@@ -32,6 +31,12 @@ package struct SignalInput: Sendable, Hashable {
   package let reduction: Axis?
 
   package func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
+
+  /// For example `luma (box 1920->640, box 1080->360)`.
+  package var description: String {
+    let first = reduction.map { ", \($0.rawValue) first" } ?? ""
+    return "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : "")\(first))"
+  }
 }
 
 /// The components of the conversion's result that a pass writes.
@@ -44,7 +49,6 @@ package enum PassOutput: Sendable, Hashable {
 
 /// A pass that draws one plane of one picture.
 package struct PlanePass: Sendable, Hashable {
-  /// The components to write.
   package let output: PassOutput
   /// Columns and rows of output samples.
   package let size: Size
@@ -65,11 +69,8 @@ package struct PlanePass: Sendable, Hashable {
 
 /// The plan of one picture.
 package struct PlannedView: Sendable, Hashable {
-  /// The view's name.
   package let name: String
-  /// In pixels.
   package let size: Size
-  /// The sample layout of the picture.
   package let format: PictureFormat
   /// The light in which samples are interpolated.
   package let light: FilteringLight
@@ -82,6 +83,18 @@ package struct PlannedView: Sendable, Hashable {
   /// A composition that the passes read in place of the frame, drawn as R'G'B'A bytes of the view's size. Nil for
   /// plain views, which read the frame itself.
   package let composition: PlannedComposition?
+
+  /// One line per layer of the composition, if there is one, then one per pass.
+  var lines: [String] {
+    let layers = composition?.layers.enumerated().flatMap { $1.lines("\(name) layer \($0)") } ?? []
+    return layers
+      + passes.enumerated().map { index, pass in
+        let linear = light == .linear ? " in linear light" : ""
+        let inputs = pass.inputs.map(\.description).joined(separator: ", ")
+        return
+          "\(name) \(format)[\(index)] \(pass.size)\(linear)\(pass.box == nil ? "" : " packed") <- \(inputs)"
+      }
+  }
 }
 
 /// The passes that draw all views of frames of one format.
@@ -108,27 +121,5 @@ extension FrameFormat: CustomStringConvertible {
     let turned = orientation == .upright ? "" : " exif \(orientation.exif)"
     let scaled = eighths == 8 ? "" : ", \(eighths)/8 of \(referenceSize)"
     return "\(size) \(pixelFormat.rawValue)\(meaning)\(turned)\(scaled)"
-  }
-}
-
-extension PlannedView {
-  /// One line per layer of the composition, if there is one, then one per pass.
-  var lines: [String] {
-    let layers = composition?.layers.enumerated().flatMap { $1.lines("\(name) layer \($0)") } ?? []
-    return layers
-      + passes.enumerated().map { index, pass in
-        let linear = light == .linear ? " in linear light" : ""
-        let inputs = pass.inputs.map(\.description).joined(separator: ", ")
-        return
-          "\(name) \(format)[\(index)] \(pass.size)\(linear)\(pass.box == nil ? "" : " packed") <- \(inputs)"
-      }
-  }
-}
-
-extension SignalInput: CustomStringConvertible {
-  /// For example `luma (box 1920->640, box 1080->360)`.
-  package var description: String {
-    let first = reduction.map { ", \($0.rawValue) first" } ?? ""
-    return "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : "")\(first))"
   }
 }

@@ -61,7 +61,7 @@ public struct RenderPlanner: Sendable {
   func placement(of view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> Placement {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
-    let crop = try crop(of: view, format)
+    let crop = try view.visiblePart(of: format.uprightSize)
     let placement = Placement(
       of: Orientation(view.rotation).seen(crop.size), width: view.width, height: view.height,
       mode: view.contentMode)
@@ -85,15 +85,13 @@ public struct RenderPlanner: Sendable {
   func planned(
     _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat
   ) throws(WordError) -> PlannedView {
-    let crop = try crop(of: view, format)
+    let crop = try view.visiblePart(of: format.uprightSize)
     let turn = Orientation(view.rotation)
-    let layout = ViewLayout(
+    return ViewLayout(
       format: format, crop: format.orientation.stored(crop, in: format.referenceSize),
       orientation: format.orientation.followed(by: turn).followed(by: Orientation(view.mirroring)),
-      placement: placement, view: view, tuning: tuning)
-    return PlannedView(
-      name: view.name, size: placement.target, format: picture, light: view.light,
-      background: view.background, crop: layout.crop, passes: layout.passes(for: picture), composition: nil)
+      placement: placement, view: view, tuning: tuning
+    ).planned(as: picture)
   }
 
   /// Plans a composition's picture: the drawn composition is copied or converted.
@@ -101,23 +99,11 @@ public struct RenderPlanner: Sendable {
     _ composition: PlannedComposition, named name: String, as picture: PictureFormat
   ) -> PlannedView {
     let size = composition.size
-    let layout = ViewLayout(
+    return ViewLayout(
       format: FrameFormat(composed: size), crop: Rectangle(all: size), orientation: .upright,
-      placement: Placement(of: size, width: nil, height: nil, mode: .stretch), view: ViewConfiguration(),
-      tuning: tuning)
-    return PlannedView(
-      name: name, size: size, format: picture, light: .encoded, background: .black, crop: layout.crop,
-      passes: layout.passes(for: picture), composition: composition)
-  }
-
-  private func crop(of view: ViewConfiguration, _ format: FrameFormat) throws(WordError) -> Rectangle {
-    let crop = view.crop ?? Rectangle(all: format.uprightSize)
-    guard crop.isInside(format.uprightSize) else {
-      throw WordError(
-        "crop",
-        "\(crop) is not inside the picture, which has \(format.uprightSize) pixels (view '\(view.name)')")
-    }
-    return crop
+      placement: Placement(of: size, width: nil, height: nil, mode: .stretch),
+      view: ViewConfiguration(name: name), tuning: tuning
+    ).planned(as: picture, composition)
   }
 
   private func check(side: Int?, _ key: String, of view: ViewConfiguration) throws(WordError) {
@@ -146,7 +132,13 @@ private struct ViewLayout {
   /// Whether R'G'B' is filtered: the frame has no luma and chroma planes, or linear light needs all three components.
   private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
 
-  func passes(for picture: PictureFormat) -> [PlanePass] {
+  func planned(as picture: PictureFormat, _ composition: PlannedComposition? = nil) -> PlannedView {
+    PlannedView(
+      name: view.name, size: placement.target, format: picture, light: view.light,
+      background: view.background, crop: crop, passes: passes(for: picture), composition: composition)
+  }
+
+  private func passes(for picture: PictureFormat) -> [PlanePass] {
     switch picture {
     case .rgba: [pass(.rgba, .none)]
     case .ycbcr(let chroma):

@@ -74,14 +74,12 @@ package struct PlacedSpan: Sendable, Hashable {
 }
 
 /// The map from output samples to positions in a source plane, along one axis.
-package struct SamplingMap: Sendable, Hashable {
-  /// The output samples.
+package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
   package let output: PlacedSpan
   /// The source samples that may be read.
   package let source: CropSpan
   /// The part of the crop, as seen, that fills the placed pixels.
   package let window: SourceWindow
-  /// How samples are weighted.
   package let kernel: Kernel
 
   /// Selects the kernel of `filter` for this axis and plane.
@@ -141,9 +139,7 @@ package struct SamplingMap: Sendable, Hashable {
     ratio == denominator && (kernel == .nearest || kernel == .box)
       && abs(position(of: 0) % denominator) == denominator / 2
   }
-}
 
-extension SamplingMap: CustomStringConvertible {
   /// For example `box 1920->640`.
   package var description: String {
     "\(kernel.rawValue) \(source.samples.count)->\(output.sampleCount)\(source.isReversed ? " reversed" : "")"

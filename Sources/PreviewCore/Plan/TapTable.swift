@@ -1,5 +1,6 @@
 // The taps of a sampling map: the source samples and weights of each output sample. Computed once, in double
 // precision, for both renderers, so that they differ only in arithmetic.
+internal import Glibc
 
 /// A fixed number of (index, weight) pairs per output sample along an axis.
 ///
@@ -17,7 +18,6 @@ package struct TapTable: Sendable, Equatable {
   /// The fraction of each output sample that the picture covers, 0...1.
   package let coverage: [Double]
 
-  /// Computes the taps of a map.
   package init(_ map: SamplingMap) {
     let samples = (0..<map.output.sampleCount).map { index in
       map.coverage(of: index) > 0
@@ -133,8 +133,10 @@ extension SamplingMap {
   }
 }
 
-/// Rounds towards minus infinity.
-func floorDivide(_ numerator: Int, by denominator: Int) -> Int {
-  let quotient = numerator / denominator
-  return numerator % denominator < 0 ? quotient - 1 : quotient
+/// The Lanczos kernel (C. Lanczos; Duchon 1979): sinc(x) sinc(x / 3) for |x| < 3, else 0.
+private func lanczos3(_ x: Double) -> Double {
+  guard abs(x) < 3 else { return 0 }
+  guard abs(x) > 1e-12 else { return 1 }
+  let angle = Double.pi * x
+  return 3 * sin(angle) * sin(angle / 3) / (angle * angle)
 }

@@ -33,9 +33,7 @@ package struct ComposedScene: Sendable, Hashable {
     self.composition = composition
     self.inputs = inputs
   }
-}
 
-extension ComposedScene {
   /// The same scene with changed views; `change` receives each view and its input's index.
   package func mapViews<Failure: Error>(
     _ change: (ViewConfiguration, Int) throws(Failure) -> ViewConfiguration
@@ -54,26 +52,67 @@ extension ComposedScene {
   }
 }
 
-/// The state of a source when a scene is composed.
-package struct SourceAppearance: Sendable, Hashable {
-  /// Whether there is any frame of it, however old.
-  package var hasFrame: Bool
-  /// Why it delivers no frames; nil while it is live. A live source without a frame is being opened.
-  package var outage: Outage?
-  /// The fallback pictures for this state, unless the tile has its own.
-  package var pictures: Fallback
-  /// The capture time of its newest frame, in seconds since 1970; nil if unknown.
-  package var capturedAt: Double?
+/// The area of a source: all of its layers have this shape, and one has the border.
+struct LayerArea {
+  let frame: Rectangle
+  let shape: LayerShape
+  let border: Border?
+}
 
-  package init(
-    hasFrame: Bool, outage: Outage? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
-  ) {
-    self.hasFrame = hasFrame
-    self.outage = outage
-    self.pictures = pictures
-    self.capturedAt = capturedAt
+/// Layers, lowest first, and the frames that they show, without duplicates.
+struct LayerStack {
+  var layers: [Layer] = []
+  private(set) var inputs: [FrameReference] = []
+  private var indices: [FrameReference: Int] = [:]
+
+  /// The input index of a frame; added if it is new.
+  mutating func input(_ reference: FrameReference) -> Int {
+    if let index = indices[reference] { return index }
+    indices[reference] = inputs.count
+    inputs.append(reference)
+    return inputs.count - 1
   }
 
-  /// A source that delivers frames.
-  package static let live = SourceAppearance(hasFrame: true)
+  mutating func fill(_ area: LayerArea, with content: LayerContent, adjustment: ColorAdjustment = .none) {
+    layers.append(
+      Layer(content, in: area.frame, shape: area.shape, border: area.border, adjustment: adjustment))
+  }
+
+  /// Adds a bitmap at its own size.
+  mutating func put(_ bitmap: Bitmap, at place: Rectangle, opacity: Double = 1) {
+    layers.append(Layer(.bitmap(bitmap), in: place, opacity: opacity))
+  }
+
+  /// Adds a view of a frame.
+  mutating func show(
+    _ view: ViewConfiguration, of reference: FrameReference, in area: LayerArea,
+    adjustment: ColorAdjustment = .none
+  ) {
+    let input = input(reference)
+    // The name and size have no effect here. Clearing them makes equal views compare equal.
+    var view = view
+    (view.name, view.width, view.height) = ("main", nil, nil)
+    fill(area, with: .view(input: input, view), adjustment: adjustment)
+  }
+
+  func composed(_ size: Size) -> ComposedScene {
+    ComposedScene(composition: Composition(size: size, layers: layers), inputs: inputs)
+  }
+}
+
+extension Rectangle {
+  /// Positions for items of these sizes in a centred vertical stack inside this rectangle. Items that do not fit are
+  /// dropped from the end.
+  func column(_ sizes: [Size], spacing: Int) -> [Rectangle] {
+    var sizes = sizes[...]
+    func height(_ sizes: ArraySlice<Size>) -> Int {
+      sizes.reduce(-spacing) { $0 + $1.height + spacing }
+    }
+    while height(sizes) > self.height { sizes.removeLast() }
+    var top = y + (self.height - height(sizes)) / 2
+    return sizes.map { size in
+      defer { top += size.height + spacing }
+      return Rectangle(x: x + (width - size.width) >> 1, y: top, width: size.width, height: size.height)
+    }
+  }
 }

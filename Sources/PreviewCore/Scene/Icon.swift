@@ -76,3 +76,113 @@ private final class IconCache: Sendable {
     }
   }
 }
+
+/// A shape in a square of 24 x 24 units, y down, as a signed distance function: the distance to the edge, negative inside
+/// (Quilez, "2D distance functions").
+private indirect enum IconShape {
+  /// All points within `radius` of a line segment; a disc if both ends are the same.
+  case capsule(SIMD2<Double>, SIMD2<Double>, radius: Double)
+  /// A rectangle between two corners, with rounded corners.
+  case box(SIMD2<Double>, SIMD2<Double>, radius: Double)
+  /// All points within `radius` of a polygon.
+  case polygon([SIMD2<Double>], radius: Double)
+  /// The lower half of a ring; `radius` is to the middle of its line.
+  case cradle(center: SIMD2<Double>, radius: Double, width: Double)
+  /// A line along a shape's edge.
+  case outline(IconShape, width: Double)
+  /// The points in any of the shapes.
+  case union([IconShape])
+  /// The points in the first shape but not in the second.
+  case difference(IconShape, IconShape)
+
+  /// The distance to the edge; negative inside.
+  func distance(_ point: SIMD2<Double>) -> Double {
+    switch self {
+    case .capsule(let start, let end, let radius):
+      return IconShape.toLine(point, start, end) - radius
+    case .box(let corner, let other, let radius):
+      let halves = (other - corner) / 2 - SIMD2(repeating: radius)
+      let offset = point - (corner + other) / 2
+      let beyond = SIMD2(abs(offset.x), abs(offset.y)) - halves
+      let outside = SIMD2(max(beyond.x, 0), max(beyond.y, 0))
+      return IconShape.length(outside) + min(max(beyond.x, beyond.y), 0) - radius
+    case .polygon(let corners, let radius):
+      return IconShape.toPolygon(point, corners) - radius
+    case .cradle(let center, let radius, let width):
+      let offset = point - center
+      let ring = abs(IconShape.length(offset) - radius)
+      // Above the centre, the ends are nearest.
+      let ends = IconShape.length([abs(offset.x) - radius, offset.y])
+      return (offset.y >= 0 ? ring : ends) - width / 2
+    case .outline(let shape, let width):
+      return abs(shape.distance(point)) - width / 2
+    case .union(let shapes):
+      return shapes.reduce(.infinity) { min($0, $1.distance(point)) }
+    case .difference(let shape, let other):
+      return max(shape.distance(point), -other.distance(point))
+    }
+  }
+
+  private static func length(_ vector: SIMD2<Double>) -> Double { (vector * vector).sum().squareRoot() }
+
+  private static func toLine(_ point: SIMD2<Double>, _ start: SIMD2<Double>, _ end: SIMD2<Double>) -> Double {
+    let line = end - start
+    let lengthSquared = (line * line).sum()
+    let along = lengthSquared == 0 ? 0 : min(max(((point - start) * line).sum() / lengthSquared, 0), 1)
+    return length(point - start - line * along)
+  }
+
+  /// The distance to the nearest side; inside if a ray to the right crosses an odd number of sides.
+  private static func toPolygon(_ point: SIMD2<Double>, _ corners: [SIMD2<Double>]) -> Double {
+    var distance = Double.infinity
+    var isInside = false
+    for (index, end) in corners.enumerated() {
+      let start = corners[(index + corners.count - 1) % corners.count]
+      distance = min(distance, toLine(point, start, end))
+      guard (start.y > point.y) != (end.y > point.y) else { continue }
+      let crossing = start.x + (point.y - start.y) / (end.y - start.y) * (end.x - start.x)
+      if crossing > point.x { isInside.toggle() }
+    }
+    return isInside ? -distance : distance
+  }
+}
+
+extension Icon {
+  fileprivate var shape: IconShape {
+    switch self {
+    case .microphone:
+      .union([
+        .capsule([12, 6], [12, 11], radius: 3),
+        .cradle(center: [12, 11], radius: 5.5, width: 1.8),
+        .capsule([12, 16.5], [12, 20], radius: 0.9),
+        .capsule([8.5, 20.5], [15.5, 20.5], radius: 0.9),
+      ])
+    case .camera:
+      .union([
+        .box([2.5, 6], [15.5, 18], radius: 2.5),
+        .polygon([[17.2, 11], [21, 8], [21, 16], [17.2, 13]], radius: 0.8),
+      ])
+    case .microphoneOff: Icon.struckOut(.microphone)
+    case .cameraOff: Icon.struckOut(.camera)
+    case .person:
+      .union([
+        .capsule([12, 8], [12, 8], radius: 4.2),
+        .difference(.capsule([8.5, 21], [15.5, 21], radius: 6.5), .box([0, 20.5], [24, 40], radius: 0)),
+      ])
+    case .warning:
+      .union([
+        .outline(.polygon([[12, 4.2], [21, 19.5], [3, 19.5]], radius: 0.6), width: 1.8),
+        .capsule([12, 10], [12, 13.4], radius: 1),
+        .capsule([12, 16.6], [12, 16.6], radius: 1.1),
+      ])
+    }
+  }
+
+  /// A diagonal line across the icon, with a gap on its side.
+  private static func struckOut(_ icon: Icon) -> IconShape {
+    .union([
+      .difference(icon.shape, .capsule([4, 3.4], [20.6, 20], radius: 2)),
+      .capsule([3.6, 3.4], [20.4, 20.2], radius: 0.9),
+    ])
+  }
+}

@@ -70,13 +70,17 @@ private struct TileDrawing {
 
   func draw(into stack: inout LayerStack) {
     let replicator = tile.replicator ?? Replicator(instanceCount: 1)
+    let step = ColorAdjustment(scale: replicator.colorScale, offset: replicator.colorOffset)
+    var (transform, adjustment) = (AffineTransform.identity, ColorAdjustment.none)
     for index in 0..<replicator.instanceCount {
-      let opacity = replicator.opacity(of: index, from: tile.opacity)
+      defer {
+        transform = transform.followed(by: replicator.transform)
+        adjustment = adjustment.followed(by: step)
+      }
+      let opacity = min(max(tile.opacity + replicator.opacityOffset * Double(index), 0), 1)
       guard opacity > 0 else { continue }
       let first = stack.layers.count
-      drawPicture(of: .source(tile.source, delay: replicator.delay(of: index)), into: &stack)
-      let transform = replicator.transform(of: index)
-      let adjustment = replicator.adjustment(of: index)
+      drawPicture(of: .source(tile.source, delay: replicator.delay * index), into: &stack)
       for position in first..<stack.layers.count {
         var layer = stack.layers[position].transformed(by: transform, about: area.frame.center)
         layer.adjustment = layer.adjustment.followed(by: adjustment)
@@ -103,5 +107,24 @@ private struct TileDrawing {
   private var outage: Outage? {
     appearance.outage
       ?? (appearance.hasFrame ? nil : Outage(.opening, since: time.secondsSince1970))
+  }
+}
+
+extension Layer {
+  /// The same layer with a further transform about `center`, instead of about the layer's own.
+  fileprivate func transformed(by further: AffineTransform, about center: SIMD2<Double>) -> Layer {
+    guard further != .identity else { return self }
+    let own = frame.center - center
+    var layer = self
+    layer.transform =
+      transform.followed(by: .translation(x: own.x, y: own.y)).followed(by: further)
+      .followed(by: .translation(x: -own.x, y: -own.y))
+    return layer
+  }
+}
+
+extension Rectangle {
+  fileprivate var center: SIMD2<Double> {
+    [Double(x) + Double(width) / 2, Double(y) + Double(height) / 2]
   }
 }

@@ -30,3 +30,27 @@ package struct Outage: Sendable, Hashable {
     self.since = since
   }
 }
+
+/// The state of a source when a scene is composed.
+package struct SourceAppearance: Sendable, Hashable {
+  /// Whether there is any frame of it, however old.
+  package var hasFrame: Bool
+  /// Why it delivers no frames; nil while it is live. A live source without a frame is being opened.
+  package var outage: Outage?
+  /// The fallback pictures for this state, unless the tile has its own.
+  package var pictures: Fallback
+  /// The capture time of its newest frame, in seconds since 1970; nil if unknown.
+  package var capturedAt: Double?
+
+  package init(
+    hasFrame: Bool, outage: Outage? = nil, pictures: Fallback = .standard, capturedAt: Double? = nil
+  ) {
+    self.hasFrame = hasFrame
+    self.outage = outage
+    self.pictures = pictures
+    self.capturedAt = capturedAt
+  }
+
+  /// A source that delivers frames.
+  package static let live = SourceAppearance(hasFrame: true)
+}

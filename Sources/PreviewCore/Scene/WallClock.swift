@@ -113,21 +113,16 @@ private struct CivilTime {
 
   func text(of directive: Character) -> String {
     switch directive {
-    case "Y": digits(year, 4)
-    case "m": digits(month, 2)
-    case "d": digits(day, 2)
-    case "H": digits(secondOfDay / 3600, 2)
-    case "M": digits(secondOfDay / 60 % 60, 2)
-    case "S": digits(secondOfDay % 60, 2)
-    case "F": "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+    case "Y": year.digits(4)
+    case "m": month.digits(2)
+    case "d": day.digits(2)
+    case "H": (secondOfDay / 3600).digits(2)
+    case "M": (secondOfDay / 60 % 60).digits(2)
+    case "S": (secondOfDay % 60).digits(2)
+    case "F": "\(text(of: "Y"))-\(text(of: "m"))-\(text(of: "d"))"
     case "T": "\(text(of: "H")):\(text(of: "M")):\(text(of: "S"))"
-    case "z": (offset < 0 ? "-" : "+") + digits(abs(offset) / 3600, 2) + digits(abs(offset) / 60 % 60, 2)
+    case "z": (offset < 0 ? "-" : "+") + (abs(offset) / 3600).digits(2) + (abs(offset) / 60 % 60).digits(2)
     default: String(directive)
     }
-  }
-
-  private func digits(_ number: Int, _ count: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, count - text.count)) + text
   }
 }

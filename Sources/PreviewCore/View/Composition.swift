@@ -3,12 +3,9 @@
 
 /// A stack of layers in a picture of a given size, lowest first. Pixels that no layer covers are black.
 package struct Composition: Sendable, Hashable {
-  /// In pixels.
   package var size: Size
-  /// Lowest first.
   package var layers: [Layer]
 
-  /// A picture of `size`.
   package init(size: Size, layers: [Layer] = []) {
     self.size = size
     self.layers = layers
@@ -21,7 +18,6 @@ package struct Composition: Sendable, Hashable {
 /// placed by `frame` and `transform`, and blended over the layers below by its opacity. Each blend is rounded to
 /// whole codes, halves up.
 package struct Layer: Sendable, Hashable {
-  /// What is seen.
   package var content: LayerContent
   /// Its rectangle in pixels of the composition; it may extend beyond it.
   package var frame: Rectangle
@@ -36,7 +32,6 @@ package struct Layer: Sendable, Hashable {
   /// Applied about the centre of `frame`.
   package var transform: AffineTransform
 
-  /// `content` in `frame`.
   package init(
     _ content: LayerContent, in frame: Rectangle, shape: LayerShape = .rectangle, border: Border? = nil,
     opacity: Double = 1, adjustment: ColorAdjustment = .none, transform: AffineTransform = .identity
@@ -51,9 +46,7 @@ package struct Layer: Sendable, Hashable {
   }
 }
 
-/// What a layer shows.
 package enum LayerContent: Sendable, Hashable {
-  /// A solid colour.
   case color(RGBColor)
   /// A gradient between two colours.
   case gradient(LinearGradient)
@@ -136,11 +129,15 @@ package struct ColorAdjustment: Sendable, Hashable {
     self.offset = offset
   }
 
-  /// Nothing changes.
   package static let none = ColorAdjustment()
 
   /// Scales all colours towards black: 0.4 keeps 40 %.
   package static func dimmed(to factor: Double) -> ColorAdjustment {
     ColorAdjustment(scale: SIMD3(repeating: factor))
+  }
+
+  /// Applies `self`, then `next`; exact as long as codes stay within 0...255 in between.
+  package func followed(by next: ColorAdjustment) -> ColorAdjustment {
+    ColorAdjustment(scale: scale * next.scale, offset: offset * next.scale + next.offset)
   }
 }

@@ -33,7 +33,6 @@ package struct SourceWindow: Sendable, Hashable {
 /// The result of a content mode: the target size, the rectangle of it that the picture covers, and the window of the
 /// crop (as seen, after rotation) that is scaled into that rectangle.
 package struct Placement: Sendable, Hashable {
-  /// In pixels.
   package let target: Size
   /// In whole pixels, inside the target.
   package let placed: Rectangle

@@ -11,10 +11,7 @@ extension ViewConfiguration {
   /// - Throws: `WordError` if the crop is not inside the source.
   public func sourcePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
-    let corner = SIMD2(Double(placed.x), Double(placed.y))
-    let end = corner + SIMD2(Double(placed.width), Double(placed.height))
-    guard point.x >= corner.x, point.y >= corner.y, point.x <= end.x, point.y <= end.y else { return nil }
-    return map(point)
+    return placed.contains(point) ? map(point) : nil
   }
 
   /// The point of a view's picture that shows a point of the upright source; nil if it is not visible. The inverse of
@@ -23,23 +20,14 @@ extension ViewConfiguration {
   /// - Throws: `WordError` if the crop is not inside the source.
   public func picturePoint(of point: SIMD2<Double>, in size: Size) throws(WordError) -> SIMD2<Double>? {
     let (map, placed) = try map(in: size)
-    guard let seen = map.inverse?(point) else { return nil }
-    let corner = SIMD2(Double(placed.x), Double(placed.y))
-    let end = corner + SIMD2(Double(placed.width), Double(placed.height))
     // Tolerates rounding at the edge, which belongs to both sides.
-    let slack = 1e-6
-    guard seen.x >= corner.x - slack, seen.y >= corner.y - slack, seen.x <= end.x + slack,
-      seen.y <= end.y + slack
-    else { return nil }
+    guard let seen = map.inverse?(point), placed.contains(seen, slack: 1e-6) else { return nil }
     return seen
   }
 
   /// The map from the picture to the source, and the pixels of the picture that show it.
   private func map(in size: Size) throws(WordError) -> (AffineTransform, Rectangle) {
-    let crop = crop ?? Rectangle(all: size)
-    guard crop.isInside(size) else {
-      throw WordError("crop", "\(crop) is not inside the picture, which has \(size) pixels (view '\(name)')")
-    }
+    let crop = try visiblePart(of: size)
     let turn = Orientation(rotation)
     let orientation = turn.followed(by: Orientation(mirroring))
     let placement = Placement(of: turn.seen(crop.size), width: width, height: height, mode: contentMode)
@@ -51,8 +39,8 @@ extension ViewConfiguration {
     let across = axis(placement.windowX, placed.x, placed.width)
     let down = axis(placement.windowY, placed.y, placed.height)
     // First to the crop as seen, then to the crop as it lies in the source.
-    let seen = AffineTransform(
-      a: across.scale, b: 0, c: 0, d: down.scale, tx: across.offset, ty: down.offset)
+    let seen = AffineTransform.scale(x: across.scale, y: down.scale)
+      .followed(by: .translation(x: across.offset, y: down.offset))
     let stored =
       orientation.swapsAxes ? AffineTransform(a: 0, b: 1, c: 1, d: 0, tx: 0, ty: 0) : .identity
     let flipped = AffineTransform(
@@ -60,5 +48,14 @@ extension ViewConfiguration {
       tx: Double(crop.x + (orientation.flipsX ? crop.width : 0)),
       ty: Double(crop.y + (orientation.flipsY ? crop.height : 0)))
     return (seen.followed(by: stored).followed(by: flipped), placed)
+  }
+}
+
+extension Rectangle {
+  /// Whether a point lies inside or on the edge, give or take `slack`.
+  fileprivate func contains(_ point: SIMD2<Double>, slack: Double = 0) -> Bool {
+    let (left, top) = (Double(x) - slack, Double(y) - slack)
+    let (right, bottom) = (Double(x + width) + slack, Double(y + height) + slack)
+    return point.x >= left && point.y >= top && point.x <= right && point.y <= bottom
   }
 }

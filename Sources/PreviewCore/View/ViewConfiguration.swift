@@ -8,6 +8,21 @@ public enum FilteringLight: Sendable, Hashable {
   case linear
 }
 
+/// A resampling filter, applied separately to each axis and plane.
+public enum Filter: String, Sendable, Hashable, CaseIterable {
+  /// `area` along an axis that shrinks or keeps its size, `bilinear` along one that grows.
+  case auto
+  /// The sample whose span contains the centre.
+  case nearest
+  /// Interpolates the two nearest samples along each axis, without antialiasing.
+  case bilinear
+  /// The mean of the area that a target pixel covers, with partly covered edge samples weighted; bilinear along an
+  /// axis that grows.
+  case area
+  /// Lanczos with three lobes, widened along an axis that shrinks.
+  case lanczos
+}
+
 /// What fills the bars beside a fitted picture.
 public enum Surround: Sendable, Hashable {
   /// The view's background.
@@ -66,6 +81,17 @@ public struct ViewConfiguration: Sendable, Hashable {
 }
 
 extension ViewConfiguration {
+  /// The part of an upright source of `size` that the view shows.
+  ///
+  /// - Throws: `WordError` if the crop is not inside the source.
+  package func visiblePart(of size: Size) throws(WordError) -> Rectangle {
+    let part = crop ?? Rectangle(all: size)
+    guard part.isInside(size) else {
+      throw WordError("crop", "\(part) is not inside the picture, which has \(size) pixels (view '\(name)')")
+    }
+    return part
+  }
+
   /// The same view for a source whose upright size changed from `reference` to `size`. The crop was given at
   /// `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the old crop,
   /// but always at least one. Sizes have positive sides.

@@ -1,4 +1,4 @@
-// The grammar of typed values: numbers, flags, sizes, rectangles, enumerated words and lists of KEY=VALUE.
+// The grammar of typed values (numbers, flags, sizes, rectangles, enumerated words, lists of KEY=VALUE) and its error.
 
 /// Parsers of typed values. `key` is the key that a thrown `WordError` names.
 package enum Words {
@@ -22,8 +22,8 @@ package enum Words {
     throws(WordError) -> Double
   {
     guard let number = Double(text), bounds.contains(number) else {
-      throw WordError(
-        key, "'\(text)' is not a number from \(short(bounds.lowerBound)) to \(short(bounds.upperBound))")
+      let (lowest, highest) = (bounds.lowerBound.shortText, bounds.upperBound.shortText)
+      throw WordError(key, "'\(text)' is not a number from \(lowest) to \(highest)")
     }
     return number
   }
@@ -107,9 +107,29 @@ package enum Words {
     }
     return pairs
   }
+}
 
-  /// `1` instead of `1.0`, for messages.
-  private static func short(_ number: Double) -> String {
-    number == number.rounded() && abs(number) < 1e15 ? "\(Int(number))" : "\(number)"
+/// A value that a view, a scene or a mask does not accept.
+///
+/// ```swift
+/// do { view = try ViewConfiguration(parsing: "thumb:size=0x90") } catch { print(error) }
+/// // size: '0' is not a whole number from 1 to 65535 (view 'thumb')
+/// ```
+public struct WordError: Error, Hashable, CustomStringConvertible {
+  /// The key at fault, such as `size`, or the part, such as `tile 3 (door)`; empty if the caller names it.
+  public let key: String
+  /// What is wrong with the value, and which values are allowed.
+  public let reason: String
+
+  /// Creates an error for `key`.
+  public init(_ key: String, _ reason: String) {
+    self.key = key
+    self.reason = reason
   }
+
+  /// Creates an error for a value whose key the caller names.
+  package init(_ reason: String) { self.init("", reason) }
+
+  /// `KEY: REASON`, or the reason alone if the key is empty.
+  public var description: String { key.isEmpty ? reason : "\(key): \(reason)" }
 }

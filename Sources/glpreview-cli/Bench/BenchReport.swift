@@ -175,19 +175,7 @@ extension BenchResult: CustomStringConvertible {
     ])
     let passes = stages.first { $0.gpuMilliseconds != nil }?.gpuMilliseconds
     let gpu = passes.map { "\n\npasses by the GPU's clock: \($0.text(3)) ms" } ?? ""
-    return "\(work)  \(title)\n\n" + TextTable(rows.aligned(right: 1..<7)).description + gpu
-  }
-}
-
-extension [[String]] {
-  /// Right-aligns the columns `right`.
-  fileprivate func aligned(right: Range<Int>) -> [[String]] {
-    let widths = (first ?? []).indices.map { column in map { $0[column].count }.max() ?? 0 }
-    return map { row in
-      row.enumerated().map { column, cell in
-        right.contains(column) ? String(repeating: " ", count: widths[column] - cell.count) + cell : cell
-      }
-    }
+    return "\(work)  \(title)\n\n\(TextTable(rows, right: 1..<7))\(gpu)"
   }
 }
 
@@ -199,8 +187,6 @@ extension Double {
     guard isFinite, abs(self) < 1e12 else { return "\(self)" }
     let number = Int((self * Double(power)).rounded())
     guard digits > 0 else { return "\(number)" }
-    let rest = String(abs(number) % power)
-    let sign = number < 0 ? "-" : ""
-    return "\(sign)\(abs(number) / power)." + String(repeating: "0", count: digits - rest.count) + rest
+    return "\(number < 0 ? "-" : "")\(abs(number) / power).\((abs(number) % power).digits(digits))"
   }
 }

@@ -153,10 +153,9 @@ struct BenchRun {
   private func render(frames count: Int) async throws -> WorkTime {
     let job = RenderJob(
       source: file, sourceOptions: work.sourceOptions, decode: .exact, views: work.views,
-      output: .nowhere(work.encoder?.format), encoder: work.encoder,
-      schedule: FrameSchedule(limit: count, every: 1, loops: .max), maximumPixels: .max,
-      reportsPictures: false,
-      isQuiet: true)
+      settings: RenderSettings(
+        output: .nowhere(work.encoder?.format), encoder: work.encoder,
+        schedule: FrameSchedule(limit: count, loops: .max), maximumPixels: .max, isQuiet: true))
     let source = try await openSource()
     let planner = RenderPlanner(tuning: renderer.tuning)
     return try await WorkTime.of {

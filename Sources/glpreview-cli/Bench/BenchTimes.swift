@@ -7,19 +7,16 @@ struct WorkTime {
   /// The CPU time of all threads of the process.
   let cpu: Duration
 
-  init(wall: Duration, cpu: Duration) {
-    self.wall = wall
-    self.cpu = cpu
-  }
-
-  init(_ stage: RenderMeasurement.Stage) { self.init(wall: stage.wall, cpu: stage.cpu) }
-
   /// Runs `work` and measures it.
   static func of<Value>(_ work: () async throws -> Value) async throws -> (value: Value, time: WorkTime) {
     let start = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
     let value = try await work()
     return (value, WorkTime(wall: ContinuousClock.now - start.wall, cpu: ProcessorClock.now - start.cpu))
   }
+}
+
+extension WorkTime {
+  init(_ stage: RenderMeasurement.Stage) { self.init(wall: stage.wall, cpu: stage.cpu) }
 }
 
 /// The stages of a frame, in order.
@@ -81,7 +78,6 @@ extension Duration {
 struct CopyLimit {
   private var memory: [UInt8] = []
 
-  /// Copies the first `count` bytes.
   mutating func copy(_ bytes: [UInt8], first count: Int) async throws -> WorkTime {
     let source = bytes.prefix(count)
     if memory.capacity < source.count { memory = [UInt8](repeating: 0, count: source.count) }

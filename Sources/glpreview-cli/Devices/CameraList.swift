@@ -63,8 +63,8 @@ struct CameraList: CustomStringConvertible {
 }
 
 /// One camera in `--json`.
-struct CameraReport: Codable {
-  struct Format: Codable {
+struct CameraReport: Encodable {
+  struct Format: Encodable {
     let format: String
     let description: String
     let readable: Bool
@@ -73,7 +73,7 @@ struct CameraReport: Codable {
   }
 
   /// A size; with steps, the range from the smallest to the largest.
-  struct Sizes: Codable {
+  struct Sizes: Encodable {
     let minimumWidth: Int
     let minimumHeight: Int
     let maximumWidth: Int
@@ -84,22 +84,9 @@ struct CameraReport: Codable {
   }
 
   /// Frames per second: one number, or a range.
-  struct Rates: Codable {
+  struct Rates: Encodable {
     let minimum: Double
     let maximum: Double
-  }
-
-  struct Control: Codable {
-    let name: String
-    let title: String
-    let kind: CameraControl.Kind
-    let minimum: Int
-    let maximum: Int
-    let step: Int
-    let `default`: Int
-    let value: Int?
-    let items: [CameraControl.MenuItem]
-    let flags: [String]
   }
 
   let node: String
@@ -109,7 +96,7 @@ struct CameraReport: Codable {
   let bus: String
   let reason: String?
   let formats: [Format]
-  let controls: [Control]
+  let controls: [CameraControl]
 
   init(_ camera: CameraDescription) {
     node = camera.node
@@ -123,12 +110,7 @@ struct CameraReport: Codable {
         format: format.fourCC, description: format.description, readable: format.isReadable,
         emulated: format.isEmulated, sizes: format.sizes.map(Sizes.init))
     }
-    controls = camera.controls.map { control in
-      Control(
-        name: control.name, title: control.title, kind: control.kind, minimum: control.minimum,
-        maximum: control.maximum, step: control.step, default: control.defaultValue, value: control.value,
-        items: control.items, flags: control.flags)
-    }
+    controls = camera.controls
   }
 }
 

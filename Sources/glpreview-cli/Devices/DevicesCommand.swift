@@ -46,7 +46,32 @@ struct DevicesCommand: AsyncParsableCommand {
   }
 }
 
-private struct DevicesReport: Codable {
+/// The device table for people; a `*` marks the default device.
+private struct DeviceTable: CustomStringConvertible {
+  let description: String
+
+  init(_ devices: [GPUDevice], picked: Int?) {
+    let heading = ["", "N", "RENDERER", "DRIVER", "GLES", "SOFTWARE", "NODE", "BY"]
+    let rows = devices.map { device -> [String] in
+      let mark = device.index == picked ? "*" : ""
+      switch device.status {
+      case .works(let driver):
+        return [
+          mark, "\(device.index)", driver.renderer, driver.name, "\(driver.version)",
+          device.isSoftware ? "yes" : "no", device.drmNode ?? "-", device.kind.rawValue,
+        ]
+      case .fails(let reason):
+        return [
+          mark, "\(device.index)", "(does not work: \(reason))", "-", "-", device.isSoftware ? "yes" : "-",
+          device.drmNode ?? "-", device.kind.rawValue,
+        ]
+      }
+    }
+    description = TextTable([heading] + rows).description
+  }
+}
+
+private struct DevicesReport: Encodable {
   let devices: [DeviceReport]
   /// The number of the default device.
   let picked: Int?
@@ -54,7 +79,7 @@ private struct DevicesReport: Codable {
 }
 
 /// One device in `--json`.
-private struct DeviceReport: Codable {
+private struct DeviceReport: Encodable {
   let index: Int
   let kind: String
   let drmNode: String?

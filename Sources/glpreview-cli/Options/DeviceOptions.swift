@@ -1,6 +1,6 @@
 // The options for the renderer and its GPU.
-import ArgumentParser
-import GLPreview
+public import ArgumentParser
+public import GLPreview
 
 /// The GPU, or the reference renderer on the CPU.
 enum RendererChoice: String, ExpressibleByArgument, CaseIterable {
@@ -14,4 +14,9 @@ struct DeviceOptions: ParsableArguments {
       "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128.",
       valueName: "DEVICE"))
   var gpu = GPUChoice.automatic
+}
+
+extension GPUChoice: ExpressibleByArgument {
+  /// Parses `--gpu`.
+  public init?(argument: String) { self.init(argument) }
 }

@@ -1,6 +1,6 @@
 // The options for encoding pictures.
-import ArgumentParser
-import GLPreview
+public import ArgumentParser
+public import GLPreview
 
 struct EncodingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("JPEG quality, 1...100.", valueName: "N"))
@@ -29,5 +29,47 @@ struct EncodingOptions: ParsableArguments {
 
   func encoder(_ format: EncodedFormat) -> PictureEncoder {
     PictureEncoder(format, quality: quality, subsampling: subsampling, maximumBytes: maxBytes)
+  }
+}
+
+extension ChromaSubsampling: ExpressibleByArgument {}
+
+/// The value of `--format`, or the extension of an output's name.
+enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArgument {
+  case picture(EncodedFormat)
+  case video(VideoFormat)
+
+  init?(fileName: String) {
+    if let format = EncodedFormat(fileName: fileName) {
+      self = .picture(format)
+    } else if let format = VideoFormat(fileName: fileName) {
+      self = .video(format)
+    } else {
+      return nil
+    }
+  }
+
+  /// The text on the command line.
+  var description: String {
+    switch self {
+    case .picture(let format): format.rawValue
+    case .video(let format): format.rawValue
+    }
+  }
+
+  /// Parses `--format`.
+  init?(argument: String) {
+    if let format = EncodedFormat(rawValue: argument) {
+      self = .picture(format)
+    } else if let format = VideoFormat(rawValue: argument) {
+      self = .video(format)
+    } else {
+      return nil
+    }
+  }
+
+  /// The values listed in `--help`.
+  static var allValueStrings: [String] {
+    EncodedFormat.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
   }
 }

@@ -65,11 +65,12 @@ struct InputOptions: ParsableArguments {
       throw UsageError("--input-size requires --input-format")
     }
     return SourceOptions(
-      inputFormat: try inputFormat.map { try word("input-format", $0) },
-      inputSize: try inputSize.map { try size($0) },
+      inputFormat: try inputFormat.map { try Words.word("--input-format", $0) },
+      inputSize: try inputSize.map { try Words.size("--input-size", $0) },
       maximumPixels: try maximumPixels(),
       color: ColorOverride(
-        matrix: try matrix.map { try word("matrix", $0) }, range: try range.map { try word("range", $0) }))
+        matrix: try matrix.map { try Words.word("--matrix", $0) },
+        range: try range.map { try Words.word("--range", $0) }))
   }
 
   /// The masks of a single source.
@@ -78,13 +79,6 @@ struct InputOptions: ParsableArguments {
   /// The reference size of a single source.
   func referenceSize() throws -> Size? {
     guard reference.count < 2 else { throw UsageError("--reference is given twice") }
-    return try reference.first.map { try size($0, "--reference") }
+    return try reference.first.map { try Words.size("--reference", $0) }
   }
-
-  private func word<Word: RawRepresentable & CaseIterable>(_ name: String, _ text: String) throws -> Word
-  where Word.RawValue == String {
-    try Words.word("--\(name)", text)
-  }
-
-  func size(_ text: String, _ option: String = "--input-size") throws -> Size { try Words.size(option, text) }
 }

@@ -16,9 +16,6 @@ struct PictureError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// A bound of `verify` was exceeded.
-struct ConformanceFailure: Error {}
-
 enum ExitStatus {
   static let usage: Int32 = 64
   static let badData: Int32 = 65
@@ -26,7 +23,6 @@ enum ExitStatus {
   static let unavailable: Int32 = 69
   static let writeFailed: Int32 = 74
 
-  /// The exit status of an error.
   static func status(of error: any Error) -> Int32 {
     switch error {
     case is UsageError, is WordError, is SessionError, is ConfigurationError:
@@ -43,7 +39,6 @@ enum ExitStatus {
       unavailable
     case is WriteError: writeFailed
     case is CancellationError: Interruption.status
-    case is ConformanceFailure: 1
     default: 1
     }
   }
@@ -56,7 +51,7 @@ enum ExitStatus {
       throw error
     } catch {
       switch error {
-      case is CancellationError, is ConformanceFailure: break
+      case is CancellationError: break
       // The place comes first, as in compiler messages, so that editors can jump to it.
       case let error as ConfigurationError:
         for problem in error.problems { StandardError.print("\(problem)".onOneLine) }

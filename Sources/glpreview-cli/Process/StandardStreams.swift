@@ -45,11 +45,19 @@ enum StandardError {
   }
 }
 
-extension String {
-  /// The text with control characters replaced, since file names may contain line breaks or terminal codes.
-  var onOneLine: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+/// A table whose columns are as wide as their longest cell.
+struct TextTable: CustomStringConvertible {
+  let description: String
+
+  /// The columns `right` are aligned to the right.
+  init(_ rows: [[String]], right: Range<Int> = 0..<0) {
+    let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    description = rows.map { row in
+      let line = row.indices.map { column in
+        let padding = String(repeating: " ", count: widths[column] - row[column].count)
+        return right.contains(column) ? padding + row[column] : row[column] + padding
+      }.joined(separator: "  ")
+      return String(line.reversed().drop { $0 == " " }.reversed())
+    }.joined(separator: "\n")
   }
 }

@@ -6,28 +6,25 @@ import Synchronization
 
 /// Delivers the pictures of one frame after another.
 final class PictureDelivery: Sendable {
+  private let settings: RenderSettings
   private let views: [String]
-  private let output: RenderOutput
-  /// Nil if pictures are not encoded.
-  private let encoder: PictureEncoder?
-  private let reportsPictures: Bool
   private let rendererName: String
-  private let origin: PictureOrigin
-  private let schedule: FrameSchedule
+  /// Nil for a scene.
+  private let source: (any FrameSource)?
+  /// The files that must not be overwritten while they are read.
+  private let paths: [String]
   /// The video file of each view, opened at its first picture.
   private let videos = Mutex<[String: VideoFile]>([:])
 
   init(
-    views: [String], output: RenderOutput, encoder: PictureEncoder?, reportsPictures: Bool,
-    rendererName: String, origin: PictureOrigin, schedule: FrameSchedule
+    _ settings: RenderSettings, views: [String], rendererName: String, of source: (any FrameSource)?,
+    at paths: [String]
   ) {
+    self.settings = settings
     self.views = views
-    self.output = output
-    self.encoder = encoder
-    self.reportsPictures = reportsPictures
     self.rendererName = rendererName
-    self.origin = origin
-    self.schedule = schedule
+    self.source = source
+    self.paths = paths
   }
 
   /// Encodes views concurrently and delivers them in order.
@@ -48,11 +45,10 @@ final class PictureDelivery: Sendable {
 
   private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
     do throws(EncodingError) {
-      return try encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
+      return try settings.encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
     } catch {
-      let view = views[index]
-      throw PictureError(
-        description: "\(output.name(view: view, frame: frame.number) ?? "view '\(view)'"): \(error)")
+      let name = settings.output.name(view: views[index], frame: frame.number)
+      throw PictureError(description: "\(name ?? "view '\(views[index])'"): \(error)")
     }
   }
 
@@ -61,8 +57,8 @@ final class PictureDelivery: Sendable {
   ) throws {
     let (view, size) = (views[index], frame.pictures[index].size)
     var byteCount = encoded?.bytes.count
-    let file = output.name(view: view, frame: frame.number)
-    switch output {
+    let file = settings.output.name(view: view, frame: frame.number)
+    switch settings.output {
     case .files: if let encoded, let file { try PictureFile.write(encoded.bytes, to: file) }
     case .standardOutput:
       if let encoded { try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output") }
@@ -71,14 +67,16 @@ final class PictureDelivery: Sendable {
       byteCount = try video.write(frame.pictures[index])
     case .nowhere: break
     }
-    guard reportsPictures else { return }
+    guard settings.reportsPictures else { return }
+    // Timestamps of live sources and scenes are those of `CaptureClock`.
+    let isTimed = source?.isLive ?? true
     try report(
       PictureReport(
-        view: view, frame: frame.number, timestamp: frame.timestamp / .seconds(1),
-        time: origin.isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
-        ageMilliseconds: origin.isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
-        transport: origin.transport, width: size.width, height: size.height, file: file,
-        format: output.formatName, bytes: byteCount,
+        view: view, frame: frame.number, timestamp: frame.timestamp.sinceStart / .seconds(1),
+        time: isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
+        ageMilliseconds: isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
+        transport: source?.status.mode?.transport, width: size.width, height: size.height, file: file,
+        format: settings.output.formatName, bytes: byteCount,
         quality: encoded?.quality, decodedEighths: frame.decodedEighths, renderer: rendererName,
         frameGPUMilliseconds: frame.gpuTime?.milliseconds))
   }
@@ -86,7 +84,7 @@ final class PictureDelivery: Sendable {
   /// If pictures go to standard output, reports go to standard error.
   private func report(_ picture: PictureReport) throws {
     let line = try picture.jsonLine()
-    if output.takesStandardOutput {
+    if settings.output.takesStandardOutput {
       StandardError.print(line)
     } else {
       try StandardOutput.print(line)
@@ -95,7 +93,7 @@ final class PictureDelivery: Sendable {
 
   private func video(_ path: String, _ format: VideoFormat, _ framesPerSecond: Double) throws -> VideoFile {
     if let video = videos.withLock({ $0[path] }) { return video }
-    guard !origin.paths.contains(where: { VideoFile.isSameFile(path, $0) }) else {
+    guard !paths.contains(where: { VideoFile.isSameFile(path, $0) }) else {
       throw UsageError("-o \(path) is the source itself")
     }
     let video = try VideoFile(path, format, framesPerSecond: framesPerSecond)
@@ -106,46 +104,9 @@ final class PictureDelivery: Sendable {
   /// The source's rate, if it is known, reduced by skipped frames.
   private var framesPerSecond: Double {
     get async {
-      let rate = (await origin.framesPerSecond ?? 30) / Double(schedule.every)
-      guard let interval = schedule.interval, interval > .zero else { return rate }
+      let rate = (await source?.framesPerSecond ?? 30) / Double(settings.schedule.every)
+      guard let interval = settings.schedule.interval, interval > .zero else { return rate }
       return min(rate, .seconds(1) / interval)
-    }
-  }
-}
-
-/// The origin of pictures.
-enum PictureOrigin: Sendable {
-  case source(any FrameSource)
-  /// A scene of these sources.
-  case scene([String])
-
-  /// The files that must not be overwritten while they are read.
-  var paths: [String] {
-    switch self {
-    case .source(let source): [source.name]
-    case .scene(let paths): paths
-    }
-  }
-
-  /// Whether timestamps are those of `CaptureClock`.
-  var isTimed: Bool {
-    switch self {
-    case .source(let source): source.isLive
-    case .scene: true
-    }
-  }
-
-  /// How frames are received; only for live sources.
-  var transport: String? {
-    guard case .source(let source) = self else { return nil }
-    return source.status.mode?.transport
-  }
-
-  /// Nil if it is unknown.
-  var framesPerSecond: Double? {
-    get async {
-      guard case .source(let source) = self else { return nil }
-      return await source.framesPerSecond
     }
   }
 }
@@ -154,28 +115,17 @@ enum PictureOrigin: Sendable {
 struct RenderedFrame: Sendable {
   let pictures: [Picture]
   let number: Int
-  let timestamp: Duration
-  let iccProfile: [UInt8]?
-  let decodedEighths: Int
+  let timestamp: CaptureInstant
+  var iccProfile: [UInt8]?
+  var decodedEighths = 8
   /// The GPU time of the passes, if it is known.
-  let gpuTime: Duration?
+  var gpuTime: Duration?
+}
 
-  /// The picture of a scene.
-  init(_ picture: Picture, at timestamp: Duration, _ number: Int) {
-    pictures = [picture]
-    self.number = number
-    self.timestamp = timestamp
-    iccProfile = nil
-    decodedEighths = 8
-    gpuTime = nil
-  }
-
+extension RenderedFrame {
   init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
-    self.pictures = pictures
-    self.number = number
-    self.gpuTime = gpuTime
-    timestamp = frame.timestamp
-    iccProfile = frame.iccProfile
-    decodedEighths = frame.format.eighths
+    self.init(
+      pictures: pictures, number: number, timestamp: frame.timestamp, iccProfile: frame.iccProfile,
+      decodedEighths: frame.format.eighths, gpuTime: gpuTime)
   }
 }

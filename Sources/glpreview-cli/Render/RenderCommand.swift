@@ -1,4 +1,4 @@
-// `glpreview render`: renders views of a source to pictures.
+// `glpreview render`: renders views of a source, or a scene of several, to pictures.
 import ArgumentParser
 import GLPreview
 
@@ -97,11 +97,11 @@ struct RenderCommand: AsyncParsableCommand {
     try await ExitStatus.of {
       if let scene = sceneOptions.scene {
         let job = try sceneJob(scene)
-        try checkTerminal(job.output)
+        try checkTerminal(job.settings.output)
         try await Interruption.cancelling { try await job.run() }
       } else {
         let job = try viewJob()
-        try checkTerminal(job.output)
+        try checkTerminal(job.settings.output)
         let (renderer, choice) = (renderer, deviceOptions.gpu)
         try await Interruption.cancelling { try await job.run(on: renderer, choice) }
       }
@@ -120,26 +120,114 @@ struct RenderCommand: AsyncParsableCommand {
     let views = try viewOptions.views()
     let output = try RenderOutput(self.output, source: source, format: encodingOptions.format)
     try output.check(views)
-    let schedule = schedule(output, source)
+    let isOne =
+      source.hasPrefix("pattern:")
+      || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
+    let schedule = schedule(limit: frames ?? (isOne ? 1 : nil))
     var sourceOptions = try inputOptions.sourceOptions(for: source)
     sourceOptions.masks = try inputOptions.masks()
     sourceOptions.referenceSize = try inputOptions.referenceSize()
     try liveOptions.apply(to: &sourceOptions, schedule)
     return RenderJob(
-      source: source, sourceOptions: sourceOptions,
-      decode: inputOptions.decode,
-      views: views, output: output, subsampling: encodingOptions.subsampling,
-      encoder: output.format.map { encodingOptions.encoder($0) }, schedule: schedule,
-      maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
+      source: source, sourceOptions: sourceOptions, decode: inputOptions.decode, views: views,
+      settings: try settings(output, schedule))
   }
 
-  private func schedule(_ output: RenderOutput, _ source: String) -> FrameSchedule {
-    let isOne =
-      source.hasPrefix("pattern:")
-      || (output.keepsOneFrame && !liveOptions.lossless && SourceLocator(source).isLive)
-    return FrameSchedule(
-      limit: frames ?? (isOne ? 1 : nil), every: every, loops: loop, warmup: liveOptions.warmup,
+  private func schedule(limit: Int?) -> FrameSchedule {
+    FrameSchedule(
+      limit: limit, every: every, loops: loop, warmup: liveOptions.warmup,
       interval: liveOptions.interval.map { .seconds($0) }, duration: liveOptions.duration.map { .seconds($0) }
     )
+  }
+
+  private func settings(_ output: RenderOutput, _ schedule: FrameSchedule) throws -> RenderSettings {
+    RenderSettings(
+      output: output, encoder: output.format.map { encodingOptions.encoder($0) },
+      subsampling: encodingOptions.subsampling, schedule: schedule,
+      maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
+  }
+}
+
+// MARK: Scenes
+
+extension RenderCommand {
+  /// The job for the value of `--scene`.
+  private func sceneJob(_ text: String) throws -> SceneJob {
+    try checkForScene()
+    let sources = try NamedSource.all(self.sources)
+    // The layout's name takes the place of a view's name.
+    let name = String(text.prefix { $0 != ":" })
+    let scene = try sceneOptions.scene(text, of: sources)
+    let output = try RenderOutput(self.output, source: "scene", format: encodingOptions.format)
+    let schedule = try sceneSchedule(output)
+    var sourceOptions = try inputOptions.sourceOptions(for: "")
+    try liveOptions.apply(to: &sourceOptions, FrameSchedule())
+    let masks = try sceneMasks(sources)
+    let references = try sceneReferences(sources)
+    return SceneJob(
+      sources: sources.map { source in
+        var options = sourceOptions
+        options.masks = PrivacyMasks(masks[source.name] ?? [])
+        options.referenceSize = references[source.name]
+        var session = SessionSource(source.text, name: source.name, options: options)
+        session.opensWithin = .seconds(liveOptions.timeout)
+        session.repeats = false
+        return session
+      },
+      paths: sources.map(\.text), avatars: try sceneOptions.avatars(of: sources), off: Set(sceneOptions.off),
+      scene: scene, name: name, settings: try settings(output, schedule), gpu: deviceOptions.gpu,
+      timeout: .seconds(liveOptions.timeout))
+  }
+
+  /// Rejects options for a single source or its views, so that none is silently ignored.
+  private func checkForScene() throws {
+    if let key = viewOptions.keys.first {
+      let place =
+        ["size", "width", "height"].contains(key) ? "--scene LAYOUT:size=WxH" : "--tile NAME:\(key)=..."
+      throw UsageError("--\(key) applies to a view; for a scene use \(place)")
+    }
+    let given: [(String, Bool)] = [
+      ("--view", !viewOptions.named.isEmpty), ("--input-format", inputOptions.inputFormat != nil),
+      ("--input-size", inputOptions.inputSize != nil), ("--decode", inputOptions.decode != .exact),
+      ("--every", every != 1), ("--loop", loop != 1), ("--lossless", liveOptions.lossless),
+      ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
+      ("--renderer reference", renderer != .gpu),
+    ]
+    if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
+  }
+
+  /// One picture by default; more with a number, a duration, an interval, or a video, which lasts until the sources
+  /// end.
+  private func sceneSchedule(_ output: RenderOutput) throws -> FrameSchedule {
+    let isVideo = if case .video = output { true } else { false }
+    let isOne = output.keepsOneFrame || !isVideo && liveOptions.interval == nil && liveOptions.duration == nil
+    let limit = frames ?? (isOne ? 1 : nil)
+    guard limit == 1 || !output.keepsOneFrame else {
+      throw UsageError(
+        "several pictures of the scene would get one name; add {frame} to it, or use --frames 1")
+    }
+    return schedule(limit: limit)
+  }
+
+  /// The masks of each source: `--mask NAME=320x200+900+40`.
+  private func sceneMasks(_ sources: [NamedSource]) throws -> [String: [PrivacyMask]] {
+    var masks: [String: [PrivacyMask]] = [:]
+    for text in inputOptions.mask {
+      let (name, mask) = try NamedSource.halves(text, "--mask", of: sources)
+      masks[name, default: []].append(try PrivacyMask(parsing: mask))
+    }
+    return masks
+  }
+
+  /// The reference size of each source: `--reference NAME=1280x720`.
+  private func sceneReferences(_ sources: [NamedSource]) throws -> [String: Size] {
+    var references: [String: Size] = [:]
+    for text in inputOptions.reference {
+      let (name, size) = try NamedSource.halves(text, "--reference", of: sources)
+      guard references.updateValue(try Words.size("--reference", size), forKey: name) == nil else {
+        throw UsageError("--reference is given twice for '\(name)'")
+      }
+    }
+    return references
   }
 }

@@ -5,21 +5,12 @@ import Glibc
 import ReferenceRenderer
 import Synchronization
 
-/// One run.
 struct RenderJob {
   let source: String
   let sourceOptions: SourceOptions
   let decode: DecodeChoice
   let views: [ViewConfiguration]
-  let output: RenderOutput
-  /// For videos.
-  var subsampling = ChromaSubsampling.yuv420
-  /// Nil if pictures are not encoded.
-  let encoder: PictureEncoder?
-  let schedule: FrameSchedule
-  let maximumPixels: Int
-  let reportsPictures: Bool
-  let isQuiet: Bool
+  let settings: RenderSettings
   /// The pool that frames are allocated from.
   private let memory = FramePool()
 
@@ -28,12 +19,12 @@ struct RenderJob {
     switch choice {
     case .reference:
       try await run(
-        openSource(), ReferenceRenderer(), RenderPlanner(maximumPixels: maximumPixels),
+        openSource(), ReferenceRenderer(), RenderPlanner(maximumPixels: settings.maximumPixels),
         rendererName: "reference")
     case .gpu:
       let (source, renderer) = try await open(gpu)
       await renderer.lendMemory(to: memory)
-      let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
+      let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: settings.maximumPixels)
       do {
         try await run(source, renderer, planner, rendererName: renderer.device.name)
       } catch {
@@ -52,7 +43,7 @@ struct RenderJob {
     let source = try await SourceLocator(source).open(sourceOptions)
     // If a stream can't be played again, fail before the first picture is written.
     do {
-      if schedule.loops > 1 { try await source.rewind() }
+      if settings.schedule.loops > 1 { try await source.rewind() }
     } catch {
       await source.close()
       throw error
@@ -85,7 +76,7 @@ struct RenderJob {
 
   /// The views, with the sample format that the output needs.
   private var requests: [ViewRequest] {
-    let format = output.pictureFormat(encoder, subsampling)
+    let format = settings.pictureFormat
     return views.map { ViewRequest($0, as: format) }
   }
 
@@ -94,7 +85,7 @@ struct RenderJob {
     var demand = CaptureDemand(for: views)
     // Without this, a server would be asked ten times a second even for a picture per minute.
     let isAsked = source.lowercased().hasPrefix("http")
-    demand.framesPerSecond = schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
+    demand.framesPerSecond = settings.schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }
     return demand
   }
 
@@ -103,22 +94,22 @@ struct RenderJob {
   func run(
     _ source: any FrameSource, _ renderer: some Renderer, _ planner: RenderPlanner, rendererName: String
   ) async throws {
+    let schedule = settings.schedule
     let frames = ScheduledFrames(source, schedule)
     let plans = ViewPlans(of: sourceOptions, memory: memory)
     let requests = requests
     let delivery = PictureDelivery(
-      views: views.map(\.name), output: output, encoder: encoder, reportsPictures: reportsPictures,
-      rendererName: rendererName, origin: .source(source), schedule: schedule)
+      settings, views: views.map(\.name), rendererName: rendererName, of: source, at: [source.name])
     // One frame is read and one is delivered. At least two are for the drawing thread, so that it need not wait.
     let width = max(2, planner.tuning.framesInFlight) + 2
-    let progress = Mutex(Progress(isQuiet: isQuiet, expectsManyFrames: schedule.limit != 1))
+    let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))
     do {
       try await orderedMap(width: width) {
         try await next(of: frames, source, plans)
       } _: { frame, number in
         let plan = try plans.plan(frame.format, requests, planner)
         // The device's timer is read only if the result is reported.
-        guard reportsPictures else {
+        guard settings.reportsPictures else {
           return RenderedFrame(try await renderer.render(frame, plan), of: frame, number)
         }
         let (pictures, gpuTime) = try await renderer.renderTimed(frame, plan)
@@ -134,7 +125,7 @@ struct RenderJob {
     progress.withLock { $0.end(of: schedule.limit) }
     await source.close()
     let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
-    if !isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
+    if !settings.isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
       StandardError.print("glpreview: \(source.name): \(complaint)")
     }
   }
@@ -148,7 +139,7 @@ struct RenderJob {
     }
     guard await frames.given == 1 else { return next }
     // Fail before a picture is written that a later frame would overwrite.
-    if output.keepsOneFrame, schedule.limit != 1, try await frames.next() != nil {
+    if settings.output.keepsOneFrame, settings.schedule.limit != 1, try await frames.next() != nil {
       throw UsageError(
         "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
     }

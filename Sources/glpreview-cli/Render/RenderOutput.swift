@@ -1,4 +1,4 @@
-// The destination of pictures: files by a pattern, standard output, or nowhere.
+// The destination of pictures (files by a pattern, standard output, nowhere), and the settings of a run.
 import GLPreview
 
 /// The value of `-o`.
@@ -64,12 +64,6 @@ enum RenderOutput: Equatable {
     if case .video(_, let format) = self { format.rawValue } else { format?.rawValue }
   }
 
-  /// The sample format to request from a renderer.
-  func pictureFormat(_ encoder: PictureEncoder?, _ subsampling: ChromaSubsampling) -> PictureFormat {
-    if case .video(_, let format) = self { return format.pictureFormat(subsampling) }
-    return encoder?.pictureFormat ?? .rgba
-  }
-
   /// The name of a picture; nil if it is discarded.
   func name(view: String, frame: Int) -> String? {
     switch self {
@@ -120,5 +114,24 @@ enum RenderOutput: Equatable {
     guard !isAddress || path.split(separator: "/").count > 2 && !name.contains("***") else { return "stream" }
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return String(name) }
     return String(name[..<dot])
+  }
+}
+
+/// The settings of a run, of one source or of a scene.
+struct RenderSettings {
+  let output: RenderOutput
+  /// Nil if pictures are not encoded.
+  let encoder: PictureEncoder?
+  /// For videos.
+  var subsampling = ChromaSubsampling.yuv420
+  let schedule: FrameSchedule
+  let maximumPixels: Int
+  var reportsPictures = false
+  var isQuiet = false
+
+  /// The sample format to request from a renderer.
+  var pictureFormat: PictureFormat {
+    if case .video(_, let format) = output { return format.pictureFormat(subsampling) }
+    return encoder?.pictureFormat ?? .rgba
   }
 }

@@ -1,7 +1,6 @@
 // The work of `glpreview render --scene`: runs a session with all sources and delivers one or more pictures.
 import GLPreview
 
-/// One run.
 struct SceneJob {
   let sources: [SessionSource]
   /// The sources as given on the command line, which the output must not overwrite.
@@ -13,18 +12,10 @@ struct SceneJob {
   let scene: Scene
   /// Takes the place of a view's name.
   let name: String
-  let output: RenderOutput
-  /// For videos.
-  let subsampling: ChromaSubsampling
-  /// Nil if pictures are not encoded.
-  let encoder: PictureEncoder?
-  let schedule: FrameSchedule
+  let settings: RenderSettings
   let gpu: GPUChoice
-  let maximumPixels: Int
   /// How long a source may take to deliver a frame.
   let timeout: Duration
-  let reportsPictures: Bool
-  let isQuiet: Bool
 
   /// How long sources stay open while a picture is written.
   private static let linger = Duration.seconds(60)
@@ -33,7 +24,7 @@ struct SceneJob {
   func run() async throws {
     let session = try PreviewSession(
       try await sourcesWithAvatars(),
-      options: SessionOptions(gpu: gpu, linger: Self.linger, maximumPixels: maximumPixels))
+      options: SessionOptions(gpu: gpu, linger: Self.linger, maximumPixels: settings.maximumPixels))
     do {
       try await run(session)
     } catch {
@@ -46,7 +37,7 @@ struct SceneJob {
   private func sourcesWithAvatars() async throws -> [SessionSource] {
     var images: [String: StillImage] = [:]
     for (name, file) in avatars {
-      let source = try await SourceLocator(file).open(SourceOptions(maximumPixels: maximumPixels))
+      let source = try await SourceLocator(file).open(SourceOptions(maximumPixels: settings.maximumPixels))
       let frame = try await source.nextFrame()
       await source.close()
       guard let frame else { throw SourceError(.badData, path: file, reason: "has no picture") }
@@ -62,8 +53,8 @@ struct SceneJob {
   private func run(_ session: PreviewSession) async throws {
     for name in off { await session.setSource(name, isOn: false) }
     let preview = try session.addScene(scene, name: name)
-    let states = SceneStates(session, sources.filter { !off.contains($0.name) }, isQuiet: isQuiet)
-    if schedule.limit == 1, schedule.warmup == .none {
+    let states = SceneStates(session, sources.filter { !off.contains($0.name) }, isQuiet: settings.isQuiet)
+    if settings.schedule.limit == 1, settings.schedule.warmup == .none {
       try await deliver(snapshot(of: session, states), delivery(session))
     } else {
       try await watch(preview, of: session, states)
@@ -72,15 +63,11 @@ struct SceneJob {
 
   private func delivery(_ session: PreviewSession) async throws -> PictureDelivery {
     PictureDelivery(
-      views: [name], output: output, encoder: encoder, reportsPictures: reportsPictures,
-      rendererName: try await session.device.name, origin: .scene(paths), schedule: schedule)
+      settings, views: [name], rendererName: try await session.device.name, of: nil, at: paths)
   }
 
-  /// The sample format to request from the renderer.
-  private var format: PictureFormat { output.pictureFormat(encoder, subsampling) }
-
   private func pictures(of preview: ScenePreview) -> PreviewFrames {
-    if case .ycbcr(let subsampling) = format {
+    if case .ycbcr(let subsampling) = settings.pictureFormat {
       preview.jpegs(subsampling: subsampling)
     } else {
       preview.pictures
@@ -92,7 +79,7 @@ struct SceneJob {
   /// The scene once each source has delivered a frame or is lost.
   private func snapshot(of session: PreviewSession, _ states: SceneStates) async throws -> Snapshot {
     // A slow source shows its fallback, which is no error of the scene: its timeout ends before this one.
-    let request = SnapshotRequest(of: [name], as: format, timeout: timeout + .seconds(60))
+    let request = SnapshotRequest(of: [name], as: settings.pictureFormat, timeout: timeout + .seconds(60))
     let snapshot: Snapshot
     do {
       snapshot = try await session.snapshot(request)
@@ -100,8 +87,8 @@ struct SceneJob {
       try await states.check(isStrict: true)
       throw error
     }
-    try await states.check(isStrict: schedule.limit == 1)
-    if scene.showsText, !isQuiet, let failure = PangoTextRenderer.shared.failure {
+    try await states.check(isStrict: settings.schedule.limit == 1)
+    if scene.showsText, !settings.isQuiet, let failure = PangoTextRenderer.shared.failure {
       StandardError.print("glpreview: labels are left out: \(failure)")
     }
     return snapshot
@@ -109,7 +96,8 @@ struct SceneJob {
 
   private func deliver(_ snapshot: Snapshot, _ delivery: PictureDelivery) async throws {
     for picture in snapshot.pictures {
-      try await delivery.deliver(RenderedFrame(picture.picture, at: snapshot.timestamp, 0))
+      try await delivery.deliver(
+        RenderedFrame(pictures: [picture.picture], number: 0, timestamp: snapshot.timestamp))
     }
   }
 
@@ -124,7 +112,7 @@ struct SceneJob {
     _ = try await snapshot(of: session, states)
     try await warmUp(&watching)
     let delivery = try await delivery(session)
-    if schedule.limit == 1 {
+    if settings.schedule.limit == 1 {
       try await deliver(snapshot(of: session, states), delivery)
     } else {
       try await deliver(preview, of: session, delivery)
@@ -137,7 +125,7 @@ struct SceneJob {
     let start = CaptureClock.now
     var count = 0
     func isWarm() -> Bool {
-      switch schedule.warmup {
+      switch settings.schedule.warmup {
       case .frames(let frames): count >= frames
       case .time(let time): CaptureClock.now - start >= time
       }
@@ -149,8 +137,9 @@ struct SceneJob {
   private func deliver(
     _ preview: ScenePreview, of session: PreviewSession, _ delivery: PictureDelivery
   ) async throws {
+    let schedule = settings.schedule
     preview.updateEvery = schedule.interval ?? .zero
-    var progress = Progress(isQuiet: isQuiet, expectsManyFrames: true)
+    var progress = Progress(isQuiet: settings.isQuiet, expectsManyFrames: true)
     var end: Task<Void, any Error>?
     defer { end?.cancel() }
     var count = 0
@@ -161,7 +150,8 @@ struct SceneJob {
           session.remove(preview)
         }
       }
-      try await delivery.deliver(RenderedFrame(frame.picture, at: frame.timestamp, count))
+      try await delivery.deliver(
+        RenderedFrame(pictures: [frame.picture], number: count, timestamp: frame.timestamp))
       progress.frameDone(of: schedule.limit)
       count += 1
       if count == schedule.limit { break }

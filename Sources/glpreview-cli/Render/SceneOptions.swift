@@ -1,4 +1,4 @@
-// The options for several sources in one picture.
+// The options for several sources in one picture, and the sources' names, given (`ann=/dev/video0`) or derived.
 import ArgumentParser
 import GLPreview
 
@@ -46,7 +46,7 @@ struct SceneOptions: ParsableArguments {
     var scene = try Scene(parsing: text)
     scene.tiles = try tiles(of: sources)
     for name in off { try NamedSource.check(name, "--off", sources) }
-    if labels.contains(.time) {
+    if labels.showTime {
       scene.labels = [Label(.time(), background: LabelBackground(), position: .topRight, margin: 16)]
     }
     _ = try scene.composed(
@@ -67,14 +67,14 @@ struct SceneOptions: ParsableArguments {
     return sources.map { source in
       var tile = said[source.name] ?? Tile(source.name)
       tile.isSpeaking = speaking.contains(source.name)
-      if labels.contains(.names) { tile.label = Label(name: source.name) }
+      if labels.showNames { tile.label = Label(name: source.name) }
       return tile
     }
   }
 
   /// The files of fallback pictures, by source name.
   func avatars(of sources: [NamedSource]) throws -> [String: String] {
-    let pairs = try avatar.map { try NamedSource.halves($0, at: "=", "--avatar", of: sources) }
+    let pairs = try avatar.map { try NamedSource.halves($0, "--avatar", of: sources) }
     return try Dictionary(pairs.map { ($0.name, $0.rest) }) { _, _ in
       throw UsageError("--avatar is given twice for one source")
     }
@@ -82,28 +82,80 @@ struct SceneOptions: ParsableArguments {
 }
 
 /// The labels of a scene.
-struct SceneLabels: OptionSet, ExpressibleByArgument {
-  let rawValue: Int
-
-  static let none: SceneLabels = []
+enum SceneLabels: String, ExpressibleByArgument, CaseIterable {
+  case none
   /// The source's name, at the bottom left of each tile.
-  static let names = SceneLabels(rawValue: 1)
+  case names
   /// The scene's time, at the top right.
-  static let time = SceneLabels(rawValue: 2)
+  case time
+  case all
 
-  private static let words: [(String, SceneLabels)] = [
-    ("none", .none), ("names", .names), ("time", .time), ("all", [.names, .time]),
-  ]
+  var showNames: Bool { self == .names || self == .all }
+  var showTime: Bool { self == .time || self == .all }
+}
 
-  init(rawValue: Int) { self.rawValue = rawValue }
+/// A source, and the name that a scene's other options refer to.
+struct NamedSource: Equatable {
+  let name: String
+  /// The text for `SourceLocator`.
+  let text: String
 
-  init?(argument: String) {
-    guard let labels = SceneLabels.words.first(where: { $0.0 == argument })?.1 else { return nil }
-    self = labels
+  /// Parses the command line's sources. Unnamed ones are named like their output file: `ann` for `photos/ann.jpg`,
+  /// `video0` for `/dev/video0`; a second source of the same name `ann-2`.
+  static func all(_ words: [String]) throws -> [NamedSource] {
+    guard words.count <= Scene.maximumTiles else {
+      throw UsageError("a scene has at most \(Scene.maximumTiles) sources, not \(words.count)")
+    }
+    let halves = words.map { namedHalves($0) }
+    var taken: Set<String> = []
+    for case (let name?, _) in halves where !taken.insert(name).inserted {
+      throw UsageError("two sources are called '\(name)'")
+    }
+    let sources = halves.map { name, text in
+      NamedSource(name: name ?? freeName(RenderOutput.stem(of: text), &taken), text: text)
+    }
+    if let nothing = sources.first(where: \.text.isEmpty) {
+      throw UsageError("\(nothing.name)= names no source")
+    }
+    guard sources.count(where: { $0.text == "-" }) < 2 else {
+      throw UsageError("standard input can be used for only one source")
+    }
+    return sources
   }
 
-  /// The text on the command line.
-  var defaultValueDescription: String { SceneLabels.words.first { $0.1 == self }?.0 ?? "" }
+  /// Splits at the first `=` if the text before it can be a name. In addresses, camera options and paths, one of the
+  /// characters `:/,?#` precedes the first `=`: `./a=b.jpg` is a file.
+  private static func namedHalves(_ word: String) -> (name: String?, text: String) {
+    guard let end = word.firstIndex(of: "="), end > word.startIndex,
+      !word[..<end].contains(where: { ":/,?#".contains($0) })
+    else { return (nil, word) }
+    return (String(word[..<end]), String(word[word.index(after: end)...]))
+  }
 
-  static var allValueStrings: [String] { words.map(\.0) }
+  private static func freeName(_ stem: String, _ taken: inout Set<String>) -> String {
+    var name = stem
+    var number = 1
+    while !taken.insert(name).inserted {
+      number += 1
+      name = "\(stem)-\(number)"
+    }
+    return name
+  }
+
+  /// Splits an option's value `NAME=...` into the name of one of `sources` and the rest.
+  static func halves(
+    _ text: String, _ option: String, of sources: [NamedSource]
+  ) throws -> (name: String, rest: String) {
+    guard let end = text.firstIndex(of: "=") else { throw UsageError("\(option) \(text) is not NAME=...") }
+    let name = String(text[..<end])
+    try check(name, option, sources)
+    return (name, String(text[text.index(after: end)...]))
+  }
+
+  /// Throws if there is no source of this name.
+  static func check(_ name: String, _ option: String, _ sources: [NamedSource]) throws {
+    guard !sources.contains(where: { $0.name == name }) else { return }
+    let names = sources.map(\.name).joined(separator: ", ")
+    throw UsageError("\(option): there is no source '\(name)' (there are: \(names))")
+  }
 }

@@ -14,11 +14,11 @@ actor ScheduledFrames {
   private var position = 0
   private var isWarm = false
   /// The minimum number and time of the next frame.
-  private var next = (number: 0, time: Duration.zero)
+  private var next = (number: 0, time: CaptureInstant.start)
   /// The time of the first returned frame.
-  private var start: Duration?
+  private var start: CaptureInstant?
   /// When to stop watching a live source, even if it delivers nothing.
-  private var deadline: ContinuousClock.Instant?
+  private var deadline: CaptureInstant?
 
   init(_ source: any FrameSource, _ schedule: FrameSchedule) {
     self.source = source
@@ -31,7 +31,7 @@ actor ScheduledFrames {
     let time = due.frame.timestamp
     if start == nil {
       start = time
-      deadline = schedule.duration.map { ContinuousClock.now + $0 }
+      deadline = schedule.duration.map { CaptureClock.now + $0 }
     }
     let elapsed = time - (start ?? time)
     if let duration = schedule.duration, elapsed >= duration { return nil }
@@ -68,7 +68,7 @@ actor ScheduledFrames {
         guard loop < schedule.loops, position > 0 else { return nil }
         try await source.rewind()
         // The timestamps of a file restart with each loop.
-        (next.time, start) = (.zero, nil)
+        (next.time, start) = (.start, nil)
         continue
       }
       defer { position += 1 }
@@ -79,7 +79,7 @@ actor ScheduledFrames {
   private func liveFrame() async throws -> Frame? {
     let (source, due) = (source, next)
     guard let deadline else { return try await source.nextFrame(from: due.number, capturedAt: due.time) }
-    return try await withDeadline(ContinuousClock.now.duration(to: deadline)) {
+    return try await withDeadline(deadline - CaptureClock.now) {
       try await source.nextFrame(from: due.number, capturedAt: due.time)
     } ?? nil
   }

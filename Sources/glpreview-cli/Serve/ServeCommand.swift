@@ -1,7 +1,7 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
-import ArgumentParser
+package import ArgumentParser
 import GLPreview
-import GLPreviewServer
+package import GLPreviewServer
 import Glibc
 
 struct ServeCommand: AsyncParsableCommand {
@@ -96,6 +96,9 @@ struct ServeCommand: AsyncParsableCommand {
     return options
   }
 }
+
+extension LogFormat: ExpressibleByArgument {}
+extension LogLevel: ExpressibleByArgument {}
 
 /// The options for the single camera of a command line; single letters mean the same as in ustreamer.
 struct ServedCameraOptions: ParsableArguments {

@@ -53,7 +53,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try StandardOutput.print(
           groups.isWhole ? "\nall bounds are kept" : "\nbounds are BROKEN: do not trust this driver")
       }
-      guard groups.isWhole else { throw ConformanceFailure() }
+      guard groups.isWhole else { throw ExitCode.failure }
     }
   }
 }

@@ -18,9 +18,10 @@ struct RenderJobTests {
         ViewConfiguration(name: "a", width: 20, height: 16),
         ViewConfiguration(name: "b", rotation: .clockwise90, filter: .nearest),
       ],
-      output: try RenderOutput(folder["{view}-{frame:03}.png"].path, source: name, format: nil),
-      encoder: PictureEncoder(.png), schedule: FrameSchedule(limit: 25, every: 2, loops: 1),
-      maximumPixels: 1 << 20, reportsPictures: false, isQuiet: true)
+      settings: RenderSettings(
+        output: try RenderOutput(folder["{view}-{frame:03}.png"].path, source: name, format: nil),
+        encoder: PictureEncoder(.png), schedule: FrameSchedule(limit: 25, every: 2), maximumPixels: 1 << 20,
+        isQuiet: true))
     let device = try await GPUDevice.choose()
     let tuning = RenderTuning(
       maximumTargetSide: device.tuning.maximumTargetSide, transfer: transfer)

@@ -28,7 +28,7 @@ extension FuzzTarget {
       var parser = MultipartParser(boundary: boundary.isEmpty ? nil : boundary, pictureLimit: limit)
       var hasEnded = false
       for start in stride(from: 0, to: bytes.count, by: piece) {
-        let events = parser.take(bytes[start..<min(start + piece, bytes.count)], at: .zero)
+        let events = parser.take(bytes[start..<min(start + piece, bytes.count)], at: .start)
         try must(!hasEnded || events.isEmpty, "something comes after the end")
         for event in events {
           switch event {

@@ -340,9 +340,9 @@ struct AccessTests {
 
 /// A clock that goes when it is told to.
 final class TestClock: Sendable {
-  private let time = Mutex(Duration.seconds(1000))
+  private let time = Mutex(CaptureInstant.second(1000))
 
-  var now: Duration { time.withLock { $0 } }
+  var now: CaptureInstant { time.withLock { $0 } }
 
-  func advance(by duration: Duration) { time.withLock { $0 += duration } }
+  func advance(by duration: Duration) { time.withLock { $0 = $0 + duration } }
 }

@@ -19,7 +19,8 @@ struct DoorTests {
     _ test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws {
     let router = Router(context: ServiceContext.self)
-    AccessMiddlewares(configuration, control: AccessControl(configuration.access)).add(to: router)
+    AccessMiddlewares(configuration: configuration, control: AccessControl(configuration.access))
+      .add(to: router)
     router.get("/") { _, _ in Response(status: .ok, headers: [.contentType: "text/html; charset=utf-8"]) }
     router.get("/cameras/a/main.jpg") { _, _ in Response(status: .ok, headers: [.contentType: "image/jpeg"]) }
     router.get("/api/cameras") { _, _ in try Response(json: ["cameras": 1]) }
@@ -144,7 +145,8 @@ struct DoorTests {
     var configuration = ServerConfiguration()
     configuration.limits.requestBytes = 1 << 20
     let router = Router(context: ServiceContext.self)
-    AccessMiddlewares(configuration, control: AccessControl(configuration.access)).add(to: router)
+    AccessMiddlewares(configuration: configuration, control: AccessControl(configuration.access))
+      .add(to: router)
     router.patch("/") { request, context in
       "\(try await request.body.collect(upTo: context.maxUploadSize).readableBytes)"
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cameras that are watched")
 struct WatchedCameraTests {
-  private static let start = Duration.seconds(1000)
+  private static let start = CaptureInstant.second(1000)
 
   private static func lost(_ reason: String) -> SourceStatus {
     var status = SourceStatus(.lost, since: start)

@@ -1,8 +1,9 @@
 // Configuration files that make sense.
 import Foundation
 import GLPreview
-import GLPreviewServer
 import Testing
+
+@testable import GLPreviewServer
 
 @Suite("Configuration files")
 struct ConfigurationFileTests {

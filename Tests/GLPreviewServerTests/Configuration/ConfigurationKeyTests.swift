@@ -115,7 +115,7 @@ struct ConfigurationKeyTests {
     let unsaid = try file(entry, says: nil)
     // What has no name is not there for a variable or an option to change.
     let isNeeded = path.last == "source"
-    let variable = ConfigurationReader.variable(of: path)
+    let variable = ConfigurationEnvironment.variable(of: path)
     #expect(try folder.load(unsaid, environment: [variable: word]).configuration == said, "\(variable)")
 
     guard !path.contains("0"), !isNeeded else { return }
@@ -150,9 +150,9 @@ struct ConfigurationKeyTests {
   @Test("names of variables")
   func variables() {
     #expect(
-      ConfigurationReader.variable(of: ["cameras", "frontDoor", "max-bytes"])
+      ConfigurationEnvironment.variable(of: ["cameras", "frontDoor", "max-bytes"])
         == "GLPREVIEW_CAMERAS_FRONT_DOOR_MAX_BYTES")
-    let names = Self.entries.map { ConfigurationReader.variable(of: Self.path($0)) }
+    let names = Self.entries.map { ConfigurationEnvironment.variable(of: Self.path($0)) }
     #expect(Set(names).count == names.count)
   }
 

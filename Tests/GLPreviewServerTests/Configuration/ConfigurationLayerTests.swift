@@ -1,8 +1,9 @@
 // Options over the environment over files, and files over one another.
 import Foundation
 import GLPreview
-import GLPreviewServer
 import Testing
+
+@testable import GLPreviewServer
 
 @Suite("Layers of a configuration")
 struct ConfigurationLayerTests {

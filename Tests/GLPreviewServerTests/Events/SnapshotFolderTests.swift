@@ -33,10 +33,10 @@ struct SnapshotFolderTests {
     let picture = Picture(
       tight: Size(width: 16, height: 16), format: .rgba, bytes: [UInt8](repeating: 9, count: 1024))
     return Snapshot(
-      camera: camera, sequence: 1, timestamp: .zero,
+      camera: camera, sequence: 1, timestamp: .start,
       time: WallTime(sinceEpoch: noon.sinceEpoch + .seconds(seconds)),
       pictures: views.map {
-        RenderedPicture(name: $0, picture: picture, PictureKey(sequence: 0), timestamp: .zero)
+        RenderedPicture(name: $0, picture: picture, PictureKey(sequence: 0), timestamp: .start)
       })
   }
 
@@ -58,11 +58,11 @@ struct SnapshotFolderTests {
   @Test("a picture is written whole, the second of one name beside the first")
   func write() async throws {
     try await Self.withFolder { folder in
-      var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
+      var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .start)
       let name = Self.name("door", "main")
 
-      #expect(try store.write([1, 2, 3], as: name, at: .zero) == "door/\(name.file)")
-      #expect(try store.write([4], as: name, at: .zero) == "door/\(name.numbered(2))")
+      #expect(try store.write([1, 2, 3], as: name, at: .start) == "door/\(name.file)")
+      #expect(try store.write([4], as: name, at: .start) == "door/\(name.numbered(2))")
       #expect(Self.files(folder) == ["door/\(name.numbered(2))", "door/\(name.file)"])
       #expect(try Data(contentsOf: folder.appending(path: "door/\(name.file)")) == Data([1, 2, 3]))
 
@@ -86,11 +86,11 @@ struct SnapshotFolderTests {
       try FileManager.default.createSymbolicLink(
         at: inside.appending(path: "door"), withDestinationURL: outside)
       try Data().write(to: inside.appending(path: "gate"))
-      var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path), now: Self.noon, at: .zero)
+      var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path), now: Self.noon, at: .start)
 
-      #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main"), at: .zero) }
+      #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main"), at: .start) }
       let error = #expect(throws: FolderError.self) {
-        try store.write([1], as: Self.name("gate", "main"), at: .zero)
+        try store.write([1], as: Self.name("gate", "main"), at: .start)
       }
       #expect(error?.description == "\(inside.path)/gate: Not a directory")
       #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
@@ -107,7 +107,7 @@ struct SnapshotFolderTests {
         try Data([1]).write(to: door.appending(path: name))
       }
 
-      _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .zero)
+      _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .start)
 
       #expect(Set(Self.files(folder)) == Set(kept.map { "door/\($0)" }))
     }
@@ -118,13 +118,13 @@ struct SnapshotFolderTests {
     try await Self.withFolder { folder in
       var limits = SnapshotFolderConfiguration(path: folder.path)
       do {
-        var store = try FolderStore(limits, now: Self.noon, at: .zero)
+        var store = try FolderStore(limits, now: Self.noon, at: .start)
         for second in 0..<6 {
           _ = try store.write(
             [UInt8](repeating: 1, count: 100), as: Self.name(second % 2 == 0 ? "a" : "b", "m", second),
-            at: .zero)
+            at: .start)
         }
-        #expect(store.prune(now: Self.noon, at: .zero) == 0)
+        #expect(store.prune(now: Self.noon, at: .start) == 0)
       }
 
       try Data([1]).write(to: folder.appending(path: "a/notes.jpg"))
@@ -135,25 +135,25 @@ struct SnapshotFolderTests {
       }
 
       limits.maximumCount = 5
-      var store = try FolderStore(limits, now: Self.noon, at: .zero)
+      var store = try FolderStore(limits, now: Self.noon, at: .start)
       #expect(store.count == 6)
-      #expect(store.prune(now: Self.noon, at: .zero) == 1)
+      #expect(store.prune(now: Self.noon, at: .start) == 1)
       #expect(left() == [1, 2, 3, 4, 5])
 
-      _ = try store.write([1], as: Self.name("a", "m", 6), at: .zero)
-      #expect(store.prune(now: Self.noon, at: .zero) == 1)
+      _ = try store.write([1], as: Self.name("a", "m", 6), at: .start)
+      #expect(store.prune(now: Self.noon, at: .start) == 1)
       #expect(left() == [2, 3, 4, 5, 6])
 
       limits.maximumBytes = 250
-      store = try FolderStore(limits, now: Self.noon, at: .zero)
-      #expect(store.prune(now: Self.noon, at: .zero) == 2)
+      store = try FolderStore(limits, now: Self.noon, at: .start)
+      #expect(store.prune(now: Self.noon, at: .start) == 2)
       #expect(left() == [4, 5, 6])
 
       // When the clock has had time to be set.
       limits.maximumAge = .seconds(700)
       let later = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(705))
-      store = try FolderStore(limits, now: Self.noon, at: .zero)
-      #expect(store.prune(now: later, at: .seconds(705)) == 1)
+      store = try FolderStore(limits, now: Self.noon, at: .start)
+      #expect(store.prune(now: later, at: .second(705)) == 1)
       #expect(left() == [5, 6])
       #expect(Self.files(folder).contains("a/notes.jpg"))
     }
@@ -163,13 +163,13 @@ struct SnapshotFolderTests {
   func retained() {
     var limits = SnapshotFolderConfiguration(path: "/")
     limits.maximumCount = 3
-    var files = RetainedFiles(limits, now: Self.noon, at: .zero)
+    var files = RetainedFiles(limits, now: Self.noon, at: .start)
     let seconds = [5, 1, 3, 4, 2]
-    for second in seconds { files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero) }
+    for second in seconds { files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .start) }
 
     #expect(removed(&files, 0) == [5, 1])
     for second in 6..<3000 {
-      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .zero)
+      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .start)
       #expect(removed(&files, 0) == [(seconds + Array(6..<3000))[second - 4]])
     }
     #expect(files.count == 3)
@@ -181,7 +181,7 @@ struct SnapshotFolderTests {
   /// The seconds in the names of what goes, `age` seconds after the start, the wall clock being off by `error` then.
   private func removed(_ files: inout RetainedFiles, _ age: Int, error: Int = 0) -> [Int] {
     let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(age + error))
-    return files.removeExcess(now: now, at: .seconds(age)).compactMap { Self.seconds[$0.name] }
+    return files.removeExcess(now: now, at: .second(age)).compactMap { Self.seconds[$0.name] }
   }
 
   private func files(
@@ -190,7 +190,7 @@ struct SnapshotFolderTests {
     var limits = SnapshotFolderConfiguration(path: "/")
     change(&limits)
     let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(error))
-    var files = RetainedFiles(limits, now: now, at: .zero)
+    var files = RetainedFiles(limits, now: now, at: .start)
     files.add(found.map { .init(name: Self.name("a", "m", $0), bytes: 1) })
     return files
   }
@@ -201,15 +201,15 @@ struct SnapshotFolderTests {
     #expect(files.takeNotices().count == 1)
 
     for second in 1...3 {
-      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .seconds(second))
+      files.add(.init(name: Self.name("a", "m", second), bytes: 1), at: .second(second))
       #expect(removed(&files, second) == [3599 + second])
     }
 
     // Then the oldest that was found, and only then what was written.
-    files.add(.init(name: Self.name("a", "m", 4), bytes: 1), at: .seconds(4))
+    files.add(.init(name: Self.name("a", "m", 4), bytes: 1), at: .second(4))
     #expect(removed(&files, 4) == [-10])
     #expect(files.takeNotices().isEmpty)
-    files.add(.init(name: Self.name("a", "m", 5), bytes: 1), at: .seconds(5))
+    files.add(.init(name: Self.name("a", "m", 5), bytes: 1), at: .second(5))
     #expect(removed(&files, 5) == [1])
     #expect(files.takeNotices().count == 1)
   }
@@ -217,7 +217,7 @@ struct SnapshotFolderTests {
   @Test("a clock that jumps ahead removes nothing by age; what is really old goes")
   func jumpAhead() {
     var files = files(found: [-3000, -100]) { $0.maximumAge = .seconds(3600) }
-    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .seconds(1))
+    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .second(1))
 
     #expect(removed(&files, 10).isEmpty)
     #expect(removed(&files, 20, error: 300_000_000).isEmpty)
@@ -252,7 +252,7 @@ struct SnapshotFolderTests {
   @Test("files of a service with no limits are not counted")
   func unlimited() {
     var files = files(found: []) { _ in }
-    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .zero)
+    files.add(.init(name: Self.name("a", "m", 1), bytes: 1), at: .start)
     #expect(files.count == 0 && removed(&files, 1_000_000).isEmpty)
   }
 
@@ -266,7 +266,7 @@ struct SnapshotFolderTests {
       configuration.maximumCount = 3
       let kept = SnapshotFolder(
         configuration, metrics: ServiceMetrics(metrics), logger: records.logger, now: { Self.noon },
-        clock: { .zero })
+        clock: { .start })
 
       kept.add(Self.snapshot("door", ["a"], 0))
       kept.add(Self.snapshot("door", ["a", "b"], 1))

@@ -59,6 +59,19 @@ struct CameraRouteTests {
     }
   }
 
+  @Test("a scene is not changed by a PATCH, which says why")
+  func patchOfScene() async throws {
+    var configuration = StreamTests.configuration()
+    let scene = Scene(size: Size(width: 64, height: 36), tiles: [Tile("camera")])
+    configuration.scenes = [SceneConfiguration(name: "wall", scene: scene)]
+
+    try await withService(configuration) { service in
+      let path = "/api/cameras/wall/views/main"
+      let answer = try await service.send("PATCH", path, body: #"{"rotate": 90}"#)
+      #expect(answer.status == 409 && answer.text.contains("a scene can only be changed"), "\(answer.text)")
+    }
+  }
+
   @Test("the URLs of ustreamer, mjpg-streamer and go2rtc lead to the first view, or the one that they name")
   func borrowed() async throws {
     try await withService(SnapshotRouteTests.configuration()) { service in

@@ -141,20 +141,20 @@ struct StreamLifeTests {
   @Test("a pace holds from the first picture on")
   func pace() {
     var pace = Pace()
-    #expect(pace.wait(at: .seconds(100), every: .seconds(2)) == .zero)
-    pace.took(at: .seconds(100), every: .seconds(2))
-    #expect(pace.wait(at: .seconds(101), every: .seconds(2)) == .seconds(1))
+    #expect(pace.wait(at: .second(100), every: .seconds(2)) == .zero)
+    pace.took(at: .second(100), every: .seconds(2))
+    #expect(pace.wait(at: .second(101), every: .seconds(2)) == .seconds(1))
 
     // A little late: the next one is when it would have been.
-    pace.took(at: .milliseconds(102_100), every: .seconds(2))
-    #expect(pace.wait(at: .milliseconds(102_100), every: .seconds(2)) == .milliseconds(1900))
+    pace.took(at: .millisecond(102_100), every: .seconds(2))
+    #expect(pace.wait(at: .millisecond(102_100), every: .seconds(2)) == .milliseconds(1900))
 
     // Much too late: one is left out.
-    pace.took(at: .seconds(110), every: .seconds(2))
-    #expect(pace.wait(at: .seconds(110), every: .seconds(2)) == .zero)
+    pace.took(at: .second(110), every: .seconds(2))
+    #expect(pace.wait(at: .second(110), every: .seconds(2)) == .zero)
 
     // Somebody who wants more has come.
-    #expect(pace.wait(at: .seconds(110), every: .zero) == .zero)
+    #expect(pace.wait(at: .second(110), every: .zero) == .zero)
   }
 
   @Test(
@@ -171,10 +171,10 @@ struct StreamLifeTests {
     let connection = StreamConnection(cutOffAfter: .seconds(1), counting: parts.streams.counters)
     let watcher = StreamWatcher(subscription, every: .seconds(1), of: connection)
 
-    #expect(watcher.offer(part, at: .seconds(10)) == .kept)
-    #expect(watcher.offer(part, at: .milliseconds(10_050)) == .notDue)
-    #expect(watcher.offer(part, at: .milliseconds(10_950)) == .replaced)
-    #expect(watcher.offer(part, at: .milliseconds(11_000)) == .notDue)
+    #expect(watcher.offer(part, at: .second(10)) == .kept)
+    #expect(watcher.offer(part, at: .millisecond(10_050)) == .notDue)
+    #expect(watcher.offer(part, at: .millisecond(10_950)) == .replaced)
+    #expect(watcher.offer(part, at: .millisecond(11_000)) == .notDue)
   }
 }
 

@@ -26,6 +26,25 @@ struct MemoryBudgetTests {
     #expect(budget.reserved == 0 && budget.peak == 100)
   }
 
+  @Test("what the program itself takes can't be reserved, and nothing that is reserved is lost for it")
+  func overhead() throws {
+    let budget = MemoryBudget(capacity: 100)
+    let lease = try budget.reserve(60)
+
+    budget.overhead = 50
+    #expect(throws: MemoryBudgetExceeded.self) { try budget.reserve(1) }
+    #expect(lease.byteCount == 60 && budget.reserved == 60)
+
+    try lease.resize(to: 40)
+    let other = try budget.reserve(10)
+    #expect(throws: MemoryBudgetExceeded.self) { try lease.resize(to: 41) }
+
+    budget.overhead = -1
+    try lease.resize(to: 90)
+    #expect(budget.overhead == 0 && budget.reserved == 100)
+    withExtendedLifetime((lease, other)) {}
+  }
+
   @Test("a pool's memory counts as long as a frame or the pool has it")
   func pools() throws {
     let budget = MemoryBudget(capacity: 250)
@@ -146,15 +165,15 @@ struct MemoryBudgetTests {
     // 60 pictures a second of 4 MB for a minute.
     for tick in 0..<3600 {
       let pause = pace.spend(
-        SourcePace.picture + SourcePace.bytes(4_000_000), at: .milliseconds(tick * 1000 / 60))
+        SourcePace.picture + SourcePace.bytes(4_000_000), at: .millisecond(tick * 1000 / 60))
       #expect(pause == .zero)
     }
 
     var flood = SourcePace()
-    var now = Duration.zero
-    for _ in 0..<5000 { now += flood.spend(SourcePace.picture, at: now) }
+    var now = CaptureInstant.start
+    for _ in 0..<5000 { now = now + flood.spend(SourcePace.picture, at: now) }
     // Five thousand pictures are worth five seconds, of which one is given.
-    #expect(now == .seconds(4))
+    #expect(now == .second(4))
   }
 
   @Test("bytes without a picture are paced only behind a picture's length, and count while they wait")
@@ -166,21 +185,21 @@ struct MemoryBudgetTests {
 
     do {
       var intake = StreamIntake(options)
-      #expect(try intake.took(1 << 20, waiting: 1 << 20, foundPicture: false, at: .zero) == .zero)
+      #expect(try intake.took(1 << 20, waiting: 1 << 20, foundPicture: false, at: .start) == .zero)
       #expect(budget.reserved == 2 << 20)
-      #expect(try intake.took(16 << 20, waiting: 0, foundPicture: false, at: .zero) > .seconds(1))
+      #expect(try intake.took(16 << 20, waiting: 0, foundPicture: false, at: .start) > .seconds(1))
       #expect(budget.reserved == 0)
       #expect(throws: MemoryBudgetExceeded.self) {
-        try intake.took(1, waiting: 4 << 20, foundPicture: true, at: .seconds(60))
+        try intake.took(1, waiting: 4 << 20, foundPicture: true, at: .second(60))
       }
-      _ = try intake.took(1, waiting: 1, foundPicture: true, at: .seconds(60))
+      _ = try intake.took(1, waiting: 1, foundPicture: true, at: .second(60))
       #expect(budget.reserved == 1 << 20)
     }
     #expect(budget.reserved == 0)
 
     options.live.delivery = .every(maximumBytes: 1)
     var all = StreamIntake(options)
-    #expect(try all.took(1 << 30, waiting: 0, foundPicture: false, at: .zero) == .zero)
+    #expect(try all.took(1 << 30, waiting: 0, foundPicture: false, at: .start) == .zero)
   }
 }
 

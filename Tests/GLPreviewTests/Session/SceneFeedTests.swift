@@ -95,18 +95,18 @@ struct SceneFeedTests {
     history.keep(for: .seconds(2))
     for second in 0...5 {
       let frame = try #require(SourceScript.frame(UInt8(second), Size(width: 2, height: 2), second))
-      history.add(frame.with(timestamp: .seconds(second)))
+      history.add(frame.with(timestamp: .second(second)))
     }
 
-    #expect(history.frame(at: .seconds(5))?.bytes[0] == 5)
-    #expect(history.frame(at: .milliseconds(3500))?.bytes[0] == 3)
-    #expect(history.frame(at: .seconds(3))?.bytes[0] == 3)
+    #expect(history.frame(at: .second(5))?.bytes[0] == 5)
+    #expect(history.frame(at: .millisecond(3500))?.bytes[0] == 3)
+    #expect(history.frame(at: .second(3))?.bytes[0] == 3)
     // What is older is not kept: the oldest stands in for it.
-    #expect(history.frame(at: .seconds(1))?.bytes[0] == 3)
+    #expect(history.frame(at: .second(1))?.bytes[0] == 3)
 
     history.keep(for: .zero)
     let frame = try #require(SourceScript.frame(9, Size(width: 2, height: 2), 9))
     history.add(frame)
-    #expect(history.frame(at: .seconds(9)) == nil)
+    #expect(history.frame(at: .second(9)) == nil)
   }
 }

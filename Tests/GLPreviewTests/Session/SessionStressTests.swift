@@ -18,7 +18,7 @@ struct SessionStressTests {
     size: Size(width: 32, height: 18), tiles: [Tile("one"), Tile("two")], labels: [Label(.time())])
 
   /// Until the time is up.
-  private static func repeatedly(_ end: Duration, _ work: () async throws -> Void) async {
+  private static func repeatedly(_ end: CaptureInstant, _ work: () async throws -> Void) async {
     while CaptureClock.now < end, !Task.isCancelled {
       // What is refused, cancelled or lost is tried again: that somebody waits for ever is what this is about.
       try? await work()
@@ -87,7 +87,7 @@ struct SessionStressTests {
   }
 
   /// A few pictures, and from the beginning; sometimes nobody waits for the next one.
-  private static func read(_ preview: Preview, until end: Duration) async {
+  private static func read(_ preview: Preview, until end: CaptureInstant) async {
     await repeatedly(end) {
       let reader = Task {
         var left = Int.random(in: 1...20)
@@ -110,7 +110,7 @@ struct SessionStressTests {
     }
   }
 
-  private static func change(_ preview: Preview, until end: Duration) async {
+  private static func change(_ preview: Preview, until end: CaptureInstant) async {
     await repeatedly(end) {
       try await pause(.milliseconds(Int.random(in: 0...10)))
       switch Int.random(in: 0..<4) {
@@ -125,7 +125,9 @@ struct SessionStressTests {
     }
   }
 
-  private static func switchOff(_ source: String, of session: PreviewSession, until end: Duration) async {
+  private static func switchOff(
+    _ source: String, of session: PreviewSession, until end: CaptureInstant
+  ) async {
     await repeatedly(end) {
       try await pause(.milliseconds(Int.random(in: 0...100)))
       await session.setSource(source, isOn: false)
@@ -134,7 +136,7 @@ struct SessionStressTests {
     }
   }
 
-  private static func takeSnapshots(of session: PreviewSession, until end: Duration) async {
+  private static func takeSnapshots(of session: PreviewSession, until end: CaptureInstant) async {
     let modes: [SnapshotMode] = [.newest, .newest(maxAge: .zero), .next, .still(settling: 1)]
     await repeatedly(end) {
       try await pause(.milliseconds(Int.random(in: 0...30)))
@@ -146,7 +148,7 @@ struct SessionStressTests {
     }
   }
 
-  private static func addAndRemove(_ session: PreviewSession, until end: Duration) async {
+  private static func addAndRemove(_ session: PreviewSession, until end: CaptureInstant) async {
     await repeatedly(end) {
       let preview =
         Bool.random()

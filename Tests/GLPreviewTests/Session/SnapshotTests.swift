@@ -11,7 +11,7 @@ struct SnapshotTests {
 
   private var snapshot: Snapshot {
     Snapshot(
-      camera: "front \"door\"\n\u{1}\\ é 門 \u{1F6AA}", sequence: 7, timestamp: .seconds(5),
+      camera: "front \"door\"\n\u{1}\\ é 門 \u{1F6AA}", sequence: 7, timestamp: .second(5),
       time: WallTime(sinceEpoch: .milliseconds(1_709_251_198_123)), sourceState: .stalled,
       pictures: [
         RenderedPicture("whole", ramps(size, .yuv420)),
@@ -60,7 +60,7 @@ struct SnapshotTests {
   func exif() async throws {
     func hasTime(_ state: SourceState, maxBytes: Int? = nil, exif: Bool = true) async throws -> Bool {
       let picture = RenderedPicture(
-        name: "a", picture: ramps(size, .yuv420), PictureKey(sequence: 0), timestamp: .zero,
+        name: "a", picture: ramps(size, .yuv420), PictureKey(sequence: 0), timestamp: .start,
         sourceState: state)
       let jpeg = try await picture.jpeg(maxBytes: maxBytes, exif: exif)
       return jpeg.bytes.firstRange(of: "Exif\0\0".utf8) != nil

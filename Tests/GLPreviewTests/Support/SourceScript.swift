@@ -161,7 +161,8 @@ extension PreviewSession {
 extension RenderedPicture {
   /// A picture that no preview has drawn.
   init(_ name: String, _ picture: Picture, iccProfile: [UInt8]? = nil) {
-    self.init(name: name, picture: picture, PictureKey(sequence: 0), timestamp: .zero, iccProfile: iccProfile)
+    self.init(
+      name: name, picture: picture, PictureKey(sequence: 0), timestamp: .start, iccProfile: iccProfile)
   }
 
   /// The code of the first pixel's R.

@@ -45,7 +45,7 @@ struct WatchedTests {
   func deadline() async throws {
     let number = Watched(0)
 
-    #expect(try await number.first(until: .zero) { $0 > 0 ? $0 : nil } == nil)
+    #expect(try await number.first(until: .start) { $0 > 0 ? $0 : nil } == nil)
     #expect(try await number.first(until: CaptureClock.now + .milliseconds(5)) { $0 > 0 ? $0 : nil } == nil)
     #expect(number.waitingCount == 0)
   }
@@ -53,7 +53,7 @@ struct WatchedTests {
   @Test("a deadline as far as there is one does not trap")
   func farDeadline() async throws {
     let number = Watched(0)
-    async let first = number.first(until: .seconds(Int64.max / 2)) { $0 > 0 ? $0 : nil }
+    async let first = number.first(until: .second(Int.max / 2)) { $0 > 0 ? $0 : nil }
     await until { number.waitingCount == 1 }
 
     number.update { $0 = 1 }

@@ -62,7 +62,7 @@ struct MaskRescalingTests {
         let step = try #require(plan.steps.first)
         var isHidden = [Bool](repeating: false, count: size.pixelCount)
         for span in step.region.spans {
-          for column in span.start..<span.end { isHidden[span.row * size.width + column] = true }
+          for column in span.columns { isHidden[span.row * size.width + column] = true }
         }
 
         for change in changes(reference, size) {

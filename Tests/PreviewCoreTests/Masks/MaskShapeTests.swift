@@ -10,7 +10,7 @@ struct MaskShapeTests {
     let region = MaskRegion(shape, said: reference ?? size, in: FrameFormat(.grey, size, color: .jfif))
     var rows = [[Character]](repeating: [Character](repeating: ".", count: size.width), count: size.height)
     for span in region.spans {
-      for column in span.start..<span.end {
+      for column in span.columns {
         #expect(rows[span.row][column] == ".", "a pixel twice")
         rows[span.row][column] = "#"
       }

@@ -1,6 +1,8 @@
 // Converts a sender's timestamps to this machine's clock. A network delays some packets more than others; the sender's
 // clock is steady.
 #if FFmpeg
+  internal import PreviewCore
+
   /// Converts times by a sender's clock to `CaptureClock`, using the smallest recent delay.
   ///
   /// The minimum delay from the lens to this machine can't be measured and is not subtracted. The clocks may drift
@@ -11,36 +13,38 @@
     /// A larger jump means that the sender's clock was reset.
     static let largestDelay = Duration.seconds(5)
 
-    private var current: Duration?
-    private var previous: Duration?
-    private var windowStart = Duration.zero
-    private var last = Duration.zero
+    /// When the sender's clock was at zero: the earliest of a window, which the packet with the smallest delay tells.
+    private var current: CaptureInstant?
+    private var previous: CaptureInstant?
+    private var windowStart = CaptureInstant.start
+    private var last = CaptureInstant.start
 
     /// Records the arrival of a packet with the sender's time `says`.
-    mutating func observe(_ says: Duration, arrived: Duration) {
-      let delay = arrived - says
-      if let offset, delay < offset - Self.largestDelay || delay > offset + Self.largestDelay {
+    mutating func observe(_ says: Duration, arrived: CaptureInstant) {
+      let told = arrived - says
+      if let zero, told < zero - Self.largestDelay || told > zero + Self.largestDelay {
         (current, previous) = (nil, nil)
       }
       if current == nil || arrived - windowStart >= Self.window {
-        (previous, current) = (current, delay)
+        (previous, current) = (current, told)
         windowStart = arrived
       } else {
-        current = min(current ?? delay, delay)
+        current = min(current ?? told, told)
       }
     }
 
     /// The time of a picture with the sender's time `says`, if it has one. At most `now`, never before the last one.
-    mutating func time(of says: Duration?, now: Duration) -> Duration {
+    mutating func time(of says: Duration?, now: CaptureInstant) -> CaptureInstant {
       var time = now
-      if let says, let offset, (now - Self.largestDelay...now).contains(says + offset) {
-        time = says + offset
+      if let says, let zero, (now - Self.largestDelay...now).contains(zero + says) {
+        time = zero + says
       }
       last = min(max(time, last), now)
       return last
     }
 
-    private var offset: Duration? {
+    /// When the sender's clock was at zero.
+    private var zero: CaptureInstant? {
       guard let current else { return nil }
       return min(current, previous ?? current)
     }

@@ -175,12 +175,12 @@
     /// A stream that refreshes its pictures gradually, without key pictures, is shown again after this long.
     static let longest = Duration.seconds(5)
 
-    private var lostAt: Duration?
+    private var lostAt: CaptureInstant?
 
     /// Records a missing picture.
-    mutating func lost(at now: Duration) { lostAt = lostAt ?? now }
+    mutating func lost(at now: CaptureInstant) { lostAt = lostAt ?? now }
 
-    mutating func admits(isKey: Bool, isDamaged: Bool, at now: Duration) -> Bool {
+    mutating func admits(isKey: Bool, isDamaged: Bool, at now: CaptureInstant) -> Bool {
       if isDamaged {
         lost(at: now)
       } else if isKey {

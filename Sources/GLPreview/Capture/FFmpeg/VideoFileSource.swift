@@ -42,11 +42,12 @@
         if isLost, !picture.isKey { continue }
         isLost = picture.isDamaged
         guard !isLost else { throw badFrame("is damaged") }
-        let time = picture.time ?? rate.time(of: sequence)
+        let time = picture.time ?? rate.time(of: sequence).sinceStart
         if start == nil { start = time }
         do {
           let frame = try picture.frame(maximumPixels: options.maximumPixels, memory: memory)
-          return frame.with(sequence: sequence, timestamp: time - (start ?? time), color: options.color)
+          let timestamp = CaptureInstant(sinceStart: time - (start ?? time))
+          return frame.with(sequence: sequence, timestamp: timestamp, color: options.color)
         } catch {
           throw badFrame("\(error)")
         }

@@ -84,11 +84,11 @@
       }
     }
 
-    /// When the last packet arrived, by `CaptureClock`, and the packet's own timestamp; nil if it has none.
-    var lastPacket: (arrived: Duration, says: Duration)? {
+    /// When the last packet arrived, and the packet's own timestamp; nil if it has none.
+    var lastPacket: (arrived: CaptureInstant, says: Duration)? {
       var (arrived, says): (Int64, Int64) = (0, 0)
       guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }
-      return (.nanoseconds(arrived), .nanoseconds(says))
+      return (CaptureInstant(sinceStart: .nanoseconds(arrived)), .nanoseconds(says))
     }
   }
 

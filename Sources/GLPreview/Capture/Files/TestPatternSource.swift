@@ -185,9 +185,7 @@ enum TestPattern: String, Sendable, CaseIterable {
 
   /// At least four digits, as large as fits, centred.
   private static func counter(_ frame: Int, _ size: Size) -> (_ x: Int, _ y: Int) -> RGBColor {
-    var text = String(frame)
-    text = String(repeating: "0", count: max(4 - text.count, 0)) + text
-    let glyphs = text.compactMap(\.wholeNumberValue).map { digits[$0] }
+    let glyphs = frame.digits(4).compactMap(\.wholeNumberValue).map { digits[$0] }
     // A cell is a digit and one column of background. One more column is at the left, and one row above and below.
     let columns = glyphs.count * 6 - 1
     let scale = max(min(size.width / (columns + 2), size.height / 9), 1)

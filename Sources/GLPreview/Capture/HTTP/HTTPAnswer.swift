@@ -6,8 +6,8 @@
 
   struct HTTPChunk: Sendable {
     let bytes: [UInt8]
-    /// The time of arrival, by `CaptureClock`.
-    let time: Duration
+    /// When they arrived.
+    let time: CaptureInstant
   }
 
   /// One response, passed from the connection's thread to one task.
@@ -17,7 +17,7 @@
 
     private struct State: Sendable {
       var head: HTTPResponseHead?
-      var headTime = Duration.zero
+      var headTime = CaptureInstant.start
       var chunks: [HTTPChunk] = []
       var byteCount = 0
       /// Called when there is room again; nil while there is.
@@ -30,7 +30,7 @@
     // MARK: For the reader
 
     /// Status and header, and when they arrived.
-    func head() async throws -> (HTTPResponseHead, time: Duration) {
+    func head() async throws -> (HTTPResponseHead, time: CaptureInstant) {
       try await wait { state in
         if let head = state.head { return (head, state.headTime) }
         if case .failure(let error) = state.end { throw error }

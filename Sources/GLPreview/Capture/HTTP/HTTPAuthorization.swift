@@ -1,4 +1,5 @@
 // Answers a server's challenge for a password: with digest (RFC 7616) if possible, otherwise with basic (RFC 7617).
+internal import PreviewCore
 
 /// A server's challenge; a `WWW-Authenticate` field may hold several.
 struct HTTPChallenge: Sendable, Hashable {
@@ -137,7 +138,7 @@ struct HTTPAuthorization: Sendable {
 
   private func field(_ digest: Digest, _ target: String, _ clientNonce: String) -> String {
     func sum(_ text: String) -> String { Hexadecimal.text(of: digest.hash(Array(text.utf8))) }
-    let count = Hexadecimal.text(of: (0..<4).map { UInt8(truncatingIfNeeded: digest.count >> (24 - 8 * $0)) })
+    let count = UInt32(truncatingIfNeeded: digest.count).digits(8, radix: 16)
     var secret = sum("\(credentials.user):\(digest.realm):\(credentials.password)")
     if digest.isSession { secret = sum("\(secret):\(digest.nonce):\(clientNonce)") }
     let request = sum("GET:\(target)")

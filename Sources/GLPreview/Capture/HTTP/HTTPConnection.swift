@@ -42,7 +42,7 @@
       let limit = options.pictureLimit
       var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
       var start: [UInt8] = []
-      var began: Duration?
+      var began: CaptureInstant?
       while content == .unknown {
         try Task.checkCancellation()
         let chunk = try await reply.answer.next()
@@ -153,9 +153,7 @@
           reply = first
           poll.first = nil
         } else {
-          let due = poll.lastRequest + interval
-          let now = CaptureClock.now
-          if due > now { try await Task.sleep(for: due - now) }
+          try await CaptureClock().sleep(until: poll.lastRequest + interval)
           poll.lastRequest = CaptureClock.now
           reply = try await server.get(address, poll.conditions)
         }
@@ -185,7 +183,7 @@
       }
       let limit = options.pictureLimit
       var bytes: [UInt8] = []
-      var began: Duration?
+      var began: CaptureInstant?
       while let chunk = try await reply.answer.next() {
         began = began ?? chunk.time
         bytes += chunk.bytes
@@ -222,10 +220,10 @@
 
     /// The response that has already arrived.
     var first: HTTPServer.Reply?
-    var lastRequest: Duration
+    var lastRequest: CaptureInstant
     /// The newest picture, and when it was last returned.
     var last: [UInt8]?
-    var lastGiven = Duration.zero
+    var lastGiven = CaptureInstant.start
     /// The fields that request only a newer picture.
     var conditions: [HeaderField] = []
 
@@ -234,7 +232,7 @@
       lastRequest = first.time
     }
 
-    init(after time: Duration) { lastRequest = time }
+    init(after time: CaptureInstant) { lastRequest = time }
 
     /// Keeps the fields by which the server distinguishes its pictures.
     mutating func validate(_ headers: HTTPHeaders) {

@@ -20,7 +20,7 @@
     /// A response whose head has arrived.
     struct Reply: Sendable {
       let head: HTTPResponseHead
-      let time: Duration
+      let time: CaptureInstant
       let answer: HTTPAnswer
     }
 
@@ -138,7 +138,7 @@
     /// Reads the trusted roots, on a thread that may wait for the disk.
     private static func context(_ roots: NIOSSLTrustRoots) async throws -> NIOSSLContext {
       try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
+        DispatchQueue(label: "glpreview.roots").async {
           var configuration = TLSConfiguration.makeClientConfiguration()
           configuration.trustRoots = roots
           configuration.applicationProtocols = ["http/1.1"]

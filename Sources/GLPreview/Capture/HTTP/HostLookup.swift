@@ -9,15 +9,14 @@ enum HostLookup {
     let description: String
   }
 
-  private static let queue = DispatchQueue(label: "glpreview.lookup", attributes: .concurrent)
-
   /// The addresses of `host` in the order to try them; `host` itself if it is an address.
   ///
   /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after some seconds at most.
   static func addresses(of host: String) async throws -> [String] {
     if isAddress(host) { return [host] }
     let (answers, continuation) = AsyncStream.makeStream(of: Result<[String], Failure>.self)
-    queue.async {
+    // A serial queue has a thread of its own; a concurrent one would hold up Swift's tasks.
+    DispatchQueue(label: "glpreview.lookup").async {
       continuation.yield(Result { () throws(Failure) in try lookUp(host) })
       continuation.finish()
     }

@@ -1,6 +1,7 @@
 // Parses multipart/x-mixed-replace as servers really send it: boundaries with too many dashes or another name, lengths
 // that are wrong or missing, missing newlines. A part ends at its length if a JPEG ends there, otherwise at the JPEG's
 // own end, and at the next boundary in any case.
+internal import PreviewCore
 
 struct MultipartParser: PictureStream {
   /// The most bytes of one part's header.
@@ -34,7 +35,7 @@ struct MultipartParser: PictureStream {
   private var preambleCount = 0
   private var header = PartHeader()
   /// When the part's first byte arrived.
-  private var began: Duration?
+  private var began: CaptureInstant?
   /// Finds a picture's own end if its length is unknown.
   private var walk: JPEGWalk?
   /// Whether the part began without a boundary.
@@ -48,7 +49,7 @@ struct MultipartParser: PictureStream {
     self.pictureLimit = pictureLimit
   }
 
-  mutating func take(_ bytes: ArraySlice<UInt8>, at time: Duration) -> [PictureEvent] {
+  mutating func take(_ bytes: ArraySlice<UInt8>, at time: CaptureInstant) -> [PictureEvent] {
     guard state != .ended else { return [] }
     buffer += bytes
     var events: [PictureEvent] = []
@@ -77,7 +78,7 @@ struct MultipartParser: PictureStream {
   private var rest: ArraySlice<UInt8> { buffer[position...] }
 
   /// Does one step; false if the next needs more bytes.
-  private mutating func advance(at time: Duration, _ events: inout [PictureEvent]) -> Bool {
+  private mutating func advance(at time: CaptureInstant, _ events: inout [PictureEvent]) -> Bool {
     switch state {
     case .preamble: readPreamble(&events)
     case .header: readHeader(&events)
@@ -189,7 +190,7 @@ struct MultipartParser: PictureStream {
 
   // MARK: Pictures
 
-  private mutating func readBody(at time: Duration, _ events: inout [PictureEvent]) -> Bool {
+  private mutating func readBody(at time: CaptureInstant, _ events: inout [PictureEvent]) -> Bool {
     if began == nil {
       switch beginPicture(at: time, &events) {
       case .some(true): break
@@ -230,7 +231,7 @@ struct MultipartParser: PictureStream {
   }
 
   /// Waits for the first bytes of a body. True if a picture begins; nil if more bytes are needed.
-  private mutating func beginPicture(at time: Duration, _ events: inout [PictureEvent]) -> Bool? {
+  private mutating func beginPicture(at time: CaptureInstant, _ events: inout [PictureEvent]) -> Bool? {
     while let byte = rest.first, byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") { position += 1 }
     guard let first = rest.first else { return nil }
     if first == UInt8(ascii: "-") {

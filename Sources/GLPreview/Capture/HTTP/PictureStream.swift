@@ -1,11 +1,12 @@
 // Finds pictures in a server's bytes, whatever surrounds them, and what parts of a stream are made of. No I/O and no
 // clock: bytes and times are passed in.
+internal import PreviewCore
 
 /// A picture as a server sent it.
 struct ReceivedPicture: Sendable, Hashable {
   let jpeg: [UInt8]
   /// When its first byte arrived.
-  let time: Duration
+  let time: CaptureInstant
   /// The server's time of capture: `X-Timestamp`, in seconds.
   var serverTime: Double?
 }
@@ -26,7 +27,7 @@ enum PictureEvent: Sendable, Hashable {
 /// Finds pictures in bytes that arrive in pieces of any size.
 protocol PictureStream: Sendable {
   /// The events that `bytes`, which arrived at `time`, complete.
-  mutating func take(_ bytes: ArraySlice<UInt8>, at time: Duration) -> [PictureEvent]
+  mutating func take(_ bytes: ArraySlice<UInt8>, at time: CaptureInstant) -> [PictureEvent]
 
   /// The events of the bytes that are left at the end of the stream.
   mutating func finish() -> [PictureEvent]
@@ -41,12 +42,12 @@ struct JPEGRun: PictureStream {
   static let patience = 1 << 20
 
   private var splitter: MJPEGSplitter
-  private var began: Duration?
+  private var began: CaptureInstant?
   private var strayCount = 0
 
   init(pictureLimit: Int) { splitter = MJPEGSplitter(pictureLimit: pictureLimit) }
 
-  mutating func take(_ bytes: ArraySlice<UInt8>, at time: Duration) -> [PictureEvent] {
+  mutating func take(_ bytes: ArraySlice<UInt8>, at time: CaptureInstant) -> [PictureEvent] {
     var events: [PictureEvent] = []
     var rest = bytes
     while !rest.isEmpty {

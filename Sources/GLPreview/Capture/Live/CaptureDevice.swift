@@ -50,8 +50,8 @@ protocol CaptureConnection: Sendable {
 
 /// A captured picture. JPEGs are decoded, and driver buffers copied, only when the frame is requested.
 struct Capture: Sendable {
-  /// The time of capture, or of arrival if the source does not report it; by `CaptureClock`.
-  let timestamp: Duration
+  /// The time of capture, or of arrival if the source does not report it.
+  let timestamp: CaptureInstant
   /// The number of pictures after the previous one and before this one that never arrived.
   let skipped: Int
   /// Its size in memory while it waits.
@@ -64,8 +64,8 @@ struct Capture: Sendable {
 
   /// `makeFrame` makes the frame on any thread; its sequence and time are set afterwards.
   init(
-    timestamp: Duration, skipped: Int = 0, byteCount: Int, isBorrowed: Bool = false, jpeg: [UInt8]? = nil,
-    makeFrame: @escaping @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
+    timestamp: CaptureInstant, skipped: Int = 0, byteCount: Int, isBorrowed: Bool = false,
+    jpeg: [UInt8]? = nil, makeFrame: @escaping @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
   ) {
     self.timestamp = timestamp
     self.skipped = skipped
@@ -76,7 +76,9 @@ struct Capture: Sendable {
   }
 
   /// A JPEG, decoded as `options` say when its frame is requested.
-  init(jpeg: [UInt8], timestamp: Duration, skipped: Int = 0, _ options: SourceOptions, memory: FramePool) {
+  init(
+    jpeg: [UInt8], timestamp: CaptureInstant, skipped: Int = 0, _ options: SourceOptions, memory: FramePool
+  ) {
     self.init(timestamp: timestamp, skipped: skipped, byteCount: jpeg.count, jpeg: jpeg) { damage in
       try JPEGDecoder.decode(
         jpeg, maximumPixels: options.maximumPixels, damage: damage, decoding: options.decoding,

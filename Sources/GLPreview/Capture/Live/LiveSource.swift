@@ -48,10 +48,12 @@ package final class LiveSource: FrameSource {
   /// `CaptureClock`. Damaged pictures are counted and skipped.
   ///
   /// - Throws: `SourceError` once the source is given up; `CancellationError`.
-  package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .zero) }
+  package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
   /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
-  package func nextFrame(from sequence: Int, capturedAt time: Duration = .zero) async throws -> Frame? {
+  package func nextFrame(
+    from sequence: Int, capturedAt time: CaptureInstant = .start
+  ) async throws -> Frame? {
     try await core.nextFrame(sequence, time)
   }
 
@@ -102,7 +104,7 @@ private final class LiveCore: Sendable {
 
   // MARK: Frames
 
-  func nextFrame(_ sequence: Int, _ time: Duration) async throws -> Frame? {
+  func nextFrame(_ sequence: Int, _ time: CaptureInstant) async throws -> Frame? {
     while let element = try await queue.take() {
       let capture = element.capture
       guard element.sequence >= sequence, capture.timestamp >= time else { continue }
@@ -249,7 +251,8 @@ private final class LiveCore: Sendable {
   private func watch() async throws {
     while true {
       switch monitor.change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
-      case .wait(let time): try await Task.sleep(for: max(time - CaptureClock.now, .milliseconds(1)))
+      case .wait(let time):
+        try await CaptureClock().sleep(until: max(time, CaptureClock.now + .milliseconds(1)))
       case .reconnect(let reason): throw SourceError(.unavailable, path: device.name, reason: reason)
       }
     }

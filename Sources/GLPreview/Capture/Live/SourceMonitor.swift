@@ -3,21 +3,21 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// The state of one live source. Times are by `CaptureClock`.
+/// The state of one live source.
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
   private let reconnectsWhenSilent: Bool
   private var backoff: Backoff
   /// When the current connection was made; nil if there is none.
-  private var connectedAt: Duration?
+  private var connectedAt: CaptureInstant?
   /// When the last picture arrived, of any connection.
-  private var lastPicture: Duration?
+  private var lastPicture: CaptureInstant?
   /// The start of the retry limit if no picture ever arrived.
-  private let start: Duration
+  private let start: CaptureInstant
   private var connections = 0
   /// When and why a picture last could not be decoded for lack of memory; nil if that is over.
-  private var shortage: (time: Duration, reason: String)?
+  private var shortage: (time: CaptureInstant, reason: String)?
 
   /// A shortage is reported for this long after the last picture that it cost, because it comes and goes.
   static let shortageIsToldFor = Duration.seconds(5)
@@ -36,12 +36,14 @@ struct SourceMonitor: Sendable {
   /// The reaction to the passing of time.
   enum Patience: Sendable, Equatable {
     /// Check again at this time.
-    case wait(until: Duration)
+    case wait(until: CaptureInstant)
     /// Close the connection and connect again.
     case reconnect(reason: String)
   }
 
-  init(_ options: LiveOptions, longestPause: Duration, reconnectsWhenSilent: Bool = true, at now: Duration) {
+  init(
+    _ options: LiveOptions, longestPause: Duration, reconnectsWhenSilent: Bool = true, at now: CaptureInstant
+  ) {
     self.options = options
     self.reconnectsWhenSilent = reconnectsWhenSilent
     backoff = Backoff(longest: longestPause)
@@ -50,7 +52,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a connection. The source is live once a picture arrives.
-  mutating func connected(_ mode: CaptureMode, at now: Duration) {
+  mutating func connected(_ mode: CaptureMode, at now: CaptureInstant) {
     connections += 1
     connectedAt = now
     status.mode = mode
@@ -58,7 +60,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a picture, and `skipped` pictures before it that never arrived.
-  mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: Duration) {
+  mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: CaptureInstant) {
     lastPicture = now
     status.counters.received += 1
     status.counters.missed += skipped
@@ -69,7 +71,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a picture that was dropped because there was no memory to decode it.
-  mutating func foundNoMemory(_ reason: String, at now: Duration) {
+  mutating func foundNoMemory(_ reason: String, at now: CaptureInstant) {
     status.counters.dropped += 1
     shortage = (now, reason)
     if status.state == .live { status.reason = reason }
@@ -92,7 +94,7 @@ struct SourceMonitor: Sendable {
   mutating func dropped(_ count: Int = 1) { status.counters.dropped += count }
 
   /// Decides whether to keep the connection. `isHeld` means that nobody takes pictures, so none can arrive.
-  mutating func patience(isHeld: Bool, at now: Duration) -> Patience {
+  mutating func patience(isHeld: Bool, at now: CaptureInstant) -> Patience {
     guard let connectedAt else { return .wait(until: now + options.stallsAfter) }
     if isHeld {
       self.connectedAt = now
@@ -112,7 +114,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records that the connection ended or could not be made. `jitter` is random, 0 to 1.
-  mutating func failed(_ error: SourceError, at now: Duration, jitter: Double) -> Recovery {
+  mutating func failed(_ error: SourceError, at now: CaptureInstant, jitter: Double) -> Recovery {
     connectedAt = nil
     change(to: .lost, error.reason, at: now)
     let recovery = recovery(from: error, at: now, jitter: jitter)
@@ -120,7 +122,9 @@ struct SourceMonitor: Sendable {
     return recovery
   }
 
-  private mutating func recovery(from error: SourceError, at now: Duration, jitter: Double) -> Recovery {
+  private mutating func recovery(
+    from error: SourceError, at now: CaptureInstant, jitter: Double
+  ) -> Recovery {
     if error.kind == .badRequest { return .giveUp }
     let pause = backoff.nextPause(jitter: jitter)
     guard let patience = options.givesUpAfter else { return .retry(after: pause) }
@@ -129,13 +133,13 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records that the source has ended for good.
-  mutating func closed(at now: Duration) {
+  mutating func closed(at now: CaptureInstant) {
     connectedAt = nil
     status.isFinished = true
     change(to: .idle, nil, at: now)
   }
 
-  private mutating func change(to state: SourceState, _ reason: String?, at now: Duration) {
+  private mutating func change(to state: SourceState, _ reason: String?, at now: CaptureInstant) {
     guard status.state != .idle else { return }
     if status.state != state { status.since = now }
     status.state = state
@@ -143,29 +147,17 @@ struct SourceMonitor: Sendable {
   }
 
   /// Seconds for messages: 2, or 0.25.
-  private static func seconds(_ duration: Duration) -> String {
-    let seconds = duration / .seconds(1)
-    return seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-  }
+  private static func seconds(_ duration: Duration) -> String { (duration / .seconds(1)).shortText }
 }
 
 /// Holds the monitor of a source, and reports each change to any number of watchers.
-///
-/// Watchers are notified under the lock, so that all get the changes in one order. Code that runs when a watcher's task
-/// is cancelled must not take that lock: the runtime calls it with the task locked, and a notification wakes, and so
-/// locks, the task.
 final class WatchedMonitor: Sendable {
   private let state: Mutex<State>
 
   private struct State: Sendable {
     var monitor: SourceMonitor
-    var isOver = false
-    var nextID = 0
-    var watchers: [Int: AsyncStream<SourceStatus>.Continuation] = [:]
+    var changes = Broadcast<SourceStatus>()
   }
-
-  /// The number of changes that are kept for a watcher that does not read.
-  private static let capacity = 16
 
   init(_ monitor: SourceMonitor) { state = Mutex(State(monitor: monitor)) }
 
@@ -178,37 +170,16 @@ final class WatchedMonitor: Sendable {
       let before = state.monitor.status
       let result = body(&state.monitor)
       let after = state.monitor.status
-      if before.state != after.state || before.mode != after.mode {
-        for (id, watcher) in state.watchers {
-          if case .terminated = watcher.yield(after) { state.watchers[id] = nil }
-        }
-      }
+      if before.state != after.state || before.mode != after.mode { state.changes.send(after) }
       return result
     }
   }
 
   /// The current status, then all changes.
   func stream() -> AsyncStream<SourceStatus> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: SourceStatus.self, bufferingPolicy: .bufferingNewest(Self.capacity))
-    let isOver = state.withLock { state in
-      continuation.yield(state.monitor.status)
-      guard !state.isOver else { return true }
-      state.nextID += 1
-      state.watchers[state.nextID] = continuation
-      return false
-    }
-    if isOver { continuation.finish() }
-    return stream
+    state.withLock { state in state.changes.stream(after: state.monitor.status) }
   }
 
   /// Ends all streams: no more changes follow.
-  func finish() {
-    let watchers = state.withLock { state in
-      defer { state.watchers = [:] }
-      state.isOver = true
-      return Array(state.watchers.values)
-    }
-    for watcher in watchers { watcher.finish() }
-  }
+  func finish() { state.withLock { $0.changes.finish() } }
 }

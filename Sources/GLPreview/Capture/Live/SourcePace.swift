@@ -1,5 +1,6 @@
 // Limits how fast a source may send, so that a flood of data does not take the cores from everything else.
 internal import Glibc
+internal import PreviewCore
 
 /// The recent cost of a source, in time, and the pause that it requires. Has no clock of its own.
 struct SourcePace: Sendable {
@@ -7,12 +8,12 @@ struct SourcePace: Sendable {
   static let burst = Duration.seconds(1)
 
   private var debt = Duration.zero
-  private var last: Duration?
+  private var last: CaptureInstant?
 
   /// Spends `cost`.
   ///
   /// - Returns: how long to wait before more is read; zero for a source that sends as a camera does.
-  mutating func spend(_ cost: Duration, at now: Duration) -> Duration {
+  mutating func spend(_ cost: Duration, at now: CaptureInstant) -> Duration {
     debt = max(debt - (now - (last ?? now)), .zero) + cost
     last = now
     return max(debt - Self.burst, .zero)
@@ -55,7 +56,7 @@ struct StreamIntake: Sendable {
   ///   - now: the current time.
   /// - Returns: how long to pause.
   /// - Throws: `MemoryBudgetExceeded` if the budget has no room for the held bytes.
-  mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: Duration = CaptureClock.now)
+  mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: CaptureInstant = .now)
     throws(MemoryBudgetExceeded) -> Duration
   {
     // A growing array may take twice its size.

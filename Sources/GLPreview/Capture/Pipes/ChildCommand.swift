@@ -2,6 +2,7 @@
 // not outlive this process, however the process ends.
 internal import CProcess
 internal import Glibc
+internal import PreviewCore
 internal import Synchronization
 
 actor ChildCommand {

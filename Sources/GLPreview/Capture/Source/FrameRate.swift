@@ -1,4 +1,5 @@
 // Frame rates as exact fractions, so that an hour of 30000/1001 does not drift.
+internal import PreviewCore
 
 struct FrameRate: Sendable, Hashable {
   /// Frames per `denominator` seconds; positive.
@@ -32,11 +33,12 @@ struct FrameRate: Sendable, Hashable {
     self.denominator = 1
   }
 
-  /// The time of frame `index` after frame 0, to the nanosecond.
-  func time(of index: Int) -> Duration {
+  /// The time of frame `index`, to the nanosecond; frame 0 is at `.start`.
+  func time(of index: Int) -> CaptureInstant {
     // Whole periods first: index * denominator would overflow after some years.
     let (periods, frames) = index.quotientAndRemainder(dividingBy: numerator)
     let (seconds, rest) = (frames * denominator).quotientAndRemainder(dividingBy: numerator)
-    return .seconds(periods * denominator + seconds) + .nanoseconds(rest * 1_000_000_000 / numerator)
+    return CaptureInstant(
+      sinceStart: .seconds(periods * denominator + seconds) + .nanoseconds(rest * 1_000_000_000 / numerator))
   }
 }

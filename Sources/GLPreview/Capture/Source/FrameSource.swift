@@ -30,7 +30,7 @@ public protocol FrameSource: Sendable {
 
   /// The next frame with this `sequence` or a later one, captured at `time` or later. A live source skips earlier
   /// frames without decoding them.
-  func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame?
+  func nextFrame(from sequence: Int, capturedAt time: CaptureInstant) async throws -> Frame?
 
   /// Starts again from the first frame, which gets number 0 again.
   ///
@@ -55,7 +55,7 @@ extension FrameSource {
   public var isLive: Bool { false }
 
   /// Always `.live`.
-  public var status: SourceStatus { SourceStatus(.live, since: .zero) }
+  public var status: SourceStatus { SourceStatus(.live, since: .start) }
 
   /// The status once; it never changes.
   public var statuses: AsyncStream<SourceStatus> {
@@ -66,7 +66,7 @@ extension FrameSource {
   }
 
   /// Reads frames until one matches.
-  public func nextFrame(from sequence: Int, capturedAt time: Duration) async throws -> Frame? {
+  public func nextFrame(from sequence: Int, capturedAt time: CaptureInstant) async throws -> Frame? {
     while let frame = try await nextFrame() {
       if frame.sequence >= sequence, frame.timestamp >= time { return frame }
     }
@@ -105,10 +105,14 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// `PATH: reason` in one line; control characters are replaced.
-  public var description: String {
-    let scalars = "\(path): \(reason)".unicodeScalars.map { scalar in
-      scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar
-    }
-    return String(String.UnicodeScalarView(scalars))
+  public var description: String { "\(path): \(reason)".onOneLine }
+}
+
+extension String {
+  /// The text with control characters replaced, which could break a line or control a terminal.
+  package var onOneLine: String {
+    String(
+      String.UnicodeScalarView(
+        unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
   }
 }

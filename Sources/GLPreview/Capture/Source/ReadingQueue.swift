@@ -18,11 +18,13 @@ final class ReadingQueue: SerialExecutor {
   }
 }
 
-/// An executor for CPU-bound work; runs as many jobs at a time as there are cores.
+/// Threads that decode and encode pictures in parallel, as many jobs at a time as there are cores. They are separate
+/// from Swift's own, which must stay free to pass frames on and to answer requests.
 package final class DecodingQueue: TaskExecutor {
   package static let shared = DecodingQueue()
 
-  private let queue = DispatchQueue(label: "glpreview.decode", attributes: .concurrent)
+  /// Swift runs its tasks on Dispatch's threads of the default quality of service, as many as there are cores.
+  private let queue = DispatchQueue(label: "glpreview.decode", qos: .utility, attributes: .concurrent)
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

@@ -63,7 +63,7 @@ public struct SourceOptions: Sendable, Hashable {
   var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 
   /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
-  var decodingDeadline: Duration { CaptureClock.now + live.reconnectsAfter }
+  var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }
 }
 
 /// What is wanted of a source with several modes. The source uses the cheapest mode that satisfies it.

@@ -22,8 +22,8 @@ public struct SourceCounters: Sendable, Hashable, Codable {
 public struct SourceStatus: Sendable, Hashable {
   /// The current state.
   public var state: SourceState
-  /// The time of the last change of state, by `CaptureClock`.
-  public var since: Duration
+  /// When the state last changed, by `CaptureClock`.
+  public var since: CaptureInstant
   /// Why it is stalled or lost, in one line.
   public var reason: String?
   /// The damage of the last damaged picture, in one line.
@@ -35,7 +35,7 @@ public struct SourceStatus: Sendable, Hashable {
   /// Whether no more pictures follow: the source is closed, at its end, or given up.
   public var isFinished = false
 
-  init(_ state: SourceState, since: Duration) {
+  init(_ state: SourceState, since: CaptureInstant) {
     self.state = state
     self.since = since
   }

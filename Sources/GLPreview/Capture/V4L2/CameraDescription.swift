@@ -138,3 +138,11 @@ public struct CameraControl: Sendable, Hashable {
   let id: UInt32
   let type: UInt32
 }
+
+/// As the command's and the service's JSON has it.
+extension CameraControl: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case name, title, kind, minimum, maximum, step, value, items, flags
+    case defaultValue = "default"
+  }
+}

@@ -322,8 +322,5 @@ extension CameraFrameIntervals: CustomStringConvertible {
   }
 
   /// Rounded to a hundredth.
-  static func number(_ value: Double) -> String {
-    let rounded = (value * 100).rounded() / 100
-    return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
-  }
+  static func number(_ value: Double) -> String { ((value * 100).rounded() / 100).shortText }
 }

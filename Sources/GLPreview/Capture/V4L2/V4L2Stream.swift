@@ -80,11 +80,11 @@ struct V4L2Stream: Sendable {
 }
 
 extension glp_v4l2_buffer {
-  /// By `CaptureClock`: the driver's timestamp if it uses that clock, otherwise the current time.
-  fileprivate var time: Duration {
+  /// The driver's timestamp if it is by `CaptureClock`, otherwise the current time.
+  fileprivate var time: CaptureInstant {
     let now = CaptureClock.now
-    let told = Duration.seconds(seconds) + .microseconds(microseconds)
+    let told = CaptureInstant(sinceStart: .seconds(seconds) + .microseconds(microseconds))
     // Some drivers claim that clock but use another, or none.
-    return has_monotonic_time && told > .zero && told <= now ? told : now
+    return has_monotonic_time && told > .start && told <= now ? told : now
   }
 }

@@ -48,16 +48,16 @@
     func jitter() {
       var clock = StreamClock()
       let delays = [30, 90, 10, 200, 10, 60]
-      var times: [Duration] = []
+      var times: [CaptureInstant] = []
 
       for (index, delay) in delays.enumerated() {
         let says = Duration.milliseconds(40 * index)
-        let arrived = Duration.seconds(100) + says + .milliseconds(delay)
+        let arrived = CaptureInstant.second(100) + says + .milliseconds(delay)
         clock.observe(says, arrived: arrived)
         times.append(clock.time(of: says, now: arrived))
       }
 
-      let expected = [30, 70, 90, 130, 170, 210].map { Duration.seconds(100) + .milliseconds($0) }
+      let expected = [30, 70, 90, 130, 170, 210].map { CaptureInstant.second(100) + .milliseconds($0) }
       #expect(times == expected)
     }
 
@@ -67,7 +67,7 @@
       var error = Duration.zero
 
       for second in 0..<3600 {
-        let arrived = Duration.seconds(1000 + second)
+        let arrived = CaptureInstant.second(1000 + second)
         // The sender's clock loses a thousandth.
         let says = Duration.milliseconds(999 * second)
         clock.observe(says, arrived: arrived)
@@ -82,16 +82,16 @@
       arguments: [-900, 900])
     func jumps(seconds: Int) {
       var clock = StreamClock()
-      clock.observe(.seconds(1000), arrived: .seconds(50))
-      #expect(clock.time(of: .seconds(1000), now: .seconds(50)) == .seconds(50))
+      clock.observe(.seconds(1000), arrived: .second(50))
+      #expect(clock.time(of: .seconds(1000), now: .second(50)) == .second(50))
 
-      clock.observe(.seconds(1001 + seconds), arrived: .seconds(51))
-      #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(51)) == .seconds(51))
-      #expect(clock.time(of: nil, now: .seconds(52)) == .seconds(52))
+      clock.observe(.seconds(1001 + seconds), arrived: .second(51))
+      #expect(clock.time(of: .seconds(1001 + seconds), now: .second(51)) == .second(51))
+      #expect(clock.time(of: nil, now: .second(52)) == .second(52))
 
       // Never in the future, and never back.
-      #expect(clock.time(of: .seconds(1009 + seconds), now: .seconds(53)) == .seconds(53))
-      #expect(clock.time(of: .seconds(1001 + seconds), now: .seconds(54)) == .seconds(53))
+      #expect(clock.time(of: .seconds(1009 + seconds), now: .second(53)) == .second(53))
+      #expect(clock.time(of: .seconds(1001 + seconds), now: .second(54)) == .second(53))
     }
   }
 
@@ -101,7 +101,7 @@
     func loss() {
       var gate = PictureGate()
       func admits(_ isKey: Bool, _ isDamaged: Bool, _ second: Int) -> Bool {
-        gate.admits(isKey: isKey, isDamaged: isDamaged, at: .seconds(second))
+        gate.admits(isKey: isKey, isDamaged: isDamaged, at: .second(second))
       }
 
       #expect(admits(true, false, 0))
@@ -111,7 +111,7 @@
       #expect(!admits(true, true, 2))
       #expect(admits(true, false, 3))
 
-      gate.lost(at: .seconds(4))
+      gate.lost(at: .second(4))
       #expect(!admits(false, false, 8))
       // Without key pictures, after a while.
       #expect(admits(false, false, 9))

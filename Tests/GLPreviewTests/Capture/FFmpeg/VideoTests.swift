@@ -117,7 +117,7 @@
         #expect(
           frame.format == FrameFormat(sample.format, Size(width: 64, height: 48), color: description))
         #expect(frame.sequence == index)
-        #expect(frame.timestamp == .milliseconds(40 * index))
+        #expect(frame.timestamp == .millisecond(40 * index))
         for (bar, expected) in bars.enumerated() {
           let found = color(frame, 8 * bar + 4, 15)
           #expect(isNear(found, expected, within: 4), "bar \(bar) of picture \(index): \(found)")

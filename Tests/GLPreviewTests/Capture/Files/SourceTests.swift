@@ -125,7 +125,7 @@ struct ImageFileSourceTests {
       let source = try await SourceLocator(path).open()
       #expect(source.name == path)
       let first = try await source.nextFrame()
-      #expect(first?.sequence == 0 && first?.timestamp == .zero)
+      #expect(first?.sequence == 0 && first?.timestamp == .start)
       #expect(try await source.nextFrame() == nil)
 
       try await source.rewind()
@@ -186,7 +186,7 @@ struct RawVideoSourceTests {
       let options = SourceOptions(inputFormat: .nv12, inputSize: size, framesPerSecond: 25)
       let all = try await withFile(bytes + bytes) { try await frames($0, options) }
       #expect(all.first?.format.color == ColorDescription(matrix: matrix, range: .limited, siting: .left))
-      #expect(all.last?.timestamp == .milliseconds(40))
+      #expect(all.last?.timestamp == .millisecond(40))
     }
   }
 
@@ -225,7 +225,7 @@ struct TestPatternSourceTests {
   func defaults(name: String) async throws {
     let all = try await frames("pattern:\(name)", limit: 2)
     #expect(all.map(\.format.size) == [Size(width: 1280, height: 720), Size(width: 1280, height: 720)])
-    #expect(all.last?.timestamp == .nanoseconds(33_333_333))
+    #expect(all.last?.timestamp.sinceStart == .nanoseconds(33_333_333))
     #expect(all.first?.bytes == all.last?.bytes)
   }
 
@@ -249,7 +249,7 @@ struct TestPatternSourceTests {
   func counter() async throws {
     let all = try await frames("pattern:counter,size=96x32,fps=12.5", limit: 25)
     #expect(Set(all.map(\.bytes)).count == 25)
-    #expect(all[1].timestamp == .milliseconds(80))
+    #expect(all[1].timestamp == .millisecond(80))
     let source = try await SourceLocator("pattern:counter,size=96x32").open()
     _ = try await source.nextFrame()
     try await source.rewind()

@@ -15,7 +15,7 @@ struct HTTPMultipartTests {
     var events: [PictureEvent] = []
     var start = 0
     for end in Array(cuts) + [bytes.count] where end > start && end <= bytes.count {
-      events += parser.take(bytes[start..<end], at: .zero)
+      events += parser.take(bytes[start..<end], at: .start)
       start = end
     }
     return events
@@ -62,10 +62,10 @@ struct HTTPMultipartTests {
   func times() {
     var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
     let jpeg = markersOnly(7)
-    var found = parser.take(Array("--b\r\nX-Timestamp: 1700000000.25\r\n\r\n".utf8)[...], at: .seconds(1))
-    found += parser.take(jpeg[..<5], at: .seconds(2))
-    found += parser.take(jpeg[5...], at: .seconds(3))
-    #expect(found == [.picture(ReceivedPicture(jpeg: jpeg, time: .seconds(2), serverTime: 1_700_000_000.25))])
+    var found = parser.take(Array("--b\r\nX-Timestamp: 1700000000.25\r\n\r\n".utf8)[...], at: .second(1))
+    found += parser.take(jpeg[..<5], at: .second(2))
+    found += parser.take(jpeg[5...], at: .second(3))
+    #expect(found == [.picture(ReceivedPicture(jpeg: jpeg, time: .second(2), serverTime: 1_700_000_000.25))])
   }
 
   @Test("what never becomes a picture takes no memory")
@@ -73,7 +73,7 @@ struct HTTPMultipartTests {
     let junk = [UInt8](repeating: 0x41, count: 1000)
     var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
     var found: [PictureEvent] = []
-    for _ in 0..<1100 { found += parser.take(junk[...], at: .zero) }
+    for _ in 0..<1100 { found += parser.take(junk[...], at: .start) }
 
     #expect(found.count == 1, "no boundary: hopeless")
     #expect(parser.waitingByteCount == 0)
@@ -86,16 +86,16 @@ struct HTTPMultipartTests {
 
     for (what, start) in starts {
       var parser = MultipartParser(boundary: "b", pictureLimit: Self.limit)
-      var found = parser.take(start[...], at: .zero)
+      var found = parser.take(start[...], at: .start)
       for _ in 0..<300 {
-        found += parser.take(junk[...], at: .zero)
+        found += parser.take(junk[...], at: .start)
         #expect(parser.waitingByteCount <= MultipartParser.headerLimit + junk.count, "\(what)")
       }
       #expect(damagedCount(found) == 1, "\(what)")
 
       // And it goes on afterwards.
       found = parser.take(
-        (Array("\r\n--b\r\n\r\n".utf8) + markersOnly(2) + Array("\r\n".utf8))[...], at: .zero)
+        (Array("\r\n--b\r\n\r\n".utf8) + markersOnly(2) + Array("\r\n".utf8))[...], at: .start)
       #expect(pictures(found) == [markersOnly(2)], "\(what)")
     }
   }

@@ -275,7 +275,7 @@
       options.demand.framesPerSecond = 50
 
       let source = try await openHTTP(server.url("/shot.jpg"), options)
-      var (old, new) = ([Duration](), [Duration]())
+      var (old, new) = ([CaptureInstant](), [CaptureInstant]())
       // Twice the second one: the same bytes again and again are the same picture, but after a while it is shown still.
       while new.count < 2 {
         let frame = try #require(try await source.nextFrame())
@@ -302,7 +302,7 @@
       }
 
       let source = try await openHTTP(server.url(), httpOptions(every: true))
-      var times: [Duration] = []
+      var times: [CaptureInstant] = []
       for _ in 0..<3 { times.append(try #require(try await source.nextFrame()).timestamp) }
 
       #expect(source.status.state == .live && source.status.counters.reconnections == 0)

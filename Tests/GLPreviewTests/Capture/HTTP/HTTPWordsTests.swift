@@ -180,15 +180,15 @@ struct HTTPWordsTests {
 
   @Test("a server's time is believed where it can be that of the picture")
   func serverTimes() {
-    func time(_ server: Double?) -> Duration {
-      ServerTime.captureTime(server, received: .seconds(100), receivedSince1970: .seconds(1_700_000_000))
+    func time(_ server: Double?) -> CaptureInstant {
+      ServerTime.captureTime(server, received: .second(100), receivedSince1970: .seconds(1_700_000_000))
     }
 
-    #expect(time(nil) == .seconds(100))
-    #expect(time(1_699_999_999.5) == .milliseconds(99_500))
-    #expect(time(1_700_000_000.05) == .seconds(100))
+    #expect(time(nil) == .second(100))
+    #expect(time(1_699_999_999.5) == .millisecond(99_500))
+    #expect(time(1_700_000_000.05) == .second(100))
     for wrong in [0, -1, 12345.6, 1_700_000_001, 1_699_999_900, .infinity, .nan, 1e300] {
-      #expect(time(wrong) == .seconds(100), "\(wrong)")
+      #expect(time(wrong) == .second(100), "\(wrong)")
     }
   }
 
@@ -197,21 +197,21 @@ struct HTTPWordsTests {
     let (one, two) = (markersOnly(1), markersOnly(2))
     var run = JPEGRun(pictureLimit: 4096)
 
-    var found = run.take((one + [0, 0] + two + one.dropLast())[...], at: .seconds(1))
-    found += run.take([0xD9], at: .seconds(2))
+    var found = run.take((one + [0, 0] + two + one.dropLast())[...], at: .second(1))
+    found += run.take([0xD9], at: .second(2))
 
     #expect(
       found
-        == [(one, 1), (two, 1), (one, 1)].map { .picture(ReceivedPicture(jpeg: $0.0, time: .seconds($0.1))) })
+        == [(one, 1), (two, 1), (one, 1)].map { .picture(ReceivedPicture(jpeg: $0.0, time: .second($0.1))) })
     #expect(run.finish().isEmpty)
-    #expect(run.take(one[..<9], at: .zero).isEmpty)
+    #expect(run.take(one[..<9], at: .start).isEmpty)
     #expect(run.finish() == [.damaged("the last picture is cut short")])
 
     var junk = JPEGRun(pictureLimit: 4096)
     let bytes = [UInt8](repeating: 0x41, count: 1 << 16)
-    #expect((0..<17).flatMap { _ in junk.take(bytes[...], at: .zero) }.count == 1)
+    #expect((0..<17).flatMap { _ in junk.take(bytes[...], at: .start) }.count == 1)
     var large = JPEGRun(pictureLimit: 100)
-    let events = large.take((markersOnly(1, scan: 99) + one)[...], at: .zero)
+    let events = large.take((markersOnly(1, scan: 99) + one)[...], at: .start)
     #expect(events.first == .damaged("a picture is larger than 0 MiB"))
   }
 }

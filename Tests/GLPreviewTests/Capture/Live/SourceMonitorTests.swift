@@ -15,66 +15,66 @@ struct SourceMonitorTests {
     SourceMonitor(
       LiveOptions(
         stallsAfter: .seconds(2), reconnectsAfter: .seconds(10), givesUpAfter: givesUpAfter),
-      longestPause: longestPause, reconnectsWhenSilent: reconnectsWhenSilent, at: .seconds(100))
+      longestPause: longestPause, reconnectsWhenSilent: reconnectsWhenSilent, at: .second(100))
   }
 
   @Test("it opens, and is live with the first picture, not before")
   func opening() {
     var monitor = monitor()
     #expect(monitor.status.state == .opening)
-    monitor.connected(mode, at: .seconds(101))
+    monitor.connected(mode, at: .second(101))
     #expect(monitor.status.state == .opening)
-    monitor.received(at: .seconds(102))
+    monitor.received(at: .second(102))
     #expect(monitor.status.state == .live)
-    #expect(monitor.status.since == .seconds(102))
+    #expect(monitor.status.since == .second(102))
     #expect(monitor.status.mode == mode)
   }
 
   @Test("without a picture it is stalled after 2 seconds, and connected anew after 10")
   func stalling() {
     var monitor = monitor()
-    monitor.connected(mode, at: .seconds(100))
-    monitor.received(at: .seconds(101))
+    monitor.connected(mode, at: .second(100))
+    monitor.received(at: .second(101))
 
-    #expect(monitor.patience(isHeld: false, at: .seconds(102)) == .wait(until: .seconds(103)))
+    #expect(monitor.patience(isHeld: false, at: .second(102)) == .wait(until: .second(103)))
     #expect(monitor.status.state == .live)
-    #expect(monitor.patience(isHeld: false, at: .seconds(103)) == .wait(until: .seconds(111)))
+    #expect(monitor.patience(isHeld: false, at: .second(103)) == .wait(until: .second(111)))
     #expect(monitor.status.state == .stalled)
     #expect(monitor.status.reason == "no picture for 2 s")
-    #expect(monitor.patience(isHeld: false, at: .seconds(111)) == .reconnect(reason: "no picture for 10 s"))
+    #expect(monitor.patience(isHeld: false, at: .second(111)) == .reconnect(reason: "no picture for 10 s"))
   }
 
   @Test("a picture ends a stall")
   func recovering() {
     var monitor = monitor()
-    monitor.connected(mode, at: .seconds(100))
-    _ = monitor.patience(isHeld: false, at: .seconds(105))
+    monitor.connected(mode, at: .second(100))
+    _ = monitor.patience(isHeld: false, at: .second(105))
     #expect(monitor.status.state == .stalled)
-    monitor.received(at: .seconds(106))
+    monitor.received(at: .second(106))
     #expect(monitor.status.state == .live)
     #expect(monitor.status.reason == nil)
-    #expect(monitor.patience(isHeld: false, at: .seconds(107)) == .wait(until: .seconds(108)))
+    #expect(monitor.patience(isHeld: false, at: .second(107)) == .wait(until: .second(108)))
   }
 
   @Test("pictures that nobody takes are no stall")
   func held() {
     var monitor = monitor()
-    monitor.connected(mode, at: .seconds(100))
-    monitor.received(at: .seconds(101))
-    #expect(monitor.patience(isHeld: true, at: .seconds(200)) == .wait(until: .seconds(202)))
+    monitor.connected(mode, at: .second(100))
+    monitor.received(at: .second(101))
+    #expect(monitor.patience(isHeld: true, at: .second(200)) == .wait(until: .second(202)))
     #expect(monitor.status.state == .live)
     // The time in which it was held does not count afterwards.
-    #expect(monitor.patience(isHeld: false, at: .seconds(201)) == .wait(until: .seconds(202)))
+    #expect(monitor.patience(isHeld: false, at: .second(201)) == .wait(until: .second(202)))
   }
 
   @Test("broken pictures are no sign of life")
   func damaged() {
     var monitor = monitor()
-    monitor.connected(mode, at: .seconds(100))
+    monitor.connected(mode, at: .second(100))
 
     for second in 101..<103 {
       monitor.received(damaged: 1, "cut short")
-      _ = monitor.patience(isHeld: false, at: .seconds(second))
+      _ = monitor.patience(isHeld: false, at: .second(second))
     }
 
     #expect(monitor.status.state == .stalled)
@@ -85,8 +85,8 @@ struct SourceMonitorTests {
   @Test("a pipe is stalled, but never connected anew")
   func pipe() {
     var monitor = monitor(reconnectsWhenSilent: false)
-    monitor.connected(mode, at: .seconds(100))
-    #expect(monitor.patience(isHeld: false, at: .seconds(1000)) == .wait(until: .seconds(1002)))
+    monitor.connected(mode, at: .second(100))
+    #expect(monitor.patience(isHeld: false, at: .second(1000)) == .wait(until: .second(1002)))
     #expect(monitor.status.state == .stalled)
   }
 
@@ -94,7 +94,7 @@ struct SourceMonitorTests {
     "a lost source is tried again after pauses that double, up to the longest, and a half of each is chance")
   func backoff() {
     var monitor = monitor(longestPause: .seconds(1))
-    let pauses = (0..<5).map { _ in monitor.failed(lost, at: .seconds(101), jitter: 0.5) }
+    let pauses = (0..<5).map { _ in monitor.failed(lost, at: .second(101), jitter: 0.5) }
 
     #expect(
       zip(pauses, [0.1875, 0.375, 0.75, 0.75, 0.75]).allSatisfy { pause, seconds in
@@ -120,12 +120,12 @@ struct SourceMonitorTests {
   func proven() {
     for (seconds, expected) in [(1, 0.75), (6, 0.1875)] {
       var monitor = monitor()
-      for _ in 0..<2 { _ = monitor.failed(lost, at: .seconds(101), jitter: 0.5) }
-      monitor.connected(mode, at: .seconds(110))
-      monitor.received(at: .seconds(110))
-      monitor.received(at: .seconds(110 + seconds))
+      for _ in 0..<2 { _ = monitor.failed(lost, at: .second(101), jitter: 0.5) }
+      monitor.connected(mode, at: .second(110))
+      monitor.received(at: .second(110))
+      monitor.received(at: .second(110 + seconds))
 
-      guard case .retry(let pause) = monitor.failed(lost, at: .seconds(120), jitter: 0.5) else {
+      guard case .retry(let pause) = monitor.failed(lost, at: .second(120), jitter: 0.5) else {
         Issue.record("it gave up")
         continue
       }
@@ -136,45 +136,45 @@ struct SourceMonitorTests {
   @Test("patience is counted from the last picture, or the beginning, and no pause goes beyond it")
   func givingUp() {
     var impatient = monitor(givesUpAfter: .zero)
-    #expect(impatient.failed(lost, at: .seconds(100), jitter: 0.5) == .giveUp)
+    #expect(impatient.failed(lost, at: .second(100), jitter: 0.5) == .giveUp)
 
     var patient = monitor(givesUpAfter: .seconds(30), longestPause: .seconds(60))
-    for _ in 0..<9 { _ = patient.failed(lost, at: .seconds(101), jitter: 0.5) }
-    #expect(patient.failed(lost, at: .seconds(129), jitter: 0.5) == .retry(after: .seconds(1)))
-    #expect(patient.failed(lost, at: .seconds(130), jitter: 0.5) == .giveUp)
+    for _ in 0..<9 { _ = patient.failed(lost, at: .second(101), jitter: 0.5) }
+    #expect(patient.failed(lost, at: .second(129), jitter: 0.5) == .retry(after: .seconds(1)))
+    #expect(patient.failed(lost, at: .second(130), jitter: 0.5) == .giveUp)
 
     var recovered = monitor(givesUpAfter: .seconds(30))
-    recovered.connected(mode, at: .seconds(120))
-    recovered.received(at: .seconds(125))
-    guard case .retry = recovered.failed(lost, at: .seconds(140), jitter: 0.5) else {
+    recovered.connected(mode, at: .second(120))
+    recovered.received(at: .second(125))
+    guard case .retry = recovered.failed(lost, at: .second(140), jitter: 0.5) else {
       Issue.record("it gave up")
       return
     }
-    #expect(recovered.failed(lost, at: .seconds(155), jitter: 0.5) == .giveUp)
+    #expect(recovered.failed(lost, at: .second(155), jitter: 0.5) == .giveUp)
   }
 
   @Test("what can't go better is not tried again")
   func badRequest() {
     var monitor = monitor()
     let error = SourceError(.badRequest, path: "camera", reason: "has no such format")
-    #expect(monitor.failed(error, at: .seconds(101), jitter: 0.5) == .giveUp)
+    #expect(monitor.failed(error, at: .second(101), jitter: 0.5) == .giveUp)
   }
 
   @Test("a lost source stays lost while it is tried, until a picture comes")
   func lostWhileConnecting() {
     var monitor = monitor()
-    monitor.connected(mode, at: .seconds(100))
-    monitor.received(at: .seconds(101))
+    monitor.connected(mode, at: .second(100))
+    monitor.received(at: .second(101))
 
-    _ = monitor.failed(lost, at: .seconds(102), jitter: 0.5)
-    monitor.connected(mode, at: .seconds(103))
+    _ = monitor.failed(lost, at: .second(102), jitter: 0.5)
+    monitor.connected(mode, at: .second(103))
     #expect(monitor.status.state == .lost)
 
-    _ = monitor.patience(isHeld: false, at: .seconds(106))
+    _ = monitor.patience(isHeld: false, at: .second(106))
     #expect(monitor.status.state == .lost)
-    #expect(monitor.status.since == .seconds(102))
+    #expect(monitor.status.since == .second(102))
 
-    monitor.received(at: .seconds(107))
+    monitor.received(at: .second(107))
     #expect(monitor.status.state == .live)
     #expect(monitor.status.counters.reconnections == 1)
   }
@@ -182,8 +182,8 @@ struct SourceMonitorTests {
   @Test("what is closed stays closed")
   func closed() {
     var monitor = monitor()
-    monitor.closed(at: .seconds(101))
-    monitor.received(at: .seconds(102))
+    monitor.closed(at: .second(101))
+    monitor.received(at: .second(102))
     #expect(monitor.status.state == .idle)
   }
 }

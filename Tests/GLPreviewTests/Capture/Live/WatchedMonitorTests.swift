@@ -8,7 +8,7 @@ import Testing
 @Suite("Watchers of a source")
 struct WatchedMonitorTests {
   private static func monitor() -> WatchedMonitor {
-    WatchedMonitor(SourceMonitor(LiveOptions(), longestPause: .seconds(1), at: .zero))
+    WatchedMonitor(SourceMonitor(LiveOptions(), longestPause: .seconds(1), at: .start))
   }
 
   @Test("watchers that are cancelled while they are told hold up nobody", .timeLimit(.minutes(15)))
@@ -17,9 +17,9 @@ struct WatchedMonitorTests {
     let isOver = Atomic<Bool>(false)
     let changes = Task.detached {
       while !isOver.load(ordering: .relaxed) {
-        monitor.change { $0.received(at: .zero) }
+        monitor.change { $0.received(at: .start) }
         let error = SourceError(.unavailable, path: "camera", reason: "is gone")
-        _ = monitor.change { $0.failed(error, at: .zero, jitter: .random(in: 0...1)) }
+        _ = monitor.change { $0.failed(error, at: .start, jitter: .random(in: 0...1)) }
         await Task.yield()
       }
     }
@@ -40,10 +40,10 @@ struct WatchedMonitorTests {
     let monitor = Self.monitor()
     let stream = monitor.stream()
 
-    monitor.change { $0.received(at: .seconds(1)) }
-    monitor.change { $0.received(at: .seconds(2)) }
+    monitor.change { $0.received(at: .second(1)) }
+    monitor.change { $0.received(at: .second(2)) }
     let error = SourceError(.unavailable, path: "camera", reason: "is gone")
-    _ = monitor.change { $0.failed(error, at: .seconds(3), jitter: .random(in: 0...1)) }
+    _ = monitor.change { $0.failed(error, at: .second(3), jitter: .random(in: 0...1)) }
     monitor.finish()
 
     var states: [SourceState] = []

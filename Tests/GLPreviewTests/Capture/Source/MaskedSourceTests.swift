@@ -104,10 +104,10 @@ struct MaskedSourceTests {
   func noPassthrough() throws {
     let jpeg = try level(Size(width: 32, height: 16))
     let capture = Capture(
-      jpeg: jpeg, timestamp: .seconds(3), skipped: 2, SourceOptions(), memory: FramePool())
+      jpeg: jpeg, timestamp: .second(3), skipped: 2, SourceOptions(), memory: FramePool())
     let hidden = capture.withoutJPEG()
     #expect(capture.jpeg == jpeg && hidden.jpeg == nil)
-    #expect(hidden.timestamp == .seconds(3) && hidden.skipped == 2 && hidden.byteCount == jpeg.count)
+    #expect(hidden.timestamp == .second(3) && hidden.skipped == 2 && hidden.byteCount == jpeg.count)
     #expect(try hidden.frame().bytes == capture.frame().bytes)
   }
 }

@@ -1,43 +1,29 @@
 // The views of the test card whose pictures are kept: what each key of a view does, to be looked at.
-package import PreviewCore
+import Conformance
+import PreviewCore
 
 /// A picture that is kept, and how it is made.
-package struct GoldenCase: Sendable, CustomStringConvertible {
+struct GoldenCase: Sendable, CustomStringConvertible {
   /// Of the file, without its ending.
-  package let name: String
+  let name: String
   /// Of the test cards, one for each frame.
-  package let formats: [FrameFormat]
+  let formats: [FrameFormat]
   /// What is hidden of each.
-  package let masks: PrivacyMasks
-  /// What is rendered.
-  package let subject: ConformanceSubject
+  var masks = PrivacyMasks.none
+  let subject: ConformanceSubject
   /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
-  package let bound: Int
+  let bound: Int
 
-  /// The name.
-  package var description: String { name }
+  var description: String { name }
 
   /// The cards without what is hidden.
-  ///
-  /// - Throws: `FrameError`, `WordError`.
-  package func frames() throws -> [Frame] {
+  func frames() throws -> [Frame] {
     try formats.map { try TestCard.frame($0).masked(by: masks) }
-  }
-
-  /// A case of nothing hidden, unless said otherwise.
-  init(
-    name: String, formats: [FrameFormat], masks: PrivacyMasks = .none, subject: ConformanceSubject, bound: Int
-  ) {
-    self.name = name
-    self.formats = formats
-    self.masks = masks
-    self.subject = subject
-    self.bound = bound
   }
 }
 
 /// The golden pictures.
-package enum GoldenSuite {
+enum GoldenSuite {
   private static let size = Size(width: 47, height: 35)
   private static let limited = ColorDescription(matrix: .bt601, range: .limited, siting: .left)
   private static let orange = RGBColor(red: 255, green: 128, blue: 0)
@@ -58,8 +44,7 @@ package enum GoldenSuite {
     )
   }
 
-  /// All of them.
-  package static let cases: [GoldenCase] = [
+  static let cases: [GoldenCase] = [
     formats, filters, modes, turns, crops, colors, light, outputs, compositions, masks,
   ]
   .flatMap(\.self)

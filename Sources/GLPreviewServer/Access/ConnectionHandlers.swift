@@ -1,7 +1,68 @@
-// Connection deadlines and HTTP/1.1's rule of one Host, which Hummingbird leaves to its users.
+// What a connection goes through before and beside Hummingbird: limits per client, deadlines, and HTTP/1.1's rule of one
+// Host, which Hummingbird leaves to its users.
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
+internal import NIOHTTPTypesHTTP1
+internal import Synchronization
+
+/// Counts a new connection and closes it if the client has too many. Also inserts the handlers that must stand before
+/// Hummingbird's.
+final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+
+  private let limiter: ConnectionLimiter
+
+  init(_ limiter: ConnectionLimiter) { self.limiter = limiter }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let pipeline = context.pipeline.syncOperations
+    if let codec = try? pipeline.handler(type: HTTP1ToHTTPServerCodec.self) {
+      try? pipeline.addHandler(HostFieldHandler(), position: .before(codec))
+    }
+    if !limiter.admits(context.channel) { context.close(promise: nil) }
+  }
+}
+
+/// Counts connections per client. The server limits the total itself, by not accepting more.
+final class ConnectionLimiter: Sendable {
+  private let capacity: Int
+  private let connections = Mutex<[ClientGroup: Int]>([:])
+
+  /// - Parameter capacity: the most connections per client at a time.
+  init(connectionsPerClient capacity: Int) { self.capacity = capacity }
+
+  /// Counts a connection until it is closed.
+  ///
+  /// - Returns: false if it exceeds the limit and must be closed at once. Connections to a local socket are not
+  ///   counted, because the proxy in front of us makes all of them.
+  func admits(_ channel: any Channel) -> Bool {
+    let client = ClientGroup(channel.remoteAddress?.ipAddress ?? "unix")
+    guard !client.isLocal else { return true }
+    guard enter(client) else { return false }
+    channel.closeFuture.whenComplete { [weak self] _ in self?.leave(client) }
+    return true
+  }
+
+  /// The number of connections of `client`.
+  func count(of client: ClientGroup) -> Int { connections.withLock { $0[client] ?? 0 } }
+
+  func enter(_ client: ClientGroup) -> Bool {
+    connections.withLock { connections in
+      let count = connections[client] ?? 0
+      guard count < capacity else { return false }
+      connections[client] = count + 1
+      return true
+    }
+  }
+
+  func leave(_ client: ClientGroup) {
+    connections.withLock { connections in
+      guard let count = connections[client] else { return }
+      connections[client] = count > 1 ? count - 1 : nil
+    }
+  }
+}
 
 /// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). It runs
 /// here because the version is not available later.

@@ -1,5 +1,6 @@
 // The compositions of test cards whose pictures are kept: what layers, shapes and transforms do, to be looked at.
-internal import PreviewCore
+import Conformance
+import PreviewCore
 
 extension GoldenSuite {
   private static let orange = RGBColor(red: 255, green: 128, blue: 0)

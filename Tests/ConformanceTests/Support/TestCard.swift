@@ -1,11 +1,11 @@
 // A picture that shows what was done to it: no two corners, edges or directions of it are alike.
-package import PreviewCore
+import PreviewCore
 
 /// A small test card.
 ///
 /// Quarters of red, green, blue and yellow; an F that no rotation or reflection maps to itself; a ramp at the
 /// bottom; fine stripes at the right; the outermost pixels are white above, black below, cyan left, magenta right.
-package enum TestCard {
+enum TestCard {
   private static let letter = ["#####", "#....", "####.", "#....", "#...."]
 
   /// The colour at a pixel of a card of `size`.
@@ -30,7 +30,7 @@ package enum TestCard {
   }
 
   /// The card as a frame of any format; transparent formats let the background through along a diagonal.
-  package static func frame(_ format: FrameFormat) throws(FrameError) -> Frame {
+  static func frame(_ format: FrameFormat) throws(FrameError) -> Frame {
     var bytes: [UInt8] = []
     var planes: [FramePlane] = []
     for plane in format.pixelFormat.planes {

@@ -63,7 +63,7 @@ struct ShaderVariantTests {
 
 @Suite("Shader files")
 struct ShaderFileTests {
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Resources/shaders")
 
   private static func files(in folder: URL) throws -> [(name: String, text: String)] {

@@ -1,0 +1,1 @@
+../../GLPreviewTests/Support/CaptureInstant+Seconds.swift
