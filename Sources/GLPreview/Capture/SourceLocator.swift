@@ -46,9 +46,7 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     return masked(try await SourceOpener(ByteStream(opening: text), options).open(), options)
   }
 
-  /// The device of a live source.
-  ///
-  /// - Throws: `SourceError`, only `.badRequest`: nothing is opened yet.
+  /// The device of a live source. Nothing is opened yet; throws only `.badRequest`.
   private func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
     case .camera: return try V4L2Device(text, options)

@@ -43,17 +43,11 @@ package struct JPEGDecoder {
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
   /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also
-  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below.
+  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has the file's orientation,
+  /// and its ICC profile if that describes R'G'B'.
   ///
-  /// - Parameters:
-  ///   - data: the bytes from the SOI marker on.
-  ///   - maximumPixels: larger pictures are refused before memory is allocated.
-  ///   - damage: whether an incomplete or corrupt picture is an error.
-  ///   - decoding: the scale at which to decode.
-  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
-  ///   - memory: the pool for the frame's memory; nil allocates new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
-  /// - Throws: `CodecError`.
+  /// Pictures of more than `maximumPixels` are refused before memory is allocated. It stops at `deadline`, and when the
+  /// task is cancelled. Without a pool, new memory is allocated.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
     until deadline: CaptureInstant? = nil, memory: FramePool? = nil

@@ -22,14 +22,7 @@ package struct JPEGEncoder: Sendable {
     self.huffmanTables = huffmanTables
   }
 
-  /// Encodes `picture`, whose format must be `.ycbcr`.
-  ///
-  /// - Parameters:
-  ///   - picture: a picture of at most 65500 pixels per side.
-  ///   - iccProfile: copied into APP2 segments.
-  ///   - time: when the picture was captured, for EXIF; nil leaves EXIF out.
-  /// - Returns: the file's bytes.
-  /// - Throws: `CodecError` if the picture has another format, or does not fit a JPEG.
+  /// Encodes `picture`, whose format must be `.ycbcr`, with at most 65500 pixels a side. A capture time makes EXIF.
   package func encode(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {

@@ -30,9 +30,8 @@ struct MJPEGSplitter {
 
   init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
 
-  /// Consumes bytes up to the end of a picture, or all of them.
-  ///
-  /// - Returns: the number of bytes consumed, and the picture that ended with the last of them.
+  /// Consumes bytes up to the end of a picture, or all of them. Returns their number, and the picture that ended with
+  /// the last of them.
   mutating func take(_ bytes: ArraySlice<UInt8>) throws(TooLarge) -> (count: Int, picture: [UInt8]?) {
     var index = bytes.startIndex
     while index < bytes.endIndex {

@@ -23,15 +23,7 @@ package struct PNGDecoder {
   ///
   /// Grey without alpha of up to 8 bits becomes `grey`; other pictures of up to 8 bits become `rgb24`, or `rgba` if
   /// they have alpha; 16-bit pictures become `rgba64`. Rows have no padding. Incomplete data and failed checksums are
-  /// errors.
-  ///
-  /// - Parameters:
-  ///   - data: the bytes from the signature on.
-  ///   - maximumPixels: larger pictures are refused before memory is allocated.
-  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
-  ///   - memory: the pool for the frame's memory; nil allocates new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
-  /// - Throws: `CodecError`.
+  /// errors. For the rest, it is as `JPEGDecoder.decode`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, until deadline: CaptureInstant? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {

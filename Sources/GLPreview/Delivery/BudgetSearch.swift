@@ -32,16 +32,9 @@ struct BudgetSearch {
 
   func fits(_ encoded: EncodedPicture) -> Bool { encoded.bytes.count <= budget }
 
-  /// Finds the highest quality that fits.
-  ///
-  /// - Parameters:
-  ///   - size: the picture's size, in pixels.
-  ///   - range: the qualities to try; the next higher tried quality does not fit.
-  ///   - beyond: that quality, and the bytes that it took or would take.
-  ///   - enough: a fitting result of at least this many bytes ends the search.
-  ///   - kept: the number of attempts to leave over if none fits.
-  /// - Returns: the best picture in `range`; nil if none was found to fit.
-  /// - Throws: the errors of encoding.
+  /// Finds the picture of the highest quality in `range` that fits; nil if there is none. `beyond` is the next higher
+  /// tried quality, and the bytes that it took or would take. A result of at least `enough` bytes ends the search; if
+  /// none fits, `kept` attempts are left over.
   mutating func bestQuality(
     of size: Size, in range: ClosedRange<Int>, beyond: (quality: Int, bytes: Int), enough: Int,
     keeping kept: Int = 0
@@ -68,16 +61,8 @@ struct BudgetSearch {
     return best
   }
 
-  /// Finds the largest size of `full`'s aspect ratio that fits. If none is found, one attempt is left over.
-  ///
-  /// - Parameters:
-  ///   - full: a size known not to fit.
-  ///   - smallest: the smallest size to try.
-  ///   - quality: the quality of all attempts.
-  ///   - estimate: the bytes that `full` would take.
-  ///   - enough: a fitting result of at least this many bytes ends the search.
-  /// - Returns: the largest picture; nil if none was found to fit.
-  /// - Throws: the errors of encoding.
+  /// Finds the largest picture of `full`'s aspect ratio that fits, where `full` would take `estimate` bytes; nil if
+  /// there is none, and then one attempt is left over. A result of at least `enough` bytes ends the search.
   mutating func largestSize(
     of full: Size, above smallest: Size, quality: Int, estimate: Int, enough: Int
   ) throws(CodecError) -> EncodedPicture? {

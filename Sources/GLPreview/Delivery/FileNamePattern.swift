@@ -11,9 +11,7 @@ package struct FileNamePattern: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Parses a pattern.
-  ///
-  /// - Throws: `WordError` for unknown placeholders and unmatched braces.
+  /// Unknown placeholders and unmatched braces are errors.
   package init(_ text: String) throws(WordError) {
     var pieces: [Piece] = []
     var rest = text[...]
@@ -61,11 +59,9 @@ package struct FileNamePattern: Sendable, Hashable {
   package func name(view: String, frame: Int) -> String {
     pieces.map { piece in
       switch piece {
-      case .text(let text): return text
-      case .view: return view
-      case .frame(let digits):
-        let number = String(frame)
-        return String(repeating: "0", count: max(0, digits - number.count)) + number
+      case .text(let text): text
+      case .view: view
+      case .frame(let digits): frame.digits(digits)
       }
     }.joined()
   }

@@ -31,11 +31,8 @@ package final class VideoFile: Sendable {
   private let file: CInt
   private let size = Mutex<Size?>(nil)
 
-  /// Opens and truncates the file at `path`; `-` is standard output.
-  ///
-  /// Y4M has a fixed rate, `framesPerSecond`, regardless of the pictures' real times.
-  ///
-  /// - Throws: `WriteError`.
+  /// Opens and truncates the file at `path`; `-` is standard output. Y4M has a fixed rate, `framesPerSecond`, whatever
+  /// the pictures' real times.
   package init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
     self.path = path
     self.format = format
@@ -55,10 +52,8 @@ package final class VideoFile: Sendable {
 
   deinit { if path != "-" { close(file) } }
 
-  /// Appends `picture`, which must be in the format's `pictureFormat`.
-  ///
-  /// - Returns: the number of bytes written.
-  /// - Throws: `WriteError`; also if the picture's size differs from the first one's.
+  /// Appends `picture`, which must be in the format's `pictureFormat` and of the first one's size. Returns the number
+  /// of bytes written.
   package func write(_ picture: Picture) throws(WriteError) -> Int {
     let first = size.withLock { size in
       defer { if size == nil { size = picture.size } }

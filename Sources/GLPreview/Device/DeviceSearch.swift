@@ -90,7 +90,6 @@ struct DeviceSearch {
     return known + [unlisted]
   }
 
-
   /// Stops at the first working, wanted candidate, or at the first that EGL marks as software, because nothing better
   /// follows. Otherwise the first that works. `failed` collects the failures. A file that EGL's list already draws on
   /// in software (kernel drivers without a Mesa driver) is not tried again: libgbm would print that it knows no

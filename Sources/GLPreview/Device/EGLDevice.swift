@@ -50,4 +50,3 @@ enum EGLClient {
   static let extensions = unsafe Set(
     (String(lent: eglQueryString(glp_egl_no_display(), EGL_EXTENSIONS)) ?? "").split(separator: " "))
 }
-

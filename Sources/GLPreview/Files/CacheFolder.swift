@@ -95,8 +95,7 @@ struct CacheBase: Sendable, Equatable {
 struct OpenFile: ~Copyable {
   let number: CInt
 
-  /// Opens `path` without following a final symbolic link. New files are accessible to the user only. Nil if opening
-  /// fails.
+  /// Opens `path` without following a final link. New files are accessible to the user only. Nil if opening fails.
   init?(_ path: String, _ flags: CInt) { self.init(path, flags, in: AT_FDCWD) }
 
   private init?(_ name: String, _ flags: CInt, in folder: CInt) {

@@ -3,9 +3,8 @@
 internal import Glibc
 internal import Synchronization
 
-/// Counts living OpenGL objects by kind, for the process and for each creating thread.
-///
-/// A lock and a dictionary; their cost is negligible beside a driver call.
+/// Counts living OpenGL objects by kind, for the process and for each creating thread. A lock and a dictionary; their
+/// cost is negligible beside a driver call.
 enum GLLedger {
   enum Kind: Sendable, CaseIterable {
     case context, texture, texelBuffer, framebuffer, pixelBuffer, fence, query, program

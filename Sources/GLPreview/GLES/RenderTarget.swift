@@ -103,8 +103,8 @@ struct RenderTarget: ~Copyable {
     let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
     try check(region, count: room, bytesPerRow: bytesPerRow)
     buffer.bind()
-    unsafe read(
-      to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: bytesPerRow, region, attachment: attachment)
+    let start = UnsafeMutableRawPointer(bitPattern: offset)
+    unsafe read(to: start, bytesPerRow: bytesPerRow, region, attachment: attachment)
     buffer.unbind()
     try GLError.check("reading back \(region) into a pixel buffer")
   }

@@ -63,8 +63,7 @@ enum Swizzle {
 }
 
 extension Rectangle {
-  /// The bytes from its first to its last texel in rows that are `bytesPerRow` apart; nil if a row is too short or
-  /// the sum overflows.
+  /// The bytes from its first to its last texel in rows `bytesPerRow` apart; nil if a row is too short or they overflow.
   func byteCount(bytesPerRow: Int, bytesPerTexel: Int) -> Int? {
     let (row, rowOverflow) = width.multipliedReportingOverflow(by: bytesPerTexel)
     let (rows, rowsOverflow) = (height - 1).multipliedReportingOverflow(by: bytesPerRow)

@@ -25,8 +25,6 @@ package final class FramePool: Sendable {
   var byteCount: Int { state.withLock { $0.byteCount } }
 
   /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
-  ///
-  /// - Throws: `MemoryBudgetExceeded`.
   func take(_ byteCount: Int) throws(MemoryBudgetExceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }

@@ -14,9 +14,7 @@ package struct LRUCache<Key: Hashable, Value> {
   private var uses = 0
   package private(set) var cost = 0
 
-  /// - Parameters:
-  ///   - capacity: the most values kept.
-  ///   - maximumCost: the largest total cost; the newest value is kept whatever its cost.
+  /// The newest value is kept whatever its cost.
   package init(capacity: Int, maximumCost: Int = .max) {
     self.capacity = capacity
     self.maximumCost = maximumCost

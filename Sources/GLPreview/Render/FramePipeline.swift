@@ -48,8 +48,8 @@ final class FramePipeline {
     let fence: Fence
 
     init(
-      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>, _ upload: BufferedUpload,
-      _ timer: PassTimer?
+      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>,
+      _ upload: BufferedUpload, _ timer: PassTimer?
     ) throws(GLError) {
       self.frames = frames
       self.layouts = layouts
@@ -91,9 +91,7 @@ final class FramePipeline {
     return nextNumber
   }
 
-  /// Waits until a frame is drawn, and copies its pictures out.
-  ///
-  /// - Throws: `GLError` if the GPU does not finish within half a minute. The frame's buffers are not reused then.
+  /// Waits until a frame is drawn, at most half a minute, and copies its pictures out.
   func finish(_ number: Int) throws(GLError) -> DrawnFrame? {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
     // Frames that were in flight with a timed-out one have already had their time; later frames get their own.

@@ -92,12 +92,8 @@ public actor GLRenderer: Renderer {
     return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
   }
 
-  /// Draws one picture of several frames, in one framebuffer.
-  ///
-  /// The drawn views of frames are cached for a while, so that a frame that is shown again in the next picture costs
-  /// nothing.
-  ///
-  /// - Throws: the errors of `render(_:_:)`; `RenderError` if `frames` do not match the plan's sources.
+  /// Draws one picture of several frames, in one framebuffer. The drawn views of frames are cached for a while, so that
+  /// a frame that is shown again in the next picture costs nothing.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
     try await render(frames, plan, within: nil)
   }
@@ -112,11 +108,8 @@ public actor GLRenderer: Renderer {
     return picture
   }
 
-  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock.
-  ///
-  /// - Returns: the pictures, and the time: nil if `tuning.timesPasses` is false, the GPU has no clock, or it was
-  ///   interrupted.
-  /// - Throws: the errors of `render(_:_:)`.
+  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock. The time is nil if
+  /// `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
   package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
@@ -125,8 +118,6 @@ public actor GLRenderer: Renderer {
   }
 
   /// Like `render(_:_:)`, but stage by stage, measuring each. Slower, because nothing overlaps.
-  ///
-  /// - Throws: `RenderError` if the driver fails, or after `close()`.
   package func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement) {

@@ -85,8 +85,7 @@ struct GLState: ~Copyable {
     }
   }
 
-  /// Submits frames; with direct transfers this also completes them. If memory runs out, kept objects are freed
-  /// first.
+  /// Submits frames; with direct transfers this also completes them. If memory runs out, kept objects are freed first.
   borrowing func begin(_ work: GLWork, within budget: MemoryBudget?) throws -> Progress {
     try GLMemory.counted(against: budget) {
       do {
@@ -227,9 +226,8 @@ struct FrameDrawing {
   let boxes: BoxPainter
   let targets: TargetPool
 
-  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap.
-  ///
-  /// - Returns: the plane, and whether the caller must return its target; otherwise it is lent until `finish`.
+  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap. Its target is the
+  /// caller's, or lent until `finish`.
   func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
     if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
     let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4

@@ -61,7 +61,8 @@ final class PassExecutor {
   }
 
   private func setCoverage(of input: SignalInput, _ program: borrowing Program) throws {
-    let (columns, rows) = (try tables.value(of: key(input, .horizontal)), try tables.value(of: key(input, .vertical)))
+    let columns = try tables.value(of: key(input, .horizontal))
+    let rows = try tables.value(of: key(input, .vertical))
     program.shader.set(
       "coverageEntries",
       SIMD2(Int32(columns.sampleCount * columns.tapCount), Int32(rows.sampleCount * rows.tapCount)))

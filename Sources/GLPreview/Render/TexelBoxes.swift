@@ -64,7 +64,7 @@ struct TexelBoxes {
         base.target.bind(base.firstOutput + component.plane, unit: unit)
         width = base.target.description.width
       } else {
-        let texture = try frame.packedPlane(component.plane)
+        let texture = try frame.plane(component.plane, isPacked: true)
         texture.bind(unit: unit)
         width = texture.width
       }

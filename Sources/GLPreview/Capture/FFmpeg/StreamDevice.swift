@@ -23,37 +23,17 @@
     /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
       let connection = StreamConnection(url, options, memory, refusesTCP)
-      let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
-      Task {
-        do {
-          continuation.yield(.success(try await connection.open()))
-        } catch {
-          continuation.yield(.failure(error))
-        }
-        continuation.finish()
-      }
-      // A separate task, because cancelling this one would end the wait at once.
-      let waiting = Task { await results.first { _ in true } }
-      let result = await withTaskCancellationHandler {
-        await waiting.value
-      } onCancel: {
+      do {
+        _ = try await withDeadline(longestPause) { try await connection.open() }
+        try Task.checkCancellation()
+        return connection
+      } catch {
+        guard Task.isCancelled else { throw error }
         connection.interrupt()
-        Task {
-          try? await Task.sleep(for: Self.patience)
-          continuation.finish()
-        }
-      }
-      if result == nil {
-        // The close runs after the opening, which is still in progress.
-        Task { await connection.close() }
+        // The close runs after the opening, which may still be in progress.
+        await waitAtMost(Self.patience) { await connection.close() }
         throw CancellationError()
       }
-      if Task.isCancelled {
-        await connection.close()
-        throw CancellationError()
-      }
-      try result?.get()
-      return connection
     }
 
     /// How long to wait for an interrupted attempt, which checks every 100 ms.

@@ -35,8 +35,6 @@
     ]
 
     /// The layout of FFmpeg's pixel format `name`.
-    ///
-    /// - Throws: `VideoFailure`, `.failed`.
     static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
       if let format = planar[name] ?? others[name] { return VideoLayout(format) }
       if let (format, bits) = highAligned[name] {

@@ -170,8 +170,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}[]".utf8.contains(byte) {
         result.unicodeScalars.append(Unicode.Scalar(byte))
       } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += "%" + (digits.count < 2 ? "0" : "") + digits
+        result += "%" + byte.digits(2, radix: 16, uppercase: true)
       }
     }
     return result

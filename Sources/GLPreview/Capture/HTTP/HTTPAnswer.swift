@@ -83,9 +83,7 @@
       }
     }
 
-    /// Adds bytes.
-    ///
-    /// - Returns: whether there is room for more. If not, `onRoom` is called when there is.
+    /// Adds bytes; false if there is no room for more. Then `onRoom` is called when there is.
     func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
       let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
       return state.update { state in

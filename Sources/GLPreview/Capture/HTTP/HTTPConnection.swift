@@ -37,7 +37,7 @@
       _ options: SourceOptions
     ) async throws {
       guard reply.head.status == .ok else {
-        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+        throw SourceError.http(reply.head, address, name: name)
       }
       let limit = options.pictureLimit
       var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
@@ -119,8 +119,7 @@
       return event
     }
 
-    /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends more than
-    /// cameras do.
+    /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends too much.
     private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
       let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
       try Task.checkCancellation()
@@ -179,7 +178,7 @@
         return nil
       }
       guard reply.head.status == .ok else {
-        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+        throw SourceError.http(reply.head, address, name: name)
       }
       let limit = options.pictureLimit
       var bytes: [UInt8] = []

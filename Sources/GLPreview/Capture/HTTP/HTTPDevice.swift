@@ -14,9 +14,7 @@
 
     private static let redirectionLimit = 5
 
-    /// Does not connect yet.
-    ///
-    /// - Throws: `SourceError`, only `.badRequest`.
+    /// Does not connect yet; throws only `.badRequest`.
     init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
       throws(SourceError)
     {

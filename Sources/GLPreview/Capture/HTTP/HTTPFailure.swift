@@ -9,9 +9,8 @@
 
   extension SourceError {
     /// The error of a response whose status brings no picture.
-    static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String, hadCredentials: Bool)
-      -> SourceError
-    {
+    static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String) -> SourceError {
+      let hadCredentials = address.credentials != nil
       let reason =
         switch head.status.code {
         case 401, 407:
@@ -23,10 +22,8 @@
         case 300..<400: "redirects without saying where to (\(head.status.code))"
         default:
           "answers \(head.status.code) \(head.status.reasonPhrase)"
-            + (head.headers.first(name: "retry-after").map {
-              ", asks to be tried again after \($0.prefix(40))"
-            }
-              ?? "")
+            + (head.headers.first(name: "retry-after")
+              .map { ", asks to be tried again after \($0.prefix(40))" } ?? "")
         }
       return SourceError(.unavailable, path: name, reason: reason)
     }
@@ -40,8 +37,7 @@
       switch error {
       case is HTTPConnectionClosed, HTTPParserError.invalidEOFState: "closed the connection"
       case let error as IOError: system(error.errnoCode)
-      case let error as ChannelError:
-        if case .connectTimeout = error { "does not answer" } else { "the connection broke: \(error)" }
+      case ChannelError.connectTimeout: "does not answer"
       case let error as NIOSSLError: words(error)
       case let error as BoringSSLError: "TLS fails: \(error)"
       case let error as NIOSSLExtraError: "TLS fails: \(error.description)"

@@ -40,9 +40,7 @@
       self.options = options
     }
 
-    /// The response to a GET, whatever its status. A challenge for a password is answered first, if there is one.
-    ///
-    /// Send one request at a time.
+    /// The response to a GET, whatever its status, after a challenge for a password is answered. One request at a time.
     func get(_ address: HTTPAddress, _ conditions: [HeaderField] = []) async throws -> Reply {
       let reply = try await send(address, conditions)
       guard reply.head.status == .unauthorized, let credentials = options.credentials else { return reply }
@@ -124,8 +122,7 @@
 
     private static func isFailureToConnect(_ error: any Error) -> Bool {
       switch error {
-      case is IOError: true
-      case let error as ChannelError: if case .connectTimeout = error { true } else { false }
+      case is IOError, ChannelError.connectTimeout: true
       default: false
       }
     }

@@ -14,14 +14,10 @@ enum HostLookup {
   /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after some seconds at most.
   static func addresses(of host: String) async throws -> [String] {
     if isAddress(host) { return [host] }
-    let (answers, continuation) = AsyncStream.makeStream(of: Result<[String], Failure>.self)
+    let answer = Promise<[String]>()
     // A serial queue has a thread of its own; a concurrent one would hold up Swift's tasks.
-    DispatchQueue(label: "glpreview.lookup").async {
-      continuation.yield(Result { () throws(Failure) in try lookUp(host) })
-      continuation.finish()
-    }
-    for await answer in answers { return try answer.get() }
-    throw CancellationError()
+    DispatchQueue(label: "glpreview.lookup").async { answer.fulfil(Result { try lookUp(host) }) }
+    return try await answer.value() ?? []
   }
 
   private static func isAddress(_ text: String) -> Bool {

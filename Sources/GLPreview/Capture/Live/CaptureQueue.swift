@@ -29,9 +29,7 @@ final class CaptureQueue: Sendable {
 
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
-  /// Adds a capture. If all captures are kept and there is no room, waits for room or for cancellation.
-  ///
-  /// - Returns: the number of unread captures that it replaced.
+  /// Adds a capture; returns the number of unread ones that it replaced. If all are kept, waits for room.
   func put(_ capture: Capture) async throws -> Int {
     switch delivery {
     case .newest: return add(capture, replacing: true)
@@ -42,9 +40,8 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Waits for the next unread capture, the newest or the oldest; nil at the end.
-  ///
-  /// - Throws: the error that ended the source, after all captures are taken; `CancellationError`.
+  /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the source is
+  /// thrown after all captures are taken.
   func take() async throws -> Element? {
     // Taking makes room: wakes a waiting `put`.
     defer { if case .every = delivery { state.update { _ in } } }
@@ -81,9 +78,7 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Counts `capture` and adds it, in place of all waiting ones or after them.
-  ///
-  /// - Returns: the number of captures that it replaced.
+  /// Counts `capture` and adds it, in place of all waiting ones or after them; returns how many it replaced.
   private func add(_ capture: Capture, replacing: Bool) -> Int {
     let dropped = state.update { state -> [Element] in
       state.sequence += capture.skipped

@@ -122,7 +122,7 @@ struct CommandDevice: CaptureDevice {
 
   func connect() throws -> any CaptureConnection {
     let (child, output) = try ChildCommand.start(command, named: name)
-    let stream = try ByteStream(owning: output, path: name)
+    let stream = try ByteStream(output, path: name)
     return PipeConnection(stream, options, isOverAtEnd: options.live.givesUpAfter == .zero, command: child)
   }
 }

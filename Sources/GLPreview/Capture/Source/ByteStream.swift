@@ -11,7 +11,7 @@ struct ByteStream: ~Copyable {
 
   private static let bufferSize = 64 << 10
   private let descriptor: CInt
-  private let ownsDescriptor: Bool
+  private let isOwned: Bool
   private let start: off_t
   private let size: Int
   /// `buffer[position...]` has been read from the descriptor but not returned yet.
@@ -21,7 +21,7 @@ struct ByteStream: ~Copyable {
   /// Opens a file, a FIFO or a device at `path`, or standard input, called `-`.
   init(opening path: String) throws(SourceError) {
     if path == "-" {
-      try self.init(path: path, descriptor: STDIN_FILENO, ownsDescriptor: false)
+      try self.init(STDIN_FILENO, path: path, isOwned: false)
       return
     }
     guard !path.isEmpty, !path.utf8.contains(0) else {
@@ -30,21 +30,17 @@ struct ByteStream: ~Copyable {
     // Without O_NONBLOCK, opening a FIFO waits for its writer and can't be cancelled.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
+    try self.init(descriptor, path: path)
   }
 
-  /// Reads from `descriptor` and closes it at the end.
-  init(owning descriptor: CInt, path: String) throws(SourceError) {
-    try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
-  }
-
-  private init(path: String, descriptor: CInt, ownsDescriptor: Bool) throws(SourceError) {
+  /// Reads from `descriptor`, and closes it at the end if it is owned.
+  init(_ descriptor: CInt, path: String, isOwned: Bool = true) throws(SourceError) {
     var status = stat()
     let result = unsafe fstat(descriptor, &status)
     let code = errno
     self.path = path
     self.descriptor = descriptor
-    self.ownsDescriptor = ownsDescriptor
+    self.isOwned = isOwned
     let isRegular = result == 0 && status.st_mode & S_IFMT == S_IFREG
     start = isRegular ? max(lseek(descriptor, 0, SEEK_CUR), 0) : 0
     isRegularFile = isRegular
@@ -59,7 +55,7 @@ struct ByteStream: ~Copyable {
   }
 
   deinit {
-    if ownsDescriptor { _ = close(descriptor) }
+    if isOwned { _ = close(descriptor) }
   }
 
   private static func failure(_ path: String, _ code: CInt) -> SourceError {

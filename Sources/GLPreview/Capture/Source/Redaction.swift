@@ -216,7 +216,7 @@ extension String {
   }
 
   /// Percent-decoded where possible.
-  fileprivate var percentDecoded: String {
+  package var percentDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]
     while let byte = rest.popFirst() {

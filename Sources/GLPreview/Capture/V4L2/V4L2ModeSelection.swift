@@ -82,9 +82,7 @@ extension V4L2ModeSelection {
     let usable = formats.filter { $0.isReadable && preferences.allow($0) }
     let offered = usable.flatMap(\.sizes).filter { sizes in
       guard let rate = preferences.framesPerSecond, let interval = interval(sizes.intervals, rate: rate)
-      else {
-        return true
-      }
+      else { return true }
       return isRate(interval, rate)
     }
     let sizes = offered.compactMap { sizes -> Size? in
@@ -280,7 +278,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   }
 
   static func rate(_ rate: Double, _ formats: [CameraFormat], size: Size?) -> V4L2Refusal {
-    let intervals = formats.flatMap(\.sizes).filter { size == nil || $0.contains(size) }
+    let intervals = formats.flatMap(\.sizes).filter { size.map($0.contains) ?? true }
       .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
     let rate = CameraFrameIntervals.number(rate)
     return V4L2Refusal(
@@ -307,9 +305,8 @@ extension CameraFrameSizes: CustomStringConvertible {
     return "\(minimum)...\(maximum)\(steps)"
   }
 
-  fileprivate func contains(_ size: Size?) -> Bool {
-    guard let size else { return true }
-    return (minimum.width...max(maximum.width, minimum.width)).contains(size.width)
+  fileprivate func contains(_ size: Size) -> Bool {
+    (minimum.width...max(maximum.width, minimum.width)).contains(size.width)
       && (minimum.height...max(maximum.height, minimum.height)).contains(size.height)
   }
 }

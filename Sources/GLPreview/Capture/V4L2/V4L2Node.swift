@@ -184,4 +184,3 @@ struct V4L2Capability: Sendable, Hashable {
         : answer.outputs ? "it shows pictures" : "it gives no pictures"
   }
 }
-

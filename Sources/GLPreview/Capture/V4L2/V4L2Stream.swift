@@ -31,7 +31,7 @@ struct V4L2Stream: Sendable {
     switch reading {
     case .jpeg: content = .jpeg
     case .samples(let samples):
-      let strides = (0..<Int(format.plane_count)).map { Int(format.plane($0).bytes_per_line) }
+      let strides = format.memoryPlanes.map { Int($0.bytes_per_line) }
       guard let layout = V4L2Layout(samples, size, bytesPerLine: strides) else {
         throw V4L2Refusal(
           "gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not supported")
@@ -44,11 +44,9 @@ struct V4L2Stream: Sendable {
   }
 
   /// Converts a filled buffer to a capture. The buffer is returned at once, or when the capture is released.
-  ///
-  /// - Throws: `DamagedCapture`.
-  func capture(_ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool) throws
-    -> Capture
-  {
+  func capture(
+    _ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool
+  ) throws -> Capture {
     var isLent = false
     defer { if !isLent { buffers.queue(buffer.index) } }
     if buffer.has_error { throw DamagedCapture("the driver says that the picture is damaged") }
