@@ -79,7 +79,6 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
 /// The kinds of live sources that can be recognised by name.
 enum LiveKind: Sendable, Hashable {
   case camera
-  /// `http://`, `https://`
   case http
   /// Opened by FFmpeg's libraries.
   case stream

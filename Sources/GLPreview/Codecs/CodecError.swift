@@ -2,7 +2,6 @@
 // add them.
 internal import PreviewCore
 
-/// The error for a picture that could not be decoded or encoded.
 package struct CodecError: Error, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
     case unrecognized

@@ -21,7 +21,6 @@ package struct JPEGDecoder {
     package let size: Size
     /// The pixel format that `decode` produces at full size.
     package let pixelFormat: PixelFormat
-    /// The orientation in its EXIF.
     package let orientation: Orientation
     /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?

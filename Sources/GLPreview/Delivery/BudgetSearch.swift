@@ -10,14 +10,12 @@ internal import PreviewCore
 struct BudgetSearch {
   static let attempts = 8
 
-  /// In bytes.
   let budget: Int
   private(set) var remaining = attempts
   /// The bytes of the smallest attempt.
   private(set) var least = Int.max
   private let encode: (Size, Int) throws(CodecError) -> EncodedPicture
 
-  /// `encode` encodes the picture at a size and quality.
   init(budget: Int, encode: @escaping (Size, Int) throws(CodecError) -> EncodedPicture) {
     self.budget = budget
     self.encode = encode

@@ -42,7 +42,6 @@ internal import CEGL
   }
 }
 
-/// EGL's client extensions.
 enum EGLClient {
   static func has(_ name: Substring) -> Bool { extensions.contains(name) }
 

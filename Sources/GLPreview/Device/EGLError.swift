@@ -42,7 +42,6 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The name of `code` in EGL's header.
   static func name(of code: EGLint) -> String {
     switch code {
     case EGL_SUCCESS: "EGL_SUCCESS"

@@ -51,7 +51,6 @@ public struct GPUDevice: Sendable, Hashable, CustomStringConvertible {
   public let isSoftware: Bool
   /// Whether it works, and what it is.
   public let status: Status
-  /// The source of its display.
   let platform: DisplayPlatform
 
   init(_ candidate: DeviceCandidate, _ status: Status) {

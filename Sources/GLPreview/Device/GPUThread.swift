@@ -34,7 +34,6 @@ final class GPUThread: SerialExecutor {
   func isIsolatingCurrentContext() -> Bool? { jobs.isCurrentThread }
 }
 
-/// The system could not create a thread.
 struct ThreadError: Error, Equatable, CustomStringConvertible {
   let status: CInt
   var description: String { "no thread for the GPU: \(String(errno: status))" }

@@ -15,7 +15,6 @@ struct HostFacts: Sendable, Equatable {
   /// The files by which drivers register with libglvnd's EGL.
   let vendorFiles: [String]
   let hasNVIDIADevice: Bool
-  /// Whether this is a Docker or Podman container.
   let isContainer: Bool
   /// The variables of `pathVariables` and `driverVariables` that are set.
   let variables: [String: String]

@@ -133,7 +133,6 @@ struct OpenFile: ~Copyable {
     return count == bytes.count - 1 ? Array(bytes.dropLast()) : nil
   }
 
-  /// Writes `bytes`. Returns whether all of them were written.
   borrowing func write(_ bytes: [UInt8]) -> Bool {
     do { try PictureFile.write(bytes, to: number, named: "") } catch { return false }
     return true

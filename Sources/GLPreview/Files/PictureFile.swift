@@ -95,7 +95,6 @@ public enum PictureFile {
     return path
   }
 
-  /// The number of writes so far.
   private static let writes = Atomic<Int>(0)
 }
 

@@ -1,7 +1,6 @@
 // A context as a whole: its abilities, queried once, its state and its command stream.
 internal import CGLES
 
-/// A version of OpenGL ES or of EGL.
 package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   package let major: Int
   package let minor: Int

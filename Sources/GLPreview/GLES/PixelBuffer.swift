@@ -7,11 +7,8 @@ internal import CGLES
 /// `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells when it may be filled
 /// again.
 struct PixelBuffer: ~Copyable {
-  /// The direction of the transfer.
   enum Use: Sendable, Hashable {
-    /// A pixel-unpack buffer.
     case upload
-    /// A pixel-pack buffer.
     case readback
 
     fileprivate var target: GLenum {

@@ -2,7 +2,6 @@
 internal import CGLES
 internal import PreviewCore
 
-/// A framebuffer with a texture.
 struct RenderTarget: ~Copyable {
   /// The drawn texels; later passes may read them.
   let texture: Texture

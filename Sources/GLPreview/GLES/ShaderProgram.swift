@@ -5,7 +5,6 @@ internal import CGLES
 ///
 /// Setters act on the program in use, so call `use()` first. Uniforms that the compiler removed are ignored.
 struct ShaderProgram: ~Copyable {
-  /// Where the program came from.
   enum Origin { case sources, binary }
 
   let origin: Origin
@@ -115,7 +114,6 @@ struct ShaderProgram: ~Copyable {
     return program
   }
 
-  /// Nil if the driver gives none.
   private static func binary(of program: GLuint) -> ProgramBinary? {
     let capacity = value(GL_PROGRAM_BINARY_LENGTH, of: program)
     guard capacity > 0 else { return nil }
@@ -202,7 +200,6 @@ struct ShaderProgram: ~Copyable {
 
 @available(*, unavailable) extension ShaderProgram: Sendable {}
 
-/// The source of a vertex or fragment shader.
 struct ShaderText: Sendable, Hashable {
   /// The name in errors: the path below Resources/shaders.
   let fileName: String

@@ -58,12 +58,11 @@ struct PixelLayout: Sendable, Equatable {
 /// The order in memory of the red, green, blue and alpha that a shader fetches. Does not affect drawing and readback.
 enum Swizzle {
   case rgba
-  /// Blue first.
   case bgra
 }
 
 extension Rectangle {
-  /// The bytes from its first to its last texel in rows `bytesPerRow` apart; nil if a row is too short or they overflow.
+  /// The bytes from its first to its last texel in rows `bytesPerRow` apart; nil if a row is too short or on overflow.
   func byteCount(bytesPerRow: Int, bytesPerTexel: Int) -> Int? {
     let (row, rowOverflow) = width.multipliedReportingOverflow(by: bytesPerTexel)
     let (rows, rowsOverflow) = (height - 1).multipliedReportingOverflow(by: bytesPerRow)

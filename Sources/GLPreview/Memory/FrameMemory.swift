@@ -29,7 +29,6 @@ final class FrameMemory: Sendable {
     }
   }
 
-  /// Allocates uninitialised memory.
   init(byteCount: Int, _ lease: MemoryLease? = nil) {
     self.byteCount = byteCount
     self.lease = lease

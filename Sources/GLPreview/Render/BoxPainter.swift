@@ -8,7 +8,6 @@ struct DrawnPlane {
   let layout: Layout
 
   enum Layout {
-    /// Everything is in this output.
     case whole(output: Int)
     /// Row y is row (y + skipped) / 4 of output (y + skipped) % 4.
     case rowsByTurns(skipped: Int)
@@ -26,7 +25,6 @@ final class BoxPainter {
   /// The finished drawings, and the first output that holds each.
   private var drawn: [BoxDrawing: Drawn] = [:]
   private var turned: [Turning: DrawnPlane] = [:]
-  /// Drawings that are the first step of others.
   private var firstSteps: Set<BoxDrawing> = []
   /// Requested drawings, by their unconverted form.
   private var converted: [BoxDrawing: BoxDrawing] = [:]

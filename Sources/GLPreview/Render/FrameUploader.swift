@@ -16,8 +16,7 @@ final class FrameUploader {
     words = FrameWords(mappedMemory)
   }
 
-  /// Starts a new frame; earlier uploads become invalid. A plane is uploaded when a pass first reads it, through `buffers`
-  /// if there are any.
+  /// Starts a new frame; earlier uploads become invalid. A plane is uploaded when a pass first reads it.
   func upload(_ frame: Frame, through buffers: BufferedUpload? = nil) -> UploadedFrame {
     let next = UploadedFrame(frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
     uploaded = next
@@ -37,7 +36,6 @@ final class FrameUploader {
 /// An uploaded frame, as far as its passes have read it.
 final class UploadedFrame {
   let format: FrameFormat
-  /// Whether any plane is stored in bands.
   let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
@@ -96,7 +94,6 @@ final class UploadedFrame {
   /// Whether all planes can be read as words.
   var fitsWords: Bool { frameWords.canHold(format) }
 
-  /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
     // What is lent is read where it is.
@@ -135,7 +132,6 @@ final class PlaneTexture {
     texture = try Texture(.rgba8, width: size.width, height: size.height)
   }
 
-  /// Texels per row.
   var width: Int { texture.width }
 
   func bind(unit: Int) { texture.bind(unit: unit) }

@@ -11,7 +11,6 @@ final class FrameWords {
 
   private(set) var planes: [Plane] = []
   private let mappedMemory: MappedFrameMemory
-  /// The buffer being read.
   private var current: Shared<TexelBuffer>?
   /// Kept for the next copy.
   private var copy: Shared<TexelBuffer>?

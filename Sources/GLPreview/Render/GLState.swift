@@ -1,7 +1,6 @@
 // The GPU state of one renderer, and how frames pass through it.
 internal import PreviewCore
 
-/// A request to a renderer.
 enum GLWork {
   /// One picture per view of a frame.
   case views(Frame, RenderPlan, isTimed: Bool)
@@ -58,7 +57,6 @@ struct GLState: ~Copyable {
     case inFlight(Int)
   }
 
-  /// The bytes kept for the next pictures.
   var keptByteCount: Int {
     uploader.byteCount + targets.idle.byteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
@@ -119,7 +117,6 @@ struct GLState: ~Copyable {
   /// Waits for a frame; nil if none with this number is in flight.
   borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
 
-  /// Executes the stages one after another.
   borrowing func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {

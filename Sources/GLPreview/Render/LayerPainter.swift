@@ -102,7 +102,6 @@ struct LayerPainter {
   }
 }
 
-/// A layer and its inputs.
 struct LayerDrawing {
   let parts: LayerParts
   let tile: DrawnPlane?

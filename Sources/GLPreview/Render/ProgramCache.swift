@@ -20,7 +20,6 @@ final class ProgramCache {
   private let ofWords: DrawingCache<WordVariant, Program, ShaderError>
   private let ofTexels: DrawingCache<BoxVariant, Program, ShaderError>
 
-  /// The most programs of each kind.
   private static let capacity = 128
 
   /// `binaries` caches programs across runs; nil for none.

@@ -30,7 +30,6 @@ package struct RenderMeasurement: Sendable {
 
 /// CPU time of all threads of the process.
 package enum ProcessorClock {
-  /// Since the process started.
   package static var now: Duration {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

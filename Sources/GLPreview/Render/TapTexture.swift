@@ -1,7 +1,6 @@
 // Tap tables as textures, for the maps of a plan.
 internal import PreviewCore
 
-/// The content of a table.
 enum TapTableKey: Hashable {
   /// A map's taps; `from` is the index of the first sample in the source texture.
   case taps(SamplingMap, from: Int)

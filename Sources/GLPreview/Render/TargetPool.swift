@@ -14,7 +14,6 @@ struct TargetDescription: Hashable {
     self.outputs = outputs
   }
 
-  /// The bytes of all its textures.
   var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 

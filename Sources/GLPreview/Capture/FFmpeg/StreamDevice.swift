@@ -157,7 +157,6 @@
 
     private var lostAt: CaptureInstant?
 
-    /// Records a missing picture.
     mutating func lost(at now: CaptureInstant) { lostAt = lostAt ?? now }
 
     mutating func admits(isKey: Bool, isDamaged: Bool, at now: CaptureInstant) -> Bool {

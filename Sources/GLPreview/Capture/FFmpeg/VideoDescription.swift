@@ -34,7 +34,6 @@
       "p216le": (.nv16, 16),
     ]
 
-    /// The layout of FFmpeg's pixel format `name`.
     static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
       if let format = planar[name] ?? others[name] { return VideoLayout(format) }
       if let (format, bits) = highAligned[name] {

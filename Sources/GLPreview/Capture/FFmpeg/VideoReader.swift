@@ -104,21 +104,14 @@
 
   /// Why a video can't be opened, or its next picture can't be read.
   struct VideoFailure: Error, CustomStringConvertible {
-    /// The kind of failure, which tells the caller how to react.
     enum Kind {
-      /// FFmpeg's libraries are not installed.
       case noLibraries
-      /// The call was interrupted.
       case interrupted
-      /// Not a video in a supported format.
       case unknownFormat
       /// A picture is damaged; the next one can be requested.
       case damaged
-      /// All pictures have been read.
       case ended
-      /// The server does not send over this transport.
       case noTransport
-      /// Anything else.
       case failed
     }
 

@@ -90,7 +90,6 @@ struct MJPEGReader: ~Copyable {
   private var stream: ByteStream
   private var splitter: MJPEGSplitter
   private var intake: StreamIntake
-  /// The number of pictures so far.
   private var count = 0
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) {

@@ -2,7 +2,6 @@
 internal import Glibc
 internal import PreviewCore
 
-/// Repeats a test pattern endlessly.
 actor TestPatternSource: FrameSource {
   nonisolated let name: String
   private let pattern: TestPattern
@@ -75,7 +74,6 @@ enum TestPattern: String, Sendable, CaseIterable {
   /// The frame's number in large digits.
   case counter
 
-  /// Whether all frames are the same.
   var isStill: Bool { self != .counter }
 
   /// Draws the whole picture into `bytes`, `size.width * 4` bytes a row.

@@ -2,7 +2,6 @@
 // followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)); C and X tags are as FFmpeg writes them.
 internal import PreviewCore
 
-/// The first line of a Y4M.
 struct Y4MHeader: Sendable, Hashable {
   let format: FrameFormat
   let rate: FrameRate

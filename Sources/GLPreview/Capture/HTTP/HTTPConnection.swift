@@ -203,7 +203,6 @@
       return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
     }
 
-    /// The time between two requests, from the wanted rate.
     private var interval: Duration {
       let rate = options.demand.framesPerSecond ?? PicturePoll.usualRate
       return .seconds(1 / min(max(rate, 0.001), PicturePoll.highestRate))

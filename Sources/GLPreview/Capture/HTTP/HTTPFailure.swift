@@ -8,7 +8,6 @@
   internal import PreviewCore
 
   extension SourceError {
-    /// The error of a response whose status brings no picture.
     static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String) -> SourceError {
       let hadCredentials = address.credentials != nil
       let reason =
@@ -28,7 +27,6 @@
       return SourceError(.unavailable, path: name, reason: reason)
     }
 
-    /// The error of a failed connection.
     static func http(_ error: any Error, name: String) -> SourceError {
       (error as? SourceError) ?? SourceError(.unavailable, path: name, reason: words(error))
     }

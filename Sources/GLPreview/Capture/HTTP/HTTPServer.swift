@@ -15,7 +15,6 @@
     var connectsWithin: Duration
   }
 
-  /// Sends one request after another to one server.
   actor HTTPServer {
     /// A response whose head has arrived.
     struct Reply: Sendable {
@@ -54,7 +53,6 @@
       return try await send(address, conditions)
     }
 
-    /// Discards a response whose body is not wanted.
     func discard(_ reply: Reply) async throws {
       guard try await reply.answer.body(limit: Self.drainLimit) == nil else { return }
       await end()

@@ -118,7 +118,6 @@
     private var isFull = false
     private var wantsRead = false
 
-    /// Whether no response is in progress.
     var isIdle: Bool { answer == nil && isKeptAlive }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -151,7 +150,6 @@
       }
     }
 
-    /// Continues to read, because there is room again.
     private func resume(_ context: ChannelHandlerContext) {
       isFull = false
       guard wantsRead else { return }

@@ -4,7 +4,6 @@ internal import Glibc
 internal import PreviewCore
 
 enum HostLookup {
-  /// Why a host has no address, in a few words.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }

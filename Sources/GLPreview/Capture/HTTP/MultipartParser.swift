@@ -4,7 +4,6 @@
 internal import PreviewCore
 
 struct MultipartParser: PictureStream {
-  /// The most bytes of one part's header.
   static let headerLimit = 16 << 10
   /// The most bytes before the first boundary; after them the stream is given up.
   static let preambleLimit = 1 << 20

@@ -11,7 +11,6 @@ struct ReceivedPicture: Sendable, Hashable {
   var serverTime: Double?
 }
 
-/// What was found in a stream.
 enum PictureEvent: Sendable, Hashable {
   case picture(ReceivedPicture)
   /// Data that is no usable picture; why, in one line.

@@ -24,7 +24,6 @@ final class CaptureQueue: Sendable {
 
   init(_ delivery: LiveOptions.Delivery) { self.delivery = delivery }
 
-  /// Whether `put` waits for room.
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }

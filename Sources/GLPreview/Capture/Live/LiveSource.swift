@@ -57,7 +57,6 @@ package final class LiveSource: FrameSource {
     try await core.nextFrame(sequence, time)
   }
 
-  /// Whether an unread frame is available.
   var hasNewFrame: Bool { core.queue.isFilled }
 
   /// Whether the source waits for frames to be taken.
@@ -191,7 +190,6 @@ private final class LiveCore: Sendable {
     end()
   }
 
-  /// Ends the source: no more frames follow.
   func end(throwing error: SourceError? = nil) {
     queue.finish(throwing: error)
     if error == nil { monitor.change { $0.closed(at: CaptureClock.now) } }
@@ -288,7 +286,6 @@ private final class LiveCore: Sendable {
 }
 
 extension Error {
-  /// Whether the memory budget had no room.
   fileprivate var isOutOfMemory: Bool {
     self is MemoryBudgetExceeded || (self as? CodecError)?.kind == .noMemory
   }

@@ -3,7 +3,6 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// The state of one live source.
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
@@ -25,19 +24,13 @@ struct SourceMonitor: Sendable {
   /// After a connection that lasted this long, pauses start short again.
   static let provenAfter = Duration.seconds(5)
 
-  /// The reaction to a failure.
   enum Recovery: Sendable, Equatable {
-    /// Try again after this pause.
     case retry(after: Duration)
-    /// Stop trying.
     case giveUp
   }
 
-  /// The reaction to the passing of time.
   enum Patience: Sendable, Equatable {
-    /// Check again at this time.
     case wait(until: CaptureInstant)
-    /// Close the connection and connect again.
     case reconnect(reason: String)
   }
 
@@ -84,7 +77,6 @@ struct SourceMonitor: Sendable {
     status.lastDamage = reason
   }
 
-  /// Records that a received picture turned out to be damaged.
   mutating func foundDamaged(_ reason: String) {
     status.counters.damaged += 1
     status.lastDamage = reason
@@ -132,7 +124,6 @@ struct SourceMonitor: Sendable {
     return now < end ? .retry(after: min(pause, end - now)) : .giveUp
   }
 
-  /// Records that the source has ended for good.
   mutating func closed(at now: CaptureInstant) {
     connectedAt = nil
     status.isFinished = true
@@ -161,7 +152,6 @@ final class WatchedMonitor: Sendable {
 
   init(_ monitor: SourceMonitor) { state = Mutex(State(monitor: monitor)) }
 
-  /// The current status.
   var status: SourceStatus { state.withLock { $0.monitor.status } }
 
   /// Changes the monitor, and notifies watchers if the state or the mode has changed.
@@ -180,6 +170,5 @@ final class WatchedMonitor: Sendable {
     state.withLock { state in state.changes.stream(after: state.monitor.status) }
   }
 
-  /// Ends all streams: no more changes follow.
   func finish() { state.withLock { $0.changes.finish() } }
 }

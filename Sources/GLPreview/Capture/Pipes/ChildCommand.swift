@@ -141,7 +141,6 @@ actor ChildCommand {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }
 
-  /// The variables of this process, each `NAME=VALUE`.
   private static func environment() -> [String] {
     var variables: [String] = []
     var next = unsafe environ
@@ -162,7 +161,6 @@ extension LiveSource {
   package static func killCommands() { ChildCommand.killAll() }
 }
 
-/// Selects the variables that a command inherits.
 enum ChildEnvironment {
   private static let names: Set<String> = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",

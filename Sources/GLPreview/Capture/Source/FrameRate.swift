@@ -22,10 +22,8 @@ struct FrameRate: Sendable, Hashable {
     self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
   }
 
-  /// Frames per second, rounded.
   var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 
-  /// The default: 30 frames per second.
   static let usual = FrameRate(numerator: 30)
 
   private init(numerator: Int) {

@@ -53,7 +53,6 @@ public struct SourceOptions: Sendable, Hashable {
     self.color = color
   }
 
-  /// The most bytes of a compressed picture.
   var pictureLimit: Int {
     // Noise at quality 100 takes less than 3 bytes a pixel.
     maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20

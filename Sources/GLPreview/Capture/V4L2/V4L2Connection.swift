@@ -225,7 +225,6 @@ actor V4L2Connection: CaptureConnection {
   }
 }
 
-/// A V4L2 camera that can be connected to repeatedly.
 final class V4L2Device: CaptureDevice {
   let name: String
   /// Checking whether a camera is back costs almost nothing.
@@ -235,7 +234,6 @@ final class V4L2Device: CaptureDevice {
   private let memory: FramePool
   private let known = Mutex(Known())
 
-  /// What earlier connections found out.
   private struct Known {
     var camera: V4L2Identity?
     var others: Set<String> = []

@@ -8,7 +8,6 @@ final class V4L2Node: Sendable {
   let path: String
   let descriptor: CInt
   let capability: V4L2Capability
-  /// Whether the multi-planar API is used.
   let isMultiplanar: Bool
 
   /// Opens `path` and attaches it to libv4l2.

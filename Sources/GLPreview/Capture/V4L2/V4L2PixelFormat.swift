@@ -60,7 +60,6 @@ enum V4L2PixelFormat: Sendable, Hashable {
   }
 }
 
-/// Samples as V4L2 stores them.
 struct V4L2Samples: Sendable, Hashable {
   let format: PixelFormat
   /// 1, or the number of the format's planes.

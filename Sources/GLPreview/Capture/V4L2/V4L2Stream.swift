@@ -2,7 +2,6 @@
 internal import CV4L2
 internal import PreviewCore
 
-/// A stream of pictures of one format and size.
 struct V4L2Stream: Sendable {
   let fourCC: FourCC
   let size: Size
