@@ -1,5 +1,4 @@
-// The error of a codec: the kind of failure, and the reason in one line. Codecs do not know file names; their callers
-// add them.
+// Why a codec fails, and when it gives up. Codecs do not know file names; their callers add them.
 internal import PreviewCore
 
 package struct CodecError: Error, Hashable, CustomStringConvertible {
@@ -32,5 +31,32 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
   /// Rejects sizes larger than `maximumPixels`, before any memory is allocated.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw CodecError(.tooLarge, refusal) }
+  }
+}
+
+/// When to stop in the middle of a picture, because a few bytes can demand seconds of work. Decoders ask between rows.
+struct DecodingStop {
+  /// Nil for no deadline.
+  let deadline: CaptureInstant?
+
+  var isDue: Bool { Task.isCancelled || deadline.map { CaptureClock.now > $0 } ?? false }
+
+  static let error = CodecError(
+    .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
+
+  /// Calls `body` with a C callback and its context, which is valid only during the call.
+  @unsafe func asked<Result>(
+    _ body: (
+      _ stop: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Bool, _ context: UnsafeMutableRawPointer
+    ) -> Result
+  ) -> Result {
+    var stop = self
+    return unsafe withUnsafeMutablePointer(to: &stop) { pointer in
+      unsafe body(
+        { context in
+          guard let context = unsafe context else { return false }
+          return unsafe context.assumingMemoryBound(to: DecodingStop.self).pointee.isDue
+        }, UnsafeMutableRawPointer(pointer))
+    }
   }
 }

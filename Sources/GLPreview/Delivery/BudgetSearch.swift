@@ -14,12 +14,7 @@ struct BudgetSearch {
   private(set) var remaining = attempts
   /// The bytes of the smallest attempt.
   private(set) var least = Int.max
-  private let encode: (Size, Int) throws(CodecError) -> EncodedPicture
-
-  init(budget: Int, encode: @escaping (Size, Int) throws(CodecError) -> EncodedPicture) {
-    self.budget = budget
-    self.encode = encode
-  }
+  let encode: (Size, Int) throws(CodecError) -> EncodedPicture
 
   mutating func attempt(_ size: Size, _ quality: Int) throws(CodecError) -> EncodedPicture {
     remaining -= 1

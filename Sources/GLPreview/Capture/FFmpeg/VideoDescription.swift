@@ -6,20 +6,11 @@
   struct VideoLayout: Sendable, Hashable {
     let pixelFormat: PixelFormat
     /// The bits of a decoded sample; more than 8 are reduced to 8.
-    let bits: Int
+    var bits = 8
     /// Whether samples of more than 8 bits use the upper bits of 16, as in P010.
-    let isHighAligned: Bool
+    var isHighAligned = false
     /// Whether the format's name implies full range, as FFmpeg's older `yuvj420p` does.
-    let isFullRange: Bool
-
-    private init(
-      _ pixelFormat: PixelFormat, bits: Int = 8, isHighAligned: Bool = false, isFullRange: Bool = false
-    ) {
-      self.pixelFormat = pixelFormat
-      self.bits = bits
-      self.isHighAligned = isHighAligned
-      self.isFullRange = isFullRange
-    }
+    var isFullRange = false
 
     private static let planar: [String: PixelFormat] = [
       "yuv420p": .i420, "yuv422p": .yuv422p, "yuv444p": .yuv444p, "yuv440p": .yuv440p, "yuv411p": .yuv411p,
@@ -35,17 +26,17 @@
     ]
 
     static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
-      if let format = planar[name] ?? others[name] { return VideoLayout(format) }
+      if let format = planar[name] ?? others[name] { return VideoLayout(pixelFormat: format) }
       if let (format, bits) = highAligned[name] {
-        return VideoLayout(format, bits: bits, isHighAligned: true)
+        return VideoLayout(pixelFormat: format, bits: bits, isHighAligned: true)
       }
       if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
-        return VideoLayout(format, isFullRange: true)
+        return VideoLayout(pixelFormat: format, isFullRange: true)
       }
       // yuv420p10le, gray12le: little-endian samples of 16 bits that use the lower bits.
       for bits in [9, 10, 12, 14, 16] where name.hasSuffix("\(bits)le") {
         let stem = String(name.dropLast("\(bits)le".count))
-        if let format = planar[stem] { return VideoLayout(format, bits: bits) }
+        if let format = planar[stem] { return VideoLayout(pixelFormat: format, bits: bits) }
       }
       throw VideoFailure(.failed, "pictures of \(name) are not supported")
     }
