@@ -25,16 +25,9 @@ enum DisplayPlatform: Sendable, Hashable {
   let vendor: String
   /// The driver's name, such as "iris" or "swrast", if it is available (EGL_MESA_query_driver).
   let driverName: String?
-  private var extensions: Set<Substring>
+  var extensions: Set<Substring>
 
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
-
-  /// The same display without some extensions, like an older driver's.
-  func lacking(_ names: Set<Substring>) -> GPUDisplay {
-    var display = self
-    display.extensions.subtract(names)
-    return display
-  }
 
   /// The display of a platform, initialised at first use.
   static func open(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {

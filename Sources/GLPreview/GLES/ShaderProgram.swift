@@ -40,6 +40,7 @@ struct ShaderProgram: ~Copyable {
 
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }
 
+  /// Sets an integer, or a sampler's unit.
   borrowing func set(_ uniform: String, _ value: Int) { glUniform1i(location(uniform), GLint(value)) }
 
   borrowing func set(_ uniform: String, _ value: SIMD2<Int32>) {
@@ -73,8 +74,6 @@ struct ShaderProgram: ~Copyable {
     let values = [rows.0, rows.1, rows.2].flatMap { [$0.x, $0.y, $0.z] }
     unsafe glUniformMatrix3fv(location(uniform), 1, GLboolean(GL_TRUE), values)
   }
-
-  borrowing func set(_ sampler: String, unit: Int) { glUniform1i(location(sampler), GLint(unit)) }
 
   /// OpenGL ignores location -1.
   private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }

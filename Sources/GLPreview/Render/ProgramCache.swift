@@ -56,7 +56,7 @@ struct UnitCounter {
 
   mutating func next(for sampler: String, in program: borrowing Program) -> Int {
     defer { count += 1 }
-    program.shader.set(sampler, unit: count)
+    program.shader.set(sampler, count)
     return count
   }
 }

@@ -19,7 +19,7 @@ private func fetched(_ texture: borrowing Texture) throws -> [UInt32] {
     "ivec2 at = ivec2(gl_FragCoord.xy); result = \(value);", declarations: "uniform \(sampler) source;")
   target.begin()
   program.use()
-  program.set("source", unit: 3)
+  program.set("source", 3)
   texture.bind(unit: 3)
   program.drawTriangle()
   return try target.words()
@@ -199,7 +199,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       let program = try program(
         "result = texelFetch(source, ivec2(0), 0);", declarations: "uniform usampler2D source;")
       program.use()
-      program.set("source", unit: 3)
+      program.set("source", 3)
       bound.bind(unit: 3)
 
       let other = try Texture(.r8ui, width: 1, height: 1)

@@ -14,7 +14,9 @@ actor TestContext {
   init(_ platform: DisplayPlatform, lacking extensions: Set<Substring> = []) async throws {
     thread = try GPUThread(named: "gpu-test")
     context = nil  // All is set: from here on the init runs on the thread.
-    context = try GLContext(on: GPUDisplay.open(platform).lacking(extensions))
+    var display = try GPUDisplay.open(platform)
+    display.extensions.subtract(extensions)
+    context = try GLContext(on: display)
   }
 
   isolated deinit { context = nil }
