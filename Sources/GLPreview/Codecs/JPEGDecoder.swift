@@ -42,8 +42,8 @@ package struct JPEGDecoder {
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
   /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also
-  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has the file's orientation,
-  /// and its ICC profile if that describes R'G'B'.
+  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has the orientation of the
+  /// file, and its ICC profile if that describes R'G'B'.
   ///
   /// Pictures of more than `maximumPixels` are refused before memory is allocated. It stops at `deadline`, and when the
   /// task is cancelled. Without a pool, new memory is allocated.
