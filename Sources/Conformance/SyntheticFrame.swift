@@ -34,10 +34,10 @@ extension Frame {
   ) throws(FrameError) -> Frame {
     var random = SplitMix64(seed: seed)
     var bytes: [UInt8] = []
-    var planes: [FramePlane] = []
+    var planes: [Frame.Plane] = []
     for (index, plane) in format.pixelFormat.planes.enumerated() {
       let row = plane.tightBytesPerRow(of: format.size)
-      planes.append(FramePlane(offset: bytes.count, bytesPerRow: row + padding))
+      planes.append(Frame.Plane(offset: bytes.count, bytesPerRow: row + padding))
       for y in 0..<plane.texels(of: format.size).height {
         for x in 0..<row {
           switch content {

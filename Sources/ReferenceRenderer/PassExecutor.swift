@@ -4,7 +4,7 @@ internal import PreviewCore
 /// Executes one pass, sample by sample.
 struct PassExecutor {
   let pass: PlanePass
-  let light: FilteringLight
+  let light: Filter.Light
   let signals: [SignalSampler]
 
   init(_ pass: PlanePass, of view: PlannedView, from frame: Frame) {

@@ -47,11 +47,11 @@ extension TapTable {
 /// Reads one signal of a frame.
 private struct SignalSource {
   private let signal: Signal
-  private let light: FilteringLight
+  private let light: Filter.Light
   private let background: SIMD3<Double>
   private let crop: Rectangle
   private let bytes: [UInt8]
-  private let framePlanes: [FramePlane]
+  private let framePlanes: [Frame.Plane]
   private let format: FrameFormat
   private let model: ColorModel
   private let planes: [PlaneDescription]

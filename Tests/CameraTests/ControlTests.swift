@@ -20,7 +20,7 @@ extension CameraMachine {
       let brightness = try #require(before.first { $0.name == "brightness" }?.value)
 
       let after = try await V4L2Camera.set(
-        [CameraControlSetting(name: "brightness", value: "\(brightness + 20)")], of: name)
+        [CameraControl.Setting(name: "brightness", value: "\(brightness + 20)")], of: name)
 
       #expect(after.first { $0.name == "brightness" }?.value == brightness + 20)
       #expect(try camera.value("brightness") == Int32(brightness + 20))
@@ -28,7 +28,7 @@ extension CameraMachine {
 
       for (control, value) in [("brightness", "100000"), ("no_such_control", "1"), ("brightness", "loud")] {
         await #expect(throws: SourceError.self) {
-          try await V4L2Camera.set([CameraControlSetting(name: control, value: value)], of: name)
+          try await V4L2Camera.set([CameraControl.Setting(name: control, value: value)], of: name)
         }
       }
       await #expect(throws: SourceError.self) { try await V4L2Camera.controls(of: "/dev/video77") }

@@ -113,13 +113,13 @@ extension CameraMachine {
       let source = try await LiveSource.camera(
         camera.node + ",size=320x180",
         controls: [
-          CameraControlSetting(name: "brightness", value: "200"),
-          CameraControlSetting(name: "Boolean", value: "false"),
-          CameraControlSetting(name: "menu", value: "menu item 4"),
-          CameraControlSetting(name: "integer_menu", value: "42"),
-          CameraControlSetting(name: "integer_64_bits", value: "5000000000"),
-          CameraControlSetting(name: "bitmask", value: "0x10"),
-          CameraControlSetting(name: "button", value: ""),
+          CameraControl.Setting(name: "brightness", value: "200"),
+          CameraControl.Setting(name: "Boolean", value: "false"),
+          CameraControl.Setting(name: "menu", value: "menu item 4"),
+          CameraControl.Setting(name: "integer_menu", value: "42"),
+          CameraControl.Setting(name: "integer_64_bits", value: "5000000000"),
+          CameraControl.Setting(name: "bitmask", value: "0x10"),
+          CameraControl.Setting(name: "button", value: ""),
         ])
 
       _ = try await source.frame()
@@ -142,7 +142,7 @@ extension CameraMachine {
 
       for (name, value, words) in cases {
         let error = try await refusal(
-          of: camera.node, controls: [CameraControlSetting(name: name, value: value)])
+          of: camera.node, controls: [CameraControl.Setting(name: name, value: value)])
         #expect(error.kind == .badRequest)
         #expect(error.reason.contains(words), "\(error)")
       }

@@ -37,7 +37,7 @@ func padding() {
   let tight = Picture(tight: Size(width: 1, height: 2), format: .rgba, bytes: [1, 2, 3, 4, 5, 6, 7, 8])
   let padded = Picture(
     size: Size(width: 1, height: 2), format: .rgba,
-    planes: [PicturePlane(size: Size(width: 1, height: 2), offset: 1, bytesPerRow: 6)],
+    planes: [Picture.Plane(size: Size(width: 1, height: 2), offset: 1, bytesPerRow: 6)],
     bytes: [99, 1, 2, 3, 4, 99, 99, 5, 6, 7, 8])
   #expect(PictureDifference(expected: tight, actual: padded).worst == 0)
 }

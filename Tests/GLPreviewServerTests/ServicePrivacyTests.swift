@@ -145,7 +145,7 @@ private final class ServiceRound: Sendable {
     camera.avatar = "pattern:zoneplate,size=32x32"
     camera.isRequired = random(0..<2) == 0
     camera.keepsWarm = random(0..<4) == 0
-    camera.offline = FallbackPolicy.allCases[random(0..<3)]
+    camera.offline = SnapshotRequest.FallbackPolicy.allCases[random(0..<3)]
     var tile = Tile("cam", view: ViewConfiguration(crop: PrivacyScene.crop))
     tile.replicator = Replicator(instanceCount: 2, opacityOffset: -0.1, delay: .milliseconds(random(0..<10)))
     let size = Size(width: random(16..<48), height: random(16..<48))

@@ -63,7 +63,9 @@ private final class SessionRound: Sendable {
     self.options = options
     let linger = Duration.milliseconds(Int.random(in: 0...3, using: &numbers))
     let source = Self.source(sensor, options, keepsWarm: Int.random(in: 0..<4, using: &numbers) == 0)
-    session = try PreviewSession([source], options: SessionOptions(linger: linger, text: nil))
+    var sessionOptions = SessionOptions(linger: linger)
+    sessionOptions.text = nil
+    session = try PreviewSession([source], options: sessionOptions)
     self.numbers = Mutex(numbers)
     let kind = sensor.hasSizes ? "a camera with sizes" : "a camera without"
     let masks = options.masks.isEmpty ? "no masks" : "masks"
@@ -234,10 +236,10 @@ private final class SessionRound: Sendable {
   }
 
   private func takeSnapshot(_ guests: [Guest]) async {
-    let modes: [SnapshotMode] = [
+    let modes: [SnapshotRequest.Mode] = [
       .newest, .newest(maxAge: .zero), .next, .still(settling: 1), .still(settling: 0),
     ]
-    let policies: [FallbackPolicy] = [.placeholder, .lastFrame, .error]
+    let policies: [SnapshotRequest.FallbackPolicy] = [.placeholder, .lastFrame, .error]
     let (mode, policy) = (modes[random(0..<modes.count)], policies[random(0..<policies.count)])
     let format: PictureFormat = random(0..<2) == 0 ? .rgba : .ycbcr(.yuv420)
     step("snapshot \(mode), \(policy)")

@@ -125,7 +125,7 @@ func paddedFrames() throws {
   bytes.replaceSubrange(20..<24, with: [101, 201, 102, 202])
   let padded = try Frame(
     FrameFormat(.nv12, Size(width: 3, height: 2), color: .jfif), bytes: bytes,
-    planes: [FramePlane(offset: 2, bytesPerRow: 5), FramePlane(offset: 20, bytesPerRow: 7)])
+    planes: [Frame.Plane(offset: 2, bytesPerRow: 5), Frame.Plane(offset: 20, bytesPerRow: 7)])
 
   let picture = try render(padded, "", as: .ycbcr(.yuv420))
 

@@ -26,7 +26,7 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     self.description = description
   }
 
-  init(_ error: MemoryBudgetExceeded) { self.init(.noMemory, error.description) }
+  init(_ error: MemoryBudget.Exceeded) { self.init(.noMemory, error.description) }
 
   /// Rejects sizes larger than `maximumPixels`, before any memory is allocated.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {

@@ -137,18 +137,18 @@ package struct JPEGDecoder {
       throw CodecError(.unsupported, "JPEG of an unknown layout at \(eighths)/8 of its size")
     }
     let rows = [layout.bytes_per_row.0, layout.bytes_per_row.1, layout.bytes_per_row.2]
-    var planes: [FramePlane] = []
+    var planes: [Frame.Plane] = []
     var byteCount = 0
     for (plane, row) in zip(format.pixelFormat.planes, rows) {
       // Shaders can read rows of whole words directly.
       let bytesPerRow = (row + 15) & ~15
-      planes.append(FramePlane(offset: byteCount, bytesPerRow: bytesPerRow))
+      planes.append(Frame.Plane(offset: byteCount, bytesPerRow: bytesPerRow))
       byteCount += bytesPerRow * plane.texels(of: format.size).height
     }
     let scanLimit = Self.scanLimit(header.size)
     var status = GLP_JPEG_FAILED
     let (buffer, working): (FrameBuffer, MemoryLease?)
-    do throws(MemoryBudgetExceeded) {
+    do throws(MemoryBudget.Exceeded) {
       working = try memory.budget?.reserve(layout.working_bytes)
       buffer = try memory.take(byteCount)
     } catch {

@@ -82,7 +82,7 @@ package struct PNGDecoder {
     let bytesPerRow = header.pixelFormat.planes[0].tightBytesPerRow(of: header.size)
     let byteCount = bytesPerRow * header.size.height
     let buffer: FrameBuffer
-    do throws(MemoryBudgetExceeded) { buffer = try memory.take(byteCount) } catch { throw CodecError(error) }
+    do throws(MemoryBudget.Exceeded) { buffer = try memory.take(byteCount) } catch { throw CodecError(error) }
     let isDone = unsafe buffer.write { bytes in
       let rows = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
       return unsafe stop.asked { unsafe glp_png_decode(decoder, rows, bytesPerRow, $0, $1) }

@@ -31,7 +31,7 @@ package struct FileNamePattern: Sendable, Hashable {
   }
 
   /// `STEM-VIEW.jpg` or `.png`; braces in `stem` are ordinary characters.
-  package init(stem: String, _ format: EncodedFormat) {
+  package init(stem: String, _ format: EncodedPicture.Format) {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 

@@ -1,28 +1,28 @@
 // Encodes a picture as a file, optionally within a byte budget.
 public import PreviewCore
 
-/// The file formats of pictures.
-public enum EncodedFormat: String, Sendable, Hashable, CaseIterable {
-  /// JFIF.
-  case jpeg
-  /// RGB, 8 bits.
-  case png
-
-  /// The format for a file name: `.jpg`, `.jpeg` or `.png` in any case; nil for other names.
-  public init?(fileName: String) {
-    let name = fileName.lowercased()
-    if name.hasSuffix(".jpg") || name.hasSuffix(".jpeg") {
-      self = .jpeg
-    } else if name.hasSuffix(".png") {
-      self = .png
-    } else {
-      return nil
-    }
-  }
-}
-
 /// An encoded picture.
 public struct EncodedPicture: Sendable, Hashable {
+  /// The file formats of pictures.
+  public enum Format: String, Sendable, Hashable, CaseIterable {
+    /// JFIF.
+    case jpeg
+    /// RGB, 8 bits.
+    case png
+
+    /// The format for a file name: `.jpg`, `.jpeg` or `.png` in any case; nil for other names.
+    package init?(fileName: String) {
+      let name = fileName.lowercased()
+      if name.hasSuffix(".jpg") || name.hasSuffix(".jpeg") {
+        self = .jpeg
+      } else if name.hasSuffix(".png") {
+        self = .png
+      } else {
+        return nil
+      }
+    }
+  }
+
   /// The file's bytes.
   public let bytes: [UInt8]
   /// The JPEG quality that was used; nil for PNG.
@@ -34,7 +34,7 @@ public struct EncodedPicture: Sendable, Hashable {
 /// Encodes pictures.
 public struct PictureEncoder: Sendable, Hashable {
   /// The file format.
-  public let format: EncodedFormat
+  public let format: EncodedPicture.Format
   /// JPEG quality, 1...100.
   public let quality: Int
   /// The chroma subsampling of JPEGs.
@@ -50,7 +50,7 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - subsampling: the chroma subsampling of JPEGs.
   ///   - maximumBytes: the byte budget; the highest quality up to `quality` that fits is used.
   public init(
-    _ format: EncodedFormat, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420,
+    _ format: EncodedPicture.Format, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420,
     maximumBytes: Int? = nil
   ) {
     self.format = format

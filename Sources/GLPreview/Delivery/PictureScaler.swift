@@ -28,7 +28,7 @@ struct PictureScaler {
   }
 
   private func write(
-    _ plane: PicturePlane, _ columns: ScaledAxis, _ rows: ScaledAxis, to bytes: inout [UInt8], at offset: Int
+    _ plane: Picture.Plane, _ columns: ScaledAxis, _ rows: ScaledAxis, to bytes: inout [UInt8], at offset: Int
   ) {
     let width = plane.size.width
     let source = picture.bytes.span

@@ -31,7 +31,7 @@ struct DeviceSearch {
   }
 
   /// The first working device that matches the user's choice.
-  func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func choose(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     switch choice {
     case .automatic:
       let (device, attempts) = first(of: automaticOrder) { !$0.isSoftware }
@@ -153,19 +153,19 @@ struct DeviceCandidate: Sendable, Hashable {
 /// No device could be used.
 public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A failed attempt to open a device.
-  public struct Attempt: Sendable, Equatable {
+  package struct Attempt: Sendable, Equatable {
     /// The device: "EGL device 0 (/dev/dri/renderD128)".
-    public let place: String
+    package let place: String
     /// The error: "eglInitialize: EGL_NOT_INITIALIZED".
-    public let reason: String
+    package let reason: String
   }
 
   /// A short summary: "no usable GPU".
-  public let problem: String
+  package let problem: String
   /// The failed attempts, in order.
-  public let attempts: [Attempt]
+  package let attempts: [Attempt]
   /// What to install or pass, most likely first.
-  public let hints: [String]
+  package let hints: [String]
 
   /// One line, with the first hint.
   public var description: String {

@@ -1,6 +1,6 @@
 // A GPU or software renderer as a value: what the machine has, which of it works and how it draws best, and the user's
 // choice among them.
-public import PreviewCore
+package import PreviewCore
 
 /// A device that can draw on this machine.
 ///
@@ -126,12 +126,12 @@ extension GPUDevice {
   ///
   /// `.automatic` tries hardware first and stops at the first device that works.
   /// - Throws: `DeviceError`, with all attempts and hints.
-  public static func choose(_ choice: GPUChoice = .automatic) async throws(DeviceError) -> GPUDevice {
+  public static func choose(_ choice: Choice = .automatic) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(.forDevices(named: "gpu-probe")).choose(choice)
   }
 
   /// The same on the thread that will draw on the device; the tested context stays parked there.
-  static func choose(_ choice: GPUChoice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
+  static func choose(_ choice: Choice, toDrawOn thread: GPUThread) async throws(DeviceError) -> GPUDevice {
     try await DeviceThread(thread).chooseForDrawing(choice)
   }
 
@@ -149,7 +149,7 @@ extension GPUDevice {
   ///
   /// Hardware gets three frames in flight: one uploads, one draws, one downloads. Software does all of that on the
   /// same cores, and llvmpipe's timer queries only cover the last target.
-  public var tuning: RenderTuning {
+  package var tuning: RenderTuning {
     RenderTuning(
       maximumTargetSide: driver?.maximumTextureSize ?? 2048,
       boxes: isSoftware && (driver?.version ?? GLVersion(3, 0)) >= GLVersion(3, 2) ? .words : .texels,
@@ -176,7 +176,7 @@ private actor DeviceThread {
 
   func list() -> [GPUDevice] { DeviceSearch.ofThisMachine(DeviceProbe.probe).list() }
 
-  func chooseForDrawing(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func chooseForDrawing(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     do throws(DeviceError) {
       return try DeviceSearch.ofThisMachine(DeviceProbe.probeForDrawing).choose(choice)
     } catch {
@@ -185,41 +185,43 @@ private actor DeviceThread {
     }
   }
 
-  func choose(_ choice: GPUChoice) throws(DeviceError) -> GPUDevice {
+  func choose(_ choice: GPUDevice.Choice) throws(DeviceError) -> GPUDevice {
     try DeviceSearch.ofThisMachine(DeviceProbe.probe).choose(choice)
   }
 }
 
-/// A choice among `GPUDevice.list()`.
-public enum GPUChoice: Sendable, Hashable, LosslessStringConvertible {
-  /// The first working hardware, otherwise software. Text: "auto".
-  case automatic
-  /// The CPU. Text: "software".
-  case software
-  /// A device by its index in the list, from 0. Text: the number.
-  case index(Int)
-  /// A device by its file. Text: a path, such as /dev/dri/renderD128.
-  case node(String)
+extension GPUDevice {
+  /// A choice among `GPUDevice.list()`.
+  public enum Choice: Sendable, Hashable, LosslessStringConvertible {
+    /// The first working hardware, otherwise software. Text: "auto".
+    case automatic
+    /// The CPU. Text: "software".
+    case software
+    /// A device by its index in the list, from 0. Text: the number.
+    case index(Int)
+    /// A device by its file. Text: a path, such as /dev/dri/renderD128.
+    case node(String)
 
-  /// Parses `auto`, `software`, a number, or a path that begins with "/"; nil for any other text.
-  public init?(_ text: String) {
-    switch text {
-    case "auto": self = .automatic
-    case "software": self = .software
-    case _ where text.hasPrefix("/"): self = .node(text)
-    default:
-      guard let index = Int(text), index >= 0 else { return nil }
-      self = .index(index)
+    /// Parses `auto`, `software`, a number, or a path that begins with "/"; nil for any other text.
+    public init?(_ text: String) {
+      switch text {
+      case "auto": self = .automatic
+      case "software": self = .software
+      case _ where text.hasPrefix("/"): self = .node(text)
+      default:
+        guard let index = Int(text), index >= 0 else { return nil }
+        self = .index(index)
+      }
     }
-  }
 
-  /// The text that `init(_:)` parses.
-  public var description: String {
-    switch self {
-    case .automatic: "auto"
-    case .software: "software"
-    case .index(let index): String(index)
-    case .node(let path): path
+    /// The text that `init(_:)` parses.
+    public var description: String {
+      switch self {
+      case .automatic: "auto"
+      case .software: "software"
+      case .index(let index): String(index)
+      case .node(let path): path
+      }
     }
   }
 }

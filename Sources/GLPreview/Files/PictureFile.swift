@@ -47,14 +47,14 @@ public enum PictureFile {
   private static let unfinished = Mutex<Set<String>>([])
 
   /// Deletes partly written files. Call it before ending the process while other threads may be writing.
-  public static func removeUnfinished() {
+  package static func removeUnfinished() {
     unfinished.withLock { for file in $0 { unsafe unlink(file) } }
   }
 
   /// Writes all of `bytes` to an open file.
   ///
   /// - Throws: `WriteError` with `name` as the path.
-  public static func write(_ bytes: [UInt8], to file: CInt, named name: String) throws(WriteError) {
+  package static func write(_ bytes: [UInt8], to file: CInt, named name: String) throws(WriteError) {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { bytes in

@@ -12,7 +12,7 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     case bounds(String)
     /// The GPU did not finish in this time.
     case timeout(Duration)
-    case budget(MemoryBudgetExceeded)
+    case budget(MemoryBudget.Exceeded)
   }
 
   /// The operation and its object: "a 640x360 rgba8 texture".

@@ -74,7 +74,7 @@ enum GLMemory {
       return overflow ? .max : product
     }
     guard let budget = budgets.withLock({ $0[ThreadIdentity.current] }) else { return Reservation() }
-    do throws(MemoryBudgetExceeded) {
+    do throws(MemoryBudget.Exceeded) {
       return Reservation(lease: try budget.reserve(byteCount))
     } catch {
       return Reservation(shortage: error)
@@ -86,7 +86,7 @@ enum GLMemory {
   struct Reservation {
     /// Held as long as the object lives; nil if nothing is counted.
     var lease: MemoryLease?
-    fileprivate(set) var shortage: MemoryBudgetExceeded?
+    fileprivate(set) var shortage: MemoryBudget.Exceeded?
 
     func check(_ activity: @autoclosure () -> String) throws(GLError) {
       if let shortage { throw GLError(activity(), .budget(shortage)) }

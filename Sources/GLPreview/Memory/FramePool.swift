@@ -25,7 +25,7 @@ package final class FramePool: Sendable {
   var byteCount: Int { state.withLock { $0.byteCount } }
 
   /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
-  func take(_ byteCount: Int) throws(MemoryBudgetExceeded) -> FrameBuffer {
+  func take(_ byteCount: Int) throws(MemoryBudget.Exceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
       state.byteCount = byteCount

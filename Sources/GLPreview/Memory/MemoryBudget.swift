@@ -1,14 +1,14 @@
 // Limits the total memory of pictures: bytes are reserved before allocation and returned with the lease.
 internal import Synchronization
 
-/// A number of bytes shared by many users.
+/// A number of bytes that one or more sessions share.
 ///
 /// Every step that decodes, draws, encodes or caches reserves its bytes before it allocates them. A reservation
 /// beyond `capacity` is refused; existing ones are unaffected.
 ///
 /// ```swift
-/// let budget = MemoryBudget(capacity: 512 << 20)
-/// let lease = try budget.reserve(4 << 20)
+/// var options = SessionOptions()
+/// options.budget = MemoryBudget(capacity: 512 << 20)
 /// ```
 public final class MemoryBudget: Sendable {
   /// The most bytes that can be reserved at a time.
@@ -40,13 +40,13 @@ public final class MemoryBudget: Sendable {
   /// Reserves bytes.
   ///
   /// - Returns: a lease that returns the bytes when it is released.
-  /// - Throws: `MemoryBudgetExceeded` if there is not enough room.
-  public func reserve(_ byteCount: Int) throws(MemoryBudgetExceeded) -> MemoryLease {
+  /// - Throws: `Exceeded` if there is not enough room.
+  package func reserve(_ byteCount: Int) throws(Exceeded) -> MemoryLease {
     try take(byteCount)
     return MemoryLease(of: self, byteCount)
   }
 
-  fileprivate func take(_ byteCount: Int) throws(MemoryBudgetExceeded) {
+  fileprivate func take(_ byteCount: Int) throws(Exceeded) {
     let isRoom = state.withLock { state in
       guard byteCount <= capacity - state.overhead - state.reserved else {
         state.refusals += 1
@@ -56,10 +56,20 @@ public final class MemoryBudget: Sendable {
       state.peak = max(state.peak, state.reserved)
       return true
     }
-    guard isRoom else { throw MemoryBudgetExceeded() }
+    guard isRoom else { throw Exceeded() }
   }
 
   fileprivate func giveBack(_ byteCount: Int) { state.withLock { $0.reserved -= byteCount } }
+}
+
+extension MemoryBudget {
+  /// The error for a full memory budget. A retry may succeed after other users have returned memory.
+  public struct Exceeded: Error, Hashable, CustomStringConvertible {
+    /// The message, in one line.
+    public let description = "the memory budget is used up"
+
+    init() {}
+  }
 }
 
 extension MemoryBudget: Hashable {
@@ -71,7 +81,7 @@ extension MemoryBudget: Hashable {
 }
 
 /// Reserved bytes of a budget, returned when this object is released.
-public final class MemoryLease: Sendable {
+package final class MemoryLease: Sendable {
   private let budget: MemoryBudget
   private let count: Mutex<Int>
 
@@ -83,23 +93,15 @@ public final class MemoryLease: Sendable {
   deinit { budget.giveBack(byteCount) }
 
   /// The number of bytes that it holds.
-  public var byteCount: Int { count.withLock { $0 } }
+  package var byteCount: Int { count.withLock { $0 } }
 
   /// Changes the number of reserved bytes.
   ///
-  /// - Throws: `MemoryBudgetExceeded` if there is not enough room; the reservation is then unchanged.
-  public func resize(to byteCount: Int) throws(MemoryBudgetExceeded) {
-    try count.withLock { count throws(MemoryBudgetExceeded) in
+  /// - Throws: `MemoryBudget.Exceeded` if there is not enough room; the reservation is then unchanged.
+  package func resize(to byteCount: Int) throws(MemoryBudget.Exceeded) {
+    try count.withLock { count throws(MemoryBudget.Exceeded) in
       if byteCount > count { try budget.take(byteCount - count) } else { budget.giveBack(count - byteCount) }
       count = byteCount
     }
   }
-}
-
-/// The error for a full memory budget. A retry may succeed after other users have returned memory.
-public struct MemoryBudgetExceeded: Error, Hashable, CustomStringConvertible {
-  /// The message, in one line.
-  public let description = "the memory budget is used up"
-
-  init() {}
 }

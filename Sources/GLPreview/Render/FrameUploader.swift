@@ -136,7 +136,7 @@ final class PlaneTexture {
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
-  func replace(with frame: Frame, _ plane: FramePlane, through buffers: BufferedUpload?) throws {
+  func replace(with frame: Frame, _ plane: Frame.Plane, through buffers: BufferedUpload?) throws {
     let bytesPerTexel = texture.format.bytesPerTexel
     for band in bands.all {
       let start = plane.offset + band.source.y * plane.bytesPerRow + band.source.x * bytesPerTexel

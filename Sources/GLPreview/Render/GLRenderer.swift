@@ -22,7 +22,10 @@ public actor GLRenderer: Renderer {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
   /// The limits and preferences for plans of this renderer.
-  public nonisolated let tuning: RenderTuning
+  package nonisolated let tuning: RenderTuning
+
+  /// The number of frames worth drawing concurrently; 1 for software.
+  public nonisolated var framesInFlight: Int { tuning.framesInFlight }
 
   /// Finds a device and opens a context on it. Faster than `GPUDevice.choose(_:)` and `open(on:)`, because it draws
   /// in the context in which the device was tested.
@@ -30,7 +33,7 @@ public actor GLRenderer: Renderer {
   /// - Parameter choice: `.automatic` selects the first that works, hardware before software.
   /// - Returns: the renderer; `device` is the device found.
   /// - Throws: `DeviceError`, with all attempts and hints; `RenderError` if the driver fails.
-  public static func open(_ choice: GPUChoice = .automatic) async throws -> GLRenderer {
+  public static func open(_ choice: GPUDevice.Choice = .automatic) async throws -> GLRenderer {
     let thread = try GPUThread.forDevices(named: threadName)
     let device = try await GPUDevice.choose(choice, toDrawOn: thread)
     return try await GLRenderer(on: device, device.tuning, thread)
@@ -38,13 +41,16 @@ public actor GLRenderer: Renderer {
 
   /// Opens a context on a new thread.
   ///
-  /// - Parameters:
-  ///   - device: a working device, such as `GPUDevice.choose(_:)` returns.
-  ///   - tuning: the render tuning; nil uses the device's own.
+  /// - Parameter device: a working device, such as `GPUDevice.choose(_:)` returns.
   /// - Returns: the renderer.
   /// - Throws: `RenderError` if the driver fails.
-  public static func open(on device: GPUDevice, tuning: RenderTuning? = nil) async throws -> GLRenderer {
-    try await GLRenderer(on: device, tuning ?? device.tuning, GPUThread(named: threadName))
+  public static func open(on device: GPUDevice) async throws -> GLRenderer {
+    try await open(on: device, tuning: device.tuning)
+  }
+
+  /// The same, with a tuning that is not the device's own.
+  package static func open(on device: GPUDevice, tuning: RenderTuning) async throws -> GLRenderer {
+    try await GLRenderer(on: device, tuning, GPUThread(named: threadName))
   }
 
   private static let threadName = "glpreview-gl"
@@ -74,9 +80,26 @@ public actor GLRenderer: Renderer {
   /// Destroys the context and everything in it. On return, nothing is left on the GPU.
   public func close() { state = nil }
 
+  /// Plans views of frames, to be drawn by this renderer.
+  ///
+  /// - Parameters:
+  ///   - format: the format of the frames.
+  ///   - views: the views to draw.
+  ///   - output: the sample format of their pictures.
+  ///   - maximumPixels: the most pixels that a picture may have.
+  /// - Returns: the plan, for any number of frames of this format.
+  /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
+  public nonisolated func plan(
+    _ format: FrameFormat, _ views: [ViewConfiguration], as output: PictureFormat,
+    maximumPixels: Int = 100_000_000
+  ) throws(WordError) -> RenderPlan {
+    try RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
+      .plan(format, views.map { ViewRequest($0, as: output) })
+  }
+
   /// Draws all views of `plan` from one frame, which is uploaded once.
   ///
-  /// Up to `tuning.framesInFlight` calls run on the GPU concurrently, so request a frame while others are drawn.
+  /// Up to `framesInFlight` calls run on the GPU concurrently, so request a frame while others are drawn.
   /// Further calls wait for their turn. Cancelling the task does not stop a drawing.
   ///
   /// - Throws: `RenderError` if the driver fails, the GPU hangs, or the renderer is closed before the call ends.
@@ -142,7 +165,7 @@ public actor GLRenderer: Renderer {
   private func draw(_ work: GLWork, within budget: MemoryBudget? = nil) async throws(RenderError)
     -> DrawnFrame
   {
-    let overlaps = tuning.framesInFlight > 1
+    let overlaps = framesInFlight > 1
     if overlaps { await takeSlot() }
     defer {
       if overlaps { giveSlot() }
@@ -183,7 +206,7 @@ public actor GLRenderer: Renderer {
       throw error
     } catch {
       if (error as? GLError)?.isContextLost == true { isLost = true }
-      var shortage: MemoryBudgetExceeded?
+      var shortage: MemoryBudget.Exceeded?
       if case .budget(let error)? = (error as? GLError)?.reason { shortage = error }
       throw RenderError("\(device.name): \(error)", isContextLost: isLost, shortage: shortage)
     }
@@ -216,9 +239,9 @@ public struct RenderError: Error, Hashable, CustomStringConvertible {
   public let isContextLost: Bool
 
   /// The memory budget's error, if it had no room.
-  let shortage: MemoryBudgetExceeded?
+  let shortage: MemoryBudget.Exceeded?
 
-  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudgetExceeded? = nil) {
+  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudget.Exceeded? = nil) {
     self.description = description
     self.isContextLost = isContextLost
     self.shortage = shortage

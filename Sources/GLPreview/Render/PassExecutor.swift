@@ -13,7 +13,7 @@ final class PassExecutor {
   /// The content of an intermediate: equal ones are drawn once.
   private struct Reduction: Hashable {
     let input: SignalInput
-    let light: FilteringLight
+    let light: Filter.Light
     let background: RGBColor
     let crop: Rectangle
   }

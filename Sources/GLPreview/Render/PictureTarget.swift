@@ -65,7 +65,7 @@ struct PictureTarget {
 struct PictureLayout {
   let size: Size
   let format: PictureFormat
-  let planes: [PicturePlane]
+  let planes: [Picture.Plane]
   let byteCount: Int
   /// Whether two halves are read back, whose texels alternate in the picture.
   let isByTurns: Bool
@@ -73,10 +73,10 @@ struct PictureLayout {
   /// Planes one after another, with these bytes per row.
   init(_ view: PlannedView, bytesPerRow: [Int], isByTurns: Bool) {
     self.isByTurns = isByTurns
-    var planes: [PicturePlane] = []
+    var planes: [Picture.Plane] = []
     var count = 0
     for (pass, bytesPerRow) in zip(view.passes, bytesPerRow) {
-      planes.append(PicturePlane(size: pass.size, offset: count, bytesPerRow: bytesPerRow))
+      planes.append(Picture.Plane(size: pass.size, offset: count, bytesPerRow: bytesPerRow))
       count += bytesPerRow * pass.size.height
     }
     size = view.size
@@ -129,7 +129,7 @@ extension DrawnPlane {
   fileprivate var isByTurns: Bool { if case .texelsByTurns = layout { true } else { false } }
 
   /// All rows; if texels alternate, all of one output and then all of the other.
-  fileprivate func parts(_ plane: PicturePlane) -> [Part] {
+  fileprivate func parts(_ plane: Picture.Plane) -> [Part] {
     let (width, height) = (target.description.width, plane.size.height)
     let whole = Rectangle(x: 0, y: 0, width: width, height: height)
     switch layout {

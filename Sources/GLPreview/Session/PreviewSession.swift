@@ -215,12 +215,15 @@ public final class PreviewSession: Sendable {
     get async throws { try await core.drawing.device }
   }
 
+  /// Why no labels are drawn on this machine; nil if they are, or before the first one.
+  public var textFailure: TextError? { PangoTextRenderer.shared.failure }
+
   /// The counters since the session began.
-  public var statistics: SessionStatistics { core.counters.now }
+  public var statistics: Statistics { core.counters.now }
 
   /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are only counted
   /// for the whole session.
-  public func statistics(of source: String) -> SessionStatistics? { core.feed(source)?.counters.now }
+  public func statistics(of source: String) -> Statistics? { core.feed(source)?.counters.now }
 
   /// Ends previews and sources. Cameras, memory and threads are released when it returns. Later calls fail or return
   /// nothing.
@@ -230,17 +233,17 @@ public final class PreviewSession: Sendable {
 /// The options of a session.
 public struct SessionOptions: Sendable {
   /// The GPU. Default: the first that works.
-  public var gpu: GPUChoice
+  public var gpu: GPUDevice.Choice
   /// How long a source without readers stays open, in case a reader comes back. Default: 1 second.
   public var linger: Duration
   /// The most pixels of a picture. Default: 100 megapixels.
   public var maximumPixels: Int
   /// The memory budget of decoded frames and drawn pictures; nil, the default, is no limit. When it is full, frames of
-  /// cameras are dropped, and drawing throws `MemoryBudgetExceeded`.
+  /// cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
   public var budget: MemoryBudget?
   /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
-  /// `PangoTextRenderer.shared.failure` says why.
-  public var text: (any TextRenderer)?
+  /// `PreviewSession.textFailure` says why.
+  package var text: (any TextRenderer)? = PangoTextRenderer.shared
   /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
   /// Called on any thread; it should do no more than count.
   public var onRender: (@Sendable (Duration) -> Void)?
@@ -253,13 +256,11 @@ public struct SessionOptions: Sendable {
 
   /// Creates options, by default the usual ones.
   public init(
-    gpu: GPUChoice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000,
-    text: (any TextRenderer)? = PangoTextRenderer.shared
+    gpu: GPUDevice.Choice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000
   ) {
     self.gpu = gpu
     self.linger = linger
     self.maximumPixels = maximumPixels
-    self.text = text
   }
 }
 

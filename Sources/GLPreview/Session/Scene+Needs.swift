@@ -5,7 +5,7 @@ extension Scene {
   /// The names of all sources that it shows.
   var sourceNames: Set<String> {
     var names = Set(tiles.map(\.source))
-    if case .blur(let source, _) = background { names.insert(source) }
+    if case .blur(let source) = background { names.insert(source) }
     return names
   }
 

@@ -1,32 +1,34 @@
 // Counts a session's work, for operators, and for tests that prove that a session without readers costs nothing.
 internal import Synchronization
 
-/// The counters since the session began.
-public struct SessionStatistics: Sendable, Hashable {
-  /// Frames that were read from sources.
-  public var frames = 0
-  /// How often the GPU drew.
-  public var renders = 0
-  /// Pictures that were drawn; one drawing may give several.
-  public var pictures = 0
-  /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
-  public var jpegs = 0
-  /// How often a source was opened.
-  public var opens = 0
-  /// How often a source was closed.
-  public var closes = 0
+extension PreviewSession {
+  /// The counters since the session began.
+  public struct Statistics: Sendable, Hashable {
+    /// Frames that were read from sources.
+    public var frames = 0
+    /// How often the GPU drew.
+    public var renders = 0
+    /// Pictures that were drawn; one drawing may give several.
+    public var pictures = 0
+    /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
+    public var jpegs = 0
+    /// How often a source was opened.
+    public var opens = 0
+    /// How often a source was closed.
+    public var closes = 0
+  }
 }
 
 /// Counts for a part and for the whole that it belongs to.
 final class SessionCounters: Sendable {
-  private let statistics = Mutex(SessionStatistics())
+  private let statistics = Mutex(PreviewSession.Statistics())
   private let whole: SessionCounters?
 
   init(partOf whole: SessionCounters? = nil) { self.whole = whole }
 
-  var now: SessionStatistics { statistics.withLock { $0 } }
+  var now: PreviewSession.Statistics { statistics.withLock { $0 } }
 
-  func count(_ event: any WritableKeyPath<SessionStatistics, Int> & Sendable, by number: Int = 1) {
+  func count(_ event: any WritableKeyPath<PreviewSession.Statistics, Int> & Sendable, by number: Int = 1) {
     statistics.withLock { $0[keyPath: event] += number }
     whole?.count(event, by: number)
   }

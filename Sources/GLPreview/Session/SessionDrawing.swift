@@ -30,8 +30,9 @@ final class SessionDrawing: Sendable {
   private static let mostIdleBytes = 16 << 20
 
   init(
-    on choice: GPUChoice, _ text: (any TextRenderer)?, maximumPixels: Int, within budget: MemoryBudget? = nil,
-    counting counters: SessionCounters, onRender: (@Sendable (Duration) -> Void)? = nil,
+    on choice: GPUDevice.Choice, _ text: (any TextRenderer)?, maximumPixels: Int,
+    within budget: MemoryBudget? = nil, counting counters: SessionCounters,
+    onRender: (@Sendable (Duration) -> Void)? = nil,
     onEncode: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
   ) {
     lease = RendererLease(choice, of: renderers)
@@ -67,7 +68,7 @@ final class SessionDrawing: Sendable {
 
   /// Draws `views` with `render`. Each picture holds its part of the budget until it is released.
   ///
-  /// - Throws: `MemoryBudgetExceeded` if there is no room for the pictures or for drawing.
+  /// - Throws: `MemoryBudget.Exceeded` if there is no room for the pictures or for drawing.
   private func drawn(
     _ views: [PlannedView], by renderer: GLRenderer, _ render: () async throws -> [Picture]
   ) async throws -> [Picture] {

@@ -9,8 +9,8 @@ actor SharedRenderers {
 
   /// How long an unused renderer is kept, so that closing one session and opening the next makes no new context.
   private let keepsFor: Duration
-  private let open: @Sendable (GPUChoice) async throws -> GLRenderer
-  private var entries: [GPUChoice: Entry] = [:]
+  private let open: @Sendable (GPUDevice.Choice) async throws -> GLRenderer
+  private var entries: [GPUDevice.Choice: Entry] = [:]
   private var generation = 0
 
   private struct Entry {
@@ -23,7 +23,9 @@ actor SharedRenderers {
 
   init(
     keepsFor: Duration = .seconds(2),
-    open: @escaping @Sendable (GPUChoice) async throws -> GLRenderer = { try await GLRenderer.open($0) }
+    open: @escaping @Sendable (GPUDevice.Choice) async throws -> GLRenderer = {
+      try await GLRenderer.open($0)
+    }
   ) {
     self.keepsFor = keepsFor
     self.open = open
@@ -33,14 +35,14 @@ actor SharedRenderers {
   typealias Opened = (renderer: GLRenderer, generation: Int)
 
   /// Adds a user.
-  func enter(_ choice: GPUChoice) {
+  func enter(_ choice: GPUDevice.Choice) {
     entries[choice, default: Entry()].users += 1
     entries[choice]?.closing?.cancel()
     entries[choice]?.closing = nil
   }
 
   /// Removes a user; after the last one, the renderer is closed some time later.
-  func leave(_ choice: GPUChoice) {
+  func leave(_ choice: GPUDevice.Choice) {
     guard var entry = entries[choice] else { return }
     entry.users -= 1
     entries[choice] = entry
@@ -59,7 +61,7 @@ actor SharedRenderers {
     }
   }
 
-  private func close(_ choice: GPUChoice) async {
+  private func close(_ choice: GPUDevice.Choice) async {
     guard let entry = entries[choice], entry.users == 0 else { return }
     entries[choice] = nil
     if let renderer = try? await entry.renderer?.value { await renderer.close() }
@@ -69,7 +71,7 @@ actor SharedRenderers {
   ///
   /// - Throws: `DeviceError`, `RenderError`; the next call tries again. `CancellationError` without a user, because
   ///   then nobody would close the renderer.
-  func renderer(_ choice: GPUChoice) async throws -> Opened {
+  func renderer(_ choice: GPUDevice.Choice) async throws -> Opened {
     guard let users = entries[choice]?.users, users > 0 else { throw CancellationError() }
     if entries[choice]?.renderer == nil {
       generation += 1
@@ -86,13 +88,13 @@ actor SharedRenderers {
   }
 
   /// Closes a renderer whose context is lost; the next call opens another one.
-  func replace(_ choice: GPUChoice, _ generation: Int) async {
+  func replace(_ choice: GPUDevice.Choice, _ generation: Int) async {
     guard let lost = forget(choice, generation) else { return }
     if let renderer = try? await lost.value { await renderer.close() }
   }
 
   @discardableResult
-  private func forget(_ choice: GPUChoice, _ generation: Int) -> Task<GLRenderer, any Error>? {
+  private func forget(_ choice: GPUDevice.Choice, _ generation: Int) -> Task<GLRenderer, any Error>? {
     guard entries[choice]?.generation == generation else { return nil }
     defer { entries[choice]?.renderer = nil }
     return entries[choice]?.renderer
@@ -101,13 +103,13 @@ actor SharedRenderers {
 
 /// A session's share of a renderer; returned when the last reference goes.
 final class RendererLease: Sendable {
-  private let choice: GPUChoice
+  private let choice: GPUDevice.Choice
   private let renderers: SharedRenderers
   /// It may not have entered yet when the lease ends.
   private let entering: Task<Void, Never>
   private let isReturned = Mutex(false)
 
-  init(_ choice: GPUChoice, of renderers: SharedRenderers = .ofThisProcess) {
+  init(_ choice: GPUDevice.Choice, of renderers: SharedRenderers = .ofThisProcess) {
     self.choice = choice
     self.renderers = renderers
     entering = Task { await renderers.enter(choice) }

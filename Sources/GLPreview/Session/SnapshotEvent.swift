@@ -23,7 +23,7 @@ public struct SnapshotEvent: Sendable, Hashable {
   /// The state of the source.
   public let sourceState: SourceState
   /// The caller's own metadata, by key.
-  public let metadata: [String: EventValue]
+  public let metadata: [String: JSONValue]
   /// The JPEG.
   public let picture: EncodedPicture
 
@@ -72,7 +72,7 @@ extension Snapshot {
   /// - Throws: `EncodingError` if there is no such picture, a key of `metadata` is reserved, or the limit is too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
-    fitting: Size? = nil, metadata: [String: EventValue] = [:]
+    fitting: Size? = nil, metadata: [String: SnapshotEvent.JSONValue] = [:]
   ) throws(EncodingError) -> SnapshotEvent {
     guard let picture = view.map({ self[$0] }) ?? pictures.first else {
       let names = pictures.map(\.name).joined(separator: ", ")

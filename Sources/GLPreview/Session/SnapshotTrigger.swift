@@ -20,7 +20,7 @@ public final class SnapshotTrigger: Sendable {
   }
 
   /// The most captures in progress at a time.
-  public static let mostUnderWay = 32
+  package static let mostUnderWay = 32
 
   /// Creates a trigger that is not attached.
   public init() {}

@@ -26,12 +26,12 @@ package struct SourceMoment: Sendable {
   let frame: Frame?
   let outage: Outage?
   let feed: SourceFeed
-  let policy: FallbackPolicy
+  let policy: SnapshotRequest.FallbackPolicy
 
   /// Creates the moment of an event.
   ///
   /// - Throws: `SourceError` if the source gives no pictures and the policy is `.error`.
-  init(_ event: FeedEvent, of feed: SourceFeed, _ policy: FallbackPolicy) throws {
+  init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotRequest.FallbackPolicy) throws {
     self.feed = feed
     self.policy = policy
     frame = event.frame

@@ -1,42 +1,42 @@
 // Text for labels and fallbacks in any script, drawn with Pango and Cairo and cached.
-public import PreviewCore
+package import PreviewCore
 internal import Synchronization
 
 /// Draws text with the machine's fonts and caches recent results.
 ///
 /// Libraries and fonts are loaded at the first text. If they are missing, no text is drawn, everything else works,
 /// and `failure` gives the reason.
-public final class PangoTextRenderer: TextRenderer {
+package final class PangoTextRenderer: TextRenderer {
   private let state: Mutex<State>
 
   /// The renderer shared by the process, so that fonts are loaded once.
-  public static let shared = PangoTextRenderer()
+  package static let shared = PangoTextRenderer()
 
   /// Creates a separate renderer.
   ///
   /// - Parameters:
   ///   - textLimit: the most texts cached.
   ///   - byteLimit: the most bytes cached; one text is kept whatever its size.
-  public init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
+  package init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
     state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
   }
 
   /// Loads libraries and fonts now, unless they are loaded already.
   ///
   /// - Throws: `TextError` if one of them is missing, on every call.
-  public func load() throws(TextError) {
+  package func load() throws(TextError) {
     if let failure = state.withLock({ $0.loaded() }) { throw failure }
   }
 
   /// Why text can't be drawn; nil if it can, or before the first attempt.
-  public var failure: TextError? { state.withLock { $0.failure } }
+  package var failure: TextError? { state.withLock { $0.failure } }
 
   /// The number of texts drawn, not counting cached ones.
   var drawCount: Int { state.withLock { $0.drawCount } }
 
   /// The text's bitmap; nil if there is nothing to see or text can't be drawn. While cached, the identical object. At
   /// most 16,384 bytes of UTF-8 and 16 megapixels are drawn.
-  public func bitmap(for text: StyledText) -> Bitmap? { state.withLock { $0.drawing(of: text)?.bitmap } }
+  package func bitmap(for text: StyledText) -> Bitmap? { state.withLock { $0.drawing(of: text)?.bitmap } }
 
   /// The number of characters of a text that no font has; nil if text can't be drawn.
   func missingLetters(of text: StyledText) -> Int? { state.withLock { $0.drawing(of: text)?.missingLetters } }

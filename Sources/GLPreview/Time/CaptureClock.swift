@@ -45,7 +45,7 @@ public struct CaptureClock: Clock {
   ///
   /// The same time gives the same result until the wall clock is set or drifts by a millisecond, so that all that is said
   /// of a frame agrees: headers, EXIF, events, file names.
-  public static func timeSince1970(_ time: Instant) -> Duration {
+  package static func timeSince1970(_ time: Instant) -> Duration {
     let (measured, error) = measuredOffset()
     let offset = offset.withLock { kept in
       let most = error + .milliseconds(1)

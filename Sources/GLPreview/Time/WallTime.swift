@@ -7,7 +7,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
   public let sinceEpoch: Duration
 
   /// Creates a moment that is `sinceEpoch` after 1970-01-01T00:00:00Z.
-  public init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
+  package init(sinceEpoch: Duration) { self.sinceEpoch = sinceEpoch }
 
   /// The wall-clock time of an instant of `CaptureClock`.
   public init(capturedAt time: CaptureInstant) { self.init(sinceEpoch: CaptureClock.timeSince1970(time)) }

@@ -9,9 +9,9 @@ struct CameraReport: Sendable {
   var since: WallTime
   /// The current frame rate, in frames per second.
   var framesPerSecond = 0.0
-  var mode: CaptureMode?
+  var mode: SourceStatus.Mode?
   /// What is known of the size, upright or as stored.
-  var counters = SourceCounters()
+  var counters = SourceStatus.Counters()
   /// The number of frames read.
   var frames = 0
   /// Whether it delivered a picture when last tested.

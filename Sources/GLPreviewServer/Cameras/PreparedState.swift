@@ -164,7 +164,7 @@ extension Scene {
   /// The cameras in the scene.
   fileprivate var sourceNames: [String] {
     var names = tiles.map(\.source)
-    if case .blur(let source, _) = background { names.append(source) }
+    if case .blur(let source) = background { names.append(source) }
     return names
   }
 
@@ -174,8 +174,8 @@ extension Scene {
     for index in tiles.indices {
       scene.tiles[index].source = names[tiles[index].source] ?? tiles[index].source
     }
-    if case .blur(let source, let blur) = background {
-      scene.background = .blur(source: names[source] ?? source, blur)
+    if case .blur(let source) = background {
+      scene.background = .blur(source: names[source] ?? source)
     }
     return scene
   }

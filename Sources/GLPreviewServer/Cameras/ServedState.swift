@@ -40,7 +40,7 @@ struct ServedPreview: Sendable {
   /// The current configuration.
   var served: ServedView
   /// What a snapshot shows while the camera delivers nothing.
-  let offline: FallbackPolicy
+  let offline: SnapshotRequest.FallbackPolicy
 
   var name: String { served.view.name }
   var isScene: Bool { source == nil }

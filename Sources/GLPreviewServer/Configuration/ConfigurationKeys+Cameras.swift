@@ -143,7 +143,7 @@ private enum SceneWords: String, CaseIterable {
       for index in scene.tiles.indices { scene.tiles[index].label = Label(name: scene.tiles[index].source) }
     }
     if self == .time || self == .all {
-      scene.labels = [Label(.time(), background: LabelBackground(), position: .topRight, margin: 16)]
+      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
     }
   }
 }

@@ -80,10 +80,10 @@ extension ConfigurationWord<Size> {
   static var size: Self { Self("`WxH`") { try Words.size("", $0) } }
 }
 
-extension ConfigurationWord<GPUChoice> {
+extension ConfigurationWord<GPUDevice.Choice> {
   static var gpu: Self {
     Self("`auto`, `software`, a number of `glpreview devices`, `/dev/dri/renderD128`") { text in
-      if let choice = GPUChoice(text) { return choice }
+      if let choice = GPUDevice.Choice(text) { return choice }
       throw WordError("'\(text)' is none of auto, software, a number, /dev/dri/renderD128")
     }
   }

@@ -13,7 +13,7 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The resource limits.
   package var limits = ServiceLimits()
   /// The GPU to render on.
-  package var gpu = GPUChoice.automatic
+  package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
   /// The cameras, in order. Names must be unique among cameras and scenes.
@@ -129,7 +129,7 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   /// A picture file to show while the camera is off or lost; nil shows NO SIGNAL.
   package var avatar: String?
   /// What a snapshot shows while the camera delivers nothing.
-  package var offline = FallbackPolicy.placeholder
+  package var offline = SnapshotRequest.FallbackPolicy.placeholder
   /// The views of the camera: at least one, with unique names.
   package var views: [ServedView]
 

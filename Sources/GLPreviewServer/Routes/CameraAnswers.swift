@@ -38,7 +38,7 @@ struct CameraAnswer: Encodable {
   let height: Int?
   let fps: Double
   let required: Bool
-  let counters: SourceCounters?
+  let counters: SourceStatus.Counters?
   let views: [ViewAnswer]
 }
 
@@ -50,7 +50,7 @@ struct FormatAnswer: Encodable {
   let fps: Double?
   let transport: String
 
-  init(_ mode: CaptureMode) {
+  init(_ mode: SourceStatus.Mode) {
     format = mode.format
     width = mode.size?.width
     height = mode.size?.height

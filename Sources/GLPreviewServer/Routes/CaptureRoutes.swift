@@ -128,11 +128,11 @@ struct SnapshotOptions: Sendable {
   /// The size limit of each JPEG, in bytes.
   var maximumBytes: Int?
   /// What to return if the camera delivers nothing; nil for the camera's own policy.
-  var offline: FallbackPolicy?
+  var offline: SnapshotRequest.FallbackPolicy?
   private var request = SnapshotRequest()
 
   /// The session's request for it; `offline` is the camera's policy.
-  func request(offline: FallbackPolicy) -> SnapshotRequest {
+  func request(offline: SnapshotRequest.FallbackPolicy) -> SnapshotRequest {
     var request = request
     request.fallback = self.offline ?? offline
     return request
@@ -180,7 +180,7 @@ struct SnapshotOptions: Sendable {
     let age = try Self.checked("max_age", body.max_age, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    offline = body.offline.flatMap(FallbackPolicy.init)
+    offline = body.offline.flatMap(SnapshotRequest.FallbackPolicy.init)
     guard offline != nil || body.offline == nil else {
       throw .badParameter("offline", "'\(body.offline ?? "")' is none of placeholder, last, error")
     }

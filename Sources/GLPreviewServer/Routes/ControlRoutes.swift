@@ -41,7 +41,7 @@ struct ControlRoutes: Sendable {
     }
     // Controls that enable manual mode must be set before those that depend on it.
     let settings = members.sorted { ($0.key.isSwitch ? 0 : 1, $0.key) < ($1.key.isSwitch ? 0 : 1, $1.key) }
-      .map { CameraControlSetting(name: $0.key, value: "\($0.value)") }
+      .map { CameraControl.Setting(name: $0.key, value: "\($0.value)") }
     do {
       let controls = try await V4L2Camera.set(settings, of: camera.source)
       logger.info(

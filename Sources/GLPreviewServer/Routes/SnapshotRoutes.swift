@@ -32,7 +32,7 @@ struct SnapshotRoutes: Sendable {
 
   /// A snapshot of a view with the URL's parameters.
   func snapshot(
-    _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
+    _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext
   ) async throws -> Response {
     do {
       let (response, state) = try await take(target, format, request, context)
@@ -45,7 +45,7 @@ struct SnapshotRoutes: Sendable {
   }
 
   private func take(
-    _ target: ServedPreview, _ format: EncodedFormat, _ request: Request, _ context: ServiceContext
+    _ target: ServedPreview, _ format: EncodedPicture.Format, _ request: Request, _ context: ServiceContext
   ) async throws -> (Response, SourceState) {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
     var base = target.served

@@ -57,7 +57,7 @@ final class SnapshotProvider: Sendable {
     let reason: String?
     let view: ViewConfiguration
     let quality: Int
-    let format: EncodedFormat
+    let format: EncodedPicture.Format
     let encoding: SnapshotEncoding
     let maximumBytes: Int?
     let hasEXIF: Bool
@@ -66,7 +66,7 @@ final class SnapshotProvider: Sendable {
   private struct SceneKey: Hashable {
     /// The name of its preview.
     let scene: String
-    let format: EncodedFormat
+    let format: EncodedPicture.Format
     /// Limits how often a scene is drawn.
     let tick: Int64
   }

@@ -11,7 +11,7 @@ enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
   case dataurl
 
   /// The most bytes of a picture whose encoding has at most `count` bytes.
-  func room(in count: Int, _ format: EncodedFormat) -> Int {
+  func room(in count: Int, _ format: EncodedPicture.Format) -> Int {
     switch self {
     case .binary: count
     case .base64: count / 4 * 3
@@ -20,10 +20,10 @@ enum SnapshotEncoding: String, CaseIterable, Sendable, Hashable {
   }
 
   /// The prefix of a data URL.
-  static func prefix(_ format: EncodedFormat) -> String { "data:\(format.mediaType);base64," }
+  static func prefix(_ format: EncodedPicture.Format) -> String { "data:\(format.mediaType);base64," }
 }
 
-extension EncodedFormat {
+extension EncodedPicture.Format {
   /// The value of `Content-Type`.
   var mediaType: String { self == .png ? "image/png" : "image/jpeg" }
 
@@ -35,7 +35,7 @@ extension EncodedFormat {
 struct SnapshotQuery: Sendable, Hashable {
   /// The view and the JPEG quality.
   var served: ServedView
-  var format = EncodedFormat.jpeg
+  var format = EncodedPicture.Format.jpeg
   var encoding = SnapshotEncoding.binary
   /// The size limit of the answer, in bytes; nil for no limit.
   var maximumBytes: Int?
@@ -43,7 +43,7 @@ struct SnapshotQuery: Sendable, Hashable {
   var maximumAge = Duration.seconds(1)
   /// How long the request may take.
   var timeout: Duration
-  var offline = FallbackPolicy.placeholder
+  var offline = SnapshotRequest.FallbackPolicy.placeholder
   /// Whether a JPEG contains its capture time.
   var hasEXIF = true
   /// Whether browsers should save it as a file.
@@ -57,8 +57,8 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// Parses a URL; `timeout` is the default.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedFormat, offline: FallbackPolicy,
-    timeout: Duration
+    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
+    offline: SnapshotRequest.FallbackPolicy, timeout: Duration
   ) throws(Problem) {
     var words = words
     self.timeout = timeout
@@ -70,7 +70,7 @@ struct SnapshotQuery: Sendable, Hashable {
     if let timeout = try words.takeInteger(["timeout"], in: 1...60_000) {
       self.timeout = .milliseconds(timeout)
     }
-    self.offline = try words.takeWord("offline", as: FallbackPolicy.self) ?? offline
+    self.offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) ?? offline
     hasEXIF = try words.takeFlag("exif") ?? true
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)
@@ -81,7 +81,7 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// The session's request.
   var request: SnapshotRequest {
-    let mode: SnapshotMode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
+    let mode: SnapshotRequest.Mode = maximumAge == .zero ? .next : .newest(maxAge: maximumAge)
     var request = SnapshotRequest(mode, fallback: offline, timeout: timeout)
     request.isCropped = served.view.crop != nil
     return request

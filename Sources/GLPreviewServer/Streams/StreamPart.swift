@@ -26,11 +26,11 @@ struct StreamPart: Sendable {
 
   /// A JPEG of `view` of `camera`.
   ///
-  /// - Throws: `MemoryBudgetExceeded` if `budget` has no room.
+  /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
   init(
     _ jpeg: EncodedPicture, _ picture: RenderedPicture, camera: String, view: String,
     budget: MemoryBudget? = nil
-  ) throws(MemoryBudgetExceeded) {
+  ) throws(MemoryBudget.Exceeded) {
     lease = try budget?.reserve(jpeg.bytes.count)
     sequence = picture.sequence
     timestamp = picture.timestamp

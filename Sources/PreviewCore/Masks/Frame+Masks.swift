@@ -41,7 +41,7 @@ extension Frame {
   ///     size.
   /// - Returns: the masked frame; the same frame if `masks` is empty.
   /// - Throws: `WordError`, for the same reasons as `MaskPlan`.
-  public consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
+  package consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
   }
@@ -55,7 +55,7 @@ struct ComponentSamples {
   let step: Int
   private let isWide: Bool
 
-  init(_ component: Component, _ format: PixelFormat, _ planes: [FramePlane]) {
+  init(_ component: Component, _ format: PixelFormat, _ planes: [Frame.Plane]) {
     let texel = format.planes[component.plane].texel
     bytesPerRow = planes[component.plane].bytesPerRow
     offset =

@@ -63,7 +63,7 @@ package struct MaskPlan: Sendable, Hashable {
   }
 
   private static func effect(
-    _ effect: MaskEffect, _ size: Size, scale: SIMD2<Double>, _ format: FrameFormat
+    _ effect: PrivacyMask.Effect, _ size: Size, scale: SIMD2<Double>, _ format: FrameFormat
   ) -> PlannedEffect {
     func cells(_ asked: Int, _ drawing: CellDrawing) -> PlannedEffect {
       let sides = SIMD2(Double(size.width), Double(size.height)) / scale

@@ -30,7 +30,7 @@ struct MaskRegion: Sendable, Hashable {
   ///   - shape: in pixels of the upright source at `reference`.
   ///   - reference: the source size that the shape is given in; both sides positive.
   ///   - format: the frame's format; it may be rotated, scaled, or decoded at a reduced size.
-  init(_ shape: MaskShape, said reference: Size, in format: FrameFormat) {
+  init(_ shape: PrivacyMask.Shape, said reference: Size, in format: FrameFormat) {
     let stored = StoredMask(reference, format)
     switch shape {
     case .rectangle(let rectangle):

@@ -7,39 +7,41 @@
 /// it hides. `docs/semantics.md` defines the samples it covers, and what lossy cameras still reveal around its edges.
 public struct PrivacyMask: Sendable, Hashable {
   /// The hidden part.
-  public var shape: MaskShape
+  public var shape: Shape
   /// What is drawn in its place.
-  public var effect: MaskEffect
+  public var effect: Effect
 
   /// Creates a mask, filled black by default.
-  public init(_ shape: MaskShape, effect: MaskEffect = .fill(.black)) {
+  public init(_ shape: Shape, effect: Effect = .fill(.black)) {
     self.shape = shape
     self.effect = effect
   }
 }
 
-/// Where a mask lies, in pixels of the upright source at its reference size, from the top left corner.
-public enum MaskShape: Sendable, Hashable {
-  /// Whole pixels. The part outside the picture is ignored.
-  case rectangle(Rectangle)
-  /// The inside of a closed polygon by the non-zero rule: where the line crosses itself, the loops are inside too.
-  /// Coordinates lie between pixels: (0, 0) is the first pixel's top left corner. At least three points; they may lie
-  /// outside the picture. A polygon without area hides its bounding rectangle.
-  case polygon([SIMD2<Int>])
-}
+extension PrivacyMask {
+  /// Where a mask lies, in pixels of the upright source at its reference size, from the top left corner.
+  public enum Shape: Sendable, Hashable {
+    /// Whole pixels. The part outside the picture is ignored.
+    case rectangle(Rectangle)
+    /// The inside of a closed polygon by the non-zero rule: where the line crosses itself, the loops are inside too.
+    /// Coordinates lie between pixels: (0, 0) is the first pixel's top left corner. At least three points; they may lie
+    /// outside the picture. A polygon without area hides its bounding rectangle.
+    case polygon([SIMD2<Int>])
+  }
 
-/// What is drawn in place of the hidden part.
-///
-/// `fill` reveals nothing. The others reveal mean colours of square cells: a cell's side is at least 8 pixels and at
-/// least an eighth of the mask's shorter side, whatever is requested. Many frames of a moving subject reveal more
-/// than one frame does.
-public enum MaskEffect: Sendable, Hashable {
-  /// A solid colour.
-  case fill(RGBColor)
-  /// Square cells of at least `cell` pixels, each filled with its mean colour.
-  case pixelate(cell: Int)
-  /// The means of cells of at least `radius` pixels, interpolated smoothly.
-  case blur(radius: Int)
+  /// What is drawn in place of the hidden part.
+  ///
+  /// `fill` reveals nothing. The others reveal mean colours of square cells: a cell's side is at least 8 pixels and at
+  /// least an eighth of the mask's shorter side, whatever is requested. Many frames of a moving subject reveal more
+  /// than one frame does.
+  public enum Effect: Sendable, Hashable {
+    /// A solid colour.
+    case fill(RGBColor)
+    /// Square cells of at least `cell` pixels, each filled with its mean colour.
+    case pixelate(cell: Int)
+    /// The means of cells of at least `radius` pixels, interpolated smoothly.
+    case blur(radius: Int)
+  }
 }
 
 /// The masks of a source, applied in order: where two overlap, the later works on the result of the earlier.
@@ -60,17 +62,17 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
 
   /// No masks.
-  public static let none = PrivacyMasks([])
+  package static let none = PrivacyMasks([])
 
   /// Whether there are no masks.
-  public var isEmpty: Bool { masks.isEmpty }
+  package var isEmpty: Bool { masks.isEmpty }
 
   /// Checks that each mask hides something of a source.
   ///
   /// - Parameter size: the upright source's size; both sides positive.
   /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
   ///   points.
-  public func check(in size: Size) throws(WordError) {
+  package func check(in size: Size) throws(WordError) {
     let format = FrameFormat(.grey, size, color: .jfif)
     for mask in masks {
       if case .polygon(let points) = mask.shape, points.count < 3 {
@@ -114,7 +116,7 @@ extension PrivacyMask: CustomStringConvertible {
     }
   }
 
-  private static func shape(_ text: String) throws(WordError) -> MaskShape {
+  private static func shape(_ text: String) throws(WordError) -> Shape {
     let corners = text.split(separator: " ")
     guard corners.count > 1 else {
       do throws(WordError) {
@@ -140,7 +142,7 @@ extension PrivacyMask: CustomStringConvertible {
     return .polygon(points)
   }
 
-  private static func effect(_ text: Substring) throws(WordError) -> MaskEffect {
+  private static func effect(_ text: Substring) throws(WordError) -> Effect {
     let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let value = sides.count == 2 ? sides[1] : nil
     switch sides[0] {

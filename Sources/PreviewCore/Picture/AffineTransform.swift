@@ -49,10 +49,10 @@ public struct AffineTransform: Sendable, Hashable {
   }
 
   /// The factor by which areas grow; negative for a mirroring transform, 0 if it is not invertible.
-  public var determinant: Double { a * d - b * c }
+  package var determinant: Double { a * d - b * c }
 
   /// The inverse transform; nil if there is none.
-  public var inverse: AffineTransform? {
+  package var inverse: AffineTransform? {
     guard determinant.isFinite, abs(determinant) > 1e-9, tx.isFinite, ty.isFinite else { return nil }
     return AffineTransform(
       a: d / determinant, b: -b / determinant, c: -c / determinant, d: a / determinant,
@@ -60,7 +60,7 @@ public struct AffineTransform: Sendable, Hashable {
   }
 
   /// The image of a point.
-  public func callAsFunction(_ point: SIMD2<Double>) -> SIMD2<Double> {
+  package func callAsFunction(_ point: SIMD2<Double>) -> SIMD2<Double> {
     [a * point.x + c * point.y + tx, b * point.x + d * point.y + ty]
   }
 }

@@ -13,7 +13,7 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
   case smpte240m
 
   /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4; H.273 table 4).
-  public var redWeight: Double {
+  package var redWeight: Double {
     switch self {
     case .bt601: 0.299
     case .bt709: 0.2126
@@ -23,7 +23,7 @@ public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
   }
 
   /// The weight of B' in Y' (from the same clauses).
-  public var blueWeight: Double {
+  package var blueWeight: Double {
     switch self {
     case .bt601: 0.114
     case .bt709: 0.0722
@@ -76,7 +76,7 @@ public struct ColorDescription: Sendable, Hashable {
   ///   - matrix: the matrix given by the source or the user; nil to guess.
   ///   - range: the range given by the source or the user; nil to guess.
   ///   - siting: the chroma siting of the format.
-  public init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
+  package init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
     self.init(
       matrix: matrix ?? (isHighDefinition ? .bt709 : .bt601), range: range ?? .limited, siting: siting)
@@ -97,7 +97,7 @@ public struct ColorOverride: Sendable, Hashable {
   }
 
   /// `color` with the overridden values replaced.
-  public func applied(to color: ColorDescription) -> ColorDescription {
+  package func applied(to color: ColorDescription) -> ColorDescription {
     ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
   }
 }
@@ -133,7 +133,7 @@ public struct RGBColor: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Red, green and blue, 0...255 each.
-  public var codes: SIMD3<Double> { [Double(red), Double(green), Double(blue)] }
+  package var codes: SIMD3<Double> { [Double(red), Double(green), Double(blue)] }
 
   /// `#RRGGBB`.
   public var description: String {

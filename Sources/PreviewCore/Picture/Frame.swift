@@ -1,19 +1,5 @@
 // A camera's picture in memory, before it is uploaded to the GPU.
 
-/// The position of one plane in a frame's bytes.
-public struct FramePlane: Sendable, Hashable {
-  /// The byte offset of its first sample.
-  public let offset: Int
-  /// Bytes from one row to the next; at least the bytes of a row.
-  public let bytesPerRow: Int
-
-  /// Creates a plane at byte `offset`.
-  public init(offset: Int, bytesPerRow: Int) {
-    self.offset = offset
-    self.bytesPerRow = bytesPerRow
-  }
-}
-
 /// Everything about a frame except its samples. Plans are made for a format.
 public struct FrameFormat: Sendable, Hashable {
   /// How the samples lie in memory.
@@ -22,17 +8,22 @@ public struct FrameFormat: Sendable, Hashable {
   public let size: Size
   /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
   /// picture was decoded at a reduced size.
-  public let referenceSize: Size
+  package let referenceSize: Size
   /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
   /// `size` is `referenceSize` at this scale, rounded up.
   package let eighths: Int
   /// The meaning of the samples.
   public let color: ColorDescription
   /// How the upright picture lies in the stored one.
-  public let orientation: Orientation
+  package let orientation: Orientation
+
+  /// Creates the format of upright frames. Both sides of `size` must be positive.
+  public init(_ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription) {
+    self.init(pixelFormat, size, color: color, orientation: .upright)
+  }
 
   /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
-  public init(
+  package init(
     _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
     orientation: Orientation = .upright, eighths: Int = 8
   ) {
@@ -46,11 +37,11 @@ public struct FrameFormat: Sendable, Hashable {
     self.orientation = orientation
   }
 
-  /// The reference size as seen, with the orientation applied.
+  /// The size as seen, with the orientation applied; crops of views are in its pixels.
   public var uprightSize: Size { orientation.seen(referenceSize) }
 
   /// The same format with the user's overrides applied.
-  public func overriding(_ override: ColorOverride) -> FrameFormat {
+  package func overriding(_ override: ColorOverride) -> FrameFormat {
     FrameFormat(
       pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
       eighths: eighths)
@@ -59,12 +50,26 @@ public struct FrameFormat: Sendable, Hashable {
 
 /// One picture of a source.
 public struct Frame: Sendable {
+  /// The position of one plane in a frame's bytes.
+  public struct Plane: Sendable, Hashable {
+    /// The byte offset of its first sample.
+    public let offset: Int
+    /// Bytes from one row to the next; at least the bytes of a row.
+    public let bytesPerRow: Int
+
+    /// Creates a plane at byte `offset`.
+    public init(offset: Int, bytesPerRow: Int) {
+      self.offset = offset
+      self.bytesPerRow = bytesPerRow
+    }
+  }
+
   /// The layout, size and meaning of the samples.
   public let format: FrameFormat
   /// The samples of all planes, top row first.
   package let storage: FrameBytes
   /// The position of each plane of `format.pixelFormat.planes` in `storage`.
-  public let planes: [FramePlane]
+  public let planes: [Plane]
   /// The number of the frame in its source, from 0. A gap means dropped frames.
   public let sequence: Int
   /// When it was captured. The frames of a file tell their position in it: the first has `.start`.
@@ -76,7 +81,7 @@ public struct Frame: Sendable {
   ///
   /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
-    _ format: FrameFormat, bytes: [UInt8], planes: [FramePlane], sequence: Int = 0,
+    _ format: FrameFormat, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
     timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
@@ -87,7 +92,7 @@ public struct Frame: Sendable {
 
   /// Creates a frame over memory that may be lent.
   package init(
-    _ format: FrameFormat, storage: FrameBytes, planes: [FramePlane], sequence: Int = 0,
+    _ format: FrameFormat, storage: FrameBytes, planes: [Plane], sequence: Int = 0,
     timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
@@ -138,11 +143,11 @@ public struct Frame: Sendable {
     iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try Frame.check(format)
-    var planes: [FramePlane] = []
+    var planes: [Plane] = []
     var offset = 0
     for plane in format.pixelFormat.planes {
       let bytesPerRow = plane.tightBytesPerRow(of: format.size)
-      planes.append(FramePlane(offset: offset, bytesPerRow: bytesPerRow))
+      planes.append(Plane(offset: offset, bytesPerRow: bytesPerRow))
       offset += bytesPerRow * plane.texels(of: format.size).height
     }
     try self.init(
@@ -158,7 +163,7 @@ public struct Frame: Sendable {
   }
 
   /// The same picture with another number, timestamp or colour meaning.
-  public func with(
+  package func with(
     sequence: Int? = nil, timestamp: CaptureInstant? = nil, color: ColorOverride = ColorOverride()
   ) -> Frame {
     Frame(
@@ -190,7 +195,7 @@ public struct Frame: Sendable {
 package struct FrameIdentity: Sendable, Hashable {
   private let token: FrameBytes.Token
   private let format: FrameFormat
-  private let planes: [FramePlane]
+  private let planes: [Frame.Plane]
 
   fileprivate init(_ frame: Frame) {
     (token, format, planes) = (frame.storage.token, frame.format, frame.planes)

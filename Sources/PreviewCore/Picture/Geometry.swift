@@ -8,7 +8,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   public let height: Int
 
   /// The largest side that a request may have.
-  public static let maximumSide = 65535
+  package static let maximumSide = 65535
 
   /// Creates a size of `width` columns by `height` rows.
   public init(width: Int, height: Int) {
@@ -17,7 +17,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Width and height exchanged.
-  public var transposed: Size { Size(width: height, height: width) }
+  package var transposed: Size { Size(width: height, height: width) }
 
   /// Each side times `eighths` / 8, rounded up: the size of a JPEG decoded at this scale.
   package func scaled(toEighths eighths: Int) -> Size {
@@ -27,7 +27,7 @@ public struct Size: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The number of pixels; `Int.max` if the product overflows.
-  public var pixelCount: Int {
+  package var pixelCount: Int {
     let (product, overflow) = width.multipliedReportingOverflow(by: height)
     return overflow ? .max : product
   }
@@ -67,7 +67,7 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Creates a rectangle that covers a whole picture.
-  public init(all size: Size) {
+  package init(all size: Size) {
     self.init(x: 0, y: 0, width: size.width, height: size.height)
   }
 
@@ -77,16 +77,16 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
   public var height: Int { size.height }
 
   /// Whether it is not empty and lies wholly inside a picture of `size`.
-  public func isInside(_ size: Size) -> Bool {
+  package func isInside(_ size: Size) -> Bool {
     x >= 0 && y >= 0 && width > 0 && height > 0 && width <= size.width && height <= size.height
       && x <= size.width - width && y <= size.height - height
   }
 
   /// Whether it has no pixels.
-  public var isEmpty: Bool { width <= 0 || height <= 0 }
+  package var isEmpty: Bool { width <= 0 || height <= 0 }
 
   /// The common part; of zero size if there is none.
-  public func intersection(_ other: Rectangle) -> Rectangle {
+  package func intersection(_ other: Rectangle) -> Rectangle {
     let (left, top) = (max(x, other.x), max(y, other.y))
     let right = max(left, min(x + width, other.x + other.width))
     let bottom = max(top, min(y + height, other.y + other.height))
@@ -101,29 +101,29 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
 ///
 /// With `swapsAxes`, a seen row is a stored column. Flips are along the *stored* axes: with `flipsX`, the stored
 /// column 0 is seen last.
-public struct Orientation: Sendable, Hashable {
+package struct Orientation: Sendable, Hashable {
   /// Whether seen rows are stored columns.
-  public let swapsAxes: Bool
+  package let swapsAxes: Bool
   /// Whether the stored columns are seen in reverse.
-  public let flipsX: Bool
+  package let flipsX: Bool
   /// Whether the stored rows are seen in reverse.
-  public let flipsY: Bool
+  package let flipsY: Bool
 
   /// Creates an orientation; the default is upright.
-  public init(swapsAxes: Bool = false, flipsX: Bool = false, flipsY: Bool = false) {
+  package init(swapsAxes: Bool = false, flipsX: Bool = false, flipsY: Bool = false) {
     self.swapsAxes = swapsAxes
     self.flipsX = flipsX
     self.flipsY = flipsY
   }
 
   /// Seen as stored.
-  public static let upright = Orientation()
+  package static let upright = Orientation()
 
   /// All eight, in the order of their EXIF numbers.
-  public static let allCases: [Orientation] = (1...8).compactMap { Orientation(exif: $0) }
+  package static let allCases: [Orientation] = (1...8).compactMap { Orientation(exif: $0) }
 
   /// Creates an orientation from EXIF tag 0x0112 (CIPA DC-008, 4.6.5.1.3), 1...8; nil for other numbers.
-  public init?(exif: Int) {
+  package init?(exif: Int) {
     switch exif {
     case 1: self.init()
     case 2: self.init(flipsX: true)
@@ -138,7 +138,7 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// A clockwise rotation: after 90 degrees the left edge is at the top.
-  public init(_ rotation: Rotation) {
+  package init(_ rotation: Rotation) {
     switch rotation {
     case .none: self.init()
     case .clockwise90: self.init(swapsAxes: true, flipsY: true)
@@ -148,14 +148,14 @@ public struct Orientation: Sendable, Hashable {
   }
 
   /// A reflection.
-  public init(_ mirroring: Mirroring) {
+  package init(_ mirroring: Mirroring) {
     self.init(
       flipsX: mirroring == .horizontal || mirroring == .both,
       flipsY: mirroring == .vertical || mirroring == .both)
   }
 
   /// The EXIF number, 1...8.
-  public var exif: Int { (Orientation.allCases.firstIndex(of: self) ?? 0) + 1 }
+  package var exif: Int { (Orientation.allCases.firstIndex(of: self) ?? 0) + 1 }
 
   /// The orientation of a picture seen through `self` and then through `next`.
   package func followed(by next: Orientation) -> Orientation {

@@ -8,7 +8,7 @@ public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
   case ycbcr(ChromaSubsampling)
 
   /// All formats.
-  public static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
+  package static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
 
   /// `rgba`, `ycbcr420`, ...
   public var description: String {
@@ -19,7 +19,7 @@ public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The size of each plane of a picture of `size`.
-  public func planeSizes(of size: Size) -> [Size] {
+  package func planeSizes(of size: Size) -> [Size] {
     switch self {
     case .rgba: [size]
     case .ycbcr(let chroma):
@@ -50,31 +50,31 @@ public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// One plane of a picture.
-public struct PicturePlane: Sendable, Hashable {
-  /// Columns (pixels for `rgba`, otherwise samples) and rows.
-  public let size: Size
-  /// The byte offset of its first sample in the picture.
-  public let offset: Int
-  /// Bytes from one row to the next.
-  public let bytesPerRow: Int
-
-  /// Creates a plane of `size` at byte `offset`.
-  public init(size: Size, offset: Int, bytesPerRow: Int) {
-    self.size = size
-    self.offset = offset
-    self.bytesPerRow = bytesPerRow
-  }
-}
-
 /// A rendered picture, top row first.
 public struct Picture: Sendable, Equatable {
+  /// One plane of a picture.
+  public struct Plane: Sendable, Hashable {
+    /// Columns (pixels for `rgba`, otherwise samples) and rows.
+    public let size: Size
+    /// The byte offset of its first sample in the picture.
+    public let offset: Int
+    /// Bytes from one row to the next.
+    public let bytesPerRow: Int
+
+    /// Creates a plane of `size` at byte `offset`.
+    package init(size: Size, offset: Int, bytesPerRow: Int) {
+      self.size = size
+      self.offset = offset
+      self.bytesPerRow = bytesPerRow
+    }
+  }
+
   /// In pixels.
   public let size: Size
   /// The layout of `bytes`.
   public let format: PictureFormat
   /// One plane for `rgba`; Y', Cb and Cr otherwise.
-  public let planes: [PicturePlane]
+  public let planes: [Plane]
   /// The samples of all planes.
   public let bytes: [UInt8]
   /// An object kept alive with the picture; not part of its value.
@@ -94,7 +94,7 @@ public struct Picture: Sendable, Equatable {
   }
 
   /// Creates a picture over `bytes`. Every plane must lie within them.
-  public init(size: Size, format: PictureFormat, planes: [PicturePlane], bytes: [UInt8]) {
+  package init(size: Size, format: PictureFormat, planes: [Plane], bytes: [UInt8]) {
     precondition(
       planes.allSatisfy {
         let lastRow = $0.offset + $0.bytesPerRow * ($0.size.height - 1)
@@ -113,7 +113,7 @@ public struct Picture: Sendable, Equatable {
     let planes = format.planeSizes(of: size).map { plane in
       let bytesPerRow = plane.width * format.bytesPerSample
       defer { offset += bytesPerRow * plane.height }
-      return PicturePlane(size: plane, offset: offset, bytesPerRow: bytesPerRow)
+      return Plane(size: plane, offset: offset, bytesPerRow: bytesPerRow)
     }
     self.init(size: size, format: format, planes: planes, bytes: bytes)
   }
@@ -128,7 +128,7 @@ public final class Bitmap: Sendable, Hashable {
   public let bytes: [UInt8]
 
   /// - Throws: `FrameError` if there are not `width * height * 4` bytes, or a side is not positive.
-  public init(size: Size, bytes: [UInt8]) throws(FrameError) {
+  package init(size: Size, bytes: [UInt8]) throws(FrameError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
     else {
       throw FrameError("\(bytes.count) bytes are no bitmap of \(size)")

@@ -205,15 +205,15 @@ extension PixelFormat {
   }
 
   /// Whether the samples are R'G'B', which have no matrix or range.
-  public var isRGB: Bool {
+  package var isRGB: Bool {
     if case .rgb = model { true } else { false }
   }
 
   /// The largest code of a channel: 255 or 65535.
-  public var maximumCode: Int { self == .rgba64 ? 65535 : 255 }
+  package var maximumCode: Int { self == .rgba64 ? 65535 : 255 }
 
   /// Bytes of an unpadded frame of `size`; nil if that overflows an `Int`.
-  public func tightByteCount(of size: Size) -> Int? {
+  package func tightByteCount(of size: Size) -> Int? {
     // 16 bytes: a row of the widest texels, rounded up to a pair.
     guard size.width < Int.max / 16 else { return nil }
     var total = 0

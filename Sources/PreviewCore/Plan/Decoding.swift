@@ -40,7 +40,7 @@ extension FrameFormat {
   ///
   /// If chroma is halved along both axes, a decoder can scale chroma less than luma, so that all planes have one size
   /// (libjpeg: `jpeg_calc_output_dimensions`).
-  public func decoded(toEighths eighths: Int) -> FrameFormat {
+  package func decoded(toEighths eighths: Int) -> FrameFormat {
     FrameFormat(
       pixelFormat == .i420 && eighths < 8 ? .yuv444p : pixelFormat, referenceSize, color: color,
       orientation: orientation, eighths: eighths)

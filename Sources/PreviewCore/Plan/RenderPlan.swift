@@ -73,7 +73,7 @@ package struct PlannedView: Sendable, Hashable {
   package let size: Size
   package let format: PictureFormat
   /// The light in which samples are interpolated.
-  package let light: FilteringLight
+  package let light: Filter.Light
   /// The colour behind a transparent frame.
   package let background: RGBColor
   /// The part that may be read, in pixels of the stored picture at its reference size.

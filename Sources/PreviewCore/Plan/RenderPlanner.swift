@@ -1,28 +1,28 @@
 // Plans views: from view configurations to render passes. Works on values only and reads no pixels.
 
 /// A view and the sample format of its picture.
-public struct ViewRequest: Sendable, Hashable {
+package struct ViewRequest: Sendable, Hashable {
   /// The view to draw.
-  public let view: ViewConfiguration
+  package let view: ViewConfiguration
   /// The sample format of the picture.
-  public let format: PictureFormat
+  package let format: PictureFormat
 
   /// Creates a request for `view` in `format`.
-  public init(_ view: ViewConfiguration, as format: PictureFormat) {
+  package init(_ view: ViewConfiguration, as format: PictureFormat) {
     self.view = view
     self.format = format
   }
 }
 
 /// Makes plans within a device's limits.
-public struct RenderPlanner: Sendable {
+package struct RenderPlanner: Sendable {
   /// The device's limits and preferences.
-  public let tuning: RenderTuning
+  package let tuning: RenderTuning
   /// The most pixels that a picture may have. Default: 100 million.
-  public let maximumPixels: Int
+  package let maximumPixels: Int
 
   /// Creates a planner for a device, or by default for the reference renderer.
-  public init(tuning: RenderTuning = .unlimited, maximumPixels: Int = 100_000_000) {
+  package init(tuning: RenderTuning = .unlimited, maximumPixels: Int = 100_000_000) {
     self.tuning = tuning
     self.maximumPixels = maximumPixels
   }
@@ -30,7 +30,7 @@ public struct RenderPlanner: Sendable {
   /// Plans frames of `format`.
   ///
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
-  public func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
+  package func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
     return RenderPlan(source: format, views: views)
@@ -75,7 +75,7 @@ public struct RenderPlanner: Sendable {
   /// whole frame.
   ///
   /// - Throws: `WordError` if the size exceeds the limits.
-  public func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
+  package func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
     return try placement(of: view, for: FrameFormat(composed: size)).target

@@ -1,18 +1,18 @@
 // A device's limits and preferences as a value: chosen per device, read by the planner.
 
 /// A renderer's limits and preferences.
-public struct RenderTuning: Sendable, Hashable {
+package struct RenderTuning: Sendable, Hashable {
   /// The longest side of a target, in pixels.
-  public let maximumTargetSide: Int
+  package let maximumTargetSide: Int
   /// The most taps of one sample of one signal (columns times rows) that one pass reduces along both axes. Beyond it,
   /// one axis is reduced first, into an intermediate of 32-bit floats.
-  public let maximumDirectTaps: Int
+  package let maximumDirectTaps: Int
   /// How areas are reduced where several outputs can be computed at a time.
   package let boxes: BoxPacking
   /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
   /// Whether the device has timer queries that measure passes.
-  public let timesPasses: Bool
+  package let timesPasses: Bool
 
   package init(
     maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels,
@@ -26,7 +26,7 @@ public struct RenderTuning: Sendable, Hashable {
   }
 
   /// The number of frames worth drawing concurrently; at least 1.
-  public var framesInFlight: Int {
+  package var framesInFlight: Int {
     switch transfer {
     case .direct: 1
     case .buffered(let framesInFlight): max(1, framesInFlight)
@@ -34,7 +34,7 @@ public struct RenderTuning: Sendable, Hashable {
   }
 
   /// No limits, for the reference renderer.
-  public static let unlimited = RenderTuning(
+  package static let unlimited = RenderTuning(
     maximumTargetSide: .max, maximumDirectTaps: .max, boxes: .none)
 }
 

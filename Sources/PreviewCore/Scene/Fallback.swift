@@ -46,11 +46,11 @@ public struct Fallback: Sendable, Hashable {
   }
 
   /// The default pictures.
-  public static let standard = Fallback()
+  package static let standard = Fallback()
 
   /// The picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a camera while the source
   /// is being opened, otherwise `noSignal`. A live source of which no frame can be shown counts as stalled.
-  public func picture(for state: SourceState, hasFrame: Bool) -> FallbackPicture {
+  package func picture(for state: SourceState, hasFrame: Bool) -> FallbackPicture {
     let isOpening = state == .opening || state == .idle
     let picture =
       switch state {

@@ -87,7 +87,7 @@ struct FallbackDrawing {
   }
 
   /// Nil if the area is too small for legible text.
-  private func bitmap(_ words: String, size: Int, weight: FontWeight = .regular) -> Bitmap? {
+  private func bitmap(_ words: String, size: Int, weight: Font.Weight = .regular) -> Bitmap? {
     let room = Size(width: area.frame.width - 4 * spacing, height: area.frame.height - 2 * spacing)
     guard shorterSide >= 48, room.width > 0, room.height > 0 else { return nil }
     let font = Font(size: min(max(size, 9), 64), weight: weight)

@@ -17,9 +17,9 @@ public enum Icon: String, Sendable, Hashable, CaseIterable {
   case warning
 
   /// The allowed sides, in pixels.
-  public static let sides = 1...1024
+  package static let sides = 1...1024
 
-  /// The icon in a square of `side` pixels, clamped to `sides`. Repeated calls usually return the identical bitmap.
+  /// The icon in a square of `side` pixels, clamped to 1...1024. Repeated calls usually return the identical bitmap.
   public func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
     let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
     return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))

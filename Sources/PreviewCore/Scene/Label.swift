@@ -17,7 +17,7 @@ public struct Label: Sendable, Hashable {
   /// The text colour.
   public var color: RGBColor
   /// Drawn behind the text; nil draws nothing.
-  public var background: LabelBackground?
+  public var background: Background?
   /// The position in the tile or scene.
   public var position: Anchor
   /// The distance to the nearest edges of the tile, in pixels, measured from the background if there is one.
@@ -27,7 +27,7 @@ public struct Label: Sendable, Hashable {
 
   /// Creates a label. The defaults are white text at the bottom left.
   public init(
-    _ content: Content, font: Font = Font(), color: RGBColor = .white, background: LabelBackground? = nil,
+    _ content: Content, font: Font = Font(), color: RGBColor = .white, background: Background? = nil,
     position: Anchor = .bottomLeft, margin: Int = 8, maximumWidth: Int? = nil
   ) {
     self.content = content
@@ -41,70 +41,72 @@ public struct Label: Sendable, Hashable {
 
   /// Creates a name label: white text on a dark pill, as in video calls.
   public init(name: String, size: Int = 16) {
-    self.init(.text(name), font: Font(size: size), background: LabelBackground())
+    self.init(.text(name), font: Font(size: size), background: Background())
   }
 }
 
-/// The background of a label.
-public struct LabelBackground: Sendable, Hashable {
-  /// Its colour.
-  public var color: RGBColor
-  /// 0 (invisible) to 1 (opaque).
-  public var opacity: Double
-  /// Pixels to the left and right of the text; half as many, rounded up, above and below.
-  public var padding: Int
-  /// In pixels; drawn as at most half the height.
-  public var cornerRadius: Double
+extension Label {
+  /// The background of a label.
+  public struct Background: Sendable, Hashable {
+    /// Its colour.
+    public var color: RGBColor
+    /// 0 (invisible) to 1 (opaque).
+    public var opacity: Double
+    /// Pixels to the left and right of the text; half as many, rounded up, above and below.
+    public var padding: Int
+    /// In pixels; drawn as at most half the height.
+    public var cornerRadius: Double
 
-  /// Creates a background. The default is a pill of half-transparent black.
-  public init(
-    color: RGBColor = .black, opacity: Double = 0.5, padding: Int = 8, cornerRadius: Double = 1000
-  ) {
-    self.color = color
-    self.opacity = opacity
-    self.padding = padding
-    self.cornerRadius = cornerRadius
+    /// Creates a background. The default is a pill of half-transparent black.
+    public init(
+      color: RGBColor = .black, opacity: Double = 0.5, padding: Int = 8, cornerRadius: Double = 1000
+    ) {
+      self.color = color
+      self.opacity = opacity
+      self.padding = padding
+      self.cornerRadius = cornerRadius
+    }
   }
-}
 
-/// One of nine positions in a rectangle.
-public enum Anchor: String, Sendable, Hashable, CaseIterable {
-  /// Top left corner.
-  case topLeft
-  /// Centre of the top edge.
-  case top
-  /// Top right corner.
-  case topRight
-  /// Centre of the left edge.
-  case left
-  /// Centre.
-  case center
-  /// Centre of the right edge.
-  case right
-  /// Bottom left corner.
-  case bottomLeft
-  /// Centre of the bottom edge.
-  case bottom
-  /// Bottom right corner.
-  case bottomRight
+  /// One of nine positions in a rectangle.
+  public enum Anchor: String, Sendable, Hashable, CaseIterable {
+    /// Top left corner.
+    case topLeft
+    /// Centre of the top edge.
+    case top
+    /// Top right corner.
+    case topRight
+    /// Centre of the left edge.
+    case left
+    /// Centre.
+    case center
+    /// Centre of the right edge.
+    case right
+    /// Bottom left corner.
+    case bottomLeft
+    /// Centre of the bottom edge.
+    case bottom
+    /// Bottom right corner.
+    case bottomRight
 
-  /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
-  /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
-  /// it.
-  public func place(_ size: Size, in area: Rectangle, margin: Int = 0) -> Rectangle {
-    let x =
-      switch self {
-      case .topLeft, .left, .bottomLeft: margin
-      case .top, .center, .bottom: (area.width - size.width) >> 1
-      case .topRight, .right, .bottomRight: area.width - size.width - margin
-      }
-    let y =
-      switch self {
-      case .topLeft, .top, .topRight: margin
-      case .left, .center, .right: (area.height - size.height) >> 1
-      case .bottomLeft, .bottom, .bottomRight: area.height - size.height - margin
-      }
-    return Rectangle(x: area.x + x, y: area.y + y, width: size.width, height: size.height)
+    /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
+    /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
+    /// it.
+    package func place(_ size: Size, in area: Rectangle, margin: Int = 0) -> Rectangle {
+      let x =
+        switch self {
+        case .topLeft, .left, .bottomLeft: margin
+        case .top, .center, .bottom: (area.width - size.width) >> 1
+        case .topRight, .right, .bottomRight: area.width - size.width - margin
+        }
+      let y =
+        switch self {
+        case .topLeft, .top, .topRight: margin
+        case .left, .center, .right: (area.height - size.height) >> 1
+        case .bottomLeft, .bottom, .bottomRight: area.height - size.height - margin
+        }
+      return Rectangle(x: area.x + x, y: area.y + y, width: size.width, height: size.height)
+    }
   }
 }
 

@@ -13,7 +13,7 @@ public struct Replicator: Sendable, Hashable {
   public var colorScale: SIMD3<Double>
   /// Added to the opacity from one instance to the next; -1...1.
   public var opacityOffset: Double
-  /// The added age of each instance's frame; in total at most `longestDelay`.
+  /// The added age of each instance's frame; in total at most 10 seconds.
   public var delay: Duration
 
   /// Creates a replicator. By default all instances are alike.
@@ -30,7 +30,7 @@ public struct Replicator: Sendable, Hashable {
   }
 
   /// The allowed numbers of instances.
-  public static let instances = 1...64
+  package static let instances = 1...64
   /// The largest age of the oldest instance's frame.
-  public static let longestDelay = Duration.seconds(10)
+  package static let longestDelay = Duration.seconds(10)
 }

@@ -42,18 +42,18 @@ extension Scene {
     case .color(.black): break
     case .color(let color): stack.fill(area, with: .color(color))
     case .gradient(let gradient): stack.fill(area, with: .gradient(gradient))
-    case .blur(let source, let blur):
+    case .blur(let source):
       guard let appearance = sources[source] else {
         throw WordError("background", "there is no source '\(source)'")
       }
       // A camera that is switched off must not be visible, not even blurred.
       guard appearance.hasFrame, appearance.outage?.state != .off else { return }
-      stack.fill(area, with: .blurred(input: stack.input(.source(source)), ViewConfiguration(), blur))
+      stack.fill(area, with: .blurred(input: stack.input(.source(source)), ViewConfiguration(), Blur()))
     }
   }
 }
 
-extension SceneLayout {
+extension Scene.Layout {
   /// The radius for tiles without their own; nil if the layout has none.
   fileprivate func cornerRadius(of index: Int) -> Double? {
     if case .inset(let inset) = self, index > 0 { inset.cornerRadius } else { nil }

@@ -10,11 +10,11 @@ public struct Scene: Sendable, Hashable {
   /// The picture's size, in pixels.
   public var size: Size
   /// How the tiles are arranged.
-  public var layout: SceneLayout
+  public var layout: Layout
   /// 1 to 49 tiles, in layout order. Of tiles with the same `zIndex`, later ones are drawn above earlier ones.
   public var tiles: [Tile]
   /// Drawn below all tiles.
-  public var background: SceneBackground
+  public var background: Background
   /// Pixels between tiles, and between tiles and the picture's edges.
   public var gap: Int
   /// The aspect ratio for which grids maximise their tiles, and which tiles in strips and insets have. Default 16:9.
@@ -28,7 +28,7 @@ public struct Scene: Sendable, Hashable {
 
   /// Creates a scene. The default is a grid on black without gaps.
   public init(
-    size: Size, layout: SceneLayout = .grid, tiles: [Tile] = [], background: SceneBackground = .color(.black),
+    size: Size, layout: Layout = .grid, tiles: [Tile] = [], background: Background = .color(.black),
     gap: Int = 0, tileAspect: Size = Size(width: 16, height: 9), cornerRadius: Double = 0,
     speakingBorder: Border = .speaking, labels: [Label] = []
   ) {
@@ -44,17 +44,19 @@ public struct Scene: Sendable, Hashable {
   }
 
   /// The most tiles that a scene can have.
-  public static let maximumTiles = 49
+  package static let maximumTiles = 49
 }
 
-/// What lies below all tiles.
-public enum SceneBackground: Sendable, Hashable {
-  /// A solid colour.
-  case color(RGBColor)
-  /// A gradient between two colours.
-  case gradient(LinearGradient)
-  /// A blurred source that fills the picture; black while it is off or has no frame.
-  case blur(source: String, Blur = Blur())
+extension Scene {
+  /// What lies below all tiles.
+  public enum Background: Sendable, Hashable {
+    /// A solid colour.
+    case color(RGBColor)
+    /// A gradient between two colours.
+    case gradient(LinearGradient)
+    /// A blurred source that fills the picture; black while it is off or has no frame.
+    case blur(source: String)
+  }
 }
 
 extension Border {
@@ -64,7 +66,7 @@ extension Border {
 
 extension Scene {
   /// The accepted keys, of all layouts.
-  public static let keys = [
+  package static let keys = [
     "size", "gap", "radius", "aspect", "background", "main", "edge", "share", "corner", "margin",
   ]
 
@@ -80,7 +82,7 @@ extension Scene {
   ///   value.
   public init(parsing text: String) throws(WordError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let layouts: [Substring: SceneLayout] = [
+    let layouts: [Substring: Layout] = [
       "grid": .grid, "spotlight": .spotlight(), "inset": .inset(), "free": .free,
     ]
     guard let layout = layouts[parts[0]] else {
@@ -136,7 +138,7 @@ extension Scene {
     }
   }
 
-  private static func background(_ value: String) throws(WordError) -> SceneBackground {
+  private static func background(_ value: String) throws(WordError) -> Background {
     if value.hasPrefix("blur:"), value.count > 5 { return .blur(source: String(value.dropFirst(5))) }
     let colors = value.split(separator: "-", omittingEmptySubsequences: false).map { RGBColor($0) }
     return switch (colors.first, colors.dropFirst().first, colors.count) {

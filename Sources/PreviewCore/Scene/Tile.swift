@@ -49,7 +49,7 @@ public struct Tile: Sendable, Hashable {
 
 extension Tile {
   /// The accepted keys: a view's, except for its size, which the layout sets, and a tile's own.
-  public static let keys =
+  package static let keys =
     ViewConfiguration.keys.filter { !["size", "width", "height"].contains($0) } + ownKeys
 
   private static let ownKeys = ["at", "z", "radius", "opacity"]

@@ -108,12 +108,12 @@ public struct LinearGradient: Sendable, Hashable {
 /// A blurred view is rendered at one sample (the mean) per `cell` x `cell` pixels, counts rounded up, at least 1. It
 /// is then enlarged with quadratic B-splines (Unser 1999, "Splines: a perfect fit", order 2), repeating the edge
 /// samples.
-public struct Blur: Sendable, Hashable {
+package struct Blur: Sendable, Hashable {
   /// The side of a cell in pixels, 2...256.
-  public var cell: Int
+  package var cell: Int
 
   /// Creates a blur. `cell` is clamped to 2...256.
-  public init(cell: Int = 24) { self.cell = min(max(cell, 2), 256) }
+  package init(cell: Int = 24) { self.cell = min(max(cell, 2), 256) }
 }
 
 /// A linear change of each code: `code * scale + offset`, clamped to 0...255.

@@ -2,7 +2,7 @@
 
 extension ViewConfiguration {
   /// The keys that `set` accepts, in the order in which they are applied.
-  public static let keys = [
+  package static let keys = [
     "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear",
   ]
 
@@ -27,7 +27,7 @@ extension ViewConfiguration {
   }
 
   /// Checks a view's name, which becomes part of file names and URLs.
-  public static func check(name: String) throws(WordError) {
+  package static func check(name: String) throws(WordError) {
     let isWord = name.utf8.allSatisfy {
       switch $0 {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -46,7 +46,7 @@ extension ViewConfiguration {
   /// Sets one key from its text.
   ///
   /// - Throws: `WordError` if the key is unknown or the value out of bounds.
-  public mutating func set(_ key: String, to value: String) throws(WordError) {
+  package mutating func set(_ key: String, to value: String) throws(WordError) {
     switch key {
     case "crop": crop = try Words.rectangle(key, value)
     case "rotate": rotation = try ViewConfiguration.rotation(value)

@@ -1,13 +1,5 @@
 // What a view shows of a source, and how: the values behind `--view`, configuration files and snapshot URLs.
 
-/// Whether samples are interpolated as encoded or in linear light.
-public enum FilteringLight: Sendable, Hashable {
-  /// As encoded, like nearly all software.
-  case encoded
-  /// In linear light (IEC 61966-2-1), like a lens: fine bright detail keeps its brightness.
-  case linear
-}
-
 /// A resampling filter, applied separately to each axis and plane.
 public enum Filter: String, Sendable, Hashable, CaseIterable {
   /// `area` along an axis that shrinks or keeps its size, `bilinear` along one that grows.
@@ -21,22 +13,30 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
   case area
   /// Lanczos with three lobes, widened along an axis that shrinks.
   case lanczos
-}
 
-/// What fills the bars beside a fitted picture.
-public enum Surround: Sendable, Hashable {
-  /// The view's background.
-  case background
-  /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
-  case clear
-  /// The picture itself, blurred, filling the target.
-  case blur
+  /// Whether samples are interpolated as encoded or in linear light.
+  public enum Light: Sendable, Hashable {
+    /// As encoded, like nearly all software.
+    case encoded
+    /// In linear light (IEC 61966-2-1), like a lens: fine bright detail keeps its brightness.
+    case linear
+  }
 }
 
 /// One view of a source.
 ///
 /// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place.
 public struct ViewConfiguration: Sendable, Hashable {
+  /// What fills the bars beside a fitted picture.
+  public enum Surround: Sendable, Hashable {
+    /// The view's background.
+    case background
+    /// Nothing: in a composition the layers below show through. In a picture of its own, the view's background.
+    case clear
+    /// The picture itself, blurred, filling the target.
+    case blur
+  }
+
   /// The name that outputs and URLs use.
   public var name: String
   /// In pixels of the upright source; nil is the whole source.
@@ -58,13 +58,13 @@ public struct ViewConfiguration: Sendable, Hashable {
   /// The resampling filter.
   public var filter: Filter
   /// The light in which samples are interpolated.
-  public var light: FilteringLight
+  public var light: Filter.Light
 
   /// Creates a view. The defaults show the whole source at its own size.
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
-    surround: Surround = .background, filter: Filter = .auto, light: FilteringLight = .encoded
+    surround: Surround = .background, filter: Filter = .auto, light: Filter.Light = .encoded
   ) {
     self.name = name
     self.crop = crop
@@ -95,7 +95,7 @@ extension ViewConfiguration {
   /// The same view for a source whose upright size changed from `reference` to `size`. The crop was given at
   /// `reference`; its edges are rounded inwards to whole pixels, so it shows only pixels wholly inside the old crop,
   /// but always at least one. Sizes have positive sides.
-  public func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
+  package func rescaled(from reference: Size, to size: Size) -> ViewConfiguration {
     guard let crop, size != reference else { return self }
     func span(_ start: Int, _ length: Int, _ old: Int, _ new: Int) -> (start: Int, length: Int) {
       let (first, end) = ((start * new + old - 1) / old, (start + length) * new / old)

@@ -122,7 +122,7 @@ public struct WordError: Error, Hashable, CustomStringConvertible {
   public let reason: String
 
   /// Creates an error for `key`.
-  public init(_ key: String, _ reason: String) {
+  package init(_ key: String, _ reason: String) {
     self.key = key
     self.reason = reason
   }

@@ -66,7 +66,7 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   private static func measure(
-    _ works: [BenchWork], _ length: BenchLength, _ gpu: GPUChoice, json: Bool
+    _ works: [BenchWork], _ length: BenchLength, _ gpu: GPUDevice.Choice, json: Bool
   ) async throws {
     let device = try await GPUDevice.choose(gpu)
     let renderer = try await GLRenderer.open(on: device)

@@ -50,9 +50,7 @@ struct BenchRun {
 
   private func stages() async throws -> [(stage: BenchStage, times: StageTimes)] {
     let source = try await openSource()
-    let planner = RenderPlanner(tuning: renderer.tuning)
-    let plan = try planner.plan(
-      work.format, work.views.map { ViewRequest($0, as: work.encoder?.pictureFormat ?? .rgba) })
+    let plan = try renderer.plan(work.format, work.views, as: work.encoder?.pictureFormat ?? .rgba)
     var stages: [BenchStage: StageTimes] = [:]
     var copy = CopyLimit()
     let baseline = try JPEGBaseline()

@@ -22,7 +22,7 @@ struct CameraList: CustomStringConvertible {
   }
 
   private static func formats(_ camera: CameraDescription) -> [String] {
-    var groups: [(names: [String], sizes: [CameraFrameSizes])] = []
+    var groups: [(names: [String], sizes: [CameraDescription.FrameSizes])] = []
     for format in camera.formats where format.isReadable {
       let name = format.fourCC + (format.isEmulated ? " (by libv4lconvert)" : "")
       if let index = groups.firstIndex(where: { $0.sizes == format.sizes }) {
@@ -115,7 +115,7 @@ struct CameraReport: Encodable {
 }
 
 extension CameraReport.Sizes {
-  fileprivate init(_ sizes: CameraFrameSizes) {
+  fileprivate init(_ sizes: CameraDescription.FrameSizes) {
     minimumWidth = sizes.minimum.width
     minimumHeight = sizes.minimum.height
     maximumWidth = sizes.maximum.width

@@ -13,10 +13,10 @@ struct DeviceOptions: ParsableArguments {
     help: ArgumentHelp(
       "The GPU: auto, software, a number from `glpreview devices`, or a path such as /dev/dri/renderD128.",
       valueName: "DEVICE"))
-  var gpu = GPUChoice.automatic
+  var gpu = GPUDevice.Choice.automatic
 }
 
-extension GPUChoice: ExpressibleByArgument {
+extension GPUDevice.Choice: ExpressibleByArgument {
   /// Parses `--gpu`.
   public init?(argument: String) { self.init(argument) }
 }

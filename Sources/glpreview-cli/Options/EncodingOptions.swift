@@ -27,7 +27,7 @@ struct EncodingOptions: ParsableArguments {
     if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
   }
 
-  func encoder(_ format: EncodedFormat) -> PictureEncoder {
+  func encoder(_ format: EncodedPicture.Format) -> PictureEncoder {
     PictureEncoder(format, quality: quality, subsampling: subsampling, maximumBytes: maxBytes)
   }
 }
@@ -36,11 +36,11 @@ extension ChromaSubsampling: ExpressibleByArgument {}
 
 /// The value of `--format`, or the extension of an output's name.
 enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArgument {
-  case picture(EncodedFormat)
+  case picture(EncodedPicture.Format)
   case video(VideoFormat)
 
   init?(fileName: String) {
-    if let format = EncodedFormat(fileName: fileName) {
+    if let format = EncodedPicture.Format(fileName: fileName) {
       self = .picture(format)
     } else if let format = VideoFormat(fileName: fileName) {
       self = .video(format)
@@ -59,7 +59,7 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArg
 
   /// Parses `--format`.
   init?(argument: String) {
-    if let format = EncodedFormat(rawValue: argument) {
+    if let format = EncodedPicture.Format(rawValue: argument) {
       self = .picture(format)
     } else if let format = VideoFormat(rawValue: argument) {
       self = .video(format)
@@ -70,6 +70,6 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArg
 
   /// The values listed in `--help`.
   static var allValueStrings: [String] {
-    EncodedFormat.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
+    EncodedPicture.Format.allCases.map(\.rawValue) + VideoFormat.allCases.map(\.rawValue)
   }
 }

@@ -52,7 +52,7 @@ struct LiveInputOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Which redirects of HTTP and RTSP servers to follow: same-host, any or none.", valueName: "POLICY"))
-  var redirects = RedirectPolicy.sameHost
+  var redirects = SourceOptions.RedirectPolicy.sameHost
 
   func validate() throws {
     for (name, value) in [("interval", interval), ("duration", duration), ("reconnect", reconnect)] {
@@ -74,12 +74,12 @@ struct LiveInputOptions: ParsableArguments {
       givesUpAfter: .seconds(reconnect))
     options.controls = try control.map { text in
       let (name, value) = try halves(text, at: "=", "--control", "NAME=VALUE")
-      return CameraControlSetting(name: name, value: value)
+      return CameraControl.Setting(name: name, value: value)
     }
     options.redirects = redirects
     options.headers = try header.map { text in
       let (name, value) = try halves(text, at: ":", "--header", "'NAME: VALUE'")
-      return HeaderField(name: name, value: value)
+      return SourceOptions.HeaderField(name: name, value: value)
     }
   }
 
@@ -101,7 +101,7 @@ struct LiveInputOptions: ParsableArguments {
   }
 }
 
-extension RedirectPolicy: ExpressibleByArgument {}
+extension SourceOptions.RedirectPolicy: ExpressibleByArgument {}
 
 /// The values of `--frames`, `--every`, `--loop`, `--warmup`, `--interval` and `--duration`.
 struct FrameSchedule: Equatable {

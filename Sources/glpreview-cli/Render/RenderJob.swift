@@ -15,7 +15,7 @@ struct RenderJob {
   private let memory = FramePool()
 
   /// Opens everything and renders all due frames.
-  func run(on choice: RendererChoice, _ gpu: GPUChoice) async throws {
+  func run(on choice: RendererChoice, _ gpu: GPUDevice.Choice) async throws {
     switch choice {
     case .reference:
       try await run(
@@ -53,7 +53,7 @@ struct RenderJob {
 
   /// Opens the source, and decodes it if it is a still, while the driver loads. The source's errors are reported
   /// first.
-  private func open(_ gpu: GPUChoice) async throws -> (any FrameSource, GLRenderer) {
+  private func open(_ gpu: GPUDevice.Choice) async throws -> (any FrameSource, GLRenderer) {
     // A missing source fails without loading a driver.
     guard FileManager.default.isReadableFile(atPath: source) else {
       let source = try await openSource()

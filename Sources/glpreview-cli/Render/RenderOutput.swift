@@ -3,12 +3,12 @@ import GLPreview
 
 /// The value of `-o`.
 enum RenderOutput: Equatable {
-  case files(FileNamePattern, EncodedFormat)
-  case standardOutput(EncodedFormat)
+  case files(FileNamePattern, EncodedPicture.Format)
+  case standardOutput(EncodedPicture.Format)
   /// A file per view, to which pictures are appended; nil is standard output.
   case video(FileNamePattern?, VideoFormat)
   /// Renders and reads back, encodes if a format is named, and discards the result.
-  case nowhere(EncodedFormat?)
+  case nowhere(EncodedPicture.Format?)
 
   /// Parses `-o`; nil names files after the source and the view.
   init(_ text: String?, source: String, format: OutputFormat?) throws {
@@ -51,7 +51,7 @@ enum RenderOutput: Equatable {
   }
 
   /// The format of pictures; nil if they are not encoded.
-  var format: EncodedFormat? {
+  var format: EncodedPicture.Format? {
     switch self {
     case .files(_, let format), .standardOutput(let format): format
     case .nowhere(let format): format

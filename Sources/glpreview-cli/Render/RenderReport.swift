@@ -72,7 +72,7 @@ struct Progress {
   }
 }
 
-extension SourceCounters {
+extension SourceStatus.Counters {
   /// A warning about dropped frames if the user wanted every frame, and about damaged ones; nil if there is none.
   func complaint(wantsAll: Bool) -> String? {
     var words: [String] = []

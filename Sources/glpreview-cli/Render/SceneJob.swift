@@ -13,7 +13,7 @@ struct SceneJob {
   /// Takes the place of a view's name.
   let name: String
   let settings: RenderSettings
-  let gpu: GPUChoice
+  let gpu: GPUDevice.Choice
   /// How long a source may take to deliver a frame.
   let timeout: Duration
 
@@ -88,7 +88,7 @@ struct SceneJob {
       throw error
     }
     try await states.check(isStrict: settings.schedule.limit == 1)
-    if scene.showsText, !settings.isQuiet, let failure = PangoTextRenderer.shared.failure {
+    if scene.showsText, !settings.isQuiet, let failure = session.textFailure {
       StandardError.print("glpreview: labels are left out: \(failure)")
     }
     return snapshot

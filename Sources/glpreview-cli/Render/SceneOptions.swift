@@ -47,7 +47,7 @@ struct SceneOptions: ParsableArguments {
     scene.tiles = try tiles(of: sources)
     for name in off { try NamedSource.check(name, "--off", sources) }
     if labels.showTime {
-      scene.labels = [Label(.time(), background: LabelBackground(), position: .topRight, margin: 16)]
+      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
     }
     _ = try scene.composed(
       Dictionary(sources.map { ($0.name, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)

@@ -1,5 +1,5 @@
 // `glpreview serve`: serves cameras over HTTP until it is stopped.
-package import ArgumentParser
+import ArgumentParser
 import GLPreview
 package import GLPreviewServer
 import Glibc

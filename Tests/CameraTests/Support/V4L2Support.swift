@@ -9,7 +9,7 @@ extension LiveSource {
   /// Opens a camera that is tried again for as long as the test runs, unless told.
   static func camera(
     _ name: String, delivery: LiveOptions.Delivery = .newest, givesUpAfter: Duration? = nil,
-    controls: [CameraControlSetting] = [], demand: CaptureDemand = CaptureDemand()
+    controls: [CameraControl.Setting] = [], demand: CaptureDemand = CaptureDemand()
   ) async throws -> LiveSource {
     var options = SourceOptions()
     options.live = LiveOptions(delivery: delivery, givesUpAfter: givesUpAfter)
@@ -43,7 +43,7 @@ struct Waiting: Error {
 }
 
 /// Why a source gives nothing: the error that it gives up with at its first attempt.
-func refusal(of name: String, controls: [CameraControlSetting] = []) async throws -> SourceError {
+func refusal(of name: String, controls: [CameraControl.Setting] = []) async throws -> SourceError {
   let source = try await LiveSource.camera(name, givesUpAfter: .zero, controls: controls)
   let error = await #expect(throws: SourceError.self) { try await source.nextFrame() }
   await source.close()

@@ -240,7 +240,8 @@
 
       for (policy, reason, connections) in [
         (
-          RedirectPolicy.sameHost, "redirects to another host (localhost), which only redirects: any allows",
+          SourceOptions.RedirectPolicy.sameHost,
+          "redirects to another host (localhost), which only redirects: any allows",
           0
         ),
         (.none, "redirects, which redirects: none does not allow", 0),

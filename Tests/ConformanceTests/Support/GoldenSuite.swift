@@ -130,7 +130,10 @@ enum GoldenSuite {
   }
 
   private static let masks: [GoldenCase] = [
-    ("fill", MaskShape.rectangle(Rectangle(x: 9, y: 7, width: 21, height: 15)), MaskEffect.fill(orange)),
+    (
+      "fill", PrivacyMask.Shape.rectangle(Rectangle(x: 9, y: 7, width: 21, height: 15)),
+      PrivacyMask.Effect.fill(orange)
+    ),
     ("pixelate", .rectangle(Rectangle(x: 9, y: 3, width: 32, height: 27)), .pixelate(cell: 8)),
     ("blur", .rectangle(Rectangle(x: 9, y: 3, width: 32, height: 27)), .blur(radius: 8)),
     ("polygon", .polygon([[3, 30], [24, 2], [45, 30], [24, 17]]), .fill(orange)),

@@ -32,10 +32,10 @@ enum TestCard {
   /// The card as a frame of any format; transparent formats let the background through along a diagonal.
   static func frame(_ format: FrameFormat) throws(FrameError) -> Frame {
     var bytes: [UInt8] = []
-    var planes: [FramePlane] = []
+    var planes: [Frame.Plane] = []
     for plane in format.pixelFormat.planes {
       let row = plane.tightBytesPerRow(of: format.size)
-      planes.append(FramePlane(offset: bytes.count, bytesPerRow: row))
+      planes.append(Frame.Plane(offset: bytes.count, bytesPerRow: row))
       bytes += [UInt8](repeating: 128, count: row * plane.texels(of: format.size).height)
     }
     var canvas = Canvas(format: format, planes: planes, bytes: bytes)
@@ -58,7 +58,7 @@ enum TestCard {
 /// The bytes of a frame that is being painted.
 private struct Canvas {
   let format: FrameFormat
-  let planes: [FramePlane]
+  let planes: [Frame.Plane]
   var bytes: [UInt8]
 
   /// Gives each sample of a component the mean of the pixels that share it.

@@ -78,7 +78,7 @@ extension FuzzTarget {
       let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/cameras/a/main.jpg?" + query)
       let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
       guard let words = try? QueryWords(request) else { return }
-      for (isLocked, format) in [(false, EncodedFormat.jpeg), (true, .png)] {
+      for (isLocked, format) in [(false, EncodedPicture.Format.jpeg), (true, .png)] {
         var served = ServedView(ViewConfiguration(crop: Rectangle(x: 1, y: 2, width: 3, height: 4)))
         served.isLocked = isLocked
         let wanted = try? SnapshotQuery(

@@ -54,10 +54,10 @@ struct ConfigurationFileTests {
     #expect(camera.options.color == ColorOverride(matrix: .bt709, range: .full))
     #expect(
       camera.options.controls == [
-        CameraControlSetting(name: "exposure_auto", value: "1"),
-        CameraControlSetting(name: "gain", value: "5"),
+        CameraControl.Setting(name: "exposure_auto", value: "1"),
+        CameraControl.Setting(name: "gain", value: "5"),
       ])
-    #expect(camera.options.headers == [HeaderField(name: "Authorization", value: "Bearer x")])
+    #expect(camera.options.headers == [SourceOptions.HeaderField(name: "Authorization", value: "Bearer x")])
     #expect(camera.options.referenceSize == Size(width: 1280, height: 720))
     #expect(
       camera.options.masks.masks.map(\.description) == [

@@ -91,11 +91,14 @@ final class PrivacySensor: Sendable {
     )
   }
 
-  fileprivate func mode(_ options: SourceOptions) throws -> CaptureMode {
-    var mode = CaptureMode(format: "RGB3", transport: "script")
+  fileprivate func mode(_ options: SourceOptions) throws -> SourceStatus.Mode {
+    var mode = SourceStatus.Mode(format: "RGB3", transport: "script")
     mode.size = PrivacyScene.reference
     guard hasSizes else { return mode }
-    let formats = [CameraFormat(FourCC("RGB3"), sizes: Self.modes.map { CameraFrameSizes($0.size) })]
+    let formats = [
+      CameraDescription.Format(
+        FourCC("RGB3"), sizes: Self.modes.map { CameraDescription.FrameSizes($0.size) })
+    ]
     let reference =
       options.referenceSize
       ?? V4L2ModeSelection.referenceSize(
@@ -110,7 +113,7 @@ final class PrivacySensor: Sendable {
     return mode
   }
 
-  fileprivate func picture(_ mode: CaptureMode) throws -> Capture {
+  fileprivate func picture(_ mode: SourceStatus.Mode) throws -> Capture {
     let own = state.withLock { $0.ownSize }
     let size = own ?? mode.size ?? PrivacyScene.reference
     state.withLock { _ = $0.opens.insert(size) }
@@ -139,7 +142,7 @@ final class PrivacySensor: Sendable {
 
   private struct Connection: CaptureConnection {
     let sensor: PrivacySensor
-    let mode: CaptureMode
+    let mode: SourceStatus.Mode
     let losses: Int
 
     func next() async throws -> Capture? {

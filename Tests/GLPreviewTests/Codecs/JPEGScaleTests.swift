@@ -21,9 +21,9 @@ private func decode(_ data: [UInt8], eighths: Int) throws -> Frame {
 private func blobs(_ size: Size, _ chroma: ChromaSubsampling, seed: UInt64 = 5) -> Picture {
   var noise = TestNoise(seed: seed)
   var bytes: [UInt8] = []
-  var planes: [PicturePlane] = []
+  var planes: [Picture.Plane] = []
   for plane in PictureFormat.ycbcr(chroma).planeSizes(of: size) {
-    planes.append(PicturePlane(size: plane, offset: bytes.count, bytesPerRow: plane.width))
+    planes.append(Picture.Plane(size: plane, offset: bytes.count, bytesPerRow: plane.width))
     bytes += (0..<plane.width * plane.height).map { _ in UInt8.random(in: 70...180, using: &noise) }
   }
   return Picture(size: size, format: .ycbcr(chroma), planes: planes, bytes: bytes)

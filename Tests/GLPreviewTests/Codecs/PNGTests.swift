@@ -178,7 +178,7 @@ struct PNGEncoderTests {
     for size in [Size(width: 1, height: 1), Size(width: 7, height: 5), Size(width: 64, height: 33)] {
       let row = size.width * 4 + 12
       let bytes = (0..<(row * size.height)).map { UInt8(truncatingIfNeeded: $0 * $0 / 7) }
-      let plane = PicturePlane(size: size, offset: 0, bytesPerRow: row)
+      let plane = Picture.Plane(size: size, offset: 0, bytesPerRow: row)
       let picture = Picture(size: size, format: .rgba, planes: [plane], bytes: bytes)
 
       let png = try PNGEncoder(compressionLevel: level).encode(picture)

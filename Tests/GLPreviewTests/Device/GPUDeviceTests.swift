@@ -142,16 +142,16 @@ import Testing
   @Test(
     "the words of --gpu",
     arguments: [
-      ("auto", GPUChoice.automatic), ("software", .software), ("0", .index(0)), ("12", .index(12)),
+      ("auto", GPUDevice.Choice.automatic), ("software", .software), ("0", .index(0)), ("12", .index(12)),
       ("/dev/dri/renderD128", .node("/dev/dri/renderD128")),
     ])
-  func words(text: String, choice: GPUChoice) {
-    #expect(GPUChoice(text) == choice)
+  func words(text: String, choice: GPUDevice.Choice) {
+    #expect(GPUDevice.Choice(text) == choice)
     #expect(choice.description == text)
   }
 
   @Test("words that --gpu does not take", arguments: ["", "-1", "Auto", "gpu0", "1.5", "dev/dri"])
-  func noWords(text: String) { #expect(GPUChoice(text) == nil) }
+  func noWords(text: String) { #expect(GPUDevice.Choice(text) == nil) }
 
   @Test(
     "software is known by its renderer's name, also behind another",

@@ -74,8 +74,7 @@ struct LentMemoryTests {
 
   private func luma(_ renderer: GLRenderer, _ frame: Frame) async throws -> UInt8 {
     let view = try ViewConfiguration(parsing: "a:size=16x8")
-    let plan = try RenderPlanner(tuning: renderer.tuning).plan(
-      frame.format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+    let plan = try renderer.plan(frame.format, [view], as: .ycbcr(.yuv420))
     let picture = try await renderer.render(frame, plan)[0]
     let plane = picture.planes[0]
     let codes = Set((0..<16).map { picture.bytes[plane.offset + $0] })

@@ -11,10 +11,10 @@ struct MemoryBudgetTests {
     let budget = MemoryBudget(capacity: 100)
     do {
       let first = try budget.reserve(60)
-      #expect(throws: MemoryBudgetExceeded.self) { try budget.reserve(41) }
+      #expect(throws: MemoryBudget.Exceeded.self) { try budget.reserve(41) }
       let second = try budget.reserve(40)
       #expect(budget.reserved == 100 && budget.refusals == 1)
-      #expect(throws: MemoryBudgetExceeded.self) { try second.resize(to: 41) }
+      #expect(throws: MemoryBudget.Exceeded.self) { try second.resize(to: 41) }
       #expect(second.byteCount == 40)
 
       try second.resize(to: 10)
@@ -32,12 +32,12 @@ struct MemoryBudgetTests {
     let lease = try budget.reserve(60)
 
     budget.overhead = 50
-    #expect(throws: MemoryBudgetExceeded.self) { try budget.reserve(1) }
+    #expect(throws: MemoryBudget.Exceeded.self) { try budget.reserve(1) }
     #expect(lease.byteCount == 60 && budget.reserved == 60)
 
     try lease.resize(to: 40)
     let other = try budget.reserve(10)
-    #expect(throws: MemoryBudgetExceeded.self) { try lease.resize(to: 41) }
+    #expect(throws: MemoryBudget.Exceeded.self) { try lease.resize(to: 41) }
 
     budget.overhead = -1
     try lease.resize(to: 90)
@@ -52,7 +52,7 @@ struct MemoryBudgetTests {
 
     do {
       let held = [try pool.take(100), try pool.take(100)]
-      #expect(throws: MemoryBudgetExceeded.self) { try pool.take(100) }
+      #expect(throws: MemoryBudget.Exceeded.self) { try pool.take(100) }
       #expect(budget.reserved == 200)
       withExtendedLifetime(held) {}
     }
@@ -189,7 +189,7 @@ struct MemoryBudgetTests {
       #expect(budget.reserved == 2 << 20)
       #expect(try intake.took(16 << 20, waiting: 0, foundPicture: false, at: .start) > .seconds(1))
       #expect(budget.reserved == 0)
-      #expect(throws: MemoryBudgetExceeded.self) {
+      #expect(throws: MemoryBudget.Exceeded.self) {
         try intake.took(1, waiting: 4 << 20, foundPicture: true, at: .second(60))
       }
       _ = try intake.took(1, waiting: 1, foundPicture: true, at: .second(60))
@@ -206,7 +206,7 @@ struct MemoryBudgetTests {
 /// A camera that shows one JPEG again and again, and holds all of the budget until it is told to let it go.
 private final class RepeatedJPEG: CaptureDevice, CaptureConnection {
   let name = "camera"
-  let mode = CaptureMode(format: "MJPEG", transport: "test")
+  let mode = SourceStatus.Mode(format: "MJPEG", transport: "test")
   private let jpeg: [UInt8]
   private let options: SourceOptions
   private let memory: FramePool

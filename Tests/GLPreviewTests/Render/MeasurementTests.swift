@@ -20,8 +20,7 @@ struct MeasurementTests {
       ViewConfiguration(name: "a", width: 32, height: 24),
       ViewConfiguration(name: "b", rotation: .clockwise90, width: 24, height: 32),
     ]
-    let plan = try RenderPlanner(tuning: renderer.tuning).plan(
-      frame.format, views.map { ViewRequest($0, as: .ycbcr(.yuv420)) })
+    let plan = try renderer.plan(frame.format, views, as: .ycbcr(.yuv420))
 
     // The second time textures and programs are there already.
     for _ in 0..<2 {

@@ -42,9 +42,8 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
 
   // The same pixels by a crop of a narrow frame: the last columns, whatever band they stand in.
   let crop = Rectangle(x: limit - 3, y: 0, width: 10, height: 3)
-  let planner = RenderPlanner(tuning: renderer.tuning)
   let view = ViewConfiguration(crop: crop, filter: .nearest)
-  let plan = try planner.plan(format, [ViewRequest(view, as: .rgba)])
+  let plan = try renderer.plan(format, [view], as: .rgba)
   let picture = try await renderer.render(frame, plan)[0]
 
   var narrow: [UInt8] = []
@@ -60,7 +59,7 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
   let narrowFormat = FrameFormat(pixelFormat, Size(width: 11, height: 3), color: format.color)
   let narrowFrame = try Frame(tight: narrowFormat, bytes: narrow)
   let narrowView = ViewConfiguration(crop: Rectangle(x: 1, y: 0, width: 10, height: 3), filter: .nearest)
-  let narrowPlan = try planner.plan(narrowFormat, [ViewRequest(narrowView, as: .rgba)])
+  let narrowPlan = try renderer.plan(narrowFormat, [narrowView], as: .rgba)
   let expected = try await renderer.render(narrowFrame, narrowPlan)[0]
 
   #expect(picture.bytes == expected.bytes)
@@ -78,8 +77,7 @@ func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
   let count = try #require(pixelFormat.tightByteCount(of: format.size))
   let frame = try Frame(tight: format, bytes: [UInt8](repeating: 128, count: count))
   let view = ViewConfiguration(width: limit / 4, height: 2, contentMode: .stretch)
-  let plan = try RenderPlanner(tuning: renderer.tuning).plan(
-    format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+  let plan = try renderer.plan(format, [view], as: .ycbcr(.yuv420))
   // A packed row of yuyv is half as many texels as the frame is wide, of nv12 a quarter.
   #expect(plan.views[0].passes.allSatisfy { ($0.box == nil) == (pixelFormat == .yuyv) })
 

@@ -12,9 +12,9 @@ extension GLRenderer {
   @Test(
     "a renderer opens on what the user wants, in one context and with no program",
     arguments: [
-      GPUChoice.automatic, .software,
+      GPUDevice.Choice.automatic, .software,
     ])
-  func open(choice: GPUChoice) async throws {
+  func open(choice: GPUDevice.Choice) async throws {
     let renderer = try await GLRenderer.open(choice)
     #expect(await renderer.ledger() == [.context: 1])
     #expect(try await GPUDevice.choose(choice) == renderer.device)
@@ -24,7 +24,7 @@ extension GLRenderer {
 
   @Test("a device that is not there is the same error by either way to a renderer")
   func noDevice() async throws {
-    for choice in [GPUChoice.node("/dev/no-gpu"), .index(4711)] {
+    for choice in [GPUDevice.Choice.node("/dev/no-gpu"), .index(4711)] {
       let error = try await #require(throws: DeviceError.self) { try await GLRenderer.open(choice) }
       #expect(await #expect(throws: DeviceError.self) { try await GPUDevice.choose(choice) } == error)
     }
@@ -38,8 +38,7 @@ extension GLRenderer {
     var pictures: [[Picture]] = []
 
     for renderer in [try await GLRenderer.open(), try await GLRenderer.open(on: chosenDevice.value)] {
-      let plan = try RenderPlanner(tuning: renderer.tuning).plan(
-        frame.format, [ViewRequest(view, as: .ycbcr(.yuv420))])
+      let plan = try renderer.plan(frame.format, [view], as: .ycbcr(.yuv420))
       pictures.append(try await renderer.render(frame, plan))
       // A plane of Y', and the planes of Cb and Cr.
       #expect(await renderer.ledger()[.program] == 2)

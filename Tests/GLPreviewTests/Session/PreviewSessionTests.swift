@@ -19,7 +19,7 @@ struct PreviewSessionTests {
     for index in 0..<10 { _ = try session.addPreview(Self.view("view\(index)")) }
     await session.close()
     #expect(script.opens.isEmpty)
-    #expect(session.statistics == SessionStatistics())
+    #expect(session.statistics == PreviewSession.Statistics())
   }
 
   @Test("a reader gets frame after frame, and the camera closes when it is gone")

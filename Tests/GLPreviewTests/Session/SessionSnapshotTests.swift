@@ -14,7 +14,7 @@ struct SessionSnapshotTests {
     return session
   }
 
-  private static func rgba(_ mode: SnapshotMode, of previews: [String]? = nil) -> SnapshotRequest {
+  private static func rgba(_ mode: SnapshotRequest.Mode, of previews: [String]? = nil) -> SnapshotRequest {
     SnapshotRequest.patient(mode, of: previews, as: .rgba)
   }
 

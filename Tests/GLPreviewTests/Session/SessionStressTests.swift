@@ -137,7 +137,7 @@ struct SessionStressTests {
   }
 
   private static func takeSnapshots(of session: PreviewSession, until end: CaptureInstant) async {
-    let modes: [SnapshotMode] = [.newest, .newest(maxAge: .zero), .next, .still(settling: 1)]
+    let modes: [SnapshotRequest.Mode] = [.newest, .newest(maxAge: .zero), .next, .still(settling: 1)]
     await repeatedly(end) {
       try await pause(.milliseconds(Int.random(in: 0...30)))
       let names = ["view0", "view1", "scene", "steady0"]

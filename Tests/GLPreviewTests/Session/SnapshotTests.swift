@@ -127,7 +127,7 @@ struct SnapshotTests {
 
   @Test("an event is JSON that says what, where and when, and holds the picture")
   func event() throws {
-    let metadata: [String: EventValue] = [
+    let metadata: [String: SnapshotEvent.JSONValue] = [
       "label": "a \"person\"", "score": 0.5, "box": [1, -2, 3.25], "seen": true, "by": nil,
       "of": ["k": "\u{7F}\t"],
     ]

@@ -381,7 +381,7 @@ struct SourceFeedTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(3)
     #expect(try await frames.next()?.code == 3)
-    for mode in [SnapshotMode.newest(maxAge: .zero), .next, .newest] {
+    for mode in [SnapshotRequest.Mode.newest(maxAge: .zero), .next, .newest] {
       script.give(.success(nil))
       let snapshot = try await session.snapshot(SnapshotRequest.patient(mode, as: .rgba))
       #expect(snapshot["main"]?.picture.bytes[0] == 3)

@@ -105,7 +105,7 @@ final class ScriptedConnection: CaptureConnection {
     self.onClose = onClose
   }
 
-  var mode: CaptureMode { CaptureMode(format: "GREY", transport: "script") }
+  var mode: SourceStatus.Mode { SourceStatus.Mode(format: "GREY", transport: "script") }
 
   func play(_ acts: [CameraAct]) { for act in acts { input.yield(act) } }
 

@@ -177,8 +177,8 @@ extension PreviewSession {
 extension SnapshotRequest {
   /// One that may take all the time there is: on a starved machine it takes longer than a user would wait.
   static func patient(
-    _ mode: SnapshotMode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
-    fallback: FallbackPolicy = .placeholder
+    _ mode: Mode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    fallback: SnapshotRequest.FallbackPolicy = .placeholder
   ) -> SnapshotRequest {
     SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: allTheTimeThereIs)
   }

@@ -45,9 +45,9 @@ func isNear(_ one: [Int], _ other: [Int], within tolerance: Int) -> Bool {
 /// A picture of smooth ramps: Y' rises to the right, Cb downwards, Cr falls to the right.
 func ramps(_ size: Size, _ chroma: ChromaSubsampling, padding: Int = 0) -> Picture {
   var bytes: [UInt8] = []
-  var planes: [PicturePlane] = []
+  var planes: [Picture.Plane] = []
   for (index, plane) in PictureFormat.ycbcr(chroma).planeSizes(of: size).enumerated() {
-    planes.append(PicturePlane(size: plane, offset: bytes.count, bytesPerRow: plane.width + padding))
+    planes.append(Picture.Plane(size: plane, offset: bytes.count, bytesPerRow: plane.width + padding))
     for y in 0..<plane.height {
       for x in 0..<plane.width {
         let right = 255 * x / max(plane.width - 1, 1), down = 255 * y / max(plane.height - 1, 1)

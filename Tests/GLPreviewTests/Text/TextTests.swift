@@ -4,7 +4,7 @@ import Testing
 @testable import GLPreview
 
 private func styled(
-  _ words: String, size: Int = 32, family: String = "sans", weight: FontWeight = .regular,
+  _ words: String, size: Int = 32, family: String = "sans", weight: Font.Weight = .regular,
   color: RGBColor = .white, width: Int = 1000, height: Int = 1000
 ) -> StyledText {
   StyledText(

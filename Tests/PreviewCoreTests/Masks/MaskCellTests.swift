@@ -36,8 +36,8 @@ struct MaskCellTests {
 
   @Test(
     "what is finer than a cell makes no difference",
-    arguments: [MaskEffect.pixelate(cell: 16), .blur(radius: 16)])
-  func finer(effect: MaskEffect) throws {
+    arguments: [PrivacyMask.Effect.pixelate(cell: 16), .blur(radius: 16)])
+  func finer(effect: PrivacyMask.Effect) throws {
     let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: effect)]
     // Letters, drawn in columns or rows: each cell holds as much of both colours.
     let one = try grey { x, y in (x - 10) % 4 < 2 ? 40 : 200 }
@@ -105,7 +105,7 @@ struct MaskCellTests {
   @Test("colours are means too, in every format", arguments: PixelFormat.allCases)
   func formats(pixelFormat: PixelFormat) throws {
     let format = FrameFormat(pixelFormat, Size(width: 33, height: 35), color: .jfif)
-    for effect in [MaskEffect.pixelate(cell: 11), .blur(radius: 9)] {
+    for effect in [PrivacyMask.Effect.pixelate(cell: 11), .blur(radius: 9)] {
       let masks: PrivacyMasks = [
         PrivacyMask(.rectangle(Rectangle(x: 5, y: 3, width: 23, height: 29)), effect: effect)
       ]

@@ -54,7 +54,7 @@ struct MaskRescalingTests {
         [mask.x, mask.y + mask.height],
       ]
 
-      for shape in [MaskShape.rectangle(mask), .polygon(corners)] {
+      for shape in [PrivacyMask.Shape.rectangle(mask), .polygon(corners)] {
         let format = FrameFormat(
           .i420, size, color: .jfif, orientation: numbers.next(0...1) == 0 ? .upright : Orientation(.half))
         let plan = try MaskPlan(

@@ -6,7 +6,7 @@ import Testing
 @Suite("Shapes of masks")
 struct MaskShapeTests {
   /// The region as rows of `#` and `.`.
-  private func drawn(_ shape: MaskShape, in size: Size, said reference: Size? = nil) -> [String] {
+  private func drawn(_ shape: PrivacyMask.Shape, in size: Size, said reference: Size? = nil) -> [String] {
     let region = MaskRegion(shape, said: reference ?? size, in: FrameFormat(.grey, size, color: .jfif))
     var rows = [[Character]](repeating: [Character](repeating: ".", count: size.width), count: size.height)
     for span in region.spans {

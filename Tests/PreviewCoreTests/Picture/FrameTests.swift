@@ -12,7 +12,7 @@ private func frame(_ format: FrameFormat, count: Int, _ planes: [(offset: Int, b
 {
   _ = try Frame(
     format, bytes: [UInt8](repeating: 0, count: count),
-    planes: planes.map { FramePlane(offset: $0.offset, bytesPerRow: $0.bytesPerRow) })
+    planes: planes.map { Frame.Plane(offset: $0.offset, bytesPerRow: $0.bytesPerRow) })
 }
 
 @Test("a tight frame has its planes one behind the other")
@@ -20,8 +20,8 @@ func tightPlanes() throws {
   let frame = try Frame(tight: format(.i420, 5, 3), bytes: [UInt8](repeating: 7, count: 27))
   #expect(
     frame.planes == [
-      FramePlane(offset: 0, bytesPerRow: 5), FramePlane(offset: 15, bytesPerRow: 3),
-      FramePlane(offset: 21, bytesPerRow: 3),
+      Frame.Plane(offset: 0, bytesPerRow: 5), Frame.Plane(offset: 15, bytesPerRow: 3),
+      Frame.Plane(offset: 21, bytesPerRow: 3),
     ])
 }
 
@@ -104,7 +104,8 @@ func picturePlanes() async {
   await #expect(processExitsWith: .failure) {
     let size = Size(width: 2, height: 1)
     _ = Picture(
-      size: size, format: .rgba, planes: [PicturePlane(size: size, offset: 0, bytesPerRow: 8)], bytes: [0, 0])
+      size: size, format: .rgba, planes: [Picture.Plane(size: size, offset: 0, bytesPerRow: 8)],
+      bytes: [0, 0])
   }
 }
 

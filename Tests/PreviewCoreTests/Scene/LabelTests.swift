@@ -7,11 +7,11 @@ private let area = Rectangle(x: 100, y: 50, width: 201, height: 101)
 @Test(
   "nine places, by hand",
   arguments: [
-    (Anchor.topLeft, "20x10+107+57"), (.top, "20x10+190+57"), (.topRight, "20x10+274+57"),
+    (Label.Anchor.topLeft, "20x10+107+57"), (.top, "20x10+190+57"), (.topRight, "20x10+274+57"),
     (.left, "20x10+107+95"), (.center, "20x10+190+95"), (.right, "20x10+274+95"),
     (.bottomLeft, "20x10+107+134"), (.bottom, "20x10+190+134"), (.bottomRight, "20x10+274+134"),
   ])
-func anchors(anchor: Anchor, place: String) {
+func anchors(anchor: Label.Anchor, place: String) {
   #expect(anchor.place(Size(width: 20, height: 10), in: area, margin: 7).description == place)
 }
 
@@ -34,7 +34,7 @@ func bareLabel() throws {
 @Test("a pill has padding at the sides, half of it above and below")
 func pill() throws {
   let text = BoxText()
-  let background = LabelBackground(color: .white, opacity: 0.4, padding: 5, cornerRadius: 6)
+  let background = Label.Background(color: .white, opacity: 0.4, padding: 5, cornerRadius: 6)
   let label = Label(
     .text("abcd"), font: Font(size: 10), background: background, position: .topRight, margin: 8)
 
@@ -53,7 +53,7 @@ func pill() throws {
 @Test("a text has the room between its margins, or less where it is told")
 func labelRoom() throws {
   let long = String(repeating: "x", count: 100)
-  let background = LabelBackground(padding: 10)
+  let background = Label.Background(padding: 10)
   for (width, expected) in [(nil, 320 - 2 * 18), (50, 50), (1000, 320 - 2 * 18)] as [(Int?, Int)] {
     let text = BoxText()
     _ = try layers(Label(.text(long), background: background, maximumWidth: width), text: text)

@@ -20,10 +20,10 @@ func sceneKeys() throws {
         gap: 8, tileAspect: Size(width: 4, height: 3), cornerRadius: 12))
   #expect(
     try Scene(parsing: "spotlight:main=2,edge=left,share=0.3").layout
-      == .spotlight(main: 2, strip: Strip(edge: .left, share: 0.3)))
+      == .spotlight(main: 2, strip: Scene.Strip(edge: .left, share: 0.3)))
   #expect(
     try Scene(parsing: "inset:corner=topLeft,share=1,margin=0,radius=5").layout
-      == .inset(Inset(corner: .topLeft, share: 1, margin: 0, cornerRadius: 5)))
+      == .inset(Scene.Inset(corner: .topLeft, share: 1, margin: 0, cornerRadius: 5)))
   #expect(try Scene(parsing: "inset:radius=5").cornerRadius == 0)
   #expect(
     try Scene(parsing: "grid:background=#000000-ffffff").background

@@ -5,7 +5,7 @@ import Testing
 private func tiles(_ count: Int) -> [Tile] { (0..<count).map { Tile("s\($0)") } }
 
 private func rectangles(
-  _ layout: SceneLayout, _ count: Int, _ width: Int, _ height: Int, gap: Int = 0,
+  _ layout: Scene.Layout, _ count: Int, _ width: Int, _ height: Int, gap: Int = 0,
   aspect: Size = Size(width: 16, height: 9)
 ) throws(WordError) -> [String] {
   try layout.rectangles(
@@ -36,7 +36,7 @@ private func doTouch(_ one: Rectangle, _ other: Rectangle) -> Bool {
     (7, (1000, 400), 4, 2),  // 250 x 141 each; three columns have 237 x 133
   ] as [(Int, (Int, Int), Int, Int)])
 func gridColumns(count: Int, picture: (Int, Int), columns: Int, rows: Int) throws {
-  let grid = try SceneLayout.grid.rectangles(
+  let grid = try Scene.Layout.grid.rectangles(
     for: tiles(count), in: Size(width: picture.0, height: picture.1))
   // The last row may be moved; above it, or where there is no other, columns begin where they begin.
   #expect(Set(grid.map(\.y)).count == rows)
@@ -72,7 +72,7 @@ func gridsAreApart(count: Int) throws {
     (1920, 1080, 0), (1280, 720, 8), (641, 363, 3), (101, 997, 1), (997, 101, 2), (49, 49, 0),
   ] {
     let size = Size(width: width, height: height)
-    let grid = try SceneLayout.grid.rectangles(for: tiles(count), in: size, gap: gap)
+    let grid = try Scene.Layout.grid.rectangles(for: tiles(count), in: size, gap: gap)
     #expect(grid.count == count)
 
     for (index, tile) in grid.enumerated() {
@@ -116,17 +116,19 @@ func spotlights() throws {
       "1280x576+0+0", "256x144+384+576", "256x144+640+576",
     ])
   #expect(
-    try rectangles(.spotlight(main: 1, strip: Strip(edge: .top)), 3, 1280, 720) == [
+    try rectangles(.spotlight(main: 1, strip: Scene.Strip(edge: .top)), 3, 1280, 720) == [
       "256x144+384+0", "1280x576+0+144", "256x144+640+0",
     ])
 
   // A quarter of 1600 is 400; 9/16 of that is 225; gaps of 10 are between all and at the edges.
+  let right = Scene.Layout.spotlight(main: 0, strip: Scene.Strip(edge: .right, share: 0.25))
   #expect(
-    try rectangles(.spotlight(main: 0, strip: Strip(edge: .right, share: 0.25)), 3, 1600, 900, gap: 10) == [
+    try rectangles(right, 3, 1600, 900, gap: 10) == [
       "1170x880+10+10", "400x225+1190+220", "400x225+1190+455",
     ])
+  let left = Scene.Layout.spotlight(main: 2, strip: Scene.Strip(edge: .left, share: 0.25))
   #expect(
-    try rectangles(.spotlight(main: 2, strip: Strip(edge: .left, share: 0.25)), 3, 1600, 900, gap: 10) == [
+    try rectangles(left, 3, 1600, 900, gap: 10) == [
       "400x225+10+220", "400x225+10+455", "1170x880+420+10",
     ])
   #expect(try rectangles(.spotlight(main: 0), 1, 100, 50, gap: 5) == ["90x40+5+5"])
@@ -154,13 +156,15 @@ func insets() throws {
     ])
 
   for (corner, place) in [
-    (Corner.topLeft, "+5+5"), (.topRight, "+535+5"), (.bottomLeft, "+5+236"), (.bottomRight, "+535+236"),
+    (Scene.Inset.Corner.topLeft, "+5+5"), (.topRight, "+535+5"), (.bottomLeft, "+5+236"),
+    (.bottomRight, "+535+236"),
   ] {
-    let inset = Inset(corner: corner, share: 0.1, margin: 5)
+    let inset = Scene.Inset(corner: corner, share: 0.1, margin: 5)
     #expect(try rectangles(.inset(inset), 2, 600, 275) == ["600x275+0+0", "60x34+" + place.dropFirst()])
   }
 
-  #expect(try rectangles(.inset(Inset(share: 1, margin: 0)), 2, 160, 90) == ["160x90+0+0", "160x90+0+0"])
+  #expect(
+    try rectangles(.inset(Scene.Inset(share: 1, margin: 0)), 2, 160, 90) == ["160x90+0+0", "160x90+0+0"])
   #expect(throws: WordError("size", "5 tiles with gaps of 10 don't fit 1280x720")) {
     try rectangles(.inset(), 5, 1280, 720, gap: 10)
   }
@@ -171,9 +175,9 @@ func freeTiles() throws {
   let size = Size(width: 100, height: 100)
   let half = Rectangle(x: -10, y: 90, width: 20, height: 30)
 
-  #expect(try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half)], in: size) == [half])
+  #expect(try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: half)], in: size) == [half])
   #expect(throws: WordError("tile 2 (b)", "has no rectangle, which the layout 'free' needs")) {
-    try SceneLayout.free.rectangles(for: [Tile("a", rectangle: half), Tile("b")], in: size)
+    try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: half), Tile("b")], in: size)
   }
 
   for wrong in [
@@ -181,15 +185,15 @@ func freeTiles() throws {
     Rectangle(x: 70000, y: 0, width: 5, height: 5), Rectangle(x: .min, y: .max, width: .max, height: .max),
   ] {
     #expect(throws: WordError.self) {
-      try SceneLayout.free.rectangles(for: [Tile("a", rectangle: wrong)], in: size)
+      try Scene.Layout.free.rectangles(for: [Tile("a", rectangle: wrong)], in: size)
     }
   }
 }
 
 @Test(
   "a layout without tiles, with too many, or without room is refused",
-  arguments: [SceneLayout.grid, .spotlight(), .inset(), .free])
-func refusedLayouts(layout: SceneLayout) {
+  arguments: [Scene.Layout.grid, .spotlight(), .inset(), .free])
+func refusedLayouts(layout: Scene.Layout) {
   let size = Size(width: 1280, height: 720)
   func isRefused(
     _ key: String, _ tiles: [Tile], _ size: Size, gap: Int = 0, aspect: Size = Size(width: 16, height: 9)
@@ -214,10 +218,10 @@ func refusedLayouts(layout: SceneLayout) {
 @Test("a main tile that is none, and shares that are none, are refused")
 func refusedShares() {
   for layout in [
-    SceneLayout.spotlight(main: 2), .spotlight(main: -1), .spotlight(strip: Strip(share: 0)),
-    .spotlight(strip: Strip(share: 1)), .spotlight(strip: Strip(share: .nan)), .inset(Inset(share: 0)),
-    .inset(Inset(share: 1.1)), .inset(Inset(share: .nan)), .inset(Inset(margin: -1)),
-    .inset(Inset(margin: .max)),
+    Scene.Layout.spotlight(main: 2), .spotlight(main: -1), .spotlight(strip: Scene.Strip(share: 0)),
+    .spotlight(strip: Scene.Strip(share: 1)), .spotlight(strip: Scene.Strip(share: .nan)),
+    .inset(Scene.Inset(share: 0)), .inset(Scene.Inset(share: 1.1)), .inset(Scene.Inset(share: .nan)),
+    .inset(Scene.Inset(margin: -1)), .inset(Scene.Inset(margin: .max)),
   ] {
     #expect(throws: WordError.self, "\(layout)") { try rectangles(layout, 2, 1280, 720) }
   }

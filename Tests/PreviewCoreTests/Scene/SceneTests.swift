@@ -45,7 +45,7 @@ func surrounds() throws {
     name: "x", mirroring: .horizontal, width: 5, height: 5, contentMode: .fit, background: .white)
   let all = Rectangle(all: wide)
 
-  for surround in [Surround.background, .blur, .clear] {
+  for surround in [ViewConfiguration.Surround.background, .blur, .clear] {
     view.surround = surround
     // Neither its name nor its size is looked at.
     let seen = ViewConfiguration(
@@ -79,7 +79,7 @@ func dress() throws {
 @Test("insets are rounded by their layout, the first tile is not")
 func insetCorners() throws {
   let scene = Scene(
-    size: wide, layout: .inset(Inset(cornerRadius: 9)),
+    size: wide, layout: .inset(Scene.Inset(cornerRadius: 9)),
     tiles: [Tile("a"), Tile("b"), Tile("c", cornerRadius: 3)])
   #expect(try composed(scene).composition.layers.map(\.shape) == [.rectangle, .rounded(9), .rounded(3)])
 }
@@ -87,7 +87,7 @@ func insetCorners() throws {
 @Test("what lies behind the tiles is a colour, a gradient, or a source out of focus")
 func backgrounds() throws {
   let all = Rectangle(all: wide)
-  func background(_ background: SceneBackground, _ appearance: SourceAppearance = .live) throws
+  func background(_ background: Scene.Background, _ appearance: SourceAppearance = .live) throws
     -> ComposedScene
   {
     let scene = Scene(size: wide, tiles: [Tile("b", opacity: 0)], background: background)
@@ -96,9 +96,9 @@ func backgrounds() throws {
 
   #expect(try background(.color(.white)).composition.layers == [Layer(.color(.white), in: all)])
   #expect(try background(.gradient(.dusk)).composition.layers == [Layer(.gradient(.dusk), in: all)])
-  let blurred = try background(.blur(source: "a", Blur(cell: 40)))
+  let blurred = try background(.blur(source: "a"))
   #expect(blurred.inputs == [.source("a")])
-  #expect(blurred.composition.layers == [Layer(.blurred(input: 0, plain, Blur(cell: 40)), in: all)])
+  #expect(blurred.composition.layers == [Layer(.blurred(input: 0, plain, Blur(cell: 24)), in: all)])
 
   // Black: no frame yet; or somebody does not want to be seen.
   for hidden in [
@@ -140,7 +140,7 @@ func unknownSources() {
     ("tile 1 (a) label width", Tile("a", label: Label(.text("x"), maximumWidth: 0))),
     (
       "tile 1 (a) label padding",
-      Tile("a", label: Label(.text("x"), background: LabelBackground(padding: .max)))
+      Tile("a", label: Label(.text("x"), background: Label.Background(padding: .max)))
     ),
     ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 0))),
     ("tile 1 (a) replicator", Tile("a", replicator: Replicator(instanceCount: 65))),

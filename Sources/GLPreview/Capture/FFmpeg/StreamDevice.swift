@@ -53,7 +53,7 @@
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
-    private(set) var mode: CaptureMode
+    private(set) var mode: SourceStatus.Mode
 
     init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>) {
       queue = ReadingQueue(named: url.name)
@@ -61,7 +61,7 @@
       self.options = options
       self.memory = memory
       self.refusesTCP = refusesTCP
-      mode = CaptureMode(format: "", transport: url.scheme)
+      mode = SourceStatus.Mode(format: "", transport: url.scheme)
     }
 
     /// Interrupts calls that wait for the network.
@@ -82,7 +82,7 @@
       }
     }
 
-    private func open(over transport: StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
+    private func open(over transport: SourceOptions.StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
         stream: url.address, over: transport, redirects: options.redirects,
         maximumPixels: options.maximumPixels, stop: stop)
@@ -180,17 +180,17 @@
     /// The scheme in lower case: `rtsp`.
     let scheme: String
     /// The transport in a `#transport=tcp` or `#transport=udp` at the end.
-    let transport: StreamTransport?
+    let transport: SourceOptions.StreamTransport?
 
     var description: String { name }
 
     init(_ text: String) throws(SourceError) {
       var address = text[...]
-      var transport: StreamTransport?
+      var transport: SourceOptions.StreamTransport?
       if let mark = text.lastIndex(of: "#") {
         let word = text[text.index(after: mark)...]
         if word.hasPrefix("transport=") {
-          transport = StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
+          transport = SourceOptions.StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
           guard transport != nil else {
             throw SourceError(
               .badRequest, path: Redaction.source(text), reason: "#\(word) is none of automatic, tcp, udp")

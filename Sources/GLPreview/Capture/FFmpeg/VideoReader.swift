@@ -46,8 +46,8 @@
 
     /// Connects to a server; `transport` is for RTSP. Fails soon after `stop` is set.
     init(
-      stream url: String, over transport: StreamTransport, redirects: RedirectPolicy, maximumPixels: Int,
-      stop: VideoStop
+      stream url: String, over transport: SourceOptions.StreamTransport,
+      redirects: SourceOptions.RedirectPolicy, maximumPixels: Int, stop: VideoStop
     ) throws(VideoFailure) {
       var error = glp_av_error()
       let opened = unsafe glp_av_open_stream(
@@ -92,7 +92,7 @@
     }
   }
 
-  extension RedirectPolicy {
+  extension SourceOptions.RedirectPolicy {
     fileprivate var code: glp_av_redirects {
       switch self {
       case .sameHost: GLP_AV_SAME_HOST

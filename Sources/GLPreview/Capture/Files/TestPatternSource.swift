@@ -52,7 +52,7 @@ actor TestPatternSource: FrameSource {
     return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
   }
 
-  private func draw() throws(MemoryBudgetExceeded) -> FrameBytes {
+  private func draw() throws(MemoryBudget.Exceeded) -> FrameBytes {
     let buffer = try memory.take(format.size.pixelCount * 4)
     buffer.withMutableSpan { pattern.draw(format.size, frame: sequence, into: &$0) }
     return FrameBytes(buffer)

@@ -13,7 +13,7 @@
   actor HTTPConnection: CaptureConnection {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
     private let queue: ReadingQueue
-    private(set) var mode: CaptureMode
+    private(set) var mode: SourceStatus.Mode
     private let server: HTTPServer
     private let address: HTTPAddress
     private let name: String
@@ -64,7 +64,7 @@
         let events = stream.take(start[...], at: began ?? CaptureClock.now)
         way = .stream(reply, waiting: events, pictureCount: 0)
       }
-      mode = CaptureMode(format: isStill ? "JPEG" : "MJPEG", transport: address.scheme.rawValue)
+      mode = SourceStatus.Mode(format: isStill ? "JPEG" : "MJPEG", transport: address.scheme.rawValue)
       queue = ReadingQueue(named: name)
       intake = StreamIntake(options)
       memory = options.memory ?? FramePool()
@@ -223,7 +223,7 @@
     var last: [UInt8]?
     var lastGiven = CaptureInstant.start
     /// The fields that request only a newer picture.
-    var conditions: [HeaderField] = []
+    var conditions: [SourceOptions.HeaderField] = []
 
     init(first: HTTPServer.Reply) {
       self.first = first
@@ -236,10 +236,10 @@
     mutating func validate(_ headers: HTTPHeaders) {
       conditions = []
       if let tag = headers.first(name: "etag") {
-        conditions.append(HeaderField(name: "If-None-Match", value: tag))
+        conditions.append(SourceOptions.HeaderField(name: "If-None-Match", value: tag))
       } else if let date = headers.first(name: "last-modified"), date != headers.first(name: "date") {
         // A picture of the current second may change again within it (RFC 9110, 8.8.2.2).
-        conditions.append(HeaderField(name: "If-Modified-Since", value: date))
+        conditions.append(SourceOptions.HeaderField(name: "If-Modified-Since", value: date))
       }
     }
   }

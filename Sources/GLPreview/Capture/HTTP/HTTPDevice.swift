@@ -88,7 +88,7 @@
     }
   }
 
-  extension HeaderField {
+  extension SourceOptions.HeaderField {
     /// Whether it is valid in a request (RFC 9110, 5.1 and 5.5).
     fileprivate var isSendable: Bool {
       let others = "!#$%&'*+-.^_`|~".utf8

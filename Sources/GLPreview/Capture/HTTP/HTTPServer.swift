@@ -9,13 +9,15 @@
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
     /// Additional fields; they replace the built-in ones.
-    var headers: [HeaderField] = []
+    var headers: [SourceOptions.HeaderField] = []
     /// The roots that TLS trusts; by default the system's.
     var trustRoots = NIOSSLTrustRoots.default
     var connectsWithin: Duration
   }
 
   actor HTTPServer {
+    typealias HeaderField = SourceOptions.HeaderField
+
     /// A response whose head has arrived.
     struct Reply: Sendable {
       let head: HTTPResponseHead

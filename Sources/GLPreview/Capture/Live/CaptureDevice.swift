@@ -34,7 +34,7 @@ extension CaptureDevice {
 /// One connection. Pictures are requested one at a time.
 protocol CaptureConnection: Sendable {
   /// What is delivered, for display and logs; may change during the connection.
-  var mode: CaptureMode { get async }
+  var mode: SourceStatus.Mode { get async }
 
   /// Waits for the next picture; nil if the stream has ended for good, such as a pipe whose writer has closed it.
   ///

@@ -287,6 +287,6 @@ private final class LiveCore: Sendable {
 
 extension Error {
   fileprivate var isOutOfMemory: Bool {
-    self is MemoryBudgetExceeded || (self as? CodecError)?.kind == .noMemory
+    self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
   }
 }

@@ -45,7 +45,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a connection. The source is live once a picture arrives.
-  mutating func connected(_ mode: CaptureMode, at now: CaptureInstant) {
+  mutating func connected(_ mode: SourceStatus.Mode, at now: CaptureInstant) {
     connections += 1
     connectedAt = now
     status.mode = mode
@@ -53,7 +53,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records a picture, and `skipped` pictures before it that never arrived.
-  mutating func received(skipped: Int = 0, mode: CaptureMode? = nil, at now: CaptureInstant) {
+  mutating func received(skipped: Int = 0, mode: SourceStatus.Mode? = nil, at now: CaptureInstant) {
     lastPicture = now
     status.counters.received += 1
     status.counters.missed += skipped

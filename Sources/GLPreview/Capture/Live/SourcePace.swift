@@ -48,7 +48,7 @@ struct StreamIntake: Sendable {
   /// Counts `count` bytes that arrived, in which a picture may have ended, and the `waiting` bytes that are held for an
   /// incomplete one. Returns how long to pause.
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: CaptureInstant = .now)
-    throws(MemoryBudgetExceeded) -> Duration
+    throws(MemoryBudget.Exceeded) -> Duration
   {
     // A growing array may take twice its size.
     try hold(2 * waiting)
@@ -61,7 +61,7 @@ struct StreamIntake: Sendable {
   /// The lease changes in steps, so that a stream of small pictures does not change it for each.
   private static let step = 1 << 20
 
-  private mutating func hold(_ byteCount: Int) throws(MemoryBudgetExceeded) {
+  private mutating func hold(_ byteCount: Int) throws(MemoryBudget.Exceeded) {
     guard let budget else { return }
     let wanted = (byteCount + Self.step - 1) / Self.step * Self.step
     if let lease {

@@ -44,7 +44,7 @@ actor PipeConnection: CaptureConnection {
   /// Nil once the first bytes have identified the format.
   private var opener: SourceOpener?
   private var source: (any FrameSource)?
-  private(set) var mode = CaptureMode(format: "unknown", transport: "pipe")
+  private(set) var mode = SourceStatus.Mode(format: "unknown", transport: "pipe")
 
   /// Reads nothing yet. `command` is the writer, if it is a child process.
   init(

@@ -98,7 +98,7 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
   public let reason: String
 
   /// An error of the source `path`. Both texts are shown to the user, so secrets are removed from their addresses.
-  public init(_ kind: Kind, path: String, reason: String) {
+  package init(_ kind: Kind, path: String, reason: String) {
     self.kind = kind
     self.path = Redaction.source(path)
     self.reason = Redaction.message(reason)

@@ -29,7 +29,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// Live sources with several modes: the minimum that is wanted.
   public var demand = CaptureDemand()
   /// Cameras: the controls to set when the camera opens, in this order.
-  public var controls: [CameraControlSetting] = []
+  public var controls: [CameraControl.Setting] = []
   /// RTSP: the transport. `#transport=udp` at the end of an address overrides it.
   public var streamTransport = StreamTransport.automatic
   /// HTTP and RTSP: which redirects are followed. A camera could otherwise redirect to any host of the network.
@@ -83,65 +83,53 @@ public struct CaptureDemand: Sendable, Hashable {
   }
 }
 
-/// A camera control and its value: `exposure_auto=1`.
-public struct CameraControlSetting: Sendable, Hashable {
-  /// The name as `glpreview devices` lists it.
-  public var name: String
-  /// A number, `true`, `false`, or the name of a menu item.
-  public var value: String
-
-  /// Creates a setting. It is checked when the camera opens.
-  public init(name: String, value: String) {
-    self.name = name
-    self.value = value
+extension SourceOptions {
+  /// The transport that an RTSP server is asked to use.
+  public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
+    /// TCP; UDP if the server refuses TCP.
+    case automatic
+    /// Pictures travel within the connection: nothing is lost, but a late packet delays the following ones.
+    case tcp
+    /// Pictures travel separately: a late packet is lost, with all pictures that depend on it.
+    case udp
   }
-}
 
-/// The transport that an RTSP server is asked to use.
-public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
-  /// TCP; UDP if the server refuses TCP.
-  case automatic
-  /// Pictures travel within the connection: nothing is lost, but a late packet delays the following ones.
-  case tcp
-  /// Pictures travel separately: a late packet is lost, with all pictures that depend on it.
-  case udp
-}
+  /// Which redirects of a server are followed.
+  public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Redirects to the same host, on any port.
+    case sameHost = "same-host"
+    /// All redirects. Passwords and other data meant for one server are still not sent to another.
+    case any
+    /// No redirects.
+    case none
 
-/// Which redirects of a server are followed.
-public enum RedirectPolicy: String, Sendable, Hashable, CaseIterable {
-  /// Redirects to the same host, on any port.
-  case sameHost = "same-host"
-  /// All redirects. Passwords and other data meant for one server are still not sent to another.
-  case any
-  /// No redirects.
-  case none
-
-  /// Why a redirect from one host to another is refused; nil if it is followed.
-  func refusal(from host: String, to other: String) -> String? {
-    switch self {
-    case .any: nil
-    case .sameHost where host.lowercased() == other.lowercased(): nil
-    case .sameHost: "redirects to another host (\(other)), which only redirects: any allows"
-    case .none: "redirects, which redirects: none does not allow"
+    /// Why a redirect from one host to another is refused; nil if it is followed.
+    func refusal(from host: String, to other: String) -> String? {
+      switch self {
+      case .any: nil
+      case .sameHost where host.lowercased() == other.lowercased(): nil
+      case .sameHost: "redirects to another host (\(other)), which only redirects: any allows"
+      case .none: "redirects, which redirects: none does not allow"
+      }
     }
   }
-}
 
-/// A header field of an HTTP request: `Authorization: Bearer ...`.
-public struct HeaderField: Sendable, Hashable, CustomStringConvertible {
-  /// The part before the colon.
-  public var name: String
-  /// The part after the colon.
-  public var value: String
+  /// A header field of an HTTP request: `Authorization: Bearer ...`.
+  public struct HeaderField: Sendable, Hashable, CustomStringConvertible {
+    /// The part before the colon.
+    public var name: String
+    /// The part after the colon.
+    public var value: String
 
-  /// Creates a field. It is checked when the source opens.
-  public init(name: String, value: String) {
-    self.name = name
-    self.value = value
+    /// Creates a field. It is checked when the source opens.
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+
+    /// The name only, because the value may be a secret.
+    public var description: String { "\(name): ***" }
   }
-
-  /// The name only, because the value may be a secret.
-  public var description: String { "\(name): ***" }
 }
 
 extension CaptureDemand {

@@ -1,23 +1,6 @@
 // The status of a live source: its state, its mode and its counters.
 public import PreviewCore
 
-/// The counters of a live source since it was created.
-public struct SourceCounters: Sendable, Hashable, Codable {
-  /// Pictures that arrived, including damaged ones.
-  public var received = 0
-  /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to decode them.
-  public var dropped = 0
-  /// Pictures that were captured but never arrived, if the source reports that.
-  public var missed = 0
-  /// Pictures that arrived damaged.
-  public var damaged = 0
-  /// Connections after the first one.
-  public var reconnections = 0
-
-  /// Creates counters of zero.
-  public init() {}
-}
-
 /// The status of a live source.
 public struct SourceStatus: Sendable, Hashable {
   /// The current state.
@@ -29,9 +12,9 @@ public struct SourceStatus: Sendable, Hashable {
   /// The damage of the last damaged picture, in one line.
   public var lastDamage: String?
   /// What the connection delivers; nil before the first one.
-  public var mode: CaptureMode?
+  public var mode: Mode?
   /// The counters.
-  public var counters = SourceCounters()
+  public var counters = Counters()
   /// Whether no more pictures follow: the source is closed, at its end, or given up.
   public var isFinished = false
 
@@ -41,16 +24,35 @@ public struct SourceStatus: Sendable, Hashable {
   }
 }
 
-/// What a connection delivers.
-public struct CaptureMode: Sendable, Hashable {
-  /// The source's own name of the format: `YUYV`, `MJPEG`, `h264`.
-  public var format: String
-  /// The stored size in pixels; nil if only the first picture will tell it.
-  public var size: Size?
-  /// The size whose pixels masks and crops refer to; nil if the source has only one size.
-  public var referenceSize: Size?
-  /// Frames per second; nil if the source does not report it.
-  public var framesPerSecond: Double?
-  /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
-  public var transport: String
+extension SourceStatus {
+  /// The counters of a live source since it was created.
+  public struct Counters: Sendable, Hashable, Codable {
+    /// Pictures that arrived, including damaged ones.
+    public var received = 0
+    /// Pictures that arrived but were not delivered: a newer one replaced them, or there was no memory to decode them.
+    public var dropped = 0
+    /// Pictures that were captured but never arrived, if the source reports that.
+    public var missed = 0
+    /// Pictures that arrived damaged.
+    public var damaged = 0
+    /// Connections after the first one.
+    public var reconnections = 0
+
+    /// Creates counters of zero.
+    package init() {}
+  }
+
+  /// What a connection delivers.
+  public struct Mode: Sendable, Hashable {
+    /// The source's own name of the format: `YUYV`, `MJPEG`, `h264`.
+    public var format: String
+    /// The stored size in pixels; nil if only the first picture will tell it.
+    public var size: Size?
+    /// The size whose pixels masks and crops refer to; nil if the source has only one size.
+    public var referenceSize: Size?
+    /// Frames per second; nil if the source does not report it.
+    public var framesPerSecond: Double?
+    /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
+    public var transport: String
+  }
 }

@@ -14,7 +14,7 @@ public enum V4L2Camera {
   }
 
   /// Whether `source` names a camera: `/dev/videoN`, `/dev/v4l/by-id/...`.
-  public static func isNamed(by source: String) -> Bool {
+  package static func isNamed(by source: String) -> Bool {
     ["/dev/video", "/dev/v4l/"].contains { source.lowercased().hasPrefix($0) }
   }
 
@@ -34,7 +34,7 @@ public enum V4L2Camera {
   ///   - source: `/dev/video0`, with or without a format, size and rate.
   /// - Returns: all controls with their new values.
   /// - Throws: `SourceError`: `.badRequest` for an unknown control or a refused value; earlier settings stay.
-  public static func set(_ settings: [CameraControlSetting], of source: String) async throws
+  public static func set(_ settings: [CameraControl.Setting], of source: String) async throws
     -> [CameraControl]
   {
     try await V4L2Lister().controls(of: V4L2Locator(source).path, setting: settings)
@@ -46,7 +46,7 @@ private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
 
-  func controls(of path: String, setting settings: [CameraControlSetting]) throws -> [CameraControl] {
+  func controls(of path: String, setting settings: [CameraControl.Setting]) throws -> [CameraControl] {
     do {
       let node = try V4L2Node(opening: path)
       try node.set(settings)

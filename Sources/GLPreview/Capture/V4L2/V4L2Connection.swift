@@ -20,7 +20,7 @@ actor V4L2Connection: CaptureConnection {
   private var nextSequence: UInt32?
   private var skipped = 0
 
-  private(set) var mode = CaptureMode(format: "", transport: "mmap")
+  private(set) var mode = SourceStatus.Mode(format: "", transport: "mmap")
 
   /// `reference` is the reference size that an earlier connection found.
   init(
@@ -102,7 +102,7 @@ actor V4L2Connection: CaptureConnection {
     let stream = try V4L2Stream(
       node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels)
     self.stream = stream
-    mode = CaptureMode(
+    mode = SourceStatus.Mode(
       format: stream.fourCC.description, size: stream.size, referenceSize: reference,
       framesPerSecond: interval?.framesPerSecond,
       transport: selection.isEmulated ? "mmap, made by libv4lconvert" : "mmap")

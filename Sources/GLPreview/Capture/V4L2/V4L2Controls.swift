@@ -51,7 +51,7 @@ extension V4L2Node {
   /// Sets the controls in order.
   ///
   /// - Throws: `V4L2Refusal` for a setting that is not possible; `V4L2Error` if the device is gone.
-  func set(_ settings: [CameraControlSetting]) throws {
+  func set(_ settings: [CameraControl.Setting]) throws {
     guard !settings.isEmpty else { return }
     let controls = controls()
     for setting in settings {

@@ -3,11 +3,15 @@
 internal import PreviewCore
 
 struct V4L2ModeSelection: Sendable, Hashable {
+  typealias Format = CameraDescription.Format
+  typealias FrameSizes = CameraDescription.FrameSizes
+  typealias FrameIntervals = CameraDescription.FrameIntervals
+
   let fourCC: FourCC
   let isEmulated: Bool
   let size: Size
   /// Nil leaves it to the camera.
-  let interval: CameraFrameIntervals.Interval?
+  let interval: FrameIntervals.Interval?
 
   /// Without a demand: the largest size up to this, with at least this many pictures per second.
   static let usualSize = Size(width: 1920, height: 1080)
@@ -39,7 +43,7 @@ extension V4L2ModeSelection {
   ///
   /// - Throws: `V4L2Refusal`, which lists the available modes.
   init(
-    _ formats: [CameraFormat], _ preferences: V4L2Preferences, _ demand: CaptureDemand, signal: Size? = nil,
+    _ formats: [Format], _ preferences: V4L2Preferences, _ demand: CaptureDemand, signal: Size? = nil,
     pinned: Size? = nil
   ) throws(V4L2Refusal) {
     let formats = try Self.formats(formats, preferences)
@@ -76,7 +80,7 @@ extension V4L2ModeSelection {
   /// offered at the preferred rate, if there is one; of a camera that scales a signal, the signal's size. It does not
   /// depend on viewers. Nil if no format reports its sizes.
   static func referenceSize(
-    _ formats: [CameraFormat], _ preferences: V4L2Preferences, signal: Size?, maximumPixels: Int
+    _ formats: [Format], _ preferences: V4L2Preferences, signal: Size?, maximumPixels: Int
   ) -> Size? {
     if let size = preferences.size { return size }
     let usable = formats.filter { $0.isReadable && preferences.allow($0) }
@@ -95,12 +99,12 @@ extension V4L2ModeSelection {
       .max { ($0.pixelCount, $0.width) < ($1.pixelCount, $1.width) }
   }
 
-  private static func isRate(_ interval: CameraFrameIntervals.Interval, _ rate: Double) -> Bool {
+  private static func isRate(_ interval: FrameIntervals.Interval, _ rate: Double) -> Bool {
     abs(interval.framesPerSecond - rate) <= rate / 100
   }
 
   /// The candidates of the size, or else the largest of its shape.
-  private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [CameraFormat])
+  private static func candidates(_ candidates: [Candidate], like pinned: Size, _ formats: [Format])
     throws(V4L2Refusal) -> [Candidate]
   {
     let exact = candidates.filter { $0.selection.size == pinned }
@@ -111,8 +115,8 @@ extension V4L2ModeSelection {
     return most.filter { $0.selection.size == most.first?.selection.size }
   }
 
-  private static func formats(_ formats: [CameraFormat], _ preferences: V4L2Preferences) throws(V4L2Refusal)
-    -> [CameraFormat]
+  private static func formats(_ formats: [Format], _ preferences: V4L2Preferences) throws(V4L2Refusal)
+    -> [Format]
   {
     let readable = formats.filter(\.isReadable)
     guard let name = preferences.format else {
@@ -129,7 +133,7 @@ extension V4L2ModeSelection {
   }
 
   /// The relevant sizes of a range, which may have thousands.
-  private static func sizes(_ sizes: CameraFrameSizes, wanted: Size?, signal: Size?) -> [Size] {
+  private static func sizes(_ sizes: FrameSizes, wanted: Size?, signal: Size?) -> [Size] {
     guard sizes.minimum != sizes.maximum else { return [sizes.minimum] }
     func side(_ wanted: Int, _ minimum: Int, _ maximum: Int, _ step: Int, roundsUp: Bool) -> Int {
       let step = max(step, 1)
@@ -149,7 +153,7 @@ extension V4L2ModeSelection {
   }
 
   private static func candidate(
-    _ format: CameraFormat, _ size: Size, _ intervals: [CameraFrameIntervals], rate: Double?
+    _ format: Format, _ size: Size, _ intervals: [FrameIntervals], rate: Double?
   ) -> Candidate {
     var tier = Tier.jpeg
     var bytes = size.pixelCount / 4
@@ -174,8 +178,8 @@ extension V4L2ModeSelection {
   }
 
   /// The slowest rate that is sufficient, or else the fastest. Without a wanted rate, the fastest up to 30 per second.
-  static func interval(_ intervals: [CameraFrameIntervals], rate: Double?)
-    -> CameraFrameIntervals.Interval?
+  static func interval(_ intervals: [FrameIntervals], rate: Double?)
+    -> FrameIntervals.Interval?
   {
     let wanted = rate ?? usualMostRate
     let choices = intervals.map { range in
@@ -183,7 +187,7 @@ extension V4L2ModeSelection {
         return range.shortest
       }
       guard range.longest.framesPerSecond < wanted else { return range.longest }
-      return CameraFrameIntervals.Interval(numerator: 1000, denominator: Int((wanted * 1000).rounded()))
+      return FrameIntervals.Interval(numerator: 1000, denominator: Int((wanted * 1000).rounded()))
     }.filter { $0.numerator > 0 && $0.denominator > 0 }.sorted { $0.framesPerSecond < $1.framesPerSecond }
     // A slightly lower rate is sufficient: 29.97 for 30.
     let enough = choices.first { $0.framesPerSecond >= wanted * 0.99 }
@@ -249,44 +253,44 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
 
   init(_ description: String) { self.description = description }
 
-  static func format(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
+  static func format(_ name: String, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
     V4L2Refusal("has no format '\(name)': there are \(list(formats.map(\.fourCC)))")
   }
 
-  static func unreadable(_ name: String, _ formats: [CameraFormat]) -> V4L2Refusal {
+  static func unreadable(_ name: String, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
     V4L2Refusal(
       "format '\(name)' is not supported"
         + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
   }
 
-  static func unreadable(_ formats: [CameraFormat]) -> V4L2Refusal {
+  static func unreadable(_ formats: [CameraDescription.Format]) -> V4L2Refusal {
     guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or its signal there?") }
     return V4L2Refusal(
       "none of its formats is supported, not even by libv4lconvert: \(list(formats.map(\.fourCC)))")
   }
 
-  static func size(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
+  static func size(_ size: Size, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal("does not offer \(size)\(named(formats)): there are \(list(sizes))")
   }
 
-  static func shape(_ size: Size, _ formats: [CameraFormat]) -> V4L2Refusal {
+  static func shape(_ size: Size, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal(
       "does not offer the aspect ratio of \(size), in whose pixels its masks and crops are given: there are "
         + list(sizes))
   }
 
-  static func rate(_ rate: Double, _ formats: [CameraFormat], size: Size?) -> V4L2Refusal {
+  static func rate(_ rate: Double, _ formats: [CameraDescription.Format], size: Size?) -> V4L2Refusal {
     let intervals = formats.flatMap(\.sizes).filter { size.map($0.contains) ?? true }
       .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
-    let rate = CameraFrameIntervals.number(rate)
+    let rate = CameraDescription.FrameIntervals.number(rate)
     return V4L2Refusal(
       "does not offer \(rate) frames a second\(size.map { " at \($0)" } ?? "")\(named(formats)): there are "
         + list(intervals.map(\.description)))
   }
 
-  private static func named(_ formats: [CameraFormat]) -> String {
+  private static func named(_ formats: [CameraDescription.Format]) -> String {
     formats.count == 1 ? " in \(formats[0].fourCC)" : ""
   }
 
@@ -297,7 +301,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension CameraFrameSizes: CustomStringConvertible {
+extension CameraDescription.FrameSizes: CustomStringConvertible {
   /// `640x480`, or `32x32...1920x1080 in steps of 16x2`.
   public var description: String {
     guard minimum != maximum else { return "\(minimum)" }
@@ -311,7 +315,7 @@ extension CameraFrameSizes: CustomStringConvertible {
   }
 }
 
-extension CameraFrameIntervals: CustomStringConvertible {
+extension CameraDescription.FrameIntervals: CustomStringConvertible {
   /// Pictures per second: `30`, `12.5`, `1...60`.
   public var description: String {
     let most = Self.number(shortest.framesPerSecond)

@@ -5,6 +5,10 @@ internal import PreviewCore
 
 /// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
 final class V4L2Node: Sendable {
+  typealias Format = CameraDescription.Format
+  typealias FrameSizes = CameraDescription.FrameSizes
+  typealias FrameIntervals = CameraDescription.FrameIntervals
+
   let path: String
   let descriptor: CInt
   let capability: V4L2Capability
@@ -40,15 +44,15 @@ final class V4L2Node: Sendable {
   // MARK: Formats
 
   /// The offered formats. Sizes and rates are included for formats that `wanted` accepts, because each takes a call.
-  func formats(where wanted: (CameraFormat) -> Bool = { _ in true }) -> [CameraFormat] {
-    var formats: [CameraFormat] = []
+  func formats(where wanted: (Format) -> Bool = { _ in true }) -> [Format] {
+    var formats: [Format] = []
     var offer = glp_v4l2_offer()
     // A limit for drivers whose list never ends.
     for index in 0..<UInt32(256) {
       guard unsafe glp_v4l2_offer_at(descriptor, isMultiplanar, index, &offer) == 0 else { break }
       let code = FourCC(code: offer.fourcc)
-      func format(_ sizes: [CameraFrameSizes]) -> CameraFormat {
-        CameraFormat(
+      func format(_ sizes: [FrameSizes]) -> Format {
+        Format(
           code, description: String(tuple: offer.description), isEmulated: offer.is_emulated, sizes: sizes)
       }
       formats.append(format(wanted(format([])) ? sizes(code) : []))
@@ -56,8 +60,8 @@ final class V4L2Node: Sendable {
     return formats
   }
 
-  private func sizes(_ code: FourCC) -> [CameraFrameSizes] {
-    var all: [CameraFrameSizes] = []
+  private func sizes(_ code: FourCC) -> [FrameSizes] {
+    var all: [FrameSizes] = []
     var sizes = glp_v4l2_sizes()
     for index in 0..<UInt32(256) {
       guard unsafe glp_v4l2_sizes_at(descriptor, code.code, index, &sizes) == 0 else { break }
@@ -66,24 +70,22 @@ final class V4L2Node: Sendable {
         continue
       }
       all.append(
-        CameraFrameSizes(
+        FrameSizes(
           minimum: Size(width: Int(sizes.least_width), height: Int(sizes.least_height)), maximum: maximum,
           step: Size(width: Int(sizes.width_step), height: Int(sizes.height_step)),
           intervals: intervals(code, maximum)))
     }
     // Drivers of signals (HDMI, TV) have one size and do not list it.
     if all.isEmpty, let format = try? format(), format.width > 0, format.height > 0 {
-      var rate: [CameraFrameIntervals] = []
-      if let interval = interval() { rate = [CameraFrameIntervals(shortest: interval, longest: interval)] }
-      all = [
-        CameraFrameSizes(Size(width: Int(format.width), height: Int(format.height)), intervals: rate)
-      ]
+      var rate: [FrameIntervals] = []
+      if let interval = interval() { rate = [FrameIntervals(shortest: interval, longest: interval)] }
+      all = [FrameSizes(Size(width: Int(format.width), height: Int(format.height)), intervals: rate)]
     }
     return all
   }
 
-  private func intervals(_ code: FourCC, _ size: Size) -> [CameraFrameIntervals] {
-    var all: [CameraFrameIntervals] = []
+  private func intervals(_ code: FourCC, _ size: Size) -> [FrameIntervals] {
+    var all: [FrameIntervals] = []
     var intervals = glp_v4l2_intervals()
     for index in 0..<UInt32(256) {
       let status = unsafe glp_v4l2_intervals_at(
@@ -91,7 +93,7 @@ final class V4L2Node: Sendable {
       guard status == 0 else { break }
       guard intervals.shortest_denominator > 0, intervals.longest_denominator > 0 else { continue }
       all.append(
-        CameraFrameIntervals(
+        FrameIntervals(
           shortest: .init(
             numerator: Int(intervals.shortest_numerator), denominator: Int(intervals.shortest_denominator)),
           longest: .init(
@@ -124,7 +126,7 @@ final class V4L2Node: Sendable {
   }
 
   /// The current interval between pictures; nil if the driver does not report it.
-  func interval() -> CameraFrameIntervals.Interval? {
+  func interval() -> FrameIntervals.Interval? {
     var (numerator, denominator): (UInt32, UInt32) = (0, 0)
     guard
       unsafe glp_v4l2_get_interval(descriptor, isMultiplanar, &numerator, &denominator) == 0,
@@ -134,7 +136,7 @@ final class V4L2Node: Sendable {
   }
 
   /// Sets the interval if the driver can; returns the resulting one.
-  func set(_ interval: CameraFrameIntervals.Interval) throws(V4L2Error) -> CameraFrameIntervals.Interval? {
+  func set(_ interval: FrameIntervals.Interval) throws(V4L2Error) -> FrameIntervals.Interval? {
     var numerator = UInt32(clamping: interval.numerator)
     var denominator = UInt32(clamping: interval.denominator)
     switch unsafe glp_v4l2_set_interval(descriptor, isMultiplanar, &numerator, &denominator) {

@@ -100,8 +100,8 @@
       let server = try HTTPTestServer { _, _ in httpAnswer(jpeg) }
       var options = httpOptions()
       options.headers = [
-        HeaderField(name: "Authorization", value: "Bearer xyz"),
-        HeaderField(name: "user-agent", value: "mine"),
+        SourceOptions.HeaderField(name: "Authorization", value: "Bearer xyz"),
+        SourceOptions.HeaderField(name: "user-agent", value: "mine"),
       ]
 
       let source = try await openHTTP(server.url(), options)
@@ -111,7 +111,7 @@
       await source.close()
 
       for field in [("a b", "c"), ("a", "b\r\nc: d"), ("", "b")] {
-        options.headers = [HeaderField(name: field.0, value: field.1)]
+        options.headers = [SourceOptions.HeaderField(name: field.0, value: field.1)]
         let error = await #expect(throws: SourceError.self) { try await openHTTP(server.url(), options) }
         #expect(error?.kind == .badRequest)
       }
@@ -133,7 +133,7 @@
         }
       }
       var options = httpOptions(givesUp: .zero)
-      options.headers = [HeaderField(name: "X-Key", value: "secret")]
+      options.headers = [SourceOptions.HeaderField(name: "X-Key", value: "secret")]
       // Asks once: the next picture is due in a thousand seconds.
       options.demand.framesPerSecond = 0.001
 
@@ -158,7 +158,7 @@
       }
 
       for (policy, path, reason) in [
-        (RedirectPolicy.sameHost, "/same", nil), (.any, "/same", nil), (.any, "/other", nil),
+        (SourceOptions.RedirectPolicy.sameHost, "/same", nil), (.any, "/same", nil), (.any, "/other", nil),
         (.none, "/same", "redirects, which redirects: none does not allow"),
         (.sameHost, "/other", "redirects to another host (localhost), which only redirects: any allows"),
       ] {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("SourceMonitor")
 struct SourceMonitorTests {
-  private let mode = CaptureMode(format: "YUYV", transport: "mmap")
+  private let mode = SourceStatus.Mode(format: "YUYV", transport: "mmap")
   private let lost = SourceError(.unavailable, path: "camera", reason: "was unplugged")
 
   private func monitor(

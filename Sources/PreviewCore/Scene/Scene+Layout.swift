@@ -1,81 +1,82 @@
-// Layouts of a scene's tiles (a grid, one large tile with a strip, pictures in a picture, free placement) and the
-// rectangles that they come to.
+// Layouts of a scene's tiles: a grid, one large tile with a strip, pictures in a picture, or free placement.
 
-/// How a scene's tiles are arranged.
-public enum SceneLayout: Sendable, Hashable {
-  /// Rows of tiles of one size, as in video calls. The number of columns is the one that makes tiles of the scene's
-  /// `tileAspect` largest. The last row is centred. Sides differ by a pixel where the picture does not divide evenly.
-  case grid
-  /// Tile `main` is large; the others form a strip at an edge.
-  case spotlight(main: Int = 0, strip: Strip = Strip())
-  /// The first tile fills the picture; the others are stacked in one of its corners.
-  case inset(Inset = Inset())
-  /// Each tile has its own `rectangle`.
-  case free
-}
+extension Scene {
+  /// How a scene's tiles are arranged.
+  public enum Layout: Sendable, Hashable {
+    /// Rows of tiles of one size, as in video calls. The number of columns is the one that makes tiles of the scene's
+    /// `tileAspect` largest. The last row is centred. Sides differ by a pixel where the picture does not divide evenly.
+    case grid
+    /// Tile `main` is large; the others form a strip at an edge.
+    case spotlight(main: Int = 0, strip: Strip = Strip())
+    /// The first tile fills the picture; the others are stacked in one of its corners.
+    case inset(Inset = Inset())
+    /// Each tile has its own `rectangle`.
+    case free
+  }
 
-/// A row of tiles at an edge of the picture.
-public struct Strip: Sendable, Hashable {
-  /// The edge that the strip lies at.
-  public var edge: Edge
-  /// The strip's thickness as a fraction of the picture's width (left, right) or height (top, bottom); above 0, below
-  /// 1.
-  public var share: Double
+  /// A row of tiles at an edge of the picture.
+  public struct Strip: Sendable, Hashable {
+    /// A side of the picture.
+    public enum Edge: String, Sendable, Hashable, CaseIterable {
+      /// The top edge.
+      case top
+      /// The right edge.
+      case right
+      /// The bottom edge.
+      case bottom
+      /// The left edge.
+      case left
+    }
 
-  /// Creates a strip. The default is a fifth of the picture, at the bottom.
-  public init(edge: Edge = .bottom, share: Double = 0.2) {
-    self.edge = edge
-    self.share = share
+    /// The edge that the strip lies at.
+    public var edge: Edge
+    /// The strip's thickness as a fraction of the picture's width (left, right) or height (top, bottom); above 0, below
+    /// 1.
+    public var share: Double
+
+    /// Creates a strip. The default is a fifth of the picture, at the bottom.
+    public init(edge: Edge = .bottom, share: Double = 0.2) {
+      self.edge = edge
+      self.share = share
+    }
+  }
+
+  /// Small pictures inside a large one.
+  public struct Inset: Sendable, Hashable {
+    /// A corner of the picture.
+    public enum Corner: String, Sendable, Hashable, CaseIterable {
+      /// Top left.
+      case topLeft
+      /// Top right.
+      case topRight
+      /// Bottom left.
+      case bottomLeft
+      /// Bottom right.
+      case bottomRight
+    }
+
+    /// The corner that they are stacked in.
+    public var corner: Corner
+    /// Their width as a fraction of the picture's width; above 0, at most 1.
+    public var share: Double
+    /// Pixels to the picture's edges. The distance between insets is the scene's gap.
+    public var margin: Int
+    /// The corner radius of tiles without their own, in pixels.
+    public var cornerRadius: Double
+
+    /// Creates insets. The default is a quarter of the picture's width, at the bottom right.
+    public init(
+      corner: Corner = .bottomRight, share: Double = 0.25, margin: Int = 16, cornerRadius: Double = 12
+    ) {
+      self.corner = corner
+      self.share = share
+      self.margin = margin
+      self.cornerRadius = cornerRadius
+    }
   }
 }
 
-/// Small pictures inside a large one.
-public struct Inset: Sendable, Hashable {
-  /// The corner that they are stacked in.
-  public var corner: Corner
-  /// Their width as a fraction of the picture's width; above 0, at most 1.
-  public var share: Double
-  /// Pixels to the picture's edges. The distance between insets is the scene's gap.
-  public var margin: Int
-  /// The corner radius of tiles without their own, in pixels.
-  public var cornerRadius: Double
-
-  /// Creates insets. The default is a quarter of the picture's width, at the bottom right.
-  public init(
-    corner: Corner = .bottomRight, share: Double = 0.25, margin: Int = 16, cornerRadius: Double = 12
-  ) {
-    self.corner = corner
-    self.share = share
-    self.margin = margin
-    self.cornerRadius = cornerRadius
-  }
-}
-
-/// A side of the picture.
-public enum Edge: String, Sendable, Hashable, CaseIterable {
-  /// The top edge.
-  case top
-  /// The right edge.
-  case right
-  /// The bottom edge.
-  case bottom
-  /// The left edge.
-  case left
-}
-
-/// A corner of the picture.
-public enum Corner: String, Sendable, Hashable, CaseIterable {
-  /// Top left.
-  case topLeft
-  /// Top right.
-  case topRight
-  /// Bottom left.
-  case bottomLeft
-  /// Bottom right.
-  case bottomRight
-}
-
-extension SceneLayout {
+extension Scene.Layout {
   /// The tiles' rectangles in a picture.
   ///
   /// - Parameters:
@@ -108,7 +109,7 @@ extension SceneLayout {
     case .grid: try room.grid(of: tiles.count)
     case .spotlight(let main, let strip): try room.spotlight(on: main, of: tiles.count, strip)
     case .inset(let inset): try room.insets(tiles.count, inset)
-    case .free: try SceneLayout.freeRectangles(of: tiles)
+    case .free: try Self.freeRectangles(of: tiles)
     }
   }
 
@@ -187,7 +188,7 @@ private struct Room {
 
   // MARK: spotlight
 
-  func spotlight(on main: Int, of count: Int, _ strip: Strip) throws(WordError) -> [Rectangle] {
+  func spotlight(on main: Int, of count: Int, _ strip: Scene.Strip) throws(WordError) -> [Rectangle] {
     guard (0..<count).contains(main) else {
       throw WordError("main", "\(main) is none of the tiles 0...\(count - 1)")
     }
@@ -239,7 +240,7 @@ private struct Room {
 
   // MARK: inset
 
-  func insets(_ count: Int, _ inset: Inset) throws(WordError) -> [Rectangle] {
+  func insets(_ count: Int, _ inset: Scene.Inset) throws(WordError) -> [Rectangle] {
     guard inset.share > 0, inset.share <= 1 else {
       throw WordError("inset", "a share of \(inset.share) is not above 0 and at most 1")
     }

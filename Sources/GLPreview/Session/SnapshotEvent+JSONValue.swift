@@ -1,26 +1,28 @@
 // The values of an event's metadata, and their encoding as JSON (RFC 8259).
 
-/// A JSON value.
-public enum EventValue: Sendable, Hashable {
-  /// Text.
-  case string(String)
-  /// A whole number.
-  case integer(Int)
-  /// Any other number; infinities and NaN are written as null.
-  case number(Double)
-  /// True or false.
-  case bool(Bool)
-  /// Null.
-  case null
-  /// An array.
-  case array([EventValue])
-  /// An object, written in the order of its keys.
-  case object([String: EventValue])
+extension SnapshotEvent {
+  /// A JSON value.
+  public enum JSONValue: Sendable, Hashable {
+    /// Text.
+    case string(String)
+    /// A whole number.
+    case integer(Int)
+    /// Any other number; infinities and NaN are written as null.
+    case number(Double)
+    /// True or false.
+    case bool(Bool)
+    /// Null.
+    case null
+    /// An array.
+    case array([JSONValue])
+    /// An object, written in the order of its keys.
+    case object([String: JSONValue])
+  }
 }
 
-extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
-  ExpressibleByNilLiteral
+extension SnapshotEvent.JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
   /// Text.
   public init(stringLiteral value: String) { self = .string(value) }
@@ -35,10 +37,10 @@ extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
   public init(booleanLiteral value: Bool) { self = .bool(value) }
 
   /// An array.
-  public init(arrayLiteral elements: EventValue...) { self = .array(elements) }
+  public init(arrayLiteral elements: SnapshotEvent.JSONValue...) { self = .array(elements) }
 
   /// An object; of two values with one key, the last counts.
-  public init(dictionaryLiteral elements: (String, EventValue)...) {
+  public init(dictionaryLiteral elements: (String, SnapshotEvent.JSONValue)...) {
     self = .object(Dictionary(elements) { $1 })
   }
 
@@ -50,7 +52,7 @@ extension EventValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 struct JSONObjectWriter {
   private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-  mutating func append(_ key: String, _ value: EventValue) {
+  mutating func append(_ key: String, _ value: SnapshotEvent.JSONValue) {
     appendKey(key)
     append(value)
   }
@@ -71,7 +73,7 @@ struct JSONObjectWriter {
     bytes.append(UInt8(ascii: ":"))
   }
 
-  private mutating func append(_ value: EventValue) {
+  private mutating func append(_ value: SnapshotEvent.JSONValue) {
     switch value {
     case .string(let text): append(text: text)
     case .integer(let number): bytes.append(contentsOf: "\(number)".utf8)

@@ -1,0 +1,57 @@
+// What a snapshot is to be: of which frame, in which views, and what it shows if the source gives no pictures.
+
+/// A request for a snapshot.
+public struct SnapshotRequest: Sendable, Hashable {
+  /// Selects the frame of a snapshot. A source at its end, such as a still, gives its last frame.
+  public enum Mode: Sendable, Hashable {
+    /// The current frame if it is no older than this, otherwise the next one.
+    case newest(maxAge: Duration)
+    /// The first frame that is captured after the call.
+    case next
+    /// A frame of the camera's largest size. The camera is switched to that size and back; previews pause meanwhile.
+    /// `settling` frames are skipped first, for the exposure to settle; a negative number counts as 0. A camera with
+    /// masks or crops gives a frame of its reference size, and a source with only one size gives the next frame.
+    case still(settling: Int)
+
+    /// The current frame if it is no older than a second, otherwise the next one.
+    public static let newest = Mode.newest(maxAge: .seconds(1))
+    /// A still after two frames.
+    public static let still = Mode.still(settling: 2)
+  }
+
+  /// What a snapshot shows if the source gives no pictures.
+  public enum FallbackPolicy: String, Sendable, Hashable, CaseIterable {
+    /// The source's `Fallback`.
+    case placeholder
+    /// The last frame, however old; the placeholder if there was none. `Snapshot.sourceState` shows which state it is.
+    case lastFrame = "last"
+    /// Nothing: the snapshot fails with `SourceError`.
+    case error
+  }
+
+  /// Which frame is taken.
+  public var mode: Mode
+  /// The previews, by name and in this order; nil for all. A preview of a scene shows the scene as it is.
+  public var previews: [String]?
+  /// The sample format of the pictures. Default: Y'CbCr 4:2:0, for JPEGs.
+  public var format: PictureFormat
+  /// What happens if the source gives no pictures.
+  public var fallback: FallbackPolicy
+  /// The time limit. Default: 5 seconds.
+  public var timeout: Duration
+  /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
+  /// size. Default: false. Previews with crops need no such setting.
+  package var isCropped = false
+
+  /// Creates a request, by default for the newest frame in all previews.
+  public init(
+    _ mode: Mode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    fallback: FallbackPolicy = .placeholder, timeout: Duration = .seconds(5)
+  ) {
+    self.mode = mode
+    self.previews = previews
+    self.format = format
+    self.fallback = fallback
+    self.timeout = timeout
+  }
+}
