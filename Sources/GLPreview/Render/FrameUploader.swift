@@ -160,7 +160,7 @@ final class PlaneTexture {
   }
 
   /// All rows of a plane, each extended to `row` bytes.
-  private static func padded(_ frame: Frame, _ plane: FramePlane, _ row: Int, _ height: Int) -> [UInt8] {
+  private static func padded(_ frame: Frame, _ plane: Frame.Plane, _ row: Int, _ height: Int) -> [UInt8] {
     var padded: [UInt8] = []
     padded.reserveCapacity(row * height)
     let bytes = frame.bytes
