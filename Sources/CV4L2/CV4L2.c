@@ -75,7 +75,6 @@ int glp_v4l2_offer_at(int fd, bool is_multiplanar, uint32_t index, glp_v4l2_offe
   if (error) return error;
   offer->fourcc = answer.pixelformat;
   memcpy(offer->description, answer.description, sizeof offer->description);
-  offer->is_compressed = answer.flags & V4L2_FMT_FLAG_COMPRESSED;
   offer->is_emulated = answer.flags & V4L2_FMT_FLAG_EMULATED;
   return 0;
 }
@@ -112,8 +111,7 @@ int glp_v4l2_intervals_at(
   struct v4l2_fract longest = is_range ? answer.stepwise.max : answer.discrete;
   *intervals = (glp_v4l2_intervals){
       .shortest_numerator = shortest.numerator, .shortest_denominator = shortest.denominator,
-      .longest_numerator = longest.numerator, .longest_denominator = longest.denominator,
-      .is_range = is_range};
+      .longest_numerator = longest.numerator, .longest_denominator = longest.denominator};
   return 0;
 }
 
@@ -160,7 +158,6 @@ static void take_apart(const struct v4l2_format *answer, bool is_multiplanar, gl
     format->colorspace = pix->colorspace;
     format->ycbcr_encoding = pix->ycbcr_enc;
     format->quantization = pix->quantization;
-    format->transfer_function = pix->xfer_func;
     format->plane_count = pix->num_planes;
     for (int i = 0; i < pix->num_planes && i < GLP_V4L2_PLANES; i++) {
       format->planes[i].bytes_per_line = pix->plane_fmt[i].bytesperline;
@@ -178,7 +175,6 @@ static void take_apart(const struct v4l2_format *answer, bool is_multiplanar, gl
   if (pix->priv == V4L2_PIX_FMT_PRIV_MAGIC) {
     format->ycbcr_encoding = pix->ycbcr_enc;
     format->quantization = pix->quantization;
-    format->transfer_function = pix->xfer_func;
   }
   format->plane_count = 1;
   format->planes[0].bytes_per_line = pix->bytesperline;
@@ -263,7 +259,6 @@ static void take_buffer_apart(
       .has_error = answer->flags & V4L2_BUF_FLAG_ERROR,
       .has_monotonic_time =
           (answer->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC,
-      .is_last = answer->flags & V4L2_BUF_FLAG_LAST,
       .plane_count = is_multiplanar ? plane_count : 1};
   if (!is_multiplanar) {
     buffer->planes[0].offset = answer->m.offset;

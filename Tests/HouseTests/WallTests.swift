@@ -92,7 +92,7 @@ struct WallTests {
 
   @Test("GLSL is in Resources/shaders, but for the probe that tries a device out")
   func noShadersInSwift() throws {
-    for file in try SourceFile.all() where !file.path.hasSuffix("Device/ProbePixel.swift") {
+    for file in try SourceFile.all() where !file.path.hasSuffix("Device/DeviceProbe.swift") {
       #expect(!file.lines.contains { $0.contains("#version 3") }, "\(file.path)")
     }
   }

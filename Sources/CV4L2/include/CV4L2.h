@@ -31,7 +31,6 @@ typedef struct {
 typedef struct {
   uint32_t fourcc;
   char description[32];
-  bool is_compressed;
   bool is_emulated;
 } glp_v4l2_offer;
 
@@ -41,11 +40,10 @@ typedef struct {
   uint32_t least_height, greatest_height, height_step;
 } glp_v4l2_sizes;
 
-/// One frame interval in seconds; if `is_range`, all from the shortest to the longest.
+/// One frame interval in seconds, or all from the shortest to the longest.
 typedef struct {
   uint32_t shortest_numerator, shortest_denominator;
   uint32_t longest_numerator, longest_denominator;
-  bool is_range;
 } glp_v4l2_intervals;
 
 typedef struct {
@@ -56,7 +54,7 @@ typedef struct {
 /// A capture format. `field`, `colorspace` and the fields below it have V4L2's values.
 typedef struct {
   uint32_t width, height, fourcc, field;
-  uint32_t colorspace, ycbcr_encoding, quantization, transfer_function;
+  uint32_t colorspace, ycbcr_encoding, quantization;
   uint32_t plane_count;
   glp_v4l2_plane_format planes[GLP_V4L2_PLANES];
 } glp_v4l2_format;
@@ -71,7 +69,7 @@ typedef struct {
 typedef struct {
   uint32_t index, sequence;
   int64_t seconds, microseconds;
-  bool has_error, has_monotonic_time, is_last;
+  bool has_error, has_monotonic_time;
   uint32_t plane_count;
   glp_v4l2_buffer_plane planes[GLP_V4L2_PLANES];
 } glp_v4l2_buffer;

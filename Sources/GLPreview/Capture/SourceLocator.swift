@@ -35,20 +35,18 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     }
     guard options.maximumPixels > 0 else { throw badRequest("a limit of no pixels leaves no picture") }
     try FrameMasker.check(options, of: description)
-    if let pattern = dropPrefix("pattern:") {
-      return masked(try TestPatternSource(pattern, options), options)
+    let pattern = "pattern:"
+    if text.hasPrefix(pattern) {
+      return masked(try TestPatternSource(text.dropFirst(pattern.count), options), options)
     }
     if let kind = LiveKind(text) { return LiveSource(try device(kind, options), options) }
     if options.live.delivery == .newest, PipeDevice.isStream(at: text) {
       return LiveSource(PipeDevice(text, options), options)
     }
-    let stream = text == "-" ? try ByteStream.standardInput() : try ByteStream(opening: text)
-    return masked(try await SourceOpener(stream, options).open(), options)
+    return masked(try await SourceOpener(ByteStream(opening: text), options).open(), options)
   }
 
-  /// The device of a live source.
-  ///
-  /// - Throws: `SourceError`, only `.badRequest`: nothing is opened yet.
+  /// The device of a live source. Nothing is opened yet; throws only `.badRequest`.
   private func device(_ kind: LiveKind, _ options: SourceOptions) throws -> any CaptureDevice {
     switch kind {
     case .camera: return try V4L2Device(text, options)
@@ -56,17 +54,13 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
       #if HTTP
         return try HTTPDevice(text, options)
       #else
-        throw SourceError(
-          .badRequest, path: text,
-          reason: "this build has no HTTP (the package's trait HTTP is off)")
+        throw badRequest("this build has no HTTP (the package's trait HTTP is off)")
       #endif
     case .stream:
       #if FFmpeg
         return try StreamDevice(text, options)
       #else
-        throw SourceError(
-          .badRequest, path: text,
-          reason: "this build has no streams: it was made without FFmpeg")
+        throw badRequest("this build has no streams: it was made without FFmpeg")
       #endif
     case .command: return try CommandDevice(text, options)
     }
@@ -77,11 +71,33 @@ public struct SourceLocator: Sendable, Hashable, CustomStringConvertible {
     options.masks.isEmpty ? source : MaskedSource(source, options)
   }
 
-  private func dropPrefix(_ prefix: String) -> Substring? {
-    text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : nil
-  }
-
   private func badRequest(_ reason: String) -> SourceError {
     SourceError(.badRequest, path: description, reason: reason)
+  }
+}
+
+/// The kinds of live sources that can be recognised by name.
+enum LiveKind: Sendable, Hashable {
+  case camera
+  case http
+  /// Opened by FFmpeg's libraries.
+  case stream
+  /// `exec:COMMAND`
+  case command
+
+  private static let schemes: [String: LiveKind] = [
+    "http": .http, "https": .http, "rtsp": .stream, "rtsps": .stream, "rtmp": .stream, "rtmps": .stream,
+    "srt": .stream, "udp": .stream, "exec": .command,
+  ]
+
+  /// Nil for files, patterns and standard input.
+  init?(_ name: String) {
+    if V4L2Camera.isNamed(by: name) {
+      self = .camera
+    } else if let colon = name.firstIndex(of: ":"), let kind = Self.schemes[name[..<colon].lowercased()] {
+      self = kind
+    } else {
+      return nil
+    }
   }
 }

@@ -1,12 +1,8 @@
-// The error of a codec: the kind of failure, and the reason in one line. Codecs do not know file names; their callers
-// add them.
+// Why a codec fails, and when it gives up. Codecs do not know file names; their callers add them.
 internal import PreviewCore
 
-/// The error for a picture that could not be decoded or encoded.
 package struct CodecError: Error, Hashable, CustomStringConvertible {
-  /// The kind of failure, for programs.
   package enum Kind: Sendable, Hashable {
-    /// The bytes are in another format.
     case unrecognized
     /// The bytes end before the picture is complete.
     case cutShort
@@ -14,7 +10,6 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     case damaged
     /// The picture is valid, but this codec can't read or write it.
     case unsupported
-    /// The picture has more pixels than allowed.
     case tooLarge
     /// The memory budget has no room at the moment.
     case noMemory
@@ -22,7 +17,6 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
     case stopped
   }
 
-  /// The kind of failure.
   package let kind: Kind
   /// The reason in one line, such as "JPEG is cut short".
   package let description: String
@@ -37,5 +31,32 @@ package struct CodecError: Error, Hashable, CustomStringConvertible {
   /// Rejects sizes larger than `maximumPixels`, before any memory is allocated.
   static func checkSize(_ size: Size, maximumPixels: Int) throws(CodecError) {
     if let refusal = size.refusal(maximumPixels: maximumPixels) { throw CodecError(.tooLarge, refusal) }
+  }
+}
+
+/// When to stop in the middle of a picture, because a few bytes can demand seconds of work. Decoders ask between rows.
+struct DecodingStop {
+  /// Nil for no deadline.
+  let deadline: CaptureInstant?
+
+  var isDue: Bool { Task.isCancelled || deadline.map { CaptureClock.now > $0 } ?? false }
+
+  static let error = CodecError(
+    .stopped, "decoding was stopped: it took too long, or nobody wants it any more")
+
+  /// Calls `body` with a C callback and its context, which is valid only during the call.
+  @unsafe func asked<Result>(
+    _ body: (
+      _ stop: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Bool, _ context: UnsafeMutableRawPointer
+    ) -> Result
+  ) -> Result {
+    var stop = self
+    return unsafe withUnsafeMutablePointer(to: &stop) { pointer in
+      unsafe body(
+        { context in
+          guard let context = unsafe context else { return false }
+          return unsafe context.assumingMemoryBound(to: DecodingStop.self).pointee.isDue
+        }, UnsafeMutableRawPointer(pointer))
+    }
   }
 }

@@ -5,6 +5,9 @@ package import PreviewCore
 
 /// Decodes JPEGs (ITU-T T.81: baseline, extended, progressive, arithmetic; 8 bits).
 package struct JPEGDecoder {
+  /// The SOI marker and the begin of the next one (T.81, B.1.1.3).
+  static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+
   /// What to do with pictures that are incomplete or corrupt.
   package enum DamagePolicy: Sendable {
     /// They are errors: for files.
@@ -15,24 +18,20 @@ package struct JPEGDecoder {
 
   /// The properties of a JPEG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// The stored size, in pixels.
     package let size: Size
     /// The pixel format that `decode` produces at full size.
     package let pixelFormat: PixelFormat
-    /// The EXIF values.
-    package let exif: EXIFReader
+    package let orientation: Orientation
     /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
     /// Whether it is the first of several related pictures (CIPA DC-007, "MPF"), as in phones' stills.
     package let hasMultiPicture: Bool
 
-    /// The format of its frame, decoded at full size.
     var format: FrameFormat {
-      FrameFormat(pixelFormat, size, color: .jfif, orientation: exif.orientation ?? .upright)
+      FrameFormat(pixelFormat, size, color: .jfif, orientation: orientation)
     }
   }
 
-  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data, maximumPixels: .max, damage: .isTolerated) { (reader) throws(CodecError) in
       try reader.header()
@@ -43,17 +42,11 @@ package struct JPEGDecoder {
   ///
   /// Y'CbCr of 4:4:4, 4:2:2, 4:2:0, 4:4:0 and 4:1:1, and grey, keep their planes. Other Y'CbCr ratios become
   /// `yuv444p`; R'G'B', CMYK and YCCK become `rgb24`. Rows are padded to whole blocks. At a reduced size, 4:2:0 also
-  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below.
+  /// becomes `yuv444p`: its chroma loses nothing at 1/2, and less than luma below. The frame has the orientation of the
+  /// file, and its ICC profile if that describes R'G'B'.
   ///
-  /// - Parameters:
-  ///   - data: the bytes from the SOI marker on.
-  ///   - maximumPixels: larger pictures are refused before memory is allocated.
-  ///   - damage: whether an incomplete or corrupt picture is an error.
-  ///   - decoding: the scale at which to decode.
-  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
-  ///   - memory: the pool for the frame's memory; nil allocates new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
-  /// - Throws: `CodecError`.
+  /// Pictures of more than `maximumPixels` are refused before memory is allocated. It stops at `deadline`, and when the
+  /// task is cancelled. Without a pool, new memory is allocated.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy = .isAnError, decoding: Decoding = .exact,
     until deadline: CaptureInstant? = nil, memory: FramePool? = nil
@@ -80,9 +73,9 @@ package struct JPEGDecoder {
     _ data: [UInt8], maximumPixels: Int, damage: DamagePolicy,
     _ body: (borrowing JPEGReader) throws(CodecError) -> Result
   ) throws(CodecError) -> Result {
-    guard data.starts(with: [0xFF, 0xD8, 0xFF]) else {
+    guard data.starts(with: signature) else {
       // A prefix of the first marker counts as a JPEG that is cut short.
-      let isStart = !data.isEmpty && [0xFF, 0xD8, 0xFF].starts(with: data)
+      let isStart = !data.isEmpty && signature.starts(with: data)
       throw isStart ? CodecError(.cutShort, "JPEG is cut short") : CodecError(.unrecognized, "not a JPEG")
     }
     return try unsafe data.withUnsafeBufferPointer { (bytes) throws(CodecError) in
@@ -108,8 +101,7 @@ package struct JPEGDecoder {
     // Progressive pictures are held as coefficients: two bytes for each of up to four components.
     let pixels = min(maximumPixels, 1 << 40)
     guard
-      let decoder = unsafe glp_jpeg_decoder_create(
-        damage == .isTolerated, 8 * pixels + 64 << 20)
+      let decoder = unsafe glp_jpeg_decoder_create(damage == .isTolerated, 8 * pixels + 64 << 20)
     else { throw CodecError(.damaged, "out of memory") }
     unsafe self.decoder = decoder
     unsafe self.bytes = bytes
@@ -126,7 +118,7 @@ package struct JPEGDecoder {
     let profile = unsafe copy(header.icc, header.icc_size)
     return unsafe JPEGDecoder.Header(
       size: Size(width: Int(header.width), height: Int(header.height)), pixelFormat: format,
-      exif: EXIFReader(copy(header.exif, header.exif_size)),
+      orientation: EXIF.orientation(in: copy(header.exif, header.exif_size)) ?? .upright,
       // A CMYK or grey profile does not describe the R'G'B' made from them.
       iccProfile: ICCProfile.carried(profile), hasMultiPicture: header.has_multi_picture)
   }

@@ -9,7 +9,6 @@ package struct JPEGEncoder: Sendable {
   /// The Huffman tables to use. Optimised ones make files a few percent smaller and take half again as long.
   package let huffmanTables: HuffmanTables
 
-  /// The origin of the Huffman tables.
   package enum HuffmanTables: Sendable {
     /// The tables of T.81's Annex K, in one pass.
     case standard
@@ -23,14 +22,7 @@ package struct JPEGEncoder: Sendable {
     self.huffmanTables = huffmanTables
   }
 
-  /// Encodes `picture`, whose format must be `.ycbcr`.
-  ///
-  /// - Parameters:
-  ///   - picture: a picture of at most 65500 pixels per side.
-  ///   - iccProfile: copied into APP2 segments.
-  ///   - time: when the picture was captured, for EXIF; nil leaves EXIF out.
-  /// - Returns: the file's bytes.
-  /// - Throws: `CodecError` if the picture has another format, or does not fit a JPEG.
+  /// Encodes `picture`, whose format must be `.ycbcr`, with at most 65500 pixels a side. A capture time makes EXIF.
   package func encode(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {
@@ -45,7 +37,7 @@ package struct JPEGEncoder: Sendable {
     guard (1...65500).contains(picture.size.width), (1...65500).contains(picture.size.height) else {
       throw CodecError(.unsupported, "\(picture.size) does not fit a JPEG: at most 65500 a side")
     }
-    let exif = time.map(EXIFWriter.content) ?? []
+    let exif = time.map(EXIF.content) ?? []
     return try unsafe picture.bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
       try unsafe profile.withUnsafeBufferPointer { (profile) throws(CodecError) in
         try unsafe exif.withUnsafeBufferPointer { (exif) throws(CodecError) in
@@ -80,10 +72,7 @@ package struct JPEGEncoder: Sendable {
     var encoded = unsafe glp_jpeg_encoded()
     defer { unsafe glp_jpeg_free(encoded.bytes) }
     guard unsafe glp_jpeg_encode(&source, &encoded) == GLP_JPEG_OK else {
-      let message = unsafe withUnsafeBytes(of: &encoded.message) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      throw CodecError(.unsupported, "JPEG can't be encoded: \(message)")
+      throw unsafe CodecError(.unsupported, "JPEG can't be encoded: \(String(tuple: encoded.message))")
     }
     return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
   }

@@ -3,7 +3,6 @@
 
 /// Splits a stream of JPEGs into pictures. Bytes between pictures, such as padding or multipart headers, are dropped.
 struct MJPEGSplitter {
-  /// The most bytes of one picture.
   let pictureLimit: Int
   /// The bytes of the current picture; empty between pictures.
   private(set) var partialPicture: [UInt8] = []
@@ -27,14 +26,12 @@ struct MJPEGSplitter {
     case inScanAfterFF
   }
 
-  /// A picture exceeds the limit.
   struct TooLarge: Error {}
 
   init(pictureLimit: Int) { self.pictureLimit = pictureLimit }
 
-  /// Consumes bytes up to the end of a picture, or all of them.
-  ///
-  /// - Returns: the number of bytes consumed, and the picture that ended with the last of them.
+  /// Consumes bytes up to the end of a picture, or all of them. Returns their number, and the picture that ended with
+  /// the last of them.
   mutating func take(_ bytes: ArraySlice<UInt8>) throws(TooLarge) -> (count: Int, picture: [UInt8]?) {
     var index = bytes.startIndex
     while index < bytes.endIndex {

@@ -9,15 +9,12 @@ package struct PNGDecoder {
 
   /// The properties of a PNG, read without decoding its samples.
   package struct Header: Sendable, Hashable {
-    /// The stored size, in pixels.
     package let size: Size
-    /// The pixel format that `decode` produces.
     package let pixelFormat: PixelFormat
     /// The ICC profile, if it describes R'G'B'.
     package let iccProfile: [UInt8]?
   }
 
-  /// Reads only the header of `data`.
   package static func header(of data: [UInt8]) throws(CodecError) -> Header {
     try reading(data) { (reader) throws(CodecError) in try reader.header() }
   }
@@ -26,15 +23,7 @@ package struct PNGDecoder {
   ///
   /// Grey without alpha of up to 8 bits becomes `grey`; other pictures of up to 8 bits become `rgb24`, or `rgba` if
   /// they have alpha; 16-bit pictures become `rgba64`. Rows have no padding. Incomplete data and failed checksums are
-  /// errors.
-  ///
-  /// - Parameters:
-  ///   - data: the bytes from the signature on.
-  ///   - maximumPixels: larger pictures are refused before memory is allocated.
-  ///   - deadline: when to stop; nil for never. Cancelling the task also stops it.
-  ///   - memory: the pool for the frame's memory; nil allocates new memory.
-  /// - Returns: a frame with the file's orientation, and its ICC profile if that describes R'G'B'.
-  /// - Throws: `CodecError`.
+  /// errors. For the rest, it is as `JPEGDecoder.decode`.
   package static func decode(
     _ data: [UInt8], maximumPixels: Int, until deadline: CaptureInstant? = nil, memory: FramePool? = nil
   ) throws(CodecError) -> Frame {
@@ -101,7 +90,7 @@ package struct PNGDecoder {
     guard isDone else { throw error() }
     var exifSize = 0
     let exif = unsafe glp_png_exif(decoder, &exifSize)
-    let orientation = unsafe EXIFReader(Array(UnsafeBufferPointer(start: exif, count: exifSize))).orientation
+    let orientation = unsafe EXIF.orientation(in: Array(UnsafeBufferPointer(start: exif, count: exifSize)))
     let format = FrameFormat(
       header.pixelFormat, header.size, color: .jfif, orientation: orientation ?? .upright)
     do {

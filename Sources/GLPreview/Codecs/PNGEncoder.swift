@@ -12,13 +12,7 @@ package struct PNGEncoder: Sendable {
     self.compressionLevel = min(max(compressionLevel, 0), 9)
   }
 
-  /// Encodes `picture`, whose format must be `.rgba`.
-  ///
-  /// - Parameters:
-  ///   - picture: the picture; its alpha is dropped.
-  ///   - iccProfile: copied into an iCCP chunk, unless libpng rejects it.
-  /// - Returns: the file's bytes.
-  /// - Throws: `CodecError` if the picture has another format, or does not fit a PNG.
+  /// Encodes `picture`, whose format must be `.rgba`, without its alpha; and the profile, unless libpng rejects it.
   package func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(CodecError) -> [UInt8] {
     guard picture.format == .rgba, let plane = picture.planes.first else {
       throw CodecError(.unsupported, "a PNG is made of rgba, not of \(picture.format)")
@@ -42,10 +36,7 @@ package struct PNGEncoder: Sendable {
       }
     }
     guard isDone else {
-      let message = unsafe withUnsafeBytes(of: &encoded.message) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      throw CodecError(.unsupported, "PNG can't be encoded: \(message)")
+      throw unsafe CodecError(.unsupported, "PNG can't be encoded: \(String(tuple: encoded.message))")
     }
     return unsafe Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.size))
   }

@@ -8,23 +8,14 @@ internal import PreviewCore
 /// The logarithm of a JPEG's size is almost linear in the logarithm of the quantizer step, and in that of the pixel
 /// count. The next attempt is where the line through the two nearest points meets the budget.
 struct BudgetSearch {
-  /// The most encodes in total.
   static let attempts = 8
 
-  /// In bytes.
   let budget: Int
   private(set) var remaining = attempts
   /// The bytes of the smallest attempt.
   private(set) var least = Int.max
-  private let encode: (Size, Int) throws(CodecError) -> EncodedPicture
+  let encode: (Size, Int) throws(CodecError) -> EncodedPicture
 
-  /// `encode` encodes the picture at a size and quality.
-  init(budget: Int, encode: @escaping (Size, Int) throws(CodecError) -> EncodedPicture) {
-    self.budget = budget
-    self.encode = encode
-  }
-
-  /// Encodes once.
   mutating func attempt(_ size: Size, _ quality: Int) throws(CodecError) -> EncodedPicture {
     remaining -= 1
     let encoded = try encode(size, quality)
@@ -34,16 +25,9 @@ struct BudgetSearch {
 
   func fits(_ encoded: EncodedPicture) -> Bool { encoded.bytes.count <= budget }
 
-  /// Finds the highest quality that fits.
-  ///
-  /// - Parameters:
-  ///   - size: the picture's size, in pixels.
-  ///   - range: the qualities to try; the next higher tried quality does not fit.
-  ///   - beyond: that quality, and the bytes that it took or would take.
-  ///   - enough: a fitting result of at least this many bytes ends the search.
-  ///   - kept: the number of attempts to leave over if none fits.
-  /// - Returns: the best picture in `range`; nil if none was found to fit.
-  /// - Throws: the errors of encoding.
+  /// Finds the picture of the highest quality in `range` that fits; nil if there is none. `beyond` is the next higher
+  /// tried quality, and the bytes that it took or would take. A result of at least `enough` bytes ends the search; if
+  /// none fits, `kept` attempts are left over.
   mutating func bestQuality(
     of size: Size, in range: ClosedRange<Int>, beyond: (quality: Int, bytes: Int), enough: Int,
     keeping kept: Int = 0
@@ -70,16 +54,8 @@ struct BudgetSearch {
     return best
   }
 
-  /// Finds the largest size of `full`'s aspect ratio that fits. If none is found, one attempt is left over.
-  ///
-  /// - Parameters:
-  ///   - full: a size known not to fit.
-  ///   - smallest: the smallest size to try.
-  ///   - quality: the quality of all attempts.
-  ///   - estimate: the bytes that `full` would take.
-  ///   - enough: a fitting result of at least this many bytes ends the search.
-  /// - Returns: the largest picture; nil if none was found to fit.
-  /// - Throws: the errors of encoding.
+  /// Finds the largest picture of `full`'s aspect ratio that fits, where `full` would take `estimate` bytes; nil if
+  /// there is none, and then one attempt is left over. A result of at least `enough` bytes ends the search.
   mutating func largestSize(
     of full: Size, above smallest: Size, quality: Int, estimate: Int, enough: Int
   ) throws(CodecError) -> EncodedPicture? {
@@ -181,6 +157,12 @@ enum QuantizerStep {
     let step = exp(min(max(logarithm, 0), 9))
     let quality = step > 100 ? 5000 / step : (200 - step) / 2
     return min(max(Int(quality + 1e-6), 1), 100)
+  }
+}
+
+extension CodecError {
+  static func overBudget(_ size: Size, _ least: Int, _ budget: Int) -> CodecError {
+    CodecError(.tooLarge, "a \(size) picture takes at least \(least) bytes, the budget is \(budget)")
   }
 }
 

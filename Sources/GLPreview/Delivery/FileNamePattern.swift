@@ -1,4 +1,5 @@
 // Picture file names with placeholders for the view's name and the frame's number.
+package import PreviewCore
 
 /// A file name that may contain `{view}`, `{frame}` and `{frame:05}`.
 package struct FileNamePattern: Sendable, Hashable {
@@ -10,15 +11,13 @@ package struct FileNamePattern: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Parses a pattern.
-  ///
-  /// - Throws: `FileNameError` for unknown placeholders and unmatched braces.
-  package init(_ text: String) throws(FileNameError) {
+  /// Unknown placeholders and unmatched braces are errors.
+  package init(_ text: String) throws(WordError) {
     var pieces: [Piece] = []
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else {
-        throw FileNameError("'\(text)' has a '{' without a '}'")
+        throw WordError("'\(text)' has a '{' without a '}'")
       }
       if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
       pieces.append(try FileNamePattern.place(rest[rest.index(after: open)..<close], in: text))
@@ -26,7 +25,7 @@ package struct FileNamePattern: Sendable, Hashable {
     }
     guard !pieces.contains(where: { if case .text(let text) = $0 { text.contains("}") } else { false } }),
       !rest.contains("}")
-    else { throw FileNameError("'\(text)' has a '}' without a '{'") }
+    else { throw WordError("'\(text)' has a '}' without a '{'") }
     if !rest.isEmpty { pieces.append(.text(String(rest))) }
     self.pieces = pieces
   }
@@ -36,7 +35,7 @@ package struct FileNamePattern: Sendable, Hashable {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 
-  private static func place(_ word: Substring, in text: String) throws(FileNameError) -> Piece {
+  private static func place(_ word: Substring, in text: String) throws(WordError) -> Piece {
     switch word {
     case "view": return .view
     case "frame": return .frame(digits: 0)
@@ -45,38 +44,25 @@ package struct FileNamePattern: Sendable, Hashable {
       guard parts.count == 2, parts[0] == "frame", parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         let digits = Int(parts[1]), (0...20).contains(digits)
       else {
-        throw FileNameError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
+        throw WordError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
       }
       return .frame(digits: digits)
     }
   }
 
-  /// Whether the name contains the view's.
   package var hasView: Bool { pieces.contains(.view) }
 
-  /// Whether the name contains the frame's number.
   package var hasFrame: Bool {
     pieces.contains { if case .frame = $0 { true } else { false } }
   }
 
-  /// The name for one picture.
   package func name(view: String, frame: Int) -> String {
     pieces.map { piece in
       switch piece {
-      case .text(let text): return text
-      case .view: return view
-      case .frame(let digits):
-        let number = String(frame)
-        return String(repeating: "0", count: max(0, digits - number.count)) + number
+      case .text(let text): text
+      case .view: view
+      case .frame(let digits): frame.digits(digits)
       }
     }.joined()
   }
-}
-
-/// The error for an invalid pattern.
-package struct FileNameError: Error, Hashable, CustomStringConvertible {
-  /// What is wrong with it.
-  package let description: String
-
-  init(_ description: String) { self.description = description }
 }

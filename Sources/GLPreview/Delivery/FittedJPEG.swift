@@ -15,11 +15,7 @@ package struct FittedJPEG {
   /// Pictures are not reduced below this length of the longer side, in pixels.
   package static let smallestSide = 16
 
-  /// - Parameters:
-  ///   - picture: what to encode.
-  ///   - iccProfile: its colour profile.
-  ///   - time: when it was captured, for EXIF.
-  ///   - quality: the highest quality to take, 1...100.
+  /// `quality` is the highest to take, 1...100; the capture time is for EXIF.
   package init(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil, quality: Int = 80
   ) {
@@ -29,14 +25,8 @@ package struct FittedJPEG {
     self.quality = min(max(quality, 1), 100)
   }
 
-  /// Encodes the picture; under a byte budget, up to eight times.
-  ///
-  /// - Parameters:
-  ///   - maximumBytes: the byte budget; nil is no limit.
-  ///   - fitting: the size that the picture must fit inside; nil is no limit.
-  ///   - counted: called for each encode.
-  /// - Returns: the encoded picture, within both limits.
-  /// - Throws: `EncodingError`.
+  /// Encodes the picture within a byte budget and inside a size; under a budget, up to eight times. `counted` is called
+  /// for each time.
   package func encode(
     maximumBytes: Int? = nil, fitting: Size? = nil, counted: @escaping () -> Void = {}
   ) throws(EncodingError) -> EncodedPicture {
@@ -68,9 +58,7 @@ package struct FittedJPEG {
         return try encode(size, quality, isFirst ? .standard : .optimized)
       }
       if let encoded = try best(full, &search) { return encoded }
-      throw CodecError(
-        .tooLarge,
-        "a \(picture.size) picture takes at least \(search.least) bytes, the budget is \(maximumBytes)")
+      throw CodecError.overBudget(picture.size, search.least, maximumBytes)
     } catch {
       throw EncodingError(description: error.description)
     }
@@ -116,6 +104,5 @@ package struct FittedJPEG {
   /// The bytes of the standard Huffman tables (T.81, Annex K), most of which optimised tables save.
   private static let tables = 350
 
-  /// The steepest slope of size over quality.
   private static let steepSlope = -1.3
 }

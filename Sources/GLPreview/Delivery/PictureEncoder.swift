@@ -75,8 +75,8 @@ public struct PictureEncoder: Sendable, Hashable {
       case .png:
         let encoded = EncodedPicture(
           bytes: try PNGEncoder().encode(picture, iccProfile: iccProfile), quality: nil, size: picture.size)
-        guard encoded.bytes.count <= maximumBytes ?? .max else {
-          throw overBudget(encoded.bytes.count, picture)
+        if let maximumBytes, encoded.bytes.count > maximumBytes {
+          throw CodecError.overBudget(picture.size, encoded.bytes.count, maximumBytes)
         }
         return encoded
       case .jpeg: return try bestJPEG(picture, iccProfile)
@@ -100,7 +100,7 @@ public struct PictureEncoder: Sendable, Hashable {
     {
       return found
     }
-    throw overBudget(search.least, picture)
+    throw CodecError.overBudget(picture.size, search.least, maximumBytes)
   }
 
   private func jpeg(_ picture: Picture, _ quality: Int, _ profile: [UInt8]?) throws(CodecError)
@@ -110,17 +110,21 @@ public struct PictureEncoder: Sendable, Hashable {
       bytes: try JPEGEncoder(quality: quality).encode(picture, iccProfile: profile), quality: quality,
       size: picture.size)
   }
-
-  private func overBudget(_ least: Int, _ picture: Picture) -> CodecError {
-    CodecError(
-      .tooLarge,
-      "a \(picture.size) picture takes at least \(least) bytes, the budget is \(maximumBytes ?? 0)"
-    )
-  }
 }
 
 /// The error for a picture that can't be encoded as requested.
 public struct EncodingError: Error, Hashable, CustomStringConvertible {
   /// What went wrong.
   public let description: String
+}
+
+extension EncodedPicture {
+  /// The file in base64.
+  public var base64: String { String(decoding: Base64.encoded(bytes), as: UTF8.self) }
+
+  /// The file as a data URL: `data:image/jpeg;base64,...`.
+  public var dataURL: String { "data:\(mediaType);base64,\(base64)" }
+
+  /// `image/jpeg`, or `image/png`.
+  public var mediaType: String { bytes.starts(with: [0xFF, 0xD8]) ? "image/jpeg" : "image/png" }
 }

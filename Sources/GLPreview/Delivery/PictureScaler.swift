@@ -55,8 +55,7 @@ extension MutableSpan<UInt32> {
   }
 }
 
-/// The samples averaged by each output along one axis. Weights are integers, so that only the final rounding is
-/// inexact.
+/// The samples averaged by each output along one axis. Weights are integers: only the final rounding is inexact.
 private struct ScaledAxis {
   /// The samples of one output; the first and last may be partly covered.
   struct Area {
@@ -66,7 +65,6 @@ private struct ScaledAxis {
     let innerWeight: Int
     let lastWeight: Int
 
-    /// The sum of the weights.
     var total: Int {
       first == last ? firstWeight : firstWeight + innerWeight * (last - first - 1) + lastWeight
     }

@@ -3,7 +3,6 @@ internal import Glibc
 package import PreviewCore
 internal import Synchronization
 
-/// The format of a picture sequence.
 package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   /// YUV4MPEG2: a header line, then planes Y', Cb, Cr (BT.601, full range, chroma centred).
   case y4m
@@ -19,7 +18,6 @@ package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
     self = format
   }
 
-  /// The sample format to request from a renderer.
   package func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
     self == .rgba ? .rgba : .ycbcr(subsampling)
   }
@@ -33,11 +31,8 @@ package final class VideoFile: Sendable {
   private let file: CInt
   private let size = Mutex<Size?>(nil)
 
-  /// Opens and truncates the file at `path`; `-` is standard output.
-  ///
-  /// Y4M has a fixed rate, `framesPerSecond`, regardless of the pictures' real times.
-  ///
-  /// - Throws: `WriteError`.
+  /// Opens and truncates the file at `path`; `-` is standard output. Y4M has a fixed rate, `framesPerSecond`, whatever
+  /// the pictures' real times.
   package init(_ path: String, _ format: VideoFormat, framesPerSecond: Double) throws(WriteError) {
     self.path = path
     self.format = format
@@ -57,18 +52,15 @@ package final class VideoFile: Sendable {
 
   deinit { if path != "-" { close(file) } }
 
-  /// Appends `picture`, which must be in the format's `pictureFormat`.
-  ///
-  /// - Returns: the number of bytes written.
-  /// - Throws: `WriteError`; also if the picture's size differs from the first one's.
+  /// Appends `picture`, which must be in the format's `pictureFormat` and of the first one's size. Returns the number
+  /// of bytes written.
   package func write(_ picture: Picture) throws(WriteError) -> Int {
     let first = size.withLock { size in
       defer { if size == nil { size = picture.size } }
       return size
     }
     if let first, first != picture.size {
-      throw WriteError(
-        path, "a \(picture.size) picture does not go with \(first) ones; give the view a size")
+      throw WriteError(path, "a \(picture.size) picture does not go with \(first) ones; give the view a size")
     }
     let name = path == "-" ? "standard output" : path
     var bytes: [UInt8] = []

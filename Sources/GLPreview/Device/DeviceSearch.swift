@@ -1,5 +1,4 @@
-// Decides which candidates to try, in which order, and which to use. `DeviceProbe` tries them.
-internal import Glibc
+// Decides which candidates to try, in which order, and which to use; or why none can be used. `DeviceProbe` tries them.
 
 /// A search through a machine's candidates. Its inputs are values and a function, so that tests can simulate any
 /// machine.
@@ -83,18 +82,12 @@ struct DeviceSearch {
 
   /// The candidates for a path: EGL's device before GBM. The path may be a link, as in /dev/dri/by-path.
   private func candidates(at path: String) -> [DeviceCandidate] {
-    let node = Self.resolved(path)
+    let node = SystemFiles.resolved(path) ?? path
     let known = candidates.filter { $0.drmNode == node }
     if known.contains(where: { $0.kind == .gbm }) { return known }
     let unlisted = DeviceCandidate(
       index: candidates.count, platform: .gbm(node: node), drmNode: node, isMarkedSoftware: false)
     return known + [unlisted]
-  }
-
-  private static func resolved(_ path: String) -> String {
-    guard let resolved = unsafe realpath(path, nil) else { return path }
-    defer { unsafe free(resolved) }
-    return unsafe String(cString: resolved)
   }
 
   /// Stops at the first working, wanted candidate, or at the first that EGL marks as software, because nothing better
@@ -119,5 +112,76 @@ struct DeviceSearch {
       }
     }
     return (secondBest, failed)
+  }
+}
+
+/// One EGL display to try: a way to reach a GPU on this machine.
+struct DeviceCandidate: Sendable, Hashable {
+  /// The index among all candidates: the N of `--gpu N`.
+  let index: Int
+  let platform: DisplayPlatform
+  /// Its file in /dev/dri, if it has one.
+  let drmNode: String?
+  /// Whether EGL marks it as software (EGL_MESA_device_software).
+  let isMarkedSoftware: Bool
+
+  var kind: GPUDevice.Kind {
+    switch platform {
+    case .device: .eglDevice
+    case .gbm: .gbm
+    case .surfaceless: .surfaceless
+    }
+  }
+
+  /// All candidates: EGL's devices in EGL's order, the render nodes, and the driver's default.
+  static func all(renderNodes: [String]) -> [DeviceCandidate] {
+    let devices = EGLDevice.all
+    let byList = devices.enumerated().map { index, device in
+      DeviceCandidate(
+        index: index, platform: .device(index), drmNode: device.drmNode, isMarkedSoftware: device.isSoftware)
+    }
+    let byNode = renderNodes.enumerated().map { index, node in
+      DeviceCandidate(
+        index: devices.count + index, platform: .gbm(node: node), drmNode: node, isMarkedSoftware: false)
+    }
+    let byDefault = DeviceCandidate(
+      index: devices.count + renderNodes.count, platform: .surfaceless, drmNode: nil, isMarkedSoftware: false)
+    return byList + byNode + [byDefault]
+  }
+}
+
+/// No device could be used.
+public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A failed attempt to open a device.
+  package struct Attempt: Sendable, Equatable {
+    /// The device: "EGL device 0 (/dev/dri/renderD128)".
+    package let place: String
+    /// The error: "eglInitialize: EGL_NOT_INITIALIZED".
+    package let reason: String
+  }
+
+  /// A short summary: "no usable GPU".
+  package let problem: String
+  /// The failed attempts, in order.
+  package let attempts: [Attempt]
+  /// What to install or pass, most likely first.
+  package let hints: [String]
+
+  /// One line, with the first hint.
+  public var description: String {
+    guard let hint = hints.first else {
+      return ([problem] + attempts.prefix(1).map { "\($0.place): \($0.reason)" }).joined(separator: "; ")
+    }
+    return "\(problem): \(hint)"
+  }
+
+  /// Several lines, with every attempt and every hint.
+  public var details: String {
+    var lines = [problem]
+    if !attempts.isEmpty { lines.append("tried:") }
+    lines += attempts.map { "  \($0.place): \($0.reason)" }
+    if !hints.isEmpty { lines.append("what may help:") }
+    lines += hints.map { "  - \($0)" }
+    return lines.joined(separator: "\n")
   }
 }

@@ -1,4 +1,4 @@
-// EGL's own list of devices.
+// EGL without a display: its client extensions, and its own list of devices.
 internal import CEGL
 
 /// An entry of EGL's device list (EGL_EXT_device_enumeration, EGL_EXT_device_query).
@@ -40,4 +40,12 @@ internal import CEGL
   private func text(_ name: EGLint) -> String? {
     unsafe String(lent: glp_egl_query_device_string(handle, name))
   }
+}
+
+enum EGLClient {
+  static func has(_ name: Substring) -> Bool { extensions.contains(name) }
+
+  /// Empty if no driver is installed.
+  static let extensions = unsafe Set(
+    (String(lent: eglQueryString(glp_egl_no_display(), EGL_EXTENSIONS)) ?? "").split(separator: " "))
 }

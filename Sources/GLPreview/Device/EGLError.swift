@@ -1,15 +1,12 @@
 // Errors of EGL and of opening DRM files, by name.
 internal import CEGL
-internal import Glibc
 
 /// A failed step on the way to a context.
 struct EGLError: Error, Equatable, CustomStringConvertible {
   enum Reason: Equatable {
     /// The code of `eglGetError`.
     case code(EGLint)
-    /// The value of `errno`.
     case system(CInt)
-    /// An extension that the driver lacks.
     case missing(String)
   }
 
@@ -28,7 +25,6 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
   /// Takes the last error of this thread.
   static func last(_ activity: String) -> EGLError { EGLError(activity, .code(eglGetError())) }
 
-  /// The same error with the driver's message.
   func saying(_ message: String?) -> EGLError { EGLError(activity, reason, message: message ?? "") }
 
   var description: String {
@@ -41,12 +37,11 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
     // Some drivers fail without saying why.
     case .code(EGL_SUCCESS): "\(activity) failed without a reason"
     case .code(let code): "\(activity): \(Self.name(of: code))"
-    case .system(let code): unsafe "\(activity): \(String(cString: strerror(code)))"
+    case .system(let code): "\(activity): \(String(errno: code))"
     case .missing(let name): "\(activity): \(name) is not supported"
     }
   }
 
-  /// The name of `code` in EGL's header.
   static func name(of code: EGLint) -> String {
     switch code {
     case EGL_SUCCESS: "EGL_SUCCESS"

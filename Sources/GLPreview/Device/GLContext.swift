@@ -24,7 +24,7 @@ internal import CEGL
     unsafe self.display = display.handle
     unsafe self.surface = surface
     GLLedger.add(.context)
-    GLDefaults.apply()
+    GLCommands.replaceDefaults()
   }
 
   /// Takes ownership of the current context; nil if there is none.
@@ -105,30 +105,20 @@ internal import CEGL
   {
     // Only such a context reports a GPU reset; others silently draw nothing from then on.
     let robust = [EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY_EXT, EGL_LOSE_CONTEXT_ON_RESET_EXT]
-    if display.has("EGL_EXT_create_context_robustness"),
-      let context = unsafe newContext(on: display, config, robust)
-    {
-      return unsafe context
-    }
-    guard let context = unsafe newContext(on: display, config, []) else {
-      throw .last("eglCreateContext for OpenGL ES 3")
-    }
-    return unsafe context
-  }
-
-  private static func newContext(
-    on display: GPUDisplay, _ config: EGLConfig?, _ more: [EGLint]
-  ) -> EGLContext? {
     // Before EGL 1.5, requesting a minor version needs this extension.
     let takesMinor = display.version >= GLVersion(1, 5) || display.has("EGL_KHR_create_context")
-    for minor: EGLint in takesMinor ? [2, 1, 0] : [] {
-      let attributes =
-        [EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, minor] + more + [EGL_NONE]
-      let context = unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
-      if let context = unsafe context { return unsafe context }
+    let minors: [EGLint] = takesMinor ? [2, 1, 0] : []
+    let versions =
+      minors.map { [EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, $0] }
+      + [[EGL_CONTEXT_CLIENT_VERSION, 3]]
+    for more: [EGLint] in display.has("EGL_EXT_create_context_robustness") ? [robust, []] : [[]] {
+      for version in versions {
+        let attributes = version + more + [EGL_NONE]
+        let context = unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
+        if let context = unsafe context { return unsafe context }
+      }
     }
-    let attributes = [EGL_CONTEXT_CLIENT_VERSION, 3] + more + [EGL_NONE]
-    return unsafe eglCreateContext(display.handle, config, glp_egl_no_context(), attributes)
+    throw .last("eglCreateContext for OpenGL ES 3")
   }
 }
 

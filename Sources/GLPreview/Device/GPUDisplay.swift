@@ -1,10 +1,9 @@
-// An EGL display and its extensions: one per device, for the life of the process.
+// An EGL display and its extensions: one per device, for the life of the process; and the environment of its driver.
 internal import CEGL
 internal import CGBM
 internal import Glibc
 internal import Synchronization
 
-/// The platform from which EGL gets a display.
 enum DisplayPlatform: Sendable, Hashable {
   /// A device of EGL's own list (EGL_EXT_platform_device), by index.
   case device(Int)
@@ -26,28 +25,39 @@ enum DisplayPlatform: Sendable, Hashable {
   let vendor: String
   /// The driver's name, such as "iris" or "swrast", if it is available (EGL_MESA_query_driver).
   let driverName: String?
-  private var extensions: Set<Substring>
+  var extensions: Set<Substring>
 
   func has(_ name: Substring) -> Bool { extensions.contains(name) }
-
-  /// The same display without some extensions, like an older driver's.
-  func lacking(_ names: Set<Substring>) -> GPUDisplay {
-    var display = self
-    display.extensions.subtract(names)
-    return display
-  }
 
   /// The display of a platform, initialised at first use.
   static func open(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
     try displays.withLock { displays throws(EGLError) in
       if let display = displays[platform] { return display }
-      let display = try EGLMessages.collected { () throws(EGLError) in try GPUDisplay(platform) }
+      let display = try heard(platform)
       displays[platform] = display
       return display
     }
   }
 
   private static let displays = Mutex<[DisplayPlatform: GPUDisplay]>([:])
+
+  /// A new display. Its error has the driver's first message beside EGL's code: "DRI2: failed to load driver".
+  private static func heard(_ platform: DisplayPlatform) throws(EGLError) -> GPUDisplay {
+    guard EGLClient.has("EGL_KHR_debug") else { return try GPUDisplay(platform) }
+    message.withLock { $0 = nil }
+    let callbackBefore = unsafe glp_egl_debug_callback()
+    unsafe glp_egl_set_debug_callback { _, _, _, _, _, message in
+      guard let text = unsafe String(lent: message) else { return }
+      GPUDisplay.message.withLock { $0 = $0 ?? text }
+    }
+    defer { unsafe glp_egl_set_debug_callback(callbackBefore) }
+    do throws(EGLError) { return try GPUDisplay(platform) } catch {
+      throw error.saying(message.withLock { $0 })
+    }
+  }
+
+  /// The first message since a display began to open; EGL has one callback per process.
+  private static let message = Mutex<String?>(nil)
 
   private init(_ platform: DisplayPlatform) throws(EGLError) {
     DriverEnvironment.prepare
@@ -68,7 +78,6 @@ enum DisplayPlatform: Sendable, Hashable {
       ? unsafe String(lent: glp_egl_get_driver_name(handle)) : nil
   }
 
-  /// EGL's constant for a platform, and its native handle.
   private static func native(
     of platform: DisplayPlatform
   ) throws(EGLError) -> (enumerator: EGLint, handle: UnsafeMutableRawPointer?) {
@@ -132,5 +141,33 @@ enum DisplayPlatform: Sendable, Hashable {
     guard unsafe fstat(file, &status) == 0 else { return false }
     // Like glibc's major(), which is a macro.
     return status.st_mode & S_IFMT == S_IFCHR && (status.st_rdev >> 8) & 0xfff == 226
+  }
+}
+
+/// Environment variables that drivers read: set before the first display is opened, unless the user has set them.
+enum DriverEnvironment {
+  static let prepare: Void = {
+    var words = sharedCacheBase()
+    // Measured on Mesa 22.3, 1920x1080 NV12 to 640x360: beside a decoding and an encoding thread, llvmpipe's raster
+    // threads save no wall time and cost half as much CPU again.
+    words.append(("LP_NUM_THREADS", "0"))
+    // Silences libEGL's own messages; our error includes them.
+    words.append(("EGL_LOG_LEVEL", "fatal"))
+    for (name, value) in words { unsafe glp_environment_add(name, value) }
+  }()
+
+  /// Mesa finds the home folder in the user database, not in HOME. If the user has none there, as in a systemd
+  /// service with DynamicUser=, Mesa caches nothing, and llvmpipe regenerates its machine code in each run (150 ms
+  /// for a view of a JPEG). In the folder given here Mesa creates `mesa_shader_cache`, as it would in `~/.cache`.
+  private static func sharedCacheBase() -> [(name: String, value: String)] {
+    guard unsafe getenv("MESA_GLSL_CACHE_DIR") == nil else { return [] }
+    guard let base = CacheBase.ofThisProcess else {
+      // An empty variable counts as unset; Mesa would complain about a folder without a name.
+      return unsafe String(lent: getenv("XDG_CACHE_HOME")) == ""
+        ? [("MESA_SHADER_CACHE_DISABLE", "true")] : []
+    }
+    base.make()
+    // Mesa trusts the folder's content, so it must be ours.
+    return base.isOurs ? [("MESA_SHADER_CACHE_DIR", base.path)] : []
   }
 }

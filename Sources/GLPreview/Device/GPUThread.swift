@@ -34,10 +34,9 @@ final class GPUThread: SerialExecutor {
   func isIsolatingCurrentContext() -> Bool? { jobs.isCurrentThread }
 }
 
-/// The system could not create a thread.
 struct ThreadError: Error, Equatable, CustomStringConvertible {
   let status: CInt
-  var description: String { unsafe "no thread for the GPU: \(String(cString: strerror(status)))" }
+  var description: String { "no thread for the GPU: \(String(errno: status))" }
 }
 
 /// A FIFO queue of jobs, and the pthread that runs them.

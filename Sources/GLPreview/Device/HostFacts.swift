@@ -14,9 +14,7 @@ struct HostFacts: Sendable, Equatable {
   let hasEGLDriver: Bool
   /// The files by which drivers register with libglvnd's EGL.
   let vendorFiles: [String]
-  /// Whether NVIDIA's kernel driver is loaded.
   let hasNVIDIADevice: Bool
-  /// Whether this is a Docker or Podman container.
   let isContainer: Bool
   /// The variables of `pathVariables` and `driverVariables` that are set.
   let variables: [String: String]
@@ -31,15 +29,15 @@ struct HostFacts: Sendable, Equatable {
   static func ofThisMachine() -> HostFacts {
     var variables: [String: String] = [:]
     for name in pathVariables + driverVariables { variables[name] = unsafe String(lent: getenv(name)) }
+    let nodes = paths(in: "/dev/dri") { $0.hasPrefix("renderD") }
     return HostFacts(
-      renderNodes: paths(matching: "/dev/dri/renderD*").map {
-        RenderNode(path: $0, status: statusOfOpening($0))
-      },
+      renderNodes: nodes.map { RenderNode(path: $0, status: statusOfOpening($0)) },
       hasEGLDriver: !EGLClient.extensions.isEmpty,
-      vendorFiles: ["/usr/share", "/etc"].flatMap { paths(matching: "\($0)/glvnd/egl_vendor.d/*.json") },
+      vendorFiles: ["/usr/share", "/etc"].flatMap { folder in
+        paths(in: folder + "/glvnd/egl_vendor.d") { $0.hasSuffix(".json") }
+      },
       hasNVIDIADevice: exists("/dev/nvidiactl"),
-      isContainer: exists("/.dockerenv") || exists("/run/.containerenv"),
-      variables: variables)
+      isContainer: exists("/.dockerenv") || exists("/run/.containerenv"), variables: variables)
   }
 
   /// Hints for a device that does not work, most likely first.
@@ -51,7 +49,6 @@ struct HostFacts: Sendable, Equatable {
     return deviceHints + (others.isEmpty ? [] : ["this machine has \(others.joined(separator: ", "))"])
   }
 
-  /// Hints if nothing works.
   var hints: [String] { deviceHints + ["software rendering needs libegl-mesa0 and libgl1-mesa-dri"] }
 
   private var variableHints: [String] {
@@ -93,7 +90,7 @@ struct HostFacts: Sendable, Equatable {
     }
   }
 
-  private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+  private static func exists(_ path: String) -> Bool { SystemFiles.status(path) != nil }
 
   private static func statusOfOpening(_ path: String) -> CInt {
     let file = unsafe open(path, O_RDWR | O_CLOEXEC)
@@ -102,10 +99,7 @@ struct HostFacts: Sendable, Equatable {
     return 0
   }
 
-  private static func paths(matching pattern: String) -> [String] {
-    var found = unsafe glob_t()
-    defer { unsafe globfree(&found) }
-    guard unsafe glob(pattern, 0, nil, &found) == 0 else { return [] }
-    return unsafe (0..<Int(found.gl_pathc)).compactMap { unsafe String(lent: found.gl_pathv[$0]) }
+  private static func paths(in folder: String, where isWanted: (String) -> Bool) -> [String] {
+    SystemFiles.names(in: folder).filter(isWanted).map { "\(folder)/\($0)" }
   }
 }

@@ -22,7 +22,8 @@ public enum PictureFile {
     let target = resolved(path)
     // A name of its own, because the target's name with a suffix could be too long.
     let folder = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { target[...$0] } ?? ""
-    let temporary = "\(folder).glpreview-\(getpid())-\(nextNumber()).part"
+    let number = writes.wrappingAdd(1, ordering: .relaxed).newValue
+    let temporary = "\(folder).glpreview-\(getpid())-\(number).part"
     let file = try open(temporary, O_WRONLY | O_CREAT | O_EXCL, for: path)
     // Keep the permissions of a replaced file, so that the new one is not readable by more users.
     if isThere { _ = fchmod(file, status.st_mode & 0o7777) }
@@ -43,7 +44,6 @@ public enum PictureFile {
     }
   }
 
-  /// The temporary names of files being written.
   private static let unfinished = Mutex<Set<String>>([])
 
   /// Deletes partly written files. Call it before ending the process while other threads may be writing.
@@ -85,7 +85,7 @@ public enum PictureFile {
       var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
       let count = unsafe readlink(path, &buffer, buffer.count)
       guard count > 0 else { break }
-      let destination = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let destination = String(written: buffer[..<count])
       guard !destination.hasPrefix("/") else {
         path = destination
         continue
@@ -95,10 +95,7 @@ public enum PictureFile {
     return path
   }
 
-  private static let numbers = Atomic<Int>(0)
-
-  /// A unique number for the temporary name of each concurrent write.
-  private static func nextNumber() -> Int { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
+  private static let writes = Atomic<Int>(0)
 }
 
 /// The error for a picture that could not be written.
@@ -108,7 +105,7 @@ public struct WriteError: Error, Hashable, CustomStringConvertible {
   /// The system's error message.
   public let reason: String
 
-  init(_ path: String, _ code: CInt) { self.init(path, unsafe String(cString: strerror(code))) }
+  init(_ path: String, _ code: CInt) { self.init(path, String(errno: code)) }
 
   init(_ path: String, _ reason: String) {
     self.path = path

@@ -1,7 +1,7 @@
 // Tells when the GPU has finished its commands.
 internal import CGLES
 
-/// A point in the command stream. Must be used on the thread whose context is current.
+/// A point in the command stream.
 @safe struct Fence: ~Copyable {
   enum State: Sendable, Equatable { case done, pending }
 

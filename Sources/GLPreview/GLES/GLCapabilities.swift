@@ -1,11 +1,8 @@
-// The abilities of a context, queried once.
+// A context as a whole: its abilities, queried once, its state and its command stream.
 internal import CGLES
 
-/// A version of OpenGL ES or of EGL.
 package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The first number: 3 of 3.2.
   package let major: Int
-  /// The second number: 2 of 3.2.
   package let minor: Int
 
   package init(_ major: Int, _ minor: Int) {
@@ -13,14 +10,12 @@ package struct GLVersion: Sendable, Hashable, Comparable, CustomStringConvertibl
     self.minor = minor
   }
 
-  /// Such as "3.2".
   package var description: String { "\(major).\(minor)" }
 
   package static func < (a: GLVersion, b: GLVersion) -> Bool { (a.major, a.minor) < (b.major, b.minor) }
 }
 
-/// The properties of a context that decide how it is used. As a value it can outlive the context and leave its
-/// thread.
+/// The properties of a context that decide how it is used. As a value it can outlive the context and leave its thread.
 struct GLCapabilities: Sendable, Equatable {
   let version: GLVersion
   /// The driver's version string: "OpenGL ES 3.2 Mesa 22.3.6".
@@ -46,15 +41,10 @@ struct GLCapabilities: Sendable, Equatable {
       })
   }
 
-  /// Whether a feature is available, as an extension or in `version`.
-  func has(_ name: String, orVersion version: GLVersion) -> Bool {
-    self.version >= version || extensions.contains(name)
-  }
-
-  /// Whether an extension is available that is not part of any version.
   func has(_ name: String) -> Bool { extensions.contains(name) }
 
-  private static func integer(_ name: Int32) -> Int {
+  /// An integer of the current context's state.
+  static func integer(_ name: Int32) -> Int {
     var value: GLint = 0
     unsafe glGetIntegerv(GLenum(name), &value)
     return Int(value)
@@ -65,4 +55,18 @@ struct GLCapabilities: Sendable, Equatable {
     guard let bytes = unsafe bytes else { return "" }
     return unsafe String(cString: bytes)
   }
+}
+
+enum GLCommands {
+  /// Replaces the defaults of a new context that would alter shader output or the layout of rows.
+  static func replaceDefaults() {
+    // On by default; it may add noise to eight-bit output.
+    glDisable(GLenum(GL_DITHER))
+    // Rows may begin at any byte instead of every fourth.
+    glPixelStorei(GLenum(GL_UNPACK_ALIGNMENT), 1)
+    glPixelStorei(GLenum(GL_PACK_ALIGNMENT), 1)
+  }
+
+  /// Waits until the GPU has executed all commands. For measurements only, never while serving pictures.
+  static func finish() { glFinish() }
 }

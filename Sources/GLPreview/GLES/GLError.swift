@@ -1,20 +1,17 @@
 // OpenGL's errors as a Swift error that names the failed operation.
 internal import CGLES
 
-/// A failed operation on the GPU.
 struct GLError: Error, Equatable, CustomStringConvertible {
   enum Reason: Equatable {
     /// The first code of `glGetError`.
     case flag(GLenum)
     /// The status of `glCheckFramebufferStatus`.
     case framebuffer(GLenum)
-    /// The number of bytes given differs from the number needed.
     case size(needed: Int, given: Int)
     /// A region outside its texture, or rows shorter than the region.
     case bounds(String)
     /// The GPU did not finish in this time.
     case timeout(Duration)
-    /// The memory budget has no room.
     case budget(MemoryBudget.Exceeded)
   }
 
@@ -74,7 +71,6 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The name of a code of `glGetError` in OpenGL's header.
   static func name(of code: GLenum) -> String {
     switch Int32(bitPattern: code) {
     case GL_NO_ERROR: "GL_NO_ERROR"
@@ -90,7 +86,6 @@ struct GLError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The name of a status of `glCheckFramebufferStatus`.
   static func name(ofStatus status: GLenum) -> String {
     switch Int32(bitPattern: status) {
     case GL_FRAMEBUFFER_COMPLETE: "GL_FRAMEBUFFER_COMPLETE"

@@ -6,15 +6,16 @@ internal import CGLES
 /// Readback: `RenderTarget.read(into:)` starts a copy, a `Fence` tells when it is done, `withBytes` reads it. Upload:
 /// `replace(with:)` fills it, `Texture.replace(from:)` starts a copy, and a `Fence` tells when it may be filled
 /// again.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct PixelBuffer: ~Copyable {
-  /// The direction of the transfer.
   enum Use: Sendable, Hashable {
-    /// A pixel-unpack buffer.
     case upload
-    /// A pixel-pack buffer.
     case readback
+
+    fileprivate var target: GLenum {
+      GLenum(self == .upload ? GL_PIXEL_UNPACK_BUFFER : GL_PIXEL_PACK_BUFFER)
+    }
+
+    fileprivate var hint: GLenum { GLenum(self == .upload ? GL_STREAM_DRAW : GL_STREAM_READ) }
   }
 
   let byteCount: Int
@@ -102,22 +103,6 @@ struct PixelBuffer: ~Copyable {
       throw GLError("unmapping a pixel buffer", .flag(GLenum(GL_CONTEXT_LOST)))
     }
     return result
-  }
-}
-
-extension PixelBuffer.Use {
-  fileprivate var target: GLenum {
-    switch self {
-    case .upload: GLenum(GL_PIXEL_UNPACK_BUFFER)
-    case .readback: GLenum(GL_PIXEL_PACK_BUFFER)
-    }
-  }
-
-  fileprivate var hint: GLenum {
-    switch self {
-    case .upload: GLenum(GL_STREAM_DRAW)
-    case .readback: GLenum(GL_STREAM_READ)
-    }
   }
 }
 

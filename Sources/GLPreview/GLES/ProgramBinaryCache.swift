@@ -19,10 +19,9 @@ final class ProgramBinaryCache {
 
   /// Queries the current context. Nil if the driver has no binary format or there is no folder.
   convenience init?(_ folder: CacheFolder?) {
-    var count: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_NUM_PROGRAM_BINARY_FORMATS), &count)
+    let count = GLCapabilities.integer(GL_NUM_PROGRAM_BINARY_FORMATS)
     guard let folder, count > 0 else { return nil }
-    var formats = [GLint](repeating: 0, count: Int(count))
+    var formats = [GLint](repeating: 0, count: count)
     unsafe glGetIntegerv(GLenum(GL_PROGRAM_BINARY_FORMATS), &formats)
     let driver = [GL_VENDOR, GL_RENDERER, GL_VERSION].map {
       unsafe GLCapabilities.text(glGetString(GLenum($0)))
@@ -37,7 +36,6 @@ final class ProgramBinaryCache {
     self.formats = formats
   }
 
-  /// The cache key of a program.
   func key(for sources: [String]) -> ProgramBinaryKey { ProgramBinaryKey(sources: sources, driver: driver) }
 
   /// The cached program; nil if there is none that is valid and in a format known to the driver.
@@ -61,4 +59,61 @@ final class ProgramBinaryCache {
   }
 
   private func fileName(_ key: ProgramBinaryKey) -> String { key.name + CacheFolder.suffix }
+}
+
+/// The result of `glGetProgramBinary` and the input of `glProgramBinary`.
+struct ProgramBinary: Sendable, Equatable {
+  /// The driver's number for the format of `bytes`.
+  let format: UInt32
+  let bytes: [UInt8]
+}
+
+/// The cache key of a program: a hash of its sources, its driver and our file format.
+struct ProgramBinaryKey: Sendable, Hashable {
+  /// The version of the file format; changing it invalidates all cached files.
+  private static let version = "glpreview program 1"
+
+  /// 32 bytes.
+  let bytes: [UInt8]
+
+  /// `sources` are the texts as compiled; `driver` is everything that its programs depend on.
+  init(sources: [String], driver: [String]) {
+    // Each string is preceded by its length, so that different lists never give the same bytes.
+    bytes = SHA256.sum(
+      of: ([Self.version] + driver + sources).flatMap { text in
+        ProgramBinaryFile.bytes(of: UInt64(text.utf8.count)) + Array(text.utf8)
+      })
+  }
+
+  /// The key in characters that are safe in a file name.
+  var name: String { Hexadecimal.text(of: bytes) }
+}
+
+/// The file's bytes: "GLPVPROG", key, format (4 bytes, little-endian), checksum of all other bytes, the driver's
+/// bytes.
+///
+/// Drivers trust their input, and some crash on foreign bytes. The checksum keeps truncated, changed and foreign
+/// files from them.
+enum ProgramBinaryFile {
+  private static let magic = Array("GLPVPROG".utf8)
+  private static let headerLength = 8 + 32 + 4 + 32
+
+  static func encode(_ binary: ProgramBinary, for key: ProgramBinaryKey) -> [UInt8] {
+    let head = magic + key.bytes + bytes(of: binary.format)
+    return head + SHA256.sum(of: head + binary.bytes) + binary.bytes
+  }
+
+  /// Nil unless `encode` made the file for the same key.
+  static func decode(_ file: [UInt8], for key: ProgramBinaryKey) -> ProgramBinary? {
+    guard file.count > headerLength, file.starts(with: magic + key.bytes) else { return nil }
+    let (head, sum, bytes) = (file[..<44], file[44..<headerLength], Array(file[headerLength...]))
+    guard SHA256.sum(of: head + bytes).elementsEqual(sum) else { return nil }
+    let format = head.suffix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    return ProgramBinary(format: format, bytes: bytes)
+  }
+
+  /// Little-endian.
+  fileprivate static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+    (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+  }
 }

@@ -1,9 +1,7 @@
 // A texture that passes draw into and that can be read back.
 internal import CGLES
+internal import PreviewCore
 
-/// A framebuffer with a texture.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct RenderTarget: ~Copyable {
   /// The drawn texels; later passes may read them.
   let texture: Texture
@@ -23,8 +21,7 @@ struct RenderTarget: ~Copyable {
     for (index, other) in others.enumerated() {
       glFramebufferTexture2D(
         GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(index + 1), GLenum(GL_TEXTURE_2D),
-        other,
-        0)
+        other, 0)
     }
     let attachments = (0...others.count).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
     unsafe glDrawBuffers(GLsizei(attachments.count), attachments)
@@ -40,7 +37,7 @@ struct RenderTarget: ~Copyable {
   }
 
   /// Directs the next draws to a region, or to all of it.
-  borrowing func begin(_ viewport: TexelRegion? = nil) {
+  borrowing func begin(_ viewport: Rectangle? = nil) {
     let viewport = viewport ?? texture.bounds
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glViewport(GLint(viewport.x), GLint(viewport.y), GLsizei(viewport.width), GLsizei(viewport.height))
@@ -54,7 +51,7 @@ struct RenderTarget: ~Copyable {
   }
 
   /// Fills a region, or all, with words; only for `rgba32ui`.
-  borrowing func fill(with words: SIMD4<UInt32>, _ region: TexelRegion? = nil) {
+  borrowing func fill(with words: SIMD4<UInt32>, _ region: Rectangle? = nil) {
     let region = region ?? texture.bounds
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glEnable(GLenum(GL_SCISSOR_TEST))
@@ -64,7 +61,7 @@ struct RenderTarget: ~Copyable {
   }
 
   /// Copies a region to the same position of a texture of the same format.
-  borrowing func copy(_ region: TexelRegion, to other: borrowing Texture) {
+  borrowing func copy(_ region: Rectangle, to other: borrowing Texture) {
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
     glReadBuffer(GLenum(GL_COLOR_ATTACHMENT0))
     other.replaceWithFramebuffer(region)
@@ -74,19 +71,17 @@ struct RenderTarget: ~Copyable {
   var bytesPerReadTexel: Int { texture.format.readback.bytesPerTexel }
 
   /// Waits for the draws and copies a region, or all of it, to `bytes`: first row first, without padding.
-  borrowing func read(
-    into bytes: inout [UInt8], _ region: TexelRegion? = nil, attachment: Int = 0
-  ) throws(GLError) {
+  borrowing func read(into bytes: inout [UInt8], _ region: Rectangle? = nil) throws(GLError) {
     let tightRow = (region ?? texture.bounds).width &* bytesPerReadTexel
     var span = bytes.mutableSpan
     try unsafe span.withUnsafeMutableBytes { bytes throws(GLError) in
-      try unsafe read(into: bytes, bytesPerRow: tightRow, region, attachment: attachment)
+      try unsafe read(into: bytes, bytesPerRow: tightRow, region)
     }
   }
 
   /// The same for rows that are `bytesPerRow` apart, a multiple of `bytesPerReadTexel`.
   @unsafe borrowing func read(
-    into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: TexelRegion? = nil,
+    into memory: UnsafeMutableRawBufferPointer, bytesPerRow: Int, _ region: Rectangle? = nil,
     attachment: Int = 0
   ) throws(GLError) {
     let region = region ?? texture.bounds
@@ -100,23 +95,22 @@ struct RenderTarget: ~Copyable {
   /// multiple of `bytesPerReadTexel`), or have no padding.
   borrowing func read(
     into buffer: borrowing PixelBuffer, at offset: Int = 0, bytesPerRow: Int? = nil,
-    _ region: TexelRegion? = nil, attachment: Int = 0
+    _ region: Rectangle? = nil, attachment: Int = 0
   ) throws(GLError) {
     let region = region ?? texture.bounds
     let bytesPerRow = bytesPerRow ?? region.width &* bytesPerReadTexel
     let room = (0...buffer.byteCount).contains(offset) ? buffer.byteCount - offset : 0
     try check(region, count: room, bytesPerRow: bytesPerRow)
     buffer.bind()
-    unsafe read(
-      to: UnsafeMutableRawPointer(bitPattern: offset), bytesPerRow: bytesPerRow, region,
-      attachment: attachment)
+    let start = unsafe UnsafeMutableRawPointer(bitPattern: offset)
+    unsafe read(to: start, bytesPerRow: bytesPerRow, region, attachment: attachment)
     buffer.unbind()
     try GLError.check("reading back \(region) into a pixel buffer")
   }
 
-  private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
+  private borrowing func check(_ region: Rectangle, count: Int, bytesPerRow: Int) throws(GLError) {
     let activity = "reading back \(region) of a \(texture.width)x\(texture.height) \(texture.format) target"
-    guard region.isInside(width: texture.width, height: texture.height) else {
+    guard region.isInside(texture.size) else {
       throw GLError(activity, .bounds("not inside it"))
     }
     guard bytesPerRow % bytesPerReadTexel == 0, GLint(exactly: bytesPerRow / bytesPerReadTexel) != nil,
@@ -128,7 +122,7 @@ struct RenderTarget: ~Copyable {
   }
 
   private borrowing func read(
-    to memory: UnsafeMutableRawPointer?, bytesPerRow: Int, _ region: TexelRegion, attachment: Int
+    to memory: UnsafeMutableRawPointer?, bytesPerRow: Int, _ region: Rectangle, attachment: Int
   ) {
     let layout = texture.format.readback.layout
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)

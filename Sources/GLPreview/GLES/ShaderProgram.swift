@@ -1,12 +1,10 @@
-// A linked vertex and fragment shader with their uniforms.
+// A linked vertex and fragment shader with their uniforms, and the errors of the shader compiler.
 internal import CGLES
 
 /// One variant of a shader pair.
 ///
-/// Setters act on the program in use, so call `use()` first. Uniforms that the compiler removed are ignored. Must be
-/// used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
+/// Setters act on the program in use, so call `use()` first. Uniforms that the compiler removed are ignored.
 struct ShaderProgram: ~Copyable {
-  /// Where the program came from.
   enum Origin { case sources, binary }
 
   let origin: Origin
@@ -15,10 +13,9 @@ struct ShaderProgram: ~Copyable {
 
   /// Compiles and links the program, or loads it from `binaries`; new programs are stored there.
   ///
-  /// `defines` are inserted after the `#version` line without changing line numbers.
+  /// `defines`, each `NAME VALUE`, are inserted after the `#version` line without changing line numbers.
   init(
-    vertex: ShaderText, fragment: ShaderText, defines: [ShaderDefine] = [],
-    binaries: ProgramBinaryCache? = nil
+    vertex: ShaderText, fragment: ShaderText, defines: [String] = [], binaries: ProgramBinaryCache? = nil
   ) throws(ShaderError) {
     let key = binaries?.key(for: [vertex, fragment].map { Self.source($0.text, defines) })
     if let key, let binary = binaries?.binary(for: key), let program = Self.program(from: binary) {
@@ -36,15 +33,14 @@ struct ShaderProgram: ~Copyable {
     GLLedger.remove(.program)
   }
 
-  /// Makes it the current program for draws and setters.
   borrowing func use() { glUseProgram(name) }
 
   /// Draws one triangle that covers the viewport. The vertex shader computes its corners from `gl_VertexID`, 0...2.
   borrowing func drawTriangle() { glDrawArrays(GLenum(GL_TRIANGLES), 0, 3) }
 
-  /// Whether the compiled program has a uniform of this name.
   borrowing func has(_ uniform: String) -> Bool { locations[uniform] != nil }
 
+  /// Sets an integer, or a sampler's unit.
   borrowing func set(_ uniform: String, _ value: Int) { glUniform1i(location(uniform), GLint(value)) }
 
   borrowing func set(_ uniform: String, _ value: SIMD2<Int32>) {
@@ -79,14 +75,11 @@ struct ShaderProgram: ~Copyable {
     unsafe glUniformMatrix3fv(location(uniform), 1, GLboolean(GL_TRUE), values)
   }
 
-  /// Sets the texture unit of a sampler.
-  borrowing func set(_ sampler: String, unit: Int) { glUniform1i(location(sampler), GLint(unit)) }
-
   /// OpenGL ignores location -1.
   private borrowing func location(_ uniform: String) -> GLint { locations[uniform] ?? -1 }
 
   private static func link(
-    _ vertex: ShaderText, _ fragment: ShaderText, _ defines: [ShaderDefine], isKept: Bool
+    _ vertex: ShaderText, _ fragment: ShaderText, _ defines: [String], isKept: Bool
   ) throws(ShaderError) -> GLuint {
     let vertexShader = try compile(GLenum(GL_VERTEX_SHADER), vertex, defines)
     defer { glDeleteShader(vertexShader) }
@@ -120,7 +113,6 @@ struct ShaderProgram: ~Copyable {
     return program
   }
 
-  /// Nil if the driver gives none.
   private static func binary(of program: GLuint) -> ProgramBinary? {
     let capacity = value(GL_PROGRAM_BINARY_LENGTH, of: program)
     guard capacity > 0 else { return nil }
@@ -133,7 +125,7 @@ struct ShaderProgram: ~Copyable {
   }
 
   private static func compile(
-    _ stage: GLenum, _ shader: ShaderText, _ defines: [ShaderDefine]
+    _ stage: GLenum, _ shader: ShaderText, _ defines: [String]
   ) throws(ShaderError) -> GLuint {
     let name = glCreateShader(stage)
     let text = source(shader.text, defines)
@@ -155,9 +147,9 @@ struct ShaderProgram: ~Copyable {
   }
 
   /// Inserts the defines after the first line, because GLSL ES requires `#version` to be first.
-  static func source(_ text: String, _ defines: [ShaderDefine]) -> String {
+  static func source(_ text: String, _ defines: [String]) -> String {
     guard !defines.isEmpty, let end = text.firstIndex(where: \.isNewline) else { return text }
-    let lines = defines.map { "#define \($0.name) \($0.value)\n" }.joined()
+    let lines = defines.map { "#define \($0)\n" }.joined()
     return text[...end] + lines + "#line 2\n" + text[text.index(after: end)...]
   }
 
@@ -201,9 +193,44 @@ struct ShaderProgram: ~Copyable {
   ) -> String {
     var characters = [CChar](repeating: 0, count: Int(capacity) + 1)
     unsafe characters.withUnsafeMutableBufferPointer { unsafe write(capacity, $0.baseAddress) }
-    let bytes = characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return String(decoding: bytes, as: UTF8.self)
+    return String(written: characters)
   }
 }
 
 @available(*, unavailable) extension ShaderProgram: Sendable {}
+
+struct ShaderText: Sendable, Hashable {
+  /// The name in errors: the path below Resources/shaders.
+  let fileName: String
+  /// GLSL ES; the first line is `#version`.
+  let text: String
+}
+
+/// A program that the driver rejected.
+struct ShaderError: Error, Equatable, CustomStringConvertible {
+  enum Step: Sendable, Equatable { case compiling, linking }
+
+  let step: Step
+  /// One file for a compile error; both for a link error.
+  let fileNames: [String]
+  let defines: [String]
+  let log: String
+  /// The first source line named in the log, with its number: "7: color = vec3(1.0);".
+  let sourceLine: String?
+
+  var description: String {
+    let words = defines.map { $0.replacing(" ", with: "=", maxReplacements: 1) }
+    let variant = words.isEmpty ? "" : " with " + words.joined(separator: " ")
+    let heading = "\(step) \(fileNames.joined(separator: " and "))\(variant)"
+    let said = log.isEmpty ? "the driver gives no reason" : log
+    return [heading + ": " + said, sourceLine].compactMap(\.self).joined(separator: "\n  line ")
+  }
+
+  /// The line of `text` that a log names first: `0:7(12)` in Mesa's, `0:7:` in others', `0(7)` in NVIDIA's.
+  static func line(namedIn log: String, of text: String) -> String? {
+    guard let match = log.firstMatch(of: /\b0[:(](\d+)/), let number = Int(match.output.1) else { return nil }
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    guard lines.indices.contains(number - 1) else { return nil }
+    return "\(number): \(lines[number - 1].drop(while: \.isWhitespace))"
+  }
+}

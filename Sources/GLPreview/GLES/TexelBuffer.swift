@@ -2,8 +2,6 @@
 internal import CGLES
 
 /// A buffer and its texture: `usamplerBuffer` with four words per texel. Requires OpenGL ES 3.2.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 @safe struct TexelBuffer: ~Copyable {
   /// A multiple of `bytesPerTexel`.
   let byteCount: Int
@@ -15,14 +13,10 @@ internal import CGLES
 
   static let bytesPerTexel = 16
 
-  /// Whether the current context supports persistent mapping.
   static var canStayMapped: Bool { GLCapabilities().has("GL_EXT_buffer_storage") }
 
-  /// The largest buffer that a sampler can read.
   static var maximumByteCount: Int {
-    var texels: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_MAX_TEXTURE_BUFFER_SIZE), &texels)
-    return Int(texels) * bytesPerTexel
+    GLCapabilities.integer(GL_MAX_TEXTURE_BUFFER_SIZE) * bytesPerTexel
   }
 
   /// Creates a buffer of at least `byteCount` bytes with undefined content.
@@ -64,20 +58,18 @@ internal import CGLES
     return unsafe UnsafeMutableRawBufferPointer(start: start, count: byteCount)
   }
 
-  /// Binds it to texture unit `unit`.
   borrowing func bind(unit: Int) {
     glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
     glBindTexture(GLenum(GL_TEXTURE_BUFFER), texture)
   }
 
-  /// Replaces the bytes from `offset` on.
-  borrowing func replace(with bytes: Span<UInt8>, at offset: Int = 0) throws(GLError) {
-    guard offset >= 0, offset <= byteCount, bytes.count <= byteCount - offset else {
-      throw GLError("filling a texel buffer", .size(needed: offset + bytes.count, given: byteCount))
+  borrowing func replace(with bytes: Span<UInt8>) throws(GLError) {
+    guard bytes.count <= byteCount else {
+      throw GLError("filling a texel buffer", .size(needed: bytes.count, given: byteCount))
     }
     glBindBuffer(GLenum(GL_TEXTURE_BUFFER), buffer)
     unsafe bytes.withUnsafeBufferPointer {
-      unsafe glBufferSubData(GLenum(GL_TEXTURE_BUFFER), offset, $0.count, $0.baseAddress)
+      unsafe glBufferSubData(GLenum(GL_TEXTURE_BUFFER), 0, $0.count, $0.baseAddress)
     }
     try GLError.check("filling a texel buffer of \(byteCount) bytes")
   }

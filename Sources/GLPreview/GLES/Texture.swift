@@ -1,9 +1,8 @@
 // A texture for a frame's plane, a tap table or the output of a pass.
 internal import CGLES
+internal import PreviewCore
 
 /// Texels of one format and size, read individually: nearest, clamped to the edge, no mip levels.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct Texture: ~Copyable {
   let format: TextureFormat
   let width: Int
@@ -29,8 +28,8 @@ struct Texture: ~Copyable {
     for (parameter, value) in [
       (GL_TEXTURE_MIN_FILTER, GL_NEAREST), (GL_TEXTURE_MAG_FILTER, GL_NEAREST),
       (GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE), (GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE),
-      (GL_TEXTURE_SWIZZLE_R, swizzle.red.name), (GL_TEXTURE_SWIZZLE_G, swizzle.green.name),
-      (GL_TEXTURE_SWIZZLE_B, swizzle.blue.name), (GL_TEXTURE_SWIZZLE_A, swizzle.alpha.name),
+      (GL_TEXTURE_SWIZZLE_R, swizzle == .bgra ? GL_BLUE : GL_RED),
+      (GL_TEXTURE_SWIZZLE_B, swizzle == .bgra ? GL_RED : GL_BLUE),
     ] {
       glTexParameteri(target, GLenum(parameter), value)
     }
@@ -48,9 +47,9 @@ struct Texture: ~Copyable {
     glBindTexture(GLenum(GL_TEXTURE_2D), name)
   }
 
-  var bounds: TexelRegion { TexelRegion(x: 0, y: 0, width: width, height: height) }
+  var size: Size { Size(width: width, height: height) }
+  var bounds: Rectangle { Rectangle(all: size) }
 
-  /// Binds it to texture unit `unit`.
   borrowing func bind(unit: Int) {
     glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
     glBindTexture(GLenum(GL_TEXTURE_2D), name)
@@ -61,49 +60,40 @@ struct Texture: ~Copyable {
   /// `rows` begins with the region's first texel. Rows are `bytesPerRow` apart, which may be any number that holds a
   /// row. The last row may end with its texels; nothing after them is read.
   borrowing func replace(
-    with rows: RawSpan, bytesPerRow: Int, in region: TexelRegion? = nil
+    with rows: Span<UInt8>, bytesPerRow: Int, in region: Rectangle? = nil
   ) throws(GLError) {
-    try unsafe rows.withUnsafeBytes { bytes throws(GLError) in
-      try unsafe replace(with: bytes, bytesPerRow: bytesPerRow, in: region)
-    }
+    try unsafe replace(region ?? bounds, with: rows.bytes, bytesPerRow: bytesPerRow)
   }
 
-  /// The same, from bytes; for an array pass `rows.span`.
-  borrowing func replace(
-    with rows: Span<UInt8>, bytesPerRow: Int, in region: TexelRegion? = nil
-  ) throws(GLError) {
-    try unsafe replace(with: rows.bytes, bytesPerRow: bytesPerRow, in: region)
-  }
-
-  /// The same, from the floats of a tap table, without padding.
+  /// Replaces all of it by the floats of a tap table, without padding.
   borrowing func replace(with table: Span<Float>) throws(GLError) {
-    try unsafe replace(with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
+    try unsafe replace(bounds, with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
   }
 
-  /// The same, from memory lent by a C library.
-  @unsafe borrowing func replace(
-    with rows: UnsafeRawBufferPointer, bytesPerRow: Int, in region: TexelRegion? = nil
+  private borrowing func replace(
+    _ region: Rectangle, with rows: RawSpan, bytesPerRow: Int
   ) throws(GLError) {
-    let region = region ?? bounds
-    try check(region, count: rows.count, bytesPerRow: bytesPerRow)
-    guard let first = rows.baseAddress else { return }
+    try check(region, count: rows.byteCount, bytesPerRow: bytesPerRow)
     Texture.bindForChange(name)
     glBindBuffer(GLenum(GL_PIXEL_UNPACK_BUFFER), 0)
-    if bytesPerRow % format.bytesPerTexel == 0,
-      let texels = GLint(exactly: bytesPerRow / format.bytesPerTexel)
-    {
-      glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), texels)
-      unsafe upload(first, region)
-      glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), 0)
-    } else {
-      unsafe uploadPacked(first, bytesPerRow: bytesPerRow, region)
+    unsafe rows.withUnsafeBytes { rows in
+      guard let first = rows.baseAddress else { return }
+      if bytesPerRow % format.bytesPerTexel == 0,
+        let texels = GLint(exactly: bytesPerRow / format.bytesPerTexel)
+      {
+        glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), texels)
+        unsafe upload(first, region)
+        glPixelStorei(GLenum(GL_UNPACK_ROW_LENGTH), 0)
+      } else {
+        unsafe uploadPacked(first, bytesPerRow: bytesPerRow, region)
+      }
     }
     try GLError.check("uploading \(region) of a \(width)x\(height) \(format) texture")
   }
 
   /// Lets the GPU copy a region, or all of it, from the start of a buffer, with rows without padding. Does not wait.
   borrowing func replace(
-    from buffer: borrowing PixelBuffer, in region: TexelRegion? = nil
+    from buffer: borrowing PixelBuffer, in region: Rectangle? = nil
   ) throws(GLError) {
     let region = region ?? bounds
     try check(region, count: buffer.byteCount, bytesPerRow: region.width &* format.bytesPerTexel)
@@ -115,27 +105,26 @@ struct Texture: ~Copyable {
   }
 
   /// Copies texels from the same position of the bound framebuffer.
-  borrowing func replaceWithFramebuffer(_ region: TexelRegion) {
+  borrowing func replaceWithFramebuffer(_ region: Rectangle) {
     Texture.bindForChange(name)
     glCopyTexSubImage2D(
       GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLint(region.x), GLint(region.y),
       GLsizei(region.width), GLsizei(region.height))
   }
 
-  private borrowing func check(_ region: TexelRegion, count: Int, bytesPerRow: Int) throws(GLError) {
+  private borrowing func check(_ region: Rectangle, count: Int, bytesPerRow: Int) throws(GLError) {
     let activity = "uploading \(region) of a \(width)x\(height) \(format) texture"
-    guard region.isInside(width: width, height: height) else {
+    guard region.isInside(size) else {
       throw GLError(activity, .bounds("not inside it"))
     }
-    let bytesPerTexel = format.bytesPerTexel
-    guard let needed = region.byteCount(bytesPerRow: bytesPerRow, bytesPerTexel: bytesPerTexel) else {
+    guard let needed = region.byteCount(bytesPerRow: bytesPerRow, bytesPerTexel: format.bytesPerTexel) else {
       throw GLError(activity, .bounds("rows of \(bytesPerRow) bytes do not hold \(region.width) texels"))
     }
     guard count >= needed else { throw GLError(activity, .size(needed: needed, given: count)) }
   }
 
   /// If the row stride is no whole number of texels, rows are first packed, in bands of at most 256 KiB.
-  private borrowing func uploadPacked(_ first: UnsafeRawPointer, bytesPerRow: Int, _ region: TexelRegion) {
+  private borrowing func uploadPacked(_ first: UnsafeRawPointer, bytesPerRow: Int, _ region: Rectangle) {
     let tightRow = region.width * format.bytesPerTexel
     let rowsPerBand = min(region.height, max(1, (256 << 10) / tightRow))
     unsafe withUnsafeTemporaryAllocation(byteCount: rowsPerBand * tightRow, alignment: 16) { band in
@@ -148,17 +137,16 @@ struct Texture: ~Copyable {
         }
         unsafe upload(
           UnsafeRawPointer(bandStart),
-          TexelRegion(x: region.x, y: region.y + top, width: region.width, height: height))
+          Rectangle(x: region.x, y: region.y + top, width: region.width, height: height))
       }
     }
   }
 
   /// From memory, or from the first byte of the bound buffer.
-  private borrowing func upload(_ rows: UnsafeRawPointer?, _ region: TexelRegion) {
+  private borrowing func upload(_ rows: UnsafeRawPointer?, _ region: Rectangle) {
     unsafe glTexSubImage2D(
       GLenum(GL_TEXTURE_2D), 0, GLint(region.x), GLint(region.y), GLsizei(region.width),
-      GLsizei(region.height),
-      format.upload.format, format.upload.type, rows)
+      GLsizei(region.height), format.upload.format, format.upload.type, rows)
   }
 }
 

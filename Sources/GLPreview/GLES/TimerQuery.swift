@@ -2,8 +2,6 @@
 internal import CGLES
 
 /// Measures GPU time from creation until `end()` (GL_EXT_disjoint_timer_query). Only one can run at a time.
-///
-/// Must be used on the thread whose context is current; not `Sendable`, so that the compiler enforces it.
 struct TimerQuery: ~Copyable {
   private let name: GLuint
   private var isCounting = true
@@ -18,13 +16,8 @@ struct TimerQuery: ~Copyable {
   }
 
   /// Whether, since the last call, an event such as a change of clock rate made all measurements invalid.
-  static func wasDisjoint() -> Bool {
-    var value: GLint = 0
-    unsafe glGetIntegerv(GLenum(GL_GPU_DISJOINT_EXT), &value)
-    return value != 0
-  }
+  static func wasDisjoint() -> Bool { GLCapabilities.integer(GL_GPU_DISJOINT_EXT) != 0 }
 
-  /// Starts measuring.
   init() throws(GLError) {
     var name: GLuint = 0
     unsafe glGenQueries(1, &name)
@@ -41,7 +34,6 @@ struct TimerQuery: ~Copyable {
     GLLedger.remove(.query)
   }
 
-  /// Stops measuring.
   mutating func end() {
     guard isCounting else { return }
     isCounting = false

@@ -41,7 +41,6 @@ package enum Base64 {
   }
 }
 
-/// Bytes as digits.
 package enum Hexadecimal {
   /// Two lower-case digits per byte.
   package static func text(of bytes: some Sequence<UInt8>) -> String {

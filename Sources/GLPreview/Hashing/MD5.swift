@@ -3,7 +3,6 @@
 
 /// MD5 (RFC 1321).
 enum MD5 {
-  /// The 16-byte hash of `bytes`.
   static func sum(of bytes: [UInt8]) -> [UInt8] {
     var padded = bytes + [0x80]
     padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)

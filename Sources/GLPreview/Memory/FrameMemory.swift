@@ -29,7 +29,6 @@ final class FrameMemory: Sendable {
     }
   }
 
-  /// Allocates uninitialised memory.
   init(byteCount: Int, _ lease: MemoryLease? = nil) {
     self.byteCount = byteCount
     self.lease = lease
@@ -44,7 +43,6 @@ final class FrameMemory: Sendable {
     content = unsafe Mutex(.lent(LentBytes(memory)))
   }
 
-  /// Whether the memory is lent.
   var isLent: Bool {
     content.withLock { if case .lent = $0 { true } else { false } }
   }

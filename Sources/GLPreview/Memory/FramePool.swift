@@ -12,7 +12,6 @@ package final class FramePool: Sendable {
 
   private struct State {
     var idle: [FrameMemory] = []
-    /// The byte count of the last frame.
     var byteCount = 0
   }
 
@@ -26,8 +25,6 @@ package final class FramePool: Sendable {
   var byteCount: Int { state.withLock { $0.byteCount } }
 
   /// Uninitialised memory of `byteCount` bytes, the GPU's if some is idle.
-  ///
-  /// - Throws: `MemoryBudget.Exceeded`.
   func take(_ byteCount: Int) throws(MemoryBudget.Exceeded) -> FrameBuffer {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
@@ -49,12 +46,10 @@ package final class FramePool: Sendable {
     }
   }
 
-  /// Frees idle memory.
   func removeAll() { state.withLock { $0.idle.removeAll() } }
 }
 
 extension FramePool: Hashable {
-  /// Whether both are the same pool.
   package static func == (a: FramePool, b: FramePool) -> Bool { a === b }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

@@ -12,12 +12,9 @@ package struct LRUCache<Key: Hashable, Value> {
   private let maximumCost: Int
   private var entries: [Key: Entry] = [:]
   private var uses = 0
-  /// The total cost of all values.
   package private(set) var cost = 0
 
-  /// - Parameters:
-  ///   - capacity: the most values kept.
-  ///   - maximumCost: the largest total cost; the newest value is kept whatever its cost.
+  /// The newest value is kept whatever its cost.
   package init(capacity: Int, maximumCost: Int = .max) {
     self.capacity = capacity
     self.maximumCost = maximumCost

@@ -8,7 +8,6 @@ struct DrawnPlane {
   let layout: Layout
 
   enum Layout {
-    /// Everything is in this output.
     case whole(output: Int)
     /// Row y is row (y + skipped) / 4 of output (y + skipped) % 4.
     case rowsByTurns(skipped: Int)
@@ -17,7 +16,6 @@ struct DrawnPlane {
   }
 }
 
-/// Draws the boxes of one frame.
 final class BoxPainter {
   private let texels: TexelBoxes
   /// Nil if texels are faster on the device.
@@ -27,7 +25,6 @@ final class BoxPainter {
   /// The finished drawings, and the first output that holds each.
   private var drawn: [BoxDrawing: Drawn] = [:]
   private var turned: [Turning: DrawnPlane] = [:]
-  /// Drawings that are the first step of others.
   private var firstSteps: Set<BoxDrawing> = []
   /// Requested drawings, by their unconverted form.
   private var converted: [BoxDrawing: BoxDrawing] = [:]
@@ -161,5 +158,30 @@ final class BoxPainter {
     target.target.begin()
     program.shader.drawTriangle()
     try GLError.check("turning \(turning.drawing.output) of \(turning.drawing.size)")
+  }
+}
+
+extension BoxDrawing {
+  var shaderOutput: BoxVariant.Output {
+    switch output {
+    case .plane: .plane
+    case .twoPlanes: .twoPlanes
+    case .pixels: .pixels
+    }
+  }
+
+  /// The rows of the conversion that are written, by uniform name.
+  var conversionRows: [(name: String, row: SIMD4<Float>)] {
+    let rows = output == .plane ? [0] : output == .twoPlanes ? [1, 2] : [0, 1, 2]
+    return zip(["firstOutput", "secondOutput", "thirdOutput"], rows).map { ($0, conversion.row($1)) }
+  }
+}
+
+extension ColorConversion {
+  /// The coefficients and offset of output `index`.
+  func row(_ index: Int) -> SIMD4<Float> {
+    [
+      Float(columns[0][index]), Float(columns[1][index]), Float(columns[2][index]), Float(offset[index]),
+    ]
   }
 }

@@ -2,17 +2,26 @@
 internal import PreviewCore
 internal import Shaders
 
+/// The textures of bitmaps, which compare by identity and live as long as they are keys.
+typealias BitmapCache = DrawingCache<Bitmap, Shared<Texture>, GLError>
+
 /// Composes pictures from the drawn views of frames.
 final class Compositor {
   private let programs: ProgramCache
   private let targets: TargetPool
-  private let bitmaps = BitmapCache()
+  private let bitmaps = BitmapCache(capacity: 128, maximumCost: 64 << 20) { bitmap throws(GLError) in
+    let texture = try Texture(.rgba8, width: bitmap.size.width, height: bitmap.size.height)
+    let bytes = bitmap.bytes
+    try texture.replace(with: bytes.span, bytesPerRow: bitmap.size.width * 4)
+    return Shared(texture)
+  } cost: {
+    $0.bytes.count
+  }
 
   init(_ programs: ProgramCache, _ targets: TargetPool) {
     (self.programs, self.targets) = (programs, targets)
   }
 
-  /// Called between pictures.
   func trim() { bitmaps.trim() }
 
   /// Draws all layers into a target with four pixels per texel. The views of `frames` are in `tiles`.
@@ -81,6 +90,5 @@ final class Compositor {
 }
 
 extension SIMD4<UInt32> {
-  /// Four black pixels.
   fileprivate static var black: SIMD4<UInt32> { SIMD4(repeating: 0xff00_0000) }
 }

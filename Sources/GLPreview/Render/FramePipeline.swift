@@ -17,7 +17,6 @@ final class FramePipeline {
   /// After a timeout, frames below this number were already in flight then and are not expected to finish.
   private var stalledBefore = 0
 
-  /// Waits for a fence.
   typealias Wait = (_ fence: borrowing Fence, _ atMost: Duration) throws(GLError) -> Fence.State
 
   /// Drivers give up a hanging GPU after about ten seconds.
@@ -43,14 +42,14 @@ final class FramePipeline {
     /// Shaders may read their memory in place.
     let frames: [Frame]
     let layouts: [PictureLayout]
-    let readback: PooledPixelBuffer
+    let readback: Shared<PixelBuffer>
     let upload: BufferedUpload
     let timer: PassTimer?
     let fence: Fence
 
     init(
-      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: PooledPixelBuffer, _ upload: BufferedUpload,
-      _ timer: PassTimer?
+      _ frames: [Frame], _ layouts: [PictureLayout], _ readback: Shared<PixelBuffer>,
+      _ upload: BufferedUpload, _ timer: PassTimer?
     ) throws(GLError) {
       self.frames = frames
       self.layouts = layouts
@@ -61,22 +60,18 @@ final class FramePipeline {
     }
   }
 
-  /// The bytes of idle buffers.
-  var idleByteCount: Int { uploads.idleByteCount + readbacks.idleByteCount }
+  var idleByteCount: Int { uploads.idle.byteCount + readbacks.idle.byteCount }
 
-  /// Frees idle buffers.
   func removeIdle() {
-    uploads.removeAll()
-    readbacks.removeAll()
+    uploads.idle.removeAll()
+    readbacks.idle.removeAll()
   }
 
-  /// Called before each drawing.
   func beginDrawing() {
-    uploads.beginDrawing()
-    readbacks.beginDrawing()
+    uploads.idle.beginDrawing()
+    readbacks.idle.beginDrawing()
   }
 
-  /// The upload path for a frame's planes.
   func upload() -> BufferedUpload { BufferedUpload(uploads) }
 
   /// Lets the GPU copy the drawn planes after the draws, and returns the frame's number for `finish`. The targets may
@@ -88,7 +83,7 @@ final class FramePipeline {
     let readback = try readbacks.take(layouts.byteCount)
     var offset = 0
     for (target, layout) in zip(targets, layouts) {
-      try target.read(into: readback.memory, at: offset)
+      try target.read(into: readback.object, at: offset)
       offset += layout.byteCount
     }
     defer { nextNumber += 1 }
@@ -96,9 +91,7 @@ final class FramePipeline {
     return nextNumber
   }
 
-  /// Waits until a frame is drawn, and copies its pictures out.
-  ///
-  /// - Throws: `GLError` if the GPU does not finish within half a minute. The frame's buffers are not reused then.
+  /// Waits until a frame is drawn, at most half a minute, and copies its pictures out.
   func finish(_ number: Int) throws(GLError) -> DrawnFrame? {
     guard let flight = flights.removeValue(forKey: number) else { return nil }
     // Frames that were in flight with a timed-out one have already had their time; later frames get their own.
@@ -117,7 +110,7 @@ final class FramePipeline {
 
   private func pictures(of flight: Flight) throws(GLError) -> [Picture] {
     guard flight.layouts.byteCount > 0 else { return [] }
-    return try flight.readback.memory.withBytes(first: flight.layouts.byteCount) { bytes in
+    return try flight.readback.object.withBytes(first: flight.layouts.byteCount) { bytes in
       var offset = 0
       return flight.layouts.map { layout in
         defer { offset += layout.byteCount }
@@ -128,6 +121,5 @@ final class FramePipeline {
 }
 
 extension [PictureLayout] {
-  /// Of all pictures, one after another.
   fileprivate var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
 }

@@ -10,18 +10,15 @@ final class FrameUploader {
   private let words: FrameWords
   private var uploaded: UploadedFrame?
 
-  /// `clock` is told of what goes up.
   init(maximumSide: Int, _ clock: PassClock) {
     self.maximumSide = maximumSide
     self.clock = clock
     words = FrameWords(mappedMemory)
   }
 
-  /// Starts a new frame; earlier uploads become invalid. A plane is uploaded once, when a pass first reads it,
-  /// through `buffers` if there are any. `observer` is informed of uploads.
+  /// Starts a new frame; earlier uploads become invalid. A plane is uploaded when a pass first reads it.
   func upload(_ frame: Frame, through buffers: BufferedUpload? = nil) -> UploadedFrame {
-    let next = UploadedFrame(
-      frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
+    let next = UploadedFrame(frame, maximumSide: maximumSide, words: words, keeping: uploaded, buffers, clock)
     uploaded = next
     return next
   }
@@ -39,18 +36,20 @@ final class FrameUploader {
 /// An uploaded frame, as far as its passes have read it.
 final class UploadedFrame {
   let format: FrameFormat
-  /// Whether any plane is stored in bands.
   let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
   private var buffers: BufferedUpload?
   private let clock: PassClock
-  private var planes: [PlaneTexture?]
-  private var packedPlanes: [PackedPlaneTexture?]
+  private var planes: [PlaneKey: PlaneTexture]
+  private var freshPlanes: Set<PlaneKey> = []
   private let frameWords: FrameWords
   private var hasFreshWords = false
-  private var freshPlanes: Set<Int> = []
-  private var freshPackedPlanes: Set<Int> = []
+
+  private struct PlaneKey: Hashable {
+    let index: Int
+    let isPacked: Bool
+  }
 
   init(
     _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
@@ -62,25 +61,29 @@ final class UploadedFrame {
     self.clock = clock
     self.format = frame.format
     self.maximumSide = maximumSide
-    let isSame = kept?.format == frame.format
-    planes = isSame ? kept?.planes ?? [] : descriptions.map { _ in nil }
-    packedPlanes = isSame ? kept?.packedPlanes ?? [] : descriptions.map { _ in nil }
+    planes = kept?.format == frame.format ? kept?.planes ?? [:] : [:]
     frameWords = words
     isInBands = descriptions.contains {
       PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
     }
   }
 
-  /// The bytes of the frame.
   var byteCount: Int { frame.storage.count }
 
-  /// A plane, with its own texels.
-  func plane(_ index: Int) throws -> PlaneTexture {
+  /// A plane with its own texels, or packed into four-byte ones.
+  func plane(_ index: Int, isPacked: Bool = false) throws -> PlaneTexture {
     let description = format.pixelFormat.planes[index]
-    let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
-    planes[index] = texture
-    if freshPlanes.insert(index).inserted {
-      try timed(description) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
+    let key = PlaneKey(index: index, isPacked: isPacked)
+    let texture =
+      try planes[key]
+      ?? (isPacked
+        ? PlaneTexture(packing: description, of: format)
+        : PlaneTexture(description, of: format, maximumSide: maximumSide))
+    planes[key] = texture
+    if freshPlanes.insert(key).inserted {
+      try clock.upload(
+        byteCount: description.tightBytesPerRow(of: format.size) * description.texels(of: format.size).height
+      ) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
     }
     return texture
   }
@@ -91,7 +94,6 @@ final class UploadedFrame {
   /// Whether all planes can be read as words.
   var fitsWords: Bool { frameWords.canHold(format) }
 
-  /// All planes as words.
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
     // What is lent is read where it is.
@@ -103,111 +105,72 @@ final class UploadedFrame {
     hasFreshWords = true
     return frameWords
   }
-
-  /// A plane in four-byte texels.
-  func packedPlane(_ index: Int) throws -> PackedPlaneTexture {
-    let description = format.pixelFormat.planes[index]
-    let texture = try packedPlanes[index] ?? PackedPlaneTexture(description, of: format)
-    packedPlanes[index] = texture
-    if freshPackedPlanes.insert(index).inserted {
-      try timed(description) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
-    }
-    return texture
-  }
-
-  private func timed(_ plane: PlaneDescription, _ copy: () throws -> Void) throws {
-    try clock.upload(
-      byteCount: plane.tightBytesPerRow(of: format.size) * plane.texels(of: format.size).height, copy)
-  }
 }
 
-/// One plane of a frame in four-byte texels, whatever its sample format. Bytes after a row's last sample always have
-/// weight 0.
-final class PackedPlaneTexture {
-  /// Texels per row.
-  let width: Int
-  private let height: Int
-  private let texture: Texture
-
-  init(_ description: PlaneDescription, of format: FrameFormat) throws {
-    width = (description.tightBytesPerRow(of: format.size) + 3) / 4
-    height = description.texels(of: format.size).height
-    texture = try Texture(.rgba8, width: width, height: height)
-  }
-
-  func bind(unit: Int) { texture.bind(unit: unit) }
-
-  func replace(with frame: Frame, _ plane: Frame.Plane, through buffers: BufferedUpload?) throws {
-    let row = width * 4
-    let rest = frame.storage.count - plane.offset
-    if let buffers {
-      try frame.storage.withSpan { bytes throws in
-        try buffers.replace(
-          texture, with: bytes.extracting(plane.offset..<bytes.count), bytesPerRow: plane.bytesPerRow)
-      }
-      return
-    }
-    if plane.bytesPerRow >= row, rest >= plane.bytesPerRow * (height - 1) + row {
-      let used = plane.offset..<plane.offset + plane.bytesPerRow * (height - 1) + row
-      try frame.storage.withSpan { (bytes) throws(GLError) in
-        try texture.replace(with: bytes.extracting(used), bytesPerRow: plane.bytesPerRow)
-      }
-      return
-    }
-    // The last row's last texel would reach beyond the frame.
-    var padded: [UInt8] = []
-    padded.reserveCapacity(row * height)
-    let tight = min(row, plane.bytesPerRow)
-    let bytes = frame.bytes
-    for y in 0..<height {
-      let start = plane.offset + y * plane.bytesPerRow
-      let end = min(start + tight, bytes.count)
-      padded += bytes[start..<end]
-      padded += repeatElement(0, count: row - (end - start))
-    }
-    try texture.replace(with: padded.span, bytesPerRow: row)
-  }
-}
-
-/// One plane of a frame as an integer texture, so that a shader reads exact codes.
+/// One plane of a frame as a texture: its samples as integers, so that a shader reads exact codes, or its bytes.
 final class PlaneTexture {
   let bands: PlaneBands
-  private let description: PlaneDescription
   private let texture: Texture
 
   init(_ description: PlaneDescription, of format: FrameFormat, maximumSide: Int) throws {
-    self.description = description
-    self.bands = PlaneBands(description.texels(of: format.size), maximumSide: maximumSide)
+    bands = PlaneBands(description.texels(of: format.size), maximumSide: maximumSide)
     let size = bands.textureSize
     guard max(size.width, size.height) <= maximumSide else {
       throw RenderError(
         "a \(format.size) frame is too large for this device's textures of \(maximumSide) a side")
     }
-    self.texture = try Texture(
+    texture = try Texture(
       TextureFormat(description.texel), width: size.width, height: size.height,
       swizzle: format.pixelFormat.storesBlueFirst ? .bgra : .rgba)
   }
 
+  /// Four bytes a texel, whatever the sample format. Bytes after a row's last sample always have weight 0.
+  init(packing description: PlaneDescription, of format: FrameFormat) throws {
+    let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
+    let size = Size(width: width, height: description.texels(of: format.size).height)
+    bands = PlaneBands(size, maximumSide: .max)
+    texture = try Texture(.rgba8, width: size.width, height: size.height)
+  }
+
+  var width: Int { texture.width }
+
   func bind(unit: Int) { texture.bind(unit: unit) }
 
   func replace(with frame: Frame, _ plane: Frame.Plane, through buffers: BufferedUpload?) throws {
-    let texels = bands.plane
-    let bytesPerTexel = description.texel.byteCount
+    let bytesPerTexel = texture.format.bytesPerTexel
     for band in bands.all {
       let start = plane.offset + band.source.y * plane.bytesPerRow + band.source.x * bytesPerTexel
-      let length = (band.source.height - 1) * plane.bytesPerRow + band.source.width * bytesPerTexel
-      precondition(band.source.isInside(texels), "bands are parts of their plane")
-      let region = TexelRegion(
-        x: band.target.x, y: band.target.y, width: band.source.width, height: band.source.height)
+      let row = band.source.width * bytesPerTexel
+      let end = start + (band.source.height - 1) * plane.bytesPerRow + row
+      precondition(band.source.isInside(bands.plane), "bands are parts of their plane")
+      // A packed row's last texel may reach beyond the row, and the last row's beyond the frame.
+      guard buffers != nil || (row <= plane.bytesPerRow && end <= frame.storage.count) else {
+        try texture.replace(with: Self.padded(frame, plane, row, band.source.height).span, bytesPerRow: row)
+        continue
+      }
       try frame.storage.withSpan { bytes throws in
-        let rows = bytes.extracting(start..<start + length)
+        let rows = bytes.extracting(start..<min(end, bytes.count))
         if let buffers {
-          try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+          try buffers.replace(texture, with: rows, bytesPerRow: plane.bytesPerRow, in: band.target)
         } else {
-          try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: region)
+          try texture.replace(with: rows, bytesPerRow: plane.bytesPerRow, in: band.target)
         }
       }
     }
+  }
+
+  /// All rows of a plane, each extended to `row` bytes.
+  private static func padded(_ frame: Frame, _ plane: Frame.Plane, _ row: Int, _ height: Int) -> [UInt8] {
+    var padded: [UInt8] = []
+    padded.reserveCapacity(row * height)
+    let bytes = frame.bytes
+    for y in 0..<height {
+      let start = plane.offset + y * plane.bytesPerRow
+      let end = min(start + min(row, plane.bytesPerRow), bytes.count)
+      padded += bytes[start..<end]
+      padded += repeatElement(0, count: row - (end - start))
+    }
+    return padded
   }
 }
 

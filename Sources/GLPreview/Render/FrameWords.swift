@@ -11,10 +11,9 @@ final class FrameWords {
 
   private(set) var planes: [Plane] = []
   private let mappedMemory: MappedFrameMemory
-  /// The buffer being read.
-  private var current: WordBuffer?
+  private var current: Shared<TexelBuffer>?
   /// Kept for the next copy.
-  private var copy: WordBuffer?
+  private var copy: Shared<TexelBuffer>?
 
   /// More bytes than a group of outputs reads, so that reads behind the last row stay inside the buffer.
   static let slack = 1024
@@ -36,7 +35,7 @@ final class FrameWords {
 
   private lazy var maximumByteCount = TexelBuffer.maximumByteCount
 
-  func bind(unit: Int) { current?.memory.bind(unit: unit) }
+  func bind(unit: Int) { current?.object.bind(unit: unit) }
 
   /// Whether no copy is needed.
   func isLent(_ frame: Frame) -> Bool { frame.isInWords && mappedMemory.buffer(of: frame) != nil }
@@ -50,10 +49,9 @@ final class FrameWords {
       return
     }
     let room = try room(frame.storage.count)
-    try frame.storage.withSpan { (bytes) throws(GLError) in try room.memory.replace(with: bytes) }
+    try frame.storage.withSpan { (bytes) throws(GLError) in try room.object.replace(with: bytes) }
   }
 
-  /// Frees the buffers.
   func removeAll() { (current, copy) = (nil, nil) }
 
   private func replace(aligning frame: Frame) throws(GLError) {
@@ -74,27 +72,18 @@ final class FrameWords {
       }
     }
     planes = stored
-    try room(aligned.count).memory.replace(with: aligned.span)
+    try room(aligned.count).object.replace(with: aligned.span)
   }
 
-  private func room(_ byteCount: Int) throws(GLError) -> WordBuffer {
+  private func room(_ byteCount: Int) throws(GLError) -> Shared<TexelBuffer> {
     let needed = byteCount + FrameWords.slack
-    if let copy, (needed...needed * 2).contains(copy.memory.byteCount) {
+    if let copy, (needed...needed * 2).contains(copy.object.byteCount) {
       current = copy
       return copy
     }
-    let new = try WordBuffer(byteCount: needed)
+    let new = Shared(try TexelBuffer(byteCount: needed))
     (copy, current) = (new, new)
     return new
-  }
-}
-
-/// A buffer that can be shared.
-final class WordBuffer {
-  let memory: TexelBuffer
-
-  init(byteCount: Int, staysMapped: Bool = false) throws(GLError) {
-    memory = try TexelBuffer(byteCount: byteCount, staysMapped: staysMapped)
   }
 }
 

@@ -4,7 +4,6 @@ internal import Synchronization
 
 /// Draws plans on one GPU. Its methods run on their own thread, the only one that calls GL.
 public actor GLRenderer: Renderer {
-  /// The error type.
   package typealias Failure = RenderError
 
   /// The device that it draws on.
@@ -116,12 +115,8 @@ public actor GLRenderer: Renderer {
     return try await draw(.views(frame, plan, isTimed: false), within: budget).pictures
   }
 
-  /// Draws one picture of several frames, in one framebuffer.
-  ///
-  /// The drawn views of frames are cached for a while, so that a frame that is shown again in the next picture costs
-  /// nothing.
-  ///
-  /// - Throws: the errors of `render(_:_:)`; `RenderError` if `frames` do not match the plan's sources.
+  /// Draws one picture of several frames, in one framebuffer. The drawn views of frames are cached for a while, so that
+  /// a frame that is shown again in the next picture costs nothing.
   package func render(_ frames: [Frame?], _ plan: ScenePlan) async throws(RenderError) -> Picture {
     try await render(frames, plan, within: nil)
   }
@@ -136,11 +131,8 @@ public actor GLRenderer: Renderer {
     return picture
   }
 
-  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock.
-  ///
-  /// - Returns: the pictures, and the time: nil if `tuning.timesPasses` is false, the GPU has no clock, or it was
-  ///   interrupted.
-  /// - Throws: the errors of `render(_:_:)`.
+  /// Like `render(_:_:)`, and also measures the passes of all views with the GPU's clock. The time is nil if
+  /// `tuning.timesPasses` is false, the GPU has no clock, or it was interrupted.
   package func renderTimed(
     _ frame: Frame, _ plan: RenderPlan
   ) async throws(RenderError) -> (pictures: [Picture], gpuTime: Duration?) {
@@ -149,8 +141,6 @@ public actor GLRenderer: Renderer {
   }
 
   /// Like `render(_:_:)`, but stage by stage, measuring each. Slower, because nothing overlaps.
-  ///
-  /// - Throws: `RenderError` if the driver fails, or after `close()`.
   package func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws(RenderError) -> (pictures: [Picture], measurement: RenderMeasurement) {
@@ -237,5 +227,23 @@ public actor GLRenderer: Renderer {
   /// FIFO hand-off: the slot goes to the longest waiter.
   private func giveSlot() {
     if waiting.isEmpty { freeSlots += 1 } else { waiting.removeFirst().resume() }
+  }
+}
+
+/// A frame that the GPU could not draw.
+public struct RenderError: Error, Hashable, CustomStringConvertible {
+  /// The failed operation, the device and the driver's message.
+  public let description: String
+
+  /// Whether the context is lost with everything in it. A new renderer may work.
+  public let isContextLost: Bool
+
+  /// The memory budget's error, if it had no room.
+  let shortage: MemoryBudget.Exceeded?
+
+  init(_ description: String, isContextLost: Bool = false, shortage: MemoryBudget.Exceeded? = nil) {
+    self.description = description
+    self.isContextLost = isContextLost
+    self.shortage = shortage
   }
 }

@@ -1,7 +1,6 @@
 // The GPU state of one renderer, and how frames pass through it.
 internal import PreviewCore
 
-/// A request to a renderer.
 enum GLWork {
   /// One picture per view of a frame.
   case views(Frame, RenderPlan, isTimed: Bool)
@@ -10,7 +9,6 @@ enum GLWork {
 }
 
 extension GLWork {
-  /// The frames that exist.
   var frames: [Frame] {
     switch self {
     case .views(let frame, _, _): [frame]
@@ -26,9 +24,11 @@ struct GLState: ~Copyable {
   let tiles: TileCache
   private let compositor: Compositor
   private let programs: ProgramCache
-  private let tables = TapTextureCache()
-  private let geometries = BoxGeometryCache()
-  private let wordGeometries = WordGeometryCache()
+  private let tables = TapTextureCache(capacity: 512) { key throws(GLError) in try TapTexture(key) }
+  private let geometries = BoxGeometryCache(capacity: 256) { BoxGeometry($0) }
+  private let wordGeometries = WordGeometryCache(capacity: 256) {
+    WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
+  }
   private let targets = TargetPool()
   private let clock: PassClock
   /// Nil if frames are drawn and read back one after another.
@@ -45,8 +45,7 @@ struct GLState: ~Copyable {
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
-    pipeline =
-      tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
+    pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
     self.context = context
   }
@@ -58,16 +57,14 @@ struct GLState: ~Copyable {
     case inFlight(Int)
   }
 
-  /// The bytes kept for the next pictures.
   var keptByteCount: Int {
-    uploader.byteCount + targets.idleByteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
+    uploader.byteCount + targets.idle.byteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
   }
 
-  /// Frees them.
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()
-    targets.removeAll()
+    targets.idle.removeAll()
     pipeline?.removeIdle()
     probe.draw()
   }
@@ -86,8 +83,7 @@ struct GLState: ~Copyable {
     }
   }
 
-  /// Submits frames; with direct transfers this also completes them. If memory runs out, kept objects are freed
-  /// first.
+  /// Submits frames; with direct transfers this also completes them. If memory runs out, kept objects are freed first.
   borrowing func begin(_ work: GLWork, within budget: MemoryBudget?) throws -> Progress {
     try GLMemory.counted(against: budget) {
       do {
@@ -121,7 +117,6 @@ struct GLState: ~Copyable {
   /// Waits for a frame; nil if none with this number is in flight.
   borrowing func finish(_ number: Int) throws -> DrawnFrame? { try pipeline?.finish(number) }
 
-  /// Executes the stages one after another.
   borrowing func measure(
     _ frame: Frame, _ plan: RenderPlan
   ) throws -> (pictures: [Picture], measurement: RenderMeasurement) {
@@ -149,7 +144,7 @@ struct GLState: ~Copyable {
     geometries.trim()
     wordGeometries.trim()
     compositor.trim()
-    targets.beginDrawing()
+    targets.idle.beginDrawing()
     pipeline?.beginDrawing()
     switch work {
     case .views(let frame, let plan, _): return try draw(frame, plan, through: upload, read: read)
@@ -202,7 +197,6 @@ struct GLState: ~Copyable {
     return try read([picture])
   }
 
-  /// The drawing of a frame's `views`.
   private borrowing func drawing(
     of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?
   ) -> FrameDrawing {
@@ -214,9 +208,35 @@ struct GLState: ~Copyable {
       sumsWords
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
     return FrameDrawing(
-      uploaded, PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
-      BoxPainter(texels, words, for: views), targets)
+      uploaded: uploaded,
+      passes: PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
+      boxes: BoxPainter(texels, words, for: views), targets: targets)
   }
 }
 
 @available(*, unavailable) extension GLState: Sendable {}
+
+/// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
+struct FrameDrawing {
+  let uploaded: UploadedFrame
+  let passes: PassExecutor
+  let boxes: BoxPainter
+  let targets: TargetPool
+
+  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap. Its target is the
+  /// caller's, or lent until `finish`.
+  func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
+    if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
+    let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
+    let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
+    try passes.draw(pass, of: view, into: target)
+    return (DrawnPlane(target: target, layout: .whole(output: 0)), true)
+  }
+
+  /// Returns the drawn targets, except those that `tiles` holds.
+  func finish(keeping tiles: TileCache) {
+    passes.finish()
+    boxes.finish { !tiles.holds($0) }
+    uploaded.finish()
+  }
+}

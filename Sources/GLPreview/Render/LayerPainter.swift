@@ -2,7 +2,6 @@
 internal import PreviewCore
 internal import Shaders
 
-/// Draws the layers of one composition.
 struct LayerPainter {
   let canvas: PooledTarget
   /// A second canvas for copies of the pixels below, if any layer is blended over them.
@@ -23,7 +22,7 @@ struct LayerPainter {
       drawings.append(LayerDrawing(parts: parts, tile: tile, spread: spread))
     }
     if let below {
-      for edge in layers.flatMap(\.edges) { canvas.target.copy(TexelRegion(edge), to: below.target.texture) }
+      for edge in layers.flatMap(\.edges) { canvas.target.copy(edge, to: below.target.texture) }
     }
     for drawing in drawings { try draw(drawing) }
   }
@@ -31,7 +30,7 @@ struct LayerPainter {
   private func draw(_ drawing: LayerDrawing) throws {
     let parts = drawing.parts
     if let word = parts.layer.plainWord {
-      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), TexelRegion(region)) }
+      for region in parts.interior { canvas.target.fill(with: SIMD4(repeating: word), region) }
     } else {
       try draw(drawing, drawing.opaque, parts.interior)
     }
@@ -48,7 +47,7 @@ struct LayerPainter {
     if variant.drawing == .mixed { below?.bind(0, unit: units.next(for: "below", in: program)) }
     drawing.parts.layer.set(program.shader)
     for region in regions {
-      canvas.target.begin(TexelRegion(region))
+      canvas.target.begin(region)
       program.shader.drawTriangle()
     }
   }
@@ -57,7 +56,7 @@ struct LayerPainter {
     _ drawing: LayerDrawing, _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
     if case .bitmap(let bitmap) = drawing.parts.layer.content {
-      try bitmaps.bind(bitmap, unit: units.next(for: "picture", in: program))
+      try bitmaps.value(of: bitmap).object.bind(unit: units.next(for: "picture", in: program))
     } else if let spread = drawing.spread {
       spread.bind(0, unit: units.next(for: "spread", in: program))
     } else if let tile = drawing.tile {
@@ -103,14 +102,12 @@ struct LayerPainter {
   }
 }
 
-/// A layer and its inputs.
 struct LayerDrawing {
   let parts: LayerParts
   let tile: DrawnPlane?
   /// For a blurred layer without a transform.
   let spread: PooledTarget?
 
-  /// The content in the shader variant.
   var content: LayerVariant.Content {
     switch parts.layer.content {
     case .color: .color
@@ -131,7 +128,6 @@ struct LayerDrawing {
 }
 
 extension DrawnPlane {
-  /// The storage of its pixels.
   fileprivate var store: PixelStore {
     switch layout {
     case .texelsByTurns, .rowsByTurns: .quadsByTurns
@@ -155,7 +151,6 @@ extension Rectangle {
 extension PlannedLayer {
   fileprivate var isTransformed: Bool { if case .transformed = placement { true } else { false } }
 
-  /// The pixel of a solid colour.
   fileprivate var plainWord: UInt32? {
     guard case .color(let color) = content, adjustment == .none else { return nil }
     return 0xff00_0000 | UInt32(color.blue) << 16 | UInt32(color.green) << 8 | UInt32(color.red)

@@ -12,15 +12,13 @@ final class MappedFrameMemory {
 
   private struct Lent {
     weak var memory: FrameMemory?
-    let buffer: WordBuffer
+    let buffer: Shared<TexelBuffer>
   }
 
   /// Enough for frames decoded concurrently, one waiting, two being drawn, and the last one drawn.
   private static let mostBuffers = 7
   /// Large frames get fewer buffers, and none if two exceed this: copying them costs little beside making them.
   private static let mostBytes = 128 << 20
-
-  init() {}
 
   deinit { end() }
 
@@ -48,7 +46,7 @@ final class MappedFrameMemory {
   }
 
   /// The buffer that holds a frame; nil if the frame was made elsewhere.
-  func buffer(of frame: Frame) -> WordBuffer? {
+  func buffer(of frame: Frame) -> Shared<TexelBuffer>? {
     guard let memory = (frame.storage.memory as? FrameBuffer)?.memory,
       let lent = lent[ObjectIdentifier(memory)], lent.memory === memory
     else { return nil }
@@ -56,10 +54,9 @@ final class MappedFrameMemory {
   }
 
   private func lend(_ byteCount: Int, to pool: FramePool) throws(GLError) {
-    let buffer = try WordBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true)
-    guard let bytes = unsafe buffer.memory.mapped else { return }
-    let memory = unsafe FrameMemory(
-      lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
+    let buffer = Shared(try TexelBuffer(byteCount: byteCount + FrameWords.slack, staysMapped: true))
+    guard let bytes = unsafe buffer.object.mapped else { return }
+    let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
     pool.add(memory)
   }

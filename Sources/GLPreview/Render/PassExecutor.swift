@@ -25,14 +25,12 @@ final class PassExecutor {
     self.targets = targets
   }
 
-  /// Draws one plane of a picture tap by tap.
   func draw(_ pass: PlanePass, of view: PlannedView, into target: PooledTarget) throws {
     for input in pass.inputs where input.reduction != nil { try reduce(input, of: view) }
     let program = try programs.program(
       variant(
         pass.inputs.map(\.signal), reduced: pass.inputs.filter { $0.reduction != nil }.map(\.signal),
-        of: view,
-        to: pass.output.shaderOutput))
+        of: view, to: pass.output.shaderOutput))
     program.shader.use()
     var units = UnitCounter()
     for input in pass.inputs { try bind(input, of: view, to: program, &units) }
@@ -43,7 +41,6 @@ final class PassExecutor {
     try GLError.check("drawing \(view.format) \(view.size) of view '\(view.name)'")
   }
 
-  /// Returns the intermediates to the pool.
   func finish() {
     for target in reduced.values { targets.giveBack(target) }
     reduced = [:]
@@ -64,7 +61,8 @@ final class PassExecutor {
   }
 
   private func setCoverage(of input: SignalInput, _ program: borrowing Program) throws {
-    let (columns, rows) = (try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)))
+    let columns = try tables.value(of: key(input, .horizontal))
+    let rows = try tables.value(of: key(input, .vertical))
     program.shader.set(
       "coverageEntries",
       SIMD2(Int32(columns.sampleCount * columns.tapCount), Int32(rows.sampleCount * rows.tapCount)))
@@ -80,19 +78,17 @@ final class PassExecutor {
   private func reduce(_ input: SignalInput, of view: PlannedView) throws {
     let reduction = reduction(input, of: view)
     guard let axis = input.reduction, reduced[reduction] == nil else { return }
-    let program = try programs.program(
-      variant([input.signal], reduced: [], of: view, to: .floatBits))
+    let program = try programs.program(variant([input.signal], reduced: [], of: view, to: .floatBits))
     program.shader.use()
     var units = UnitCounter()
     try bindFrame(input.signal, of: view, to: program, &units)
-    let columns = try tables.table(
-      axis == .horizontal ? .taps(input.horizontal, from: 0) : .whole(input.horizontal.source.samples))
-    let rows = try tables.table(
-      axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
+    let columns = try tables.value(
+      of: axis == .horizontal ? .taps(input.horizontal, from: 0) : .whole(input.horizontal.source.samples))
+    let rows = try tables.value(
+      of: axis == .vertical ? .taps(input.vertical, from: 0) : .whole(input.vertical.source.samples))
     bind(columns, rows, swapsAxes: input.swapsAxes, of: input.signal, to: program, &units)
     let target = try targets.take(
-      TargetDescription(
-        input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount))
+      TargetDescription(input.signal.intermediate, width: columns.sampleCount, height: rows.sampleCount))
     reduced[reduction] = target
     target.target.begin()
     program.shader.drawTriangle()
@@ -111,7 +107,7 @@ final class PassExecutor {
       try bindFrame(input.signal, of: view, to: program, &units)
     }
     bind(
-      try tables.table(key(input, .horizontal)), try tables.table(key(input, .vertical)),
+      try tables.value(of: key(input, .horizontal)), try tables.value(of: key(input, .vertical)),
       swapsAxes: input.swapsAxes && input.reduction == nil, of: input.signal, to: program, &units)
   }
 
@@ -124,8 +120,7 @@ final class PassExecutor {
 
   private func bind(
     _ columns: TapTexture, _ rows: TapTexture, swapsAxes: Bool, of signal: Signal,
-    to program: borrowing Program,
-    _ units: inout UnitCounter
+    to program: borrowing Program, _ units: inout UnitCounter
   ) {
     let name = signal.rawValue
     columns.bind(unit: units.next(for: "\(name)Columns", in: program))
@@ -134,7 +129,6 @@ final class PassExecutor {
     program.shader.set("\(name)SwapsAxes", swapsAxes ? 1 : 0)
   }
 
-  /// Binds the frame's planes that hold a signal.
   private func bindFrame(
     _ signal: Signal, of view: PlannedView, to program: borrowing Program, _ units: inout UnitCounter
   ) throws {

@@ -55,7 +55,6 @@ final class PassClock {
 
   init(isWanted: Bool) { self.isWanted = isWanted }
 
-  /// Runs `passes`, and tells `observer` of the uploads.
   func observed<Result>(by observer: (any UploadObserver)?, _ passes: () throws -> Result) rethrows -> Result
   {
     self.observer = observer
@@ -63,7 +62,6 @@ final class PassClock {
     return try passes()
   }
 
-  /// Runs `body`, which moves `byteCount` bytes to the GPU.
   func upload(byteCount: @autoclosure () -> Int, _ body: () throws -> Void) throws {
     guard let observer else { return try body() }
     try observer.upload(byteCount: byteCount(), body)

@@ -3,19 +3,16 @@ internal import PreviewCore
 
 /// One view's planes on the GPU.
 struct PictureTarget {
-  /// The layout of the picture as it is read back.
   let layout: PictureLayout
   private let planes: [DrawnPlane]
   /// The targets that only this picture uses.
   let own: [PooledTarget]
 
-  /// Draws all planes of a view.
   init(drawing view: PlannedView, _ drawing: FrameDrawing) throws {
     let drawn = try view.passes.map { try drawing.plane(of: $0, view) }
     self.init(view, drawn.map(\.plane), own: drawn.filter(\.isOwn).map(\.plane.target))
   }
 
-  /// Composes a view from layers.
   init(
     composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,
     _ compositor: Compositor
@@ -88,7 +85,6 @@ struct PictureLayout {
     byteCount = count
   }
 
-  /// The picture of these `byteCount` bytes.
   func picture(copying bytes: Span<UInt8>) -> Picture {
     picture(
       unsafe bytes.withUnsafeBytes { bytes in
@@ -119,7 +115,7 @@ struct PictureLayout {
 extension DrawnPlane {
   /// Rows of a plane read back together: from a region of an output to `offset` in the plane's bytes.
   fileprivate struct Part {
-    let region: TexelRegion
+    let region: Rectangle
     let output: Int
     let offset: Int
     let bytesPerRow: Int
@@ -135,15 +131,14 @@ extension DrawnPlane {
   /// All rows; if texels alternate, all of one output and then all of the other.
   fileprivate func parts(_ plane: Picture.Plane) -> [Part] {
     let (width, height) = (target.description.width, plane.size.height)
-    let whole = TexelRegion(x: 0, y: 0, width: width, height: height)
+    let whole = Rectangle(x: 0, y: 0, width: width, height: height)
     switch layout {
     case .whole(let output):
       return [Part(region: whole, output: output, offset: 0, bytesPerRow: plane.bytesPerRow)]
     case .rowsByTurns(let skipped):
       return (0..<min(4, height)).map { first in
         Part(
-          region: TexelRegion(
-            x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
+          region: Rectangle(x: 0, y: (first + skipped) / 4, width: width, height: (height - first + 3) / 4),
           output: (first + skipped) % 4, offset: first * plane.bytesPerRow,
           bytesPerRow: plane.bytesPerRow * 4)
       }

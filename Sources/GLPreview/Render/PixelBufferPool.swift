@@ -1,18 +1,10 @@
 // Pixel buffers by size, reused for later frames.
-
-/// A pixel buffer that may be lent.
-final class PooledPixelBuffer {
-  let memory: PixelBuffer
-
-  init(byteCount: Int, for use: PixelBuffer.Use) throws(GLError) {
-    memory = try PixelBuffer(byteCount: byteCount, for: use)
-  }
-}
+internal import PreviewCore
 
 /// Lends buffers that the GPU no longer uses. They are only returned after their fence has passed.
 final class PixelBufferPool {
   private let use: PixelBuffer.Use
-  private var idle: ReusePool<Int, PooledPixelBuffer>
+  var idle: ReusePool<Int, Shared<PixelBuffer>>
 
   /// Sizes are rounded up to this, so that views of similar size share buffers.
   private static let granule = 64 << 10
@@ -23,47 +15,38 @@ final class PixelBufferPool {
     idle = ReusePool(mostCount: capacity)
   }
 
-  /// The bytes of idle buffers.
-  var idleByteCount: Int { idle.byteCount }
-
-  /// Called before each drawing.
-  func beginDrawing() { idle.beginDrawing() }
-
-  /// Frees idle buffers.
-  func removeAll() { idle.removeAll() }
-
   /// A buffer of at least `byteCount` bytes, at most a granule more.
-  func take(_ byteCount: Int) throws(GLError) -> PooledPixelBuffer {
+  func take(_ byteCount: Int) throws(GLError) -> Shared<PixelBuffer> {
     let granules = byteCount / PixelBufferPool.granule + (byteCount % PixelBufferPool.granule > 0 ? 1 : 0)
     let size = max(1, granules) * PixelBufferPool.granule
     if let buffer = idle.take(size) { return buffer }
-    return try PooledPixelBuffer(byteCount: size, for: use)
+    return Shared(try PixelBuffer(byteCount: size, for: use))
   }
 
   /// The GPU must have finished with `buffer`.
-  func giveBack(_ buffer: PooledPixelBuffer) {
-    idle.put(buffer, buffer.memory.byteCount, byteCount: buffer.memory.byteCount)
+  func giveBack(_ buffer: Shared<PixelBuffer>) {
+    idle.put(buffer, buffer.object.byteCount, byteCount: buffer.object.byteCount)
   }
 }
 
 /// The upload of one frame through pixel buffers: each plane is copied once, into mapped memory.
 final class BufferedUpload {
   private let pool: PixelBufferPool
-  private var used: [PooledPixelBuffer] = []
+  private var used: [Shared<PixelBuffer>] = []
 
   init(_ pool: PixelBufferPool) { self.pool = pool }
 
   /// Replaces a region, or all, of a texture from rows that are `bytesPerRow` apart in `rows`. Missing bytes of a row
   /// become zeros.
   func replace(
-    _ texture: borrowing Texture, with rows: Span<UInt8>, bytesPerRow: Int, in region: TexelRegion? = nil
+    _ texture: borrowing Texture, with rows: Span<UInt8>, bytesPerRow: Int, in region: Rectangle? = nil
   ) throws(GLError) {
     let region = region ?? texture.bounds
     let rowByteCount = region.width * texture.format.bytesPerTexel
     let buffer = try pool.take(rowByteCount * region.height)
-    try buffer.memory.replace(
+    try buffer.object.replace(
       with: rows, bytesPerRow: bytesPerRow, rowByteCount: rowByteCount, rowCount: region.height)
-    try texture.replace(from: buffer.memory, in: region)
+    try texture.replace(from: buffer.object, in: region)
     used.append(buffer)
   }
 

@@ -2,7 +2,6 @@
 // side. Computation only; the shaders do the same in `inBands`.
 internal import PreviewCore
 
-/// The bands of one plane.
 struct PlaneBands: Equatable {
   /// Columns and rows of the plane, in texels.
   let plane: Size
@@ -10,14 +9,11 @@ struct PlaneBands: Equatable {
   let shiftX: Int
   let shiftY: Int
 
-  /// A band and its position in the texture.
   struct Band: Equatable {
     /// In the plane.
     let source: Rectangle
-    /// Its first texel in the texture.
-    let target: (x: Int, y: Int)
-
-    static func == (a: Band, b: Band) -> Bool { a.source == b.source && a.target == b.target }
+    /// In the texture, of the same size.
+    let target: Rectangle
   }
 
   /// Larger than any plane.
@@ -35,7 +31,6 @@ struct PlaneBands: Equatable {
   private var columnsPerBand: Int { min(plane.width, 1 << shiftX) }
   private var rowsPerBand: Int { min(plane.height, 1 << shiftY) }
 
-  /// The size of the texture that holds all bands.
   var textureSize: Size {
     let across = (plane.width + columnsPerBand - 1) / columnsPerBand
     let down = (plane.height + rowsPerBand - 1) / rowsPerBand
@@ -44,15 +39,15 @@ struct PlaneBands: Equatable {
       height: across > 1 ? plane.height * across : rowsPerBand)
   }
 
-  /// All bands.
   var all: [Band] {
     stride(from: 0, to: plane.height, by: rowsPerBand).flatMap { y in
       stride(from: 0, to: plane.width, by: columnsPerBand).map { x in
-        Band(
-          source: Rectangle(
-            x: x, y: y, width: min(columnsPerBand, plane.width - x),
-            height: min(rowsPerBand, plane.height - y)),
-          target: (x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height))
+        let (width, height) = (min(columnsPerBand, plane.width - x), min(rowsPerBand, plane.height - y))
+        return Band(
+          source: Rectangle(x: x, y: y, width: width, height: height),
+          target: Rectangle(
+            x: y / rowsPerBand * plane.width, y: x / columnsPerBand * plane.height, width: width,
+            height: height))
       }
     }
   }

@@ -1,7 +1,6 @@
 // Programs by key, compiled at first use.
 internal import Shaders
 
-/// A linked program.
 final class Program {
   let shader: ShaderProgram
 
@@ -11,52 +10,53 @@ final class Program {
     shader = try ShaderProgram(
       vertex: ShaderText(fileName: vertex.fileName, text: vertex.text),
       fragment: ShaderText(fileName: fragment.fileName, text: fragment.text),
-      defines: key.defines.map { define in
-        let words = define.split(separator: " ", maxSplits: 1)
-        return ShaderDefine(String(words[0]), words.count > 1 ? String(words[1]) : "1")
-      }, binaries: binaries)
+      defines: key.defines, binaries: binaries)
   }
 }
 
-/// Caches the programs of plans in use.
 final class ProgramCache {
-  private var programs = LRUCache<ProgramKey, Program>(capacity: ProgramCache.capacity)
+  private let programs: DrawingCache<ProgramKey, Program, ShaderError>
   /// The same programs by variant, because building the defines for each draw costs more than a lookup.
-  private var ofWords = LRUCache<WordVariant, Program>(capacity: ProgramCache.capacity)
-  private var ofTexels = LRUCache<BoxVariant, Program>(capacity: ProgramCache.capacity)
-  private let binaries: ProgramBinaryCache?
+  private let ofWords: DrawingCache<WordVariant, Program, ShaderError>
+  private let ofTexels: DrawingCache<BoxVariant, Program, ShaderError>
 
-  /// The most programs of each kind.
   private static let capacity = 128
 
   /// `binaries` caches programs across runs; nil for none.
-  init(_ binaries: ProgramBinaryCache?) { self.binaries = binaries }
+  init(_ binaries: ProgramBinaryCache?) {
+    let capacity = ProgramCache.capacity
+    let programs = DrawingCache<ProgramKey, Program, ShaderError>(capacity: capacity) {
+      key throws(ShaderError) in try Program(key, binaries)
+    }
+    self.programs = programs
+    ofWords = DrawingCache(capacity: capacity) { variant throws(ShaderError) in
+      try programs.value(of: variant.program)
+    }
+    ofTexels = DrawingCache(capacity: capacity) { variant throws(ShaderError) in
+      try programs.value(of: variant.program)
+    }
+  }
 
-  /// Called between frames, when no pass holds a program.
   func trim() {
     programs.trim()
     ofWords.trim()
     ofTexels.trim()
   }
 
-  func program(_ key: ProgramKey) throws(ShaderError) -> Program {
-    if let program = programs[key] { return program }
-    let program = try Program(key, binaries)
-    programs.hold(program, for: key)
-    return program
-  }
+  func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
-  func program(_ variant: WordVariant) throws(ShaderError) -> Program {
-    if let program = ofWords[variant] { return program }
-    let program = try program(variant.program)
-    ofWords.hold(program, for: variant)
-    return program
-  }
+  func program(_ variant: WordVariant) throws(ShaderError) -> Program { try ofWords.value(of: variant) }
 
-  func program(_ variant: BoxVariant) throws(ShaderError) -> Program {
-    if let program = ofTexels[variant] { return program }
-    let program = try program(variant.program)
-    ofTexels.hold(program, for: variant)
-    return program
+  func program(_ variant: BoxVariant) throws(ShaderError) -> Program { try ofTexels.value(of: variant) }
+}
+
+/// Hands out each texture unit once per pass.
+struct UnitCounter {
+  private var count = 0
+
+  mutating func next(for sampler: String, in program: borrowing Program) -> Int {
+    defer { count += 1 }
+    program.shader.set(sampler, count)
+    return count
   }
 }

@@ -7,7 +7,6 @@ internal import PreviewCore
 /// The GPU finishes each stage before the next begins, so that deferred work counts where it was requested. The sum
 /// is therefore larger than a frame's cost in a continuous run.
 package struct RenderMeasurement: Sendable {
-  /// The cost of one stage.
   package struct Stage: Sendable {
     /// From its first command until its last one has finished.
     package var wall: Duration = .zero
@@ -31,7 +30,6 @@ package struct RenderMeasurement: Sendable {
 
 /// CPU time of all threads of the process.
 package enum ProcessorClock {
-  /// Since the process started.
   package static var now: Duration {
     var time = timespec()
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -39,7 +37,6 @@ package enum ProcessorClock {
   }
 }
 
-/// Measures the stages of one frame separately.
 final class RenderStopwatch: UploadObserver {
   private(set) var measurement = RenderMeasurement()
   private var stage: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage> = \.passes
@@ -47,7 +44,6 @@ final class RenderStopwatch: UploadObserver {
   private let clock: PassClock
   private let timer: PassTimer?
 
-  /// Starts with the passes.
   init(_ clock: PassClock) throws(GLError) {
     GLCommands.finish()
     self.clock = clock
@@ -55,7 +51,6 @@ final class RenderStopwatch: UploadObserver {
     start = (.now, ProcessorClock.now)
   }
 
-  /// Switches to another stage.
   func enter(_ next: WritableKeyPath<RenderMeasurement, RenderMeasurement.Stage>) throws(GLError) {
     if stage == \.passes { timer?.pause() }
     GLCommands.finish()
@@ -67,7 +62,6 @@ final class RenderStopwatch: UploadObserver {
     if stage == \.passes { try timer?.resume() }
   }
 
-  /// An upload in the middle of the passes.
   func upload(byteCount: Int, _ body: () throws -> Void) throws {
     try enter(\.upload)
     try body()
@@ -75,7 +69,6 @@ final class RenderStopwatch: UploadObserver {
     measurement.upload.byteCount += byteCount
   }
 
-  /// Ends the frame and its readback.
   func finish(_ pictures: [Picture]) throws(GLError) -> RenderMeasurement {
     try enter(\.upload)
     measurement.passes.gpu = clock.time(of: timer)

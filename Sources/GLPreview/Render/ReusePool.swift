@@ -24,7 +24,6 @@ struct ReusePool<Key: Equatable, Item> {
     self.mostBytes = mostBytes
   }
 
-  /// The bytes of all objects.
   var byteCount: Int { entries.reduce(0) { $0 + $1.byteCount } }
 
   /// The most recently used object with this key, if there is one.
@@ -32,7 +31,6 @@ struct ReusePool<Key: Equatable, Item> {
     entries.lastIndex { $0.key == key }.map { entries.remove(at: $0).item }
   }
 
-  /// Returns an object to the stock.
   mutating func put(_ item: Item, _ key: Key, byteCount: Int) {
     entries.append(Entry(key: key, item: item, byteCount: byteCount, lastUse: drawing))
   }
@@ -50,6 +48,5 @@ struct ReusePool<Key: Equatable, Item> {
     drawing += 1
   }
 
-  /// Frees all objects.
   mutating func removeAll() { entries = [] }
 }

@@ -1,7 +1,6 @@
 // Tap tables as textures, for the maps of a plan.
 internal import PreviewCore
 
-/// The content of a table.
 enum TapTableKey: Hashable {
   /// A map's taps; `from` is the index of the first sample in the source texture.
   case taps(SamplingMap, from: Int)
@@ -54,17 +53,4 @@ final class TapTexture {
   func bind(unit: Int) { texture.bind(unit: unit) }
 }
 
-/// Caches the tables of plans in use.
-final class TapTextureCache {
-  private var tables = LRUCache<TapTableKey, TapTexture>(capacity: 512)
-
-  /// Called between frames, when no pass holds a table.
-  func trim() { tables.trim() }
-
-  func table(_ key: TapTableKey) throws(GLError) -> TapTexture {
-    if let table = tables[key] { return table }
-    let table = try TapTexture(key)
-    tables.hold(table, for: key)
-    return table
-  }
-}
+typealias TapTextureCache = DrawingCache<TapTableKey, TapTexture, GLError>

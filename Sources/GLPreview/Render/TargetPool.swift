@@ -1,6 +1,5 @@
 // Targets by format and size, reused for the next frame.
 
-/// The properties of a target.
 struct TargetDescription: Hashable {
   let format: TextureFormat
   let width: Int
@@ -15,7 +14,6 @@ struct TargetDescription: Hashable {
     self.outputs = outputs
   }
 
-  /// The bytes of all its textures.
   var byteCount: Int { width * height * format.bytesPerTexel * outputs }
 }
 
@@ -23,45 +21,27 @@ struct TargetDescription: Hashable {
 final class PooledTarget {
   let description: TargetDescription
   let target: RenderTarget
-  private let others: [OtherTexture]
-
-  /// A texture that can be stored in an array.
-  private final class OtherTexture {
-    let texture: Texture
-
-    init(_ texture: consuming Texture) { self.texture = texture }
-  }
+  private let others: [Shared<Texture>]
 
   init(_ description: TargetDescription) throws(GLError) {
     self.description = description
     let (width, height) = (description.width, description.height)
     let first = try Texture(description.format, width: width, height: height)
-    var others: [OtherTexture] = []
+    var others: [Shared<Texture>] = []
     for _ in 1..<description.outputs {
-      others.append(OtherTexture(try Texture(description.format, width: width, height: height)))
+      others.append(Shared(try Texture(description.format, width: width, height: height)))
     }
-    target = try RenderTarget(first, others: others.map { $0.texture.name })
+    target = try RenderTarget(first, others: others.map { $0.object.name })
     self.others = others
   }
 
-  /// Binds an output to texture unit `unit`.
   func bind(_ output: Int, unit: Int) {
-    if output == 0 { target.texture.bind(unit: unit) } else { others[output - 1].texture.bind(unit: unit) }
+    if output == 0 { target.texture.bind(unit: unit) } else { others[output - 1].object.bind(unit: unit) }
   }
 }
 
-/// Lends targets.
 final class TargetPool {
-  private var idle = ReusePool<TargetDescription, PooledTarget>(mostCount: 48)
-
-  /// The bytes of idle targets.
-  var idleByteCount: Int { idle.byteCount }
-
-  /// Called before each drawing.
-  func beginDrawing() { idle.beginDrawing() }
-
-  /// Frees idle targets.
-  func removeAll() { idle.removeAll() }
+  var idle = ReusePool<TargetDescription, PooledTarget>(mostCount: 48)
 
   func take(_ description: TargetDescription) throws(GLError) -> PooledTarget {
     if let target = idle.take(description) { return target }

@@ -17,14 +17,14 @@ struct TexelBoxes {
         drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
         height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1))
     let signals =
-      if let base { [geometries.geometry(drawing.signal(shrinkingBy: base.factors))] } else {
-        drawing.signals.map { geometries.geometry($0) }
+      if let base { [geometries.value(of: drawing.signal(shrinkingBy: base.factors))] } else {
+        drawing.signals.map { geometries.value(of: $0) }
       }
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior) }
     for (part, isInterior) in whole.parts(interior: interior) {
       let program = try prepare(drawing, signals, from: base, isInterior: isInterior)
-      target.target.begin(TexelRegion(part))
+      target.target.begin(part)
       program.shader.drawTriangle()
       try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
@@ -40,8 +40,7 @@ struct TexelBoxes {
     let chroma = signals.first { $0.signal.signal == .chroma }
     let variant = BoxVariant(
       luma: luma?.packing(isInterior: isInterior), chroma: chroma?.packing(isInterior: isInterior),
-      isChromaApart: chroma != nil && isApart,
-      reachesOver: !isInterior, output: drawing.shaderOutput)
+      isChromaApart: chroma != nil && isApart, reachesOver: !isInterior, output: drawing.shaderOutput)
     let program = try programs.program(variant)
     program.shader.use()
     var units = UnitCounter()
@@ -65,7 +64,7 @@ struct TexelBoxes {
         base.target.bind(base.firstOutput + component.plane, unit: unit)
         width = base.target.description.width
       } else {
-        let texture = try frame.packedPlane(component.plane)
+        let texture = try frame.plane(component.plane, isPacked: true)
         texture.bind(unit: unit)
         width = texture.width
       }
@@ -74,9 +73,9 @@ struct TexelBoxes {
       program.shader.set(
         "\(name)Period", SIMD4(Int32(across.first), Int32(down.first), Int32(across.step), Int32(down.step)))
     } else {
-      let columns = try tables.table(
-        .boxes(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel))
-      let rows = try tables.table(.boxes(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1))
+      let columns = try tables.value(
+        of: .boxes(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel))
+      let rows = try tables.value(of: .boxes(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1))
       columns.bind(unit: units.next(for: "\(name)Columns", in: program))
       rows.bind(unit: units.next(for: "\(name)Rows", in: program))
       program.shader.set("\(name)Ratio", SIMD2(Float(boxes.columns.ratio), Float(boxes.rows.ratio)))
@@ -91,11 +90,37 @@ struct TexelBoxes {
   }
 }
 
-extension BoxGeometry {
+/// The boxes of one signal along both axes, computed once for all frames of a plan.
+final class BoxGeometry {
+  let signal: PackedSignal
+  let columns: BoxAxis
+  let rows: BoxAxis
+
+  init(_ signal: PackedSignal) {
+    self.signal = signal
+    columns = BoxAxis(signal.columns, outputsPerGroup: 4, samplesPerTexel: signal.samplesPerTexel)
+    rows = BoxAxis(signal.rows, outputsPerGroup: 1, samplesPerTexel: 1)
+  }
+
   /// The groups whose boxes lie inside the crop: columns of texels, and rows.
-  fileprivate var interior: Rectangle {
+  var interior: Rectangle {
     Rectangle(
       x: columns.interior.lowerBound, y: rows.interior.lowerBound, width: columns.interior.count,
       height: rows.interior.count)
   }
+
+  /// The shader variant for the interior, whose boxes may repeat, or for the boxes that reach over the crop's edges.
+  func packing(isInterior: Bool) -> BoxVariant.Packing {
+    var boxes: BoxVariant.Packing.Boxes?
+    if isInterior, let across = columns.period, let down = rows.period {
+      boxes = BoxVariant.Packing.Boxes(columns: [across.start, columns.ratio], rows: [down.start, rows.ratio])
+    }
+    return BoxVariant.Packing(
+      texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel,
+      firstBytes: signal.components.map(\.firstByte),
+      columnWeights: columns.isBilinear ? .nearness : .coverage,
+      rowWeights: rows.isBilinear ? .nearness : .coverage, boxes: boxes)
+  }
 }
+
+typealias BoxGeometryCache = DrawingCache<PackedSignal, BoxGeometry, Never>

@@ -17,7 +17,6 @@ final class TileCache {
   private let targets: TargetPool
   private var tiles: [Key: Tile] = [:]
   private var uses = 0
-  /// The number of tiles drawn so far.
   private(set) var drawnCount = 0
 
   private static let maximumCount = 64
@@ -25,7 +24,6 @@ final class TileCache {
 
   init(_ targets: TargetPool) { self.targets = targets }
 
-  /// A view of a frame, if it is cached.
   func tile(_ view: PlannedView, of frame: Frame) -> DrawnPlane? {
     let key = Key(frame: frame.identity, view: view)
     guard let tile = tiles[key] else { return nil }
@@ -34,7 +32,6 @@ final class TileCache {
     return tile.plane
   }
 
-  /// Draws those of `views` that are not cached.
   func fill(_ views: [PlannedView], of frame: Frame, with drawing: FrameDrawing) throws {
     for view in views where tile(view, of: frame) == nil {
       guard let pass = view.passes.first else { continue }
@@ -45,10 +42,8 @@ final class TileCache {
     }
   }
 
-  /// Whether a tile is in `target`.
   func holds(_ target: PooledTarget) -> Bool { tiles.values.contains { $0.plane.target === target } }
 
-  /// The bytes of all tiles.
   var byteCount: Int { tiles.values.reduce(0) { $0 + $1.plane.target.description.byteCount } }
 
   /// Called between pictures: frees the least recently used tiles if there are too many.
@@ -62,7 +57,6 @@ final class TileCache {
     }
   }
 
-  /// Frees all tiles.
   func removeAll() {
     for (key, tile) in tiles { remove(key, tile) }
   }

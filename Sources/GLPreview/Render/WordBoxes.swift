@@ -16,19 +16,20 @@ struct WordBoxes {
     guard base.map({ $0.target.description.format == .rgba32ui }) ?? frame.fitsWords else { return nil }
     let outputsPerGroup = drawing.output == .pixels ? 8 : 16
     let read = base.map { [drawing.signal(shrinkingBy: $0.factors)] } ?? drawing.signals
-    let signals = read.compactMap { geometries.geometry($0, outputsPerGroup: outputsPerGroup) }
+    let signals = read.compactMap {
+      geometries.value(of: WordGrouping(signal: $0, outputsPerGroup: outputsPerGroup))
+    }
     guard signals.count == read.count else { return nil }
     let target = try targets.take(
       TargetDescription(
         .rgba32ui, width: (drawing.size.width + outputsPerGroup - 1) / outputsPerGroup,
-        height: drawing.size.height,
-        outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
+        height: drawing.size.height, outputs: (drawing.output == .plane ? 1 : 2) * (keepingCodes ? 2 : 1)))
     let whole = Rectangle(x: 0, y: 0, width: target.description.width, height: drawing.size.height)
     let interior = signals.reduce(whole) { $0.intersection($1.interior(rows: drawing.size.height)) }
     for (part, isInterior) in whole.parts(interior: interior) {
       let program = try prepare(
         drawing, signals, from: base, isInterior: isInterior, keepingCodes: keepingCodes)
-      target.target.begin(TexelRegion(part))
+      target.target.begin(part)
       program.shader.drawTriangle()
       try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
@@ -70,8 +71,7 @@ struct WordBoxes {
         let words = try frame.words()
         words.bind(unit: unit)
         let plane = words.planes[component.plane]
-        program.shader.set(
-          "\(sampler)Store", SIMD2(Int32(plane.firstTexel), Int32(plane.texelsPerRow)))
+        program.shader.set("\(sampler)Store", SIMD2(Int32(plane.firstTexel), Int32(plane.texelsPerRow)))
       }
     }
     let (columns, rows, step) = (boxes.columns, boxes.rows, boxes.step)
@@ -89,9 +89,51 @@ struct WordBoxes {
   }
 }
 
-extension WordGeometry {
+/// The boxes of one signal that can be summed sixteen bytes at a time, computed once for all frames of a plan.
+struct WordGeometry {
+  let signal: PackedSignal
+  let columns: WordColumns
+  let rows: WordRows
+  /// The same for all groups of outputs.
+  let packing: WordVariant.Packing
+
+  /// Bytes from one sample of a component to the next.
+  var step: Int { 4 / signal.samplesPerTexel }
+
+  /// The most texels that a fragment may read.
+  private static let maximumTexels = 17
+
+  /// Nil if the boxes do not repeat, or are too wide or too high.
+  init?(_ signal: PackedSignal, outputsPerGroup: Int) {
+    guard let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
+      let rows = WordRows(signal.rows)
+    else { return nil }
+    self.signal = signal
+    self.columns = columns
+    self.rows = rows
+    let step = 4 / signal.samplesPerTexel
+    let places = (0..<columns.groupCount).map {
+      (columns.firstSample + $0 * columns.samplesPerGroup) * step & 15
+    }
+    let shifts = places.reduce(0) { $0 | ($1 ^ places[0]) }
+    let texels = ((places.max() ?? 0) + columns.sampleCount * step + 15) / 16
+    guard texels <= WordGeometry.maximumTexels else { return nil }
+    packing = WordVariant.Packing(
+      texels: texels, shifts: shifts, samples: columns.sampleCount, step: step,
+      firstBytes: signal.components.map { $0.firstByte + (places[0] & ~shifts) },
+      columns: SIMD2(columns.start, columns.width), rows: SIMD3(rows.rowCount, rows.unit, rows.height))
+  }
+
   /// The groups whose boxes lie inside the crop, for all rows: rows beyond it are clamped anyway.
-  fileprivate func interior(rows: Int) -> Rectangle {
+  func interior(rows: Int) -> Rectangle {
     Rectangle(x: columns.interior.lowerBound, y: 0, width: columns.interior.count, height: rows)
   }
 }
+
+/// A signal, and how many of its outputs a fragment makes.
+struct WordGrouping: Hashable {
+  let signal: PackedSignal
+  let outputsPerGroup: Int
+}
+
+typealias WordGeometryCache = DrawingCache<WordGrouping, WordGeometry?, Never>

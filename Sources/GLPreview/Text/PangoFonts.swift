@@ -10,23 +10,19 @@ internal import PreviewCore
   init() throws(TextError) {
     var error = glp_text_error()
     guard let fonts = unsafe glp_text_open(&error) else {
-      let words = unsafe withUnsafeBytes(of: &error.text) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
       let kind: TextError.Kind =
         switch error.status {
         case GLP_TEXT_NO_LIBRARIES: .librariesMissing
         case GLP_TEXT_NO_FONTS: .fontsMissing
         default: .outOfMemory
         }
-      throw TextError(kind, words)
+      throw TextError(kind, String(tuple: error.text))
     }
     unsafe self.fonts = fonts
   }
 
   deinit { unsafe glp_text_close(fonts) }
 
-  /// The result of drawing a text.
   struct Drawing {
     /// Nil if there is nothing to see.
     let bitmap: Bitmap?

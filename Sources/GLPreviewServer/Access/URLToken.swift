@@ -1,4 +1,5 @@
 // Tokens in URLs, for players that can't send header fields: where they are accepted, and how logs omit them.
+internal import GLPreview
 internal import HummingbirdCore
 
 /// `?token=SECRET`.
@@ -32,23 +33,7 @@ enum URLToken {
 
   /// In any case: even a misspelt parameter may contain a secret.
   private static func isToken(_ name: Substring) -> Bool {
-    decoded(name).lowercased() == "token"
-  }
-
-  private static func decoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"),
-        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-      {
-        bytes.append(code)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    String(name).percentDecoded.lowercased() == "token"
   }
 
   private static func edited(_ url: String, _ edit: (Substring) -> Substring?) -> String {

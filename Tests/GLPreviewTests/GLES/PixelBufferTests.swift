@@ -61,7 +61,7 @@ import Testing
       let texture = try Texture(.rgba8, width: 2, height: 3)
       #expect(throws: GLError.self) { try texture.replace(from: buffer) }
 
-      try texture.replace(from: buffer, in: TexelRegion(x: 0, y: 1, width: 2, height: 2))
+      try texture.replace(from: buffer, in: Rectangle(x: 0, y: 1, width: 2, height: 2))
       // What comes next from memory is not taken for a place in a buffer.
       try texture.replace(with: [UInt8](repeating: 1, count: 24).span, bytesPerRow: 8)
     }
@@ -75,7 +75,7 @@ import Testing
       let buffer = try PixelBuffer(byteCount: 20)
 
       target.clear([1, 1, 1, 1])
-      try target.read(into: buffer, TexelRegion(x: 0, y: 0, width: 1, height: 1))
+      try target.read(into: buffer, Rectangle(x: 0, y: 0, width: 1, height: 1))
       try target.texture.replace(with: [1, 2, 3, 4, 5, 6, 7, 8].span, bytesPerRow: 4)
       try target.read(into: buffer, at: 4, bytesPerRow: 12)
       let bytes = try buffer.withBytes { bytes in bytes.indices.map { bytes[$0] } }
@@ -101,16 +101,16 @@ import Testing
 
       pool.giveBack(first)
       for _ in 0..<3 {
-        pool.beginDrawing()
+        pool.idle.beginDrawing()
         let (one, other) = (try pool.take(1), try pool.take(granule))
         #expect(one !== other && one !== first && other !== first)
-        #expect(one.memory.byteCount == granule)
+        #expect(one.object.byteCount == granule)
         pool.giveBack(one)
         pool.giveBack(other)
       }
 
       // The large one has gone.
-      #expect(pool.idleByteCount == granule * 2)
+      #expect(pool.idle.byteCount == granule * 2)
       #expect(try pool.take(granule * 9) !== first)
     }
   }
@@ -125,11 +125,11 @@ import Testing
         let upload = BufferedUpload(pool)
         try upload.replace(texture, with: [1, 2, 3, 4, 5, 6].span, bytesPerRow: 3)
         try upload.replace(texture, with: [1, 2, 3, 4, 5, 6].span, bytesPerRow: 3)
-        #expect(pool.idleByteCount == 0)
+        #expect(pool.idle.byteCount == 0)
         if isFinished { upload.finish() }
       }
 
-      #expect(pool.idleByteCount == 128 << 10)
+      #expect(pool.idle.byteCount == 128 << 10)
       #expect(GLLedger.livingOnThisThread[.pixelBuffer] == 2)
     }
   }

@@ -17,13 +17,13 @@ private let fragment = ShaderText(
     """)
 
 private var sources: [String] {
-  [fullscreen, fragment].map { ShaderProgram.source($0.text, [ShaderDefine("WORD", "5")]) }
+  [fullscreen, fragment].map { ShaderProgram.source($0.text, ["WORD 5"]) }
 }
 
 /// Makes the program, draws with it, and tells where it came from.
 private func drawn(_ binaries: ProgramBinaryCache?, word: Int = 5) throws -> ShaderProgram.Origin {
   let program = try ShaderProgram(
-    vertex: fullscreen, fragment: fragment, defines: [ShaderDefine("WORD", "\(word)")], binaries: binaries)
+    vertex: fullscreen, fragment: fragment, defines: ["WORD \(word)"], binaries: binaries)
   let target = try RenderTarget(Texture(.rgba32ui, width: 1, height: 1))
   target.begin()
   program.use()

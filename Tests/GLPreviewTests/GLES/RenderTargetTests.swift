@@ -34,7 +34,7 @@ import Testing
       var bytes = [UInt8](repeating: 99, count: 20)
 
       try unsafe bytes.withUnsafeMutableBytes {
-        unsafe try target.read(into: $0, bytesPerRow: 12, TexelRegion(x: 1, y: 1, width: 2, height: 2))
+        unsafe try target.read(into: $0, bytesPerRow: 12, Rectangle(x: 1, y: 1, width: 2, height: 2))
       }
 
       #expect(bytes == [16, 17, 18, 19, 20, 21, 22, 23, 99, 99, 99, 99, 28, 29, 30, 31, 32, 33, 34, 35])
@@ -58,7 +58,7 @@ import Testing
       try target.texture.replace(with: [UInt32](repeating: 9, count: 16).memory.span, bytesPerRow: 64)
       let program = try program("result = uvec4(1u);")
 
-      target.begin(TexelRegion(x: 1, y: 0, width: 2, height: 1))
+      target.begin(Rectangle(x: 1, y: 0, width: 2, height: 1))
       program.use()
       program.drawTriangle()
 

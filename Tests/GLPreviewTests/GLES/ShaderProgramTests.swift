@@ -20,7 +20,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
       let error = #expect(throws: ShaderError.self) {
         _ = try ShaderProgram(
           vertex: fullscreen, fragment: shader(text),
-          defines: [ShaderDefine("TAPS", "3"), ShaderDefine("SIDE", "1")])
+          defines: ["TAPS 3", "SIDE 1"])
       }
 
       #expect(error?.step == .compiling)
@@ -70,8 +70,8 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
   @Test("defines stand after the version, and lines keep their numbers")
   func source() {
     let text = ShaderProgram.source(
-      "#version 310 es\nvoid main() {}\n", [ShaderDefine("A", "1"), ShaderDefine("B", "")])
-    #expect(text == "#version 310 es\n#define A 1\n#define B \n#line 2\nvoid main() {}\n")
+      "#version 310 es\nvoid main() {}\n", ["A 1", "B"])
+    #expect(text == "#version 310 es\n#define A 1\n#define B\n#line 2\nvoid main() {}\n")
   }
 
   @Test("every kind of uniform arrives where it is meant")
@@ -92,7 +92,7 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
           default: result = uvec4(floatBitsToUint(vec4(product, 0.0))); break;
         }
         """
-      let program = try program(body, declarations: declarations, defines: [ShaderDefine("LIMIT", "42")])
+      let program = try program(body, declarations: declarations, defines: ["LIMIT 42"])
       let target = try RenderTarget(Texture(.rgba32ui, width: 5, height: 1))
 
       target.begin()
@@ -127,14 +127,6 @@ private func shader(_ text: String) -> ShaderText { ShaderText(fileName: "broken
       #expect(error?.description == "binding to a unit that is not there: GL_INVALID_ENUM")
       try GLError.check("nothing")
     }
-  }
-
-  @Test("an ability is there by its version or by its extension")
-  func abilities() async throws {
-    let capabilities = try await withContext { GLCapabilities() }
-    #expect(capabilities.has("GL_none_of_that_name", orVersion: GLVersion(3, 0)))
-    #expect(!capabilities.has("GL_none_of_that_name", orVersion: GLVersion(9, 0)))
-    #expect(!capabilities.has("GL_none_of_that_name"))
   }
 
   @Test("codes have the names of OpenGL's and EGL's headers")

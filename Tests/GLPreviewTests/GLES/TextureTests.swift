@@ -19,7 +19,7 @@ private func fetched(_ texture: borrowing Texture) throws -> [UInt32] {
     "ivec2 at = ivec2(gl_FragCoord.xy); result = \(value);", declarations: "uniform \(sampler) source;")
   target.begin()
   program.use()
-  program.set("source", unit: 3)
+  program.set("source", 3)
   texture.bind(unit: 3)
   program.drawTriangle()
   return try target.words()
@@ -98,7 +98,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       let target = try RenderTarget(Texture(.r8ui, width: 4, height: 3))
       try target.texture.replace(with: [UInt8](repeating: 7, count: 12).span, bytesPerRow: 4)
       try target.texture.replace(
-        with: [1, 2, 0, 3, 4].span, bytesPerRow: 3, in: TexelRegion(x: 1, y: 1, width: 2, height: 2))
+        with: [1, 2, 0, 3, 4].span, bytesPerRow: 3, in: Rectangle(x: 1, y: 1, width: 2, height: 2))
       let red = try target.words().enumerated().filter { $0.offset % 4 == 0 }.map(\.element)
       #expect(red == [7, 7, 7, 7, 7, 1, 2, 7, 7, 3, 4, 7])
     }
@@ -120,7 +120,8 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       for index in 0..<count { unsafe rows[index] = byte(index) }
 
       let target = try RenderTarget(Texture(.rg8ui, width: width, height: height))
-      unsafe try target.texture.replace(with: UnsafeRawBufferPointer(rows), bytesPerRow: bytesPerRow)
+      unsafe try target.texture.replace(
+        with: Span(_unsafeBytes: UnsafeRawBufferPointer(rows)), bytesPerRow: bytesPerRow)
 
       let right = expected(
         .rg8ui, (0..<count).map(byte), bytesPerRow: bytesPerRow, width: width, height: height)
@@ -142,12 +143,12 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
   @Test(
     "a region that is not inside, and rows that are too short, are refused",
     arguments: [
-      (TexelRegion(x: 1, y: 0, width: 4, height: 1), 8), (TexelRegion(x: -1, y: 0, width: 1, height: 1), 8),
-      (TexelRegion(x: 0, y: 0, width: 0, height: 1), 8), (TexelRegion(x: .max, y: 0, width: 1, height: 1), 8),
-      (TexelRegion(x: 0, y: 0, width: 4, height: 3), 7), (TexelRegion(x: 0, y: 0, width: 4, height: 3), .max),
-      (TexelRegion(x: 0, y: 0, width: 4, height: 3), -8),
+      (Rectangle(x: 1, y: 0, width: 4, height: 1), 8), (Rectangle(x: -1, y: 0, width: 1, height: 1), 8),
+      (Rectangle(x: 0, y: 0, width: 0, height: 1), 8), (Rectangle(x: .max, y: 0, width: 1, height: 1), 8),
+      (Rectangle(x: 0, y: 0, width: 4, height: 3), 7), (Rectangle(x: 0, y: 0, width: 4, height: 3), .max),
+      (Rectangle(x: 0, y: 0, width: 4, height: 3), -8),
     ])
-  func bounds(region: TexelRegion, bytesPerRow: Int) async throws {
+  func bounds(region: Rectangle, bytesPerRow: Int) async throws {
     try await withContext {
       let texture = try Texture(.rg8ui, width: 4, height: 3)
       let rows = [UInt8](repeating: 1, count: 64)
@@ -198,7 +199,7 @@ private func expected(_ format: TextureFormat, _ bytes: [UInt8], bytesPerRow: In
       let program = try program(
         "result = texelFetch(source, ivec2(0), 0);", declarations: "uniform usampler2D source;")
       program.use()
-      program.set("source", unit: 3)
+      program.set("source", 3)
       bound.bind(unit: 3)
 
       let other = try Texture(.r8ui, width: 1, height: 1)

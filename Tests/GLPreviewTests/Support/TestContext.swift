@@ -14,7 +14,9 @@ actor TestContext {
   init(_ platform: DisplayPlatform, lacking extensions: Set<Substring> = []) async throws {
     thread = try GPUThread(named: "gpu-test")
     context = nil  // All is set: from here on the init runs on the thread.
-    context = try GLContext(on: GPUDisplay.open(platform).lacking(extensions))
+    var display = try GPUDisplay.open(platform)
+    display.extensions.subtract(extensions)
+    context = try GLContext(on: display)
   }
 
   isolated deinit { context = nil }
@@ -41,7 +43,7 @@ func withContext<Result: Sendable>(_ work: @Sendable () throws -> Result) async 
 }
 
 /// A program that runs `body` for each pixel and stores the `uvec4 result` that it makes in a `rgba32ui` target.
-func program(_ body: String, declarations: String = "", defines: [ShaderDefine] = []) throws -> ShaderProgram
+func program(_ body: String, declarations: String = "", defines: [String] = []) throws -> ShaderProgram
 {
   try ShaderProgram(
     vertex: fullscreen,
@@ -69,7 +71,7 @@ let fullscreen = ShaderText(
 
 extension RenderTarget {
   /// What `read` gives, four words a texel.
-  borrowing func words(_ region: TexelRegion? = nil) throws -> [UInt32] {
+  borrowing func words(_ region: Rectangle? = nil) throws -> [UInt32] {
     let region = region ?? texture.bounds
     var bytes = [UInt8](repeating: 0, count: region.width * region.height * 16)
     try read(into: &bytes, region)

@@ -71,7 +71,7 @@ func inserting(_ marker: UInt8, _ data: [UInt8], into jpeg: [UInt8]) -> [UInt8] 
 }
 
 /// A TIFF structure that holds an orientation and when the picture was taken.
-func exif(orientation: Int, isBigEndian: Bool = false, dateTime: String = "2024:02:29 23:59:58") -> [UInt8] {
+func exif(orientation: Int, isBigEndian: Bool = false) -> [UInt8] {
   func number(_ value: Int, _ count: Int) -> [UInt8] {
     let bytes = (0..<count).map { UInt8(value >> (8 * $0) & 0xFF) }
     return isBigEndian ? bytes.reversed() : bytes
@@ -80,7 +80,7 @@ func exif(orientation: Int, isBigEndian: Bool = false, dateTime: String = "2024:
     number(tag, 2) + number(type, 2) + number(count, 4) + field
       + [UInt8](repeating: 0, count: 4 - field.count)
   }
-  let text = Array(dateTime.utf8) + [0]
+  let text = Array("2024:02:29 23:59:58\0".utf8)
   var bytes = Array((isBigEndian ? "MM" : "II").utf8) + number(42, 2) + number(8, 4)
   bytes += number(2, 2) + entry(0x0112, 3, 1, number(orientation, 2)) + entry(0x8769, 4, 1, number(38, 4))
   bytes += number(0, 4)

@@ -2,16 +2,14 @@
 // on each other. Only requested ones are copied out of the decoder's memory.
 #if FFmpeg
   internal import PreviewCore
-  internal import Synchronization
 
-  /// Connects to a stream.
   struct StreamDevice: CaptureDevice {
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
-    private let transports = StreamTransports()
+    /// Whether the server does not send over TCP, known between connections.
+    private let refusesTCP = Watched(false)
 
-    /// - Throws: `SourceError`, `.badRequest`.
     init(_ text: String, _ options: SourceOptions) throws(SourceError) {
       url = try StreamURL(text)
       memory = options.memory ?? FramePool()
@@ -24,52 +22,22 @@
 
     /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
-      let connection = StreamConnection(url, options, memory, transports)
-      let (results, continuation) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
-      Task {
-        do {
-          continuation.yield(.success(try await connection.open()))
-        } catch {
-          continuation.yield(.failure(error))
-        }
-        continuation.finish()
-      }
-      // A separate task, because cancelling this one would end the wait at once.
-      let waiting = Task { await results.first { _ in true } }
-      let result = await withTaskCancellationHandler {
-        await waiting.value
-      } onCancel: {
+      let connection = StreamConnection(url, options, memory, refusesTCP)
+      do {
+        _ = try await withDeadline(longestPause) { try await connection.open() }
+        try Task.checkCancellation()
+        return connection
+      } catch {
+        guard Task.isCancelled else { throw error }
         connection.interrupt()
-        Task {
-          try? await Task.sleep(for: Self.patience)
-          continuation.finish()
-        }
-      }
-      if result == nil {
-        // The close runs after the opening, which is still in progress.
-        Task { await connection.close() }
+        // The close runs after the opening, which may still be in progress.
+        await waitAtMost(Self.patience) { await connection.close() }
         throw CancellationError()
       }
-      if Task.isCancelled {
-        await connection.close()
-        throw CancellationError()
-      }
-      try result?.get()
-      return connection
     }
 
     /// How long to wait for an interrupted attempt, which checks every 100 ms.
     private static let patience = Duration.milliseconds(400)
-  }
-
-  /// What is known about a server, kept between connections.
-  final class StreamTransports: Sendable {
-    private let isWithoutTCP = Mutex(false)
-
-    /// Records that the server does not send over TCP.
-    func refusedTCP() { isWithoutTCP.withLock { $0 = true } }
-
-    var refusesTCP: Bool { isWithoutTCP.withLock { $0 } }
   }
 
   /// One connection. After a task that waited for a picture is cancelled, it can only be closed.
@@ -80,19 +48,19 @@
     private let url: StreamURL
     private let options: SourceOptions
     private let memory: FramePool
-    private let transports: StreamTransports
+    private let refusesTCP: Watched<Bool>
     private var reader: VideoReader?
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
     private(set) var mode: SourceStatus.Mode
 
-    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ transports: StreamTransports) {
+    init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>) {
       queue = ReadingQueue(named: url.name)
       self.url = url
       self.options = options
       self.memory = memory
-      self.transports = transports
+      self.refusesTCP = refusesTCP
       mode = SourceStatus.Mode(format: "", transport: url.scheme)
     }
 
@@ -104,10 +72,10 @@
       let isRTSP = url.scheme.hasPrefix("rtsp")
       let asked = url.transport ?? options.streamTransport
       do throws(VideoFailure) {
-        let isUDP = asked == .udp || (asked == .automatic && transports.refusesTCP)
+        let isUDP = asked == .udp || (asked == .automatic && refusesTCP.value)
         try open(over: isUDP ? .udp : .tcp, isRTSP)
       } catch  where error.kind == .noTransport && asked == .automatic {
-        transports.refusedTCP()
+        refusesTCP.update { $0 = true }
         do throws(VideoFailure) { try open(over: .udp, isRTSP) } catch { throw failure(error) }
       } catch {
         throw failure(error)
@@ -117,11 +85,10 @@
     private func open(over transport: SourceOptions.StreamTransport, _ isRTSP: Bool) throws(VideoFailure) {
       let reader = try VideoReader(
         stream: url.address, over: transport, redirects: options.redirects,
-        maximumPixels: options.maximumPixels,
-        stop: stop)
+        maximumPixels: options.maximumPixels, stop: stop)
       self.reader = reader
       mode.format = reader.codec
-      mode.framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      mode.framesPerSecond = reader.frameRate?.framesPerSecond
       if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }
     }
 
@@ -146,7 +113,7 @@
       let now = CaptureClock.now
       if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
       let time = clock.time(of: picture.time, now: now)
-      guard gate.admits(picture, at: now) else {
+      guard gate.admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now) else {
         throw DamagedCapture("a picture is damaged, or rests on one that is")
       }
       try describe(picture, reader)
@@ -190,10 +157,8 @@
 
     private var lostAt: CaptureInstant?
 
-    /// Records a missing picture.
     mutating func lost(at now: CaptureInstant) { lostAt = lostAt ?? now }
 
-    /// Whether the next picture, with these properties, is shown.
     mutating func admits(isKey: Bool, isDamaged: Bool, at now: CaptureInstant) -> Bool {
       if isDamaged {
         lost(at: now)
@@ -204,9 +169,43 @@
       }
       return lostAt == nil
     }
+  }
 
-    mutating func admits(_ picture: VideoPicture, at now: CaptureInstant) -> Bool {
-      admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now)
+  /// An address as typed, without the options that are meant for GLPreview.
+  struct StreamURL: Sendable, Hashable, CustomStringConvertible {
+    /// The whole address for FFmpeg, with user and password.
+    let address: String
+    /// The name for messages, without secrets.
+    let name: String
+    /// The scheme in lower case: `rtsp`.
+    let scheme: String
+    /// The transport in a `#transport=tcp` or `#transport=udp` at the end.
+    let transport: SourceOptions.StreamTransport?
+
+    var description: String { name }
+
+    init(_ text: String) throws(SourceError) {
+      var address = text[...]
+      var transport: SourceOptions.StreamTransport?
+      if let mark = text.lastIndex(of: "#") {
+        let word = text[text.index(after: mark)...]
+        if word.hasPrefix("transport=") {
+          transport = SourceOptions.StreamTransport(rawValue: String(word.dropFirst("transport=".count)))
+          guard transport != nil else {
+            throw SourceError(
+              .badRequest, path: Redaction.source(text), reason: "#\(word) is none of automatic, tcp, udp")
+          }
+          address = text[..<mark]
+        }
+      }
+      self.address = String(address)
+      self.transport = transport
+      name = Redaction.source(self.address)
+      let parts = address.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      scheme = parts[0].lowercased()
+      guard parts.count == 2, parts[1].hasPrefix("//"), parts[1].count > 2, !address.utf8.contains(0) else {
+        throw SourceError(.badRequest, path: name, reason: "is not an address like \(scheme)://HOST/PATH")
+      }
     }
   }
 #endif

@@ -4,23 +4,13 @@
 
   /// How the samples of a decoded picture are converted to those of a frame.
   struct VideoLayout: Sendable, Hashable {
-    /// The frame's pixel format.
     let pixelFormat: PixelFormat
     /// The bits of a decoded sample; more than 8 are reduced to 8.
-    let bits: Int
+    var bits = 8
     /// Whether samples of more than 8 bits use the upper bits of 16, as in P010.
-    let isHighAligned: Bool
+    var isHighAligned = false
     /// Whether the format's name implies full range, as FFmpeg's older `yuvj420p` does.
-    let isFullRange: Bool
-
-    private init(
-      _ pixelFormat: PixelFormat, bits: Int = 8, isHighAligned: Bool = false, isFullRange: Bool = false
-    ) {
-      self.pixelFormat = pixelFormat
-      self.bits = bits
-      self.isHighAligned = isHighAligned
-      self.isFullRange = isFullRange
-    }
+    var isFullRange = false
 
     private static let planar: [String: PixelFormat] = [
       "yuv420p": .i420, "yuv422p": .yuv422p, "yuv444p": .yuv444p, "yuv440p": .yuv440p, "yuv411p": .yuv411p,
@@ -30,27 +20,23 @@
       "nv12": .nv12, "nv21": .nv21, "nv16": .nv16, "yuyv422": .yuyv, "uyvy422": .uyvy, "yvyu422": .yvyu,
       "rgb24": .rgb24, "bgr24": .bgr24, "rgba": .rgba, "bgra": .bgra, "rgb0": .rgbx, "bgr0": .bgrx,
     ]
-    private static let highAligned: [String: VideoLayout] = [
-      "p010le": VideoLayout(.nv12, bits: 10, isHighAligned: true),
-      "p012le": VideoLayout(.nv12, bits: 12, isHighAligned: true),
-      "p016le": VideoLayout(.nv12, bits: 16, isHighAligned: true),
-      "p210le": VideoLayout(.nv16, bits: 10, isHighAligned: true),
-      "p216le": VideoLayout(.nv16, bits: 16, isHighAligned: true),
+    private static let highAligned: [String: (format: PixelFormat, bits: Int)] = [
+      "p010le": (.nv12, 10), "p012le": (.nv12, 12), "p016le": (.nv12, 16), "p210le": (.nv16, 10),
+      "p216le": (.nv16, 16),
     ]
 
-    /// The layout of FFmpeg's pixel format `name`.
-    ///
-    /// - Throws: `VideoFailure`, `.failed`.
     static func named(_ name: String) throws(VideoFailure) -> VideoLayout {
-      if let format = planar[name] ?? others[name] { return VideoLayout(format) }
-      if let layout = highAligned[name] { return layout }
+      if let format = planar[name] ?? others[name] { return VideoLayout(pixelFormat: format) }
+      if let (format, bits) = highAligned[name] {
+        return VideoLayout(pixelFormat: format, bits: bits, isHighAligned: true)
+      }
       if name.hasPrefix("yuvj"), let format = planar["yuv" + name.dropFirst(4)] {
-        return VideoLayout(format, isFullRange: true)
+        return VideoLayout(pixelFormat: format, isFullRange: true)
       }
       // yuv420p10le, gray12le: little-endian samples of 16 bits that use the lower bits.
       for bits in [9, 10, 12, 14, 16] where name.hasSuffix("\(bits)le") {
         let stem = String(name.dropLast("\(bits)le".count))
-        if let format = planar[stem] { return VideoLayout(format, bits: bits) }
+        if let format = planar[stem] { return VideoLayout(pixelFormat: format, bits: bits) }
       }
       throw VideoFailure(.failed, "pictures of \(name) are not supported")
     }

@@ -13,7 +13,6 @@
     private let options: SourceOptions
     private let memory: FramePool
     private let reader: VideoReader
-    /// The rate in the file.
     nonisolated let framesPerSecond: Double?
     private var sequence = 0
     /// The time of the first picture, by the file's clock.
@@ -28,7 +27,7 @@
     init(_ path: String, _ options: SourceOptions, name: String) throws(VideoFailure) {
       let reader = try VideoReader(file: path, maximumPixels: options.maximumPixels)
       self.name = name
-      framesPerSecond = reader.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+      framesPerSecond = reader.frameRate?.framesPerSecond
       queue = ReadingQueue(named: name)
       memory = options.memory ?? FramePool()
       self.options = options
@@ -72,7 +71,6 @@
       }
     }
 
-    /// The next picture; nil at the end.
     private func nextPicture() throws -> VideoPicture? {
       do {
         return try reader.next()

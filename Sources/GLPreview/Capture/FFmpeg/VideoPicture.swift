@@ -16,7 +16,6 @@
     let isDamaged: Bool
     /// The time by the video's own clock; nil if it has none.
     let time: Duration?
-    /// The size in memory.
     let byteCount: Int
     let signal: VideoSignal
     let orientation: Orientation
@@ -26,14 +25,13 @@
       unsafe handle = unsafe frame
       let picture = unsafe glp_av_describe(frame)
       size = Size(width: Int(picture.width), height: Int(picture.height))
-      formatName = text(of: picture.format)
+      formatName = String(tuple: picture.format)
       isKey = picture.is_key
       isDamaged = picture.is_damaged
       time = picture.has_time ? .nanoseconds(picture.time) : nil
       byteCount = picture.byte_count
       signal = VideoSignal(
-        matrix: Int(picture.matrix), range: Int(picture.range),
-        chromaLocation: Int(picture.chroma_location))
+        matrix: Int(picture.matrix), range: Int(picture.range), chromaLocation: Int(picture.chroma_location))
       let matrix = picture.display_matrix
       orientation =
         picture.has_display_matrix

@@ -1,4 +1,5 @@
-// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values.
+// Reads a video file or a stream picture by picture. Wraps FFmpeg's libraries in Swift values, and its errors in this
+// library's messages if it has one for them.
 #if FFmpeg
   internal import CAV
   internal import Glibc
@@ -40,7 +41,7 @@
       unsafe self.handle = unsafe handle
       stop = nil
       self.maximumPixels = maximumPixels
-      codec = text(of: unsafe glp_av_reader_facts(handle).codec)
+      codec = String(tuple: unsafe glp_av_reader_facts(handle).codec)
     }
 
     /// Connects to a server; `transport` is for RTSP. Fails soon after `stop` is set.
@@ -51,11 +52,10 @@
       var error = glp_av_error()
       let opened = unsafe glp_av_open_stream(
         url, transport == .udp ? "udp" : "tcp", redirects.code, Int64(maximumPixels), Self.threads,
-        stop.handle,
-        &error)
+        stop.handle, &error)
       guard let handle = unsafe opened else {
         if error.status == GLP_AV_REDIRECTED,
-          let refusal = redirects.refusal(from: "", to: text(of: error.text))
+          let refusal = redirects.refusal(from: "", to: String(tuple: error.text))
         {
           throw VideoFailure(.failed, refusal)
         }
@@ -64,12 +64,11 @@
       unsafe self.handle = unsafe handle
       self.stop = stop
       self.maximumPixels = maximumPixels
-      codec = text(of: unsafe glp_av_reader_facts(handle).codec)
+      codec = String(tuple: unsafe glp_av_reader_facts(handle).codec)
     }
 
     deinit { unsafe glp_av_close(handle) }
 
-    /// Waits for the next picture.
     func next() throws(VideoFailure) -> VideoPicture {
       var error = glp_av_error()
       guard let frame = unsafe glp_av_next(handle, &error) else {
@@ -78,7 +77,6 @@
       return unsafe VideoPicture(frame)
     }
 
-    /// Rewinds a file to its start.
     func rewind() throws(VideoFailure) {
       var error = glp_av_error()
       guard unsafe glp_av_rewind(handle, &error) else {
@@ -101,6 +99,57 @@
       case .any: GLP_AV_ANY_HOST
       case .none: GLP_AV_NO_REDIRECTS
       }
+    }
+  }
+
+  /// Why a video can't be opened, or its next picture can't be read.
+  struct VideoFailure: Error, CustomStringConvertible {
+    enum Kind {
+      case noLibraries
+      case interrupted
+      case unknownFormat
+      /// A picture is damaged; the next one can be requested.
+      case damaged
+      case ended
+      case noTransport
+      case failed
+    }
+
+    let kind: Kind
+    let description: String
+
+    init(_ kind: Kind, _ description: String) {
+      self.kind = kind
+      self.description = description
+    }
+
+    init(_ error: glp_av_error, maximumPixels: Int) {
+      let words = String(tuple: error.text)
+      let size = Size(width: Int(error.width), height: Int(error.height))
+      self =
+        switch error.status {
+        case GLP_AV_NO_LIBRARIES: VideoFailure(.noLibraries, words)
+        case GLP_AV_INTERRUPTED: VideoFailure(.interrupted, "was interrupted")
+        case GLP_AV_NO_MEMORY: VideoFailure(.failed, "not enough memory")
+        case GLP_AV_UNKNOWN_FORMAT: VideoFailure(.unknownFormat, "is no video")
+        case GLP_AV_INVALID: VideoFailure(.failed, "makes no sense: \(words)")
+        case GLP_AV_NO_VIDEO: VideoFailure(.failed, "has no video")
+        case GLP_AV_NO_DECODER: VideoFailure(.failed, "there is no decoder for its \(words) video")
+        case GLP_AV_TOO_LARGE:
+          VideoFailure(.failed, size.refusal(maximumPixels: maximumPixels) ?? "\(size) is too large")
+        case GLP_AV_REFUSED: VideoFailure(.failed, "connection refused")
+        case GLP_AV_UNAUTHORIZED:
+          VideoFailure(.failed, "requires a user and password, or other ones (401)")
+        case GLP_AV_FORBIDDEN: VideoFailure(.failed, "is forbidden (403)")
+        case GLP_AV_NOT_FOUND: VideoFailure(.failed, "the server has no such stream (404)")
+        case GLP_AV_TIMED_OUT: VideoFailure(.failed, "connection timed out")
+        case GLP_AV_HOST_UNKNOWN: VideoFailure(.failed, "host not found")
+        case GLP_AV_NO_TRANSPORT: VideoFailure(.noTransport, "the server does not send over this transport")
+        case GLP_AV_DAMAGED: VideoFailure(.damaged, words)
+        case GLP_AV_CUT_SHORT: VideoFailure(.damaged, "is cut short")
+        case GLP_AV_ENDED: VideoFailure(.ended, "the stream has ended")
+        default: VideoFailure(.failed, words)
+        }
     }
   }
 #endif

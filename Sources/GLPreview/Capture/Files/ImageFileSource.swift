@@ -1,13 +1,11 @@
 // A still: a source of one frame. It is decoded when it is opened, so that errors are known then.
 internal import PreviewCore
 
-/// One JPEG or PNG.
 actor ImageFileSource: FrameSource {
   nonisolated let name: String
   private let frame: Frame
   private var isGiven = false
 
-  /// The file format of a still.
   enum Format {
     case jpeg
     case png

@@ -2,7 +2,6 @@
 internal import Glibc
 internal import PreviewCore
 
-/// The pictures of a sequence of JPEGs.
 actor MJPEGSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -45,15 +44,10 @@ actor MJPEGSource: FrameSource {
 
   /// The next picture without decoding it, for a reader that may not need its frame. Don't mix with `nextFrame`.
   func nextCapture() throws -> Capture? {
-    let index = sequence
-    do {
-      guard let picture = try waiting ?? pictures.next() else { return nil }
-      waiting = nil
-      sequence += 1
-      return Capture(jpeg: picture, timestamp: CaptureClock.now, options, memory: memory)
-    } catch let error as MJPEGReader.Failure {
-      throw SourceError(.badData, path: name, reason: "frame \(index) \(error)")
-    }
+    guard let picture = try waiting ?? pictures.next() else { return nil }
+    waiting = nil
+    sequence += 1
+    return Capture(jpeg: picture, timestamp: CaptureClock.now, options, memory: memory)
   }
 
   var framesPerSecond: Double? { rate.framesPerSecond }
@@ -86,32 +80,17 @@ actor MJPEGSource: FrameSource {
           throw SourceError(.badData, path: path, reason: "frame \(index): \(error)")
         }
       }
-    } catch let error as MJPEGReader.Failure {
-      return Task { throw SourceError(.badData, path: path, reason: "frame \(index) \(error)") }
     } catch {
       return Task { throw error }
     }
   }
 }
 
-/// Reads one encoded picture after another.
 struct MJPEGReader: ~Copyable {
   private var stream: ByteStream
   private var splitter: MJPEGSplitter
   private var intake: StreamIntake
-
-  /// Why a picture can't be read.
-  enum Failure: Error, CustomStringConvertible {
-    case cutShort
-    case tooLarge(limit: Int)
-
-    var description: String {
-      switch self {
-      case .cutShort: "is cut short: the data ends before its end marker"
-      case .tooLarge(let limit): "is larger than \(limit >> 20) MiB"
-      }
-    }
-  }
+  private var count = 0
 
   init(_ stream: consuming ByteStream, _ options: SourceOptions) {
     splitter = MJPEGSplitter(pictureLimit: options.pictureLimit)
@@ -141,17 +120,23 @@ struct MJPEGReader: ~Copyable {
         try StreamIntake.rest(pause)
       }
     } catch is MJPEGSplitter.TooLarge {
-      throw Failure.tooLarge(limit: splitter.pictureLimit)
+      throw badPicture("is larger than \(splitter.pictureLimit >> 20) MiB")
     }
     if picture == nil, !splitter.partialPicture.isEmpty {
       splitter = MJPEGSplitter(pictureLimit: splitter.pictureLimit)
-      throw Failure.cutShort
+      throw badPicture("is cut short: the data ends before its end marker")
     }
+    if picture != nil { count += 1 }
     return picture
   }
 
   mutating func rewind() throws(SourceError) {
     try stream.rewind()
     splitter = MJPEGSplitter(pictureLimit: splitter.pictureLimit)
+    count = 0
+  }
+
+  private func badPicture(_ reason: String) -> SourceError {
+    SourceError(.badData, path: path, reason: "frame \(count) \(reason)")
   }
 }

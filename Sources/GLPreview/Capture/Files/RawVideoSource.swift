@@ -21,10 +21,8 @@ actor RawVideoSource: FrameSource {
     guard size.width > 0, size.height > 0 else {
       throw SourceError(.badRequest, path: stream.path, reason: "frames of \(size) have no pixels")
     }
-    do throws(CodecError) {
-      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
-    } catch {
-      throw SourceError(.badRequest, path: stream.path, reason: error.description)
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) {
+      throw SourceError(.badRequest, path: stream.path, reason: refusal)
     }
     guard let byteCount = pixelFormat.tightByteCount(of: size) else {
       throw SourceError(.badRequest, path: stream.path, reason: "frames of \(size) are too large")

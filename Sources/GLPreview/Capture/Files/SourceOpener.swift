@@ -26,12 +26,13 @@ actor SourceOpener {
     let start = try stream.peek(16)
     if start.starts(with: PNGDecoder.signature) { return try ImageFileSource(.png, stream, options) }
     if start.starts(with: Y4MHeader.signature) { return try Y4MSource(stream, options) }
-    let isPicture = start.starts(with: [0xFF, 0xD8, 0xFF])
-    if isNamedMJPEG, try isPicture || hasPicture(stream.peek(4096)) {
+    let isPicture = start.starts(with: JPEGDecoder.signature)
+    if isNamed(".mjpeg", ".mjpg"), try isPicture || hasPicture(stream.peek(4096)) {
       return MJPEGSource(MJPEGReader(stream, options), options)
     }
     guard isPicture else { return try openVideo(isFile: stream.isRegularFile) }
-    if isNamedJPEG, stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
+    // Data after the picture in such a file is not another frame.
+    if isNamed(".jpg", ".jpeg"), stream.isRegularFile { return try ImageFileSource(.jpeg, stream, options) }
     return try openJPEGs(stream)
   }
 
@@ -71,32 +72,22 @@ actor SourceOpener {
   /// JPEGs from a stream are frames, unless the first one declares others as its parts, as phones' stills do.
   private func openJPEGs(_ stream: consuming ByteStream) throws -> any FrameSource {
     var pictures = MJPEGReader(stream, options)
-    do {
-      guard let first = try pictures.next() else {
-        throw SourceError(.badData, path: path, reason: "is not a JPEG")
-      }
-      if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
-        return try ImageFileSource(.jpeg, first, name: path, options)
-      }
-      return MJPEGSource(pictures, first: first, options)
-    } catch let error as MJPEGReader.Failure {
-      throw SourceError(.badData, path: path, reason: "frame 0 \(error)")
+    guard let first = try pictures.next() else {
+      throw SourceError(.badData, path: path, reason: "is not a JPEG")
     }
+    if let header = try? JPEGDecoder.header(of: first), header.hasMultiPicture {
+      return try ImageFileSource(.jpeg, first, name: path, options)
+    }
+    return MJPEGSource(pictures, first: first, options)
   }
 
-  /// Data after the picture in such a file is not another frame.
-  private var isNamedJPEG: Bool {
+  private func isNamed(_ endings: String...) -> Bool {
     let name = path.lowercased()
-    return name.hasSuffix(".jpg") || name.hasSuffix(".jpeg")
-  }
-
-  private var isNamedMJPEG: Bool {
-    let name = path.lowercased()
-    return name.hasSuffix(".mjpeg") || name.hasSuffix(".mjpg")
+    return endings.contains { name.hasSuffix($0) }
   }
 
   /// Whether a picture begins in `bytes`; saved multipart streams begin with a boundary.
   private func hasPicture(_ bytes: [UInt8]) -> Bool {
-    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0xFF, 0xD8, 0xFF]) }
+    bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: JPEGDecoder.signature) }
   }
 }

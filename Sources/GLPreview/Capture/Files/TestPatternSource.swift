@@ -1,7 +1,7 @@
 // Generated pictures for trials without a camera: endless, and the same on every machine.
+internal import Glibc
 internal import PreviewCore
 
-/// Repeats a test pattern endlessly.
 actor TestPatternSource: FrameSource {
   nonisolated let name: String
   private let pattern: TestPattern
@@ -38,11 +38,7 @@ actor TestPatternSource: FrameSource {
       default: throw badRequest("\"\(word)\" is neither size=WxH nor fps=N")
       }
     }
-    do throws(CodecError) {
-      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
-    } catch {
-      throw badRequest(error.description)
-    }
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw badRequest(refusal) }
     self.pattern = pattern
     self.rate = rate
     format = FrameFormat(.rgbx, size, color: .jfif)
@@ -53,8 +49,7 @@ actor TestPatternSource: FrameSource {
     defer { sequence += 1 }
     let bytes = try still ?? draw()
     if pattern.isStill { still = bytes }
-    return try Frame(
-      tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+    return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
   }
 
   private func draw() throws(MemoryBudget.Exceeded) -> FrameBytes {
@@ -66,4 +61,139 @@ actor TestPatternSource: FrameSource {
   var framesPerSecond: Double? { rate.framesPerSecond }
 
   func rewind() { sequence = 0 }
+}
+
+/// A computed picture, as rows of R, G, B, A bytes.
+enum TestPattern: String, Sendable, CaseIterable {
+  /// Colour bars after SMPTE ECR 1-1978: 75% bars, castellations, -I, white, +Q and PLUGE.
+  case smpte
+  /// Four bands that get brighter from left to right: red, green, blue, grey.
+  case gradient
+  /// Circles whose frequency rises with the distance, up to the pixels' own at the edge of the longer side.
+  case zoneplate
+  /// The frame's number in large digits.
+  case counter
+
+  var isStill: Bool { self != .counter }
+
+  /// Draws the whole picture into `bytes`, `size.width * 4` bytes a row.
+  func draw(_ size: Size, frame: Int, into bytes: inout MutableSpan<UInt8>) {
+    switch self {
+    case .smpte: Self.fill(&bytes, size) { x, y in Self.smpte(x, y, size) }
+    case .gradient: Self.fill(&bytes, size) { x, y in Self.gradient(x, y, size) }
+    case .zoneplate: Self.fill(&bytes, size) { x, y in Self.zoneplate(x, y, size) }
+    case .counter: Self.fill(&bytes, size, Self.counter(frame, size))
+    }
+  }
+
+  private static func fill(
+    _ bytes: inout MutableSpan<UInt8>, _ size: Size, _ color: (_ x: Int, _ y: Int) -> RGBColor
+  ) {
+    var offset = 0
+    for y in 0..<size.height {
+      for x in 0..<size.width {
+        let color = color(x, y)
+        bytes[offset] = color.red
+        bytes[offset + 1] = color.green
+        bytes[offset + 2] = color.blue
+        bytes[offset + 3] = 255
+        offset += 4
+      }
+    }
+  }
+
+  private static func grey(_ code: UInt8) -> RGBColor { RGBColor(red: code, green: code, blue: code) }
+
+  // MARK: - smpte
+
+  private static let black = RGBColor.black
+  private static let threeQuarters: UInt8 = 191
+  private static let bars = [7, 6, 3, 2, 5, 4, 1].map(bar)
+  private static let castellations = [1, 0, 5, 0, 3, 0, 7].map(bar)
+  // -I and +Q at 20% chroma with no luma; values below black are clipped.
+  private static let minusI = RGBColor(red: 0, green: 33, blue: 76)
+  private static let plusQ = RGBColor(red: 50, green: 0, blue: 106)
+  // Full range has no codes below black, so PLUGE's first step is black too; its third is 4% above.
+  private static let pluge = [grey(0), grey(0), grey(10)]
+
+  /// A bar with 75% of red (4), green (2) and blue (1).
+  private static func bar(_ channels: Int) -> RGBColor {
+    RGBColor(
+      red: channels & 4 == 0 ? 0 : threeQuarters, green: channels & 2 == 0 ? 0 : threeQuarters,
+      blue: channels & 1 == 0 ? 0 : threeQuarters)
+  }
+
+  private static func smpte(_ x: Int, _ y: Int, _ size: Size) -> RGBColor {
+    let column = x * 7 / size.width
+    if y * 3 < size.height * 2 { return bars[column] }
+    if y * 4 < size.height * 3 { return castellations[column] }
+    // Four fields share the width of five bars. PLUGE's three steps are the sixth bar; the seventh is black.
+    let field = x * 28 / (size.width * 5)
+    switch field {
+    case 0: return minusI
+    case 1: return grey(255)
+    case 2: return plusQ
+    case 3: return black
+    default:
+      let step = (x * 21 - size.width * 15) / size.width
+      return pluge.indices.contains(step) ? pluge[step] : black
+    }
+  }
+
+  // MARK: - gradient, zoneplate
+
+  private static func gradient(_ x: Int, _ y: Int, _ size: Size) -> RGBColor {
+    let last = max(size.width - 1, 1)
+    let code = UInt8((x * 255 + last / 2) / last)
+    return switch y * 4 / size.height {
+    case 0: RGBColor(red: code, green: 0, blue: 0)
+    case 1: RGBColor(red: 0, green: code, blue: 0)
+    case 2: RGBColor(red: 0, green: 0, blue: code)
+    default: grey(code)
+    }
+  }
+
+  private static func zoneplate(_ x: Int, _ y: Int, _ size: Size) -> RGBColor {
+    let dx = Double(x) + 0.5 - Double(size.width) / 2
+    let dy = Double(y) + 0.5 - Double(size.height) / 2
+    // At `radius`, the derivative of the phase by the radius is pi per pixel, the highest possible frequency.
+    let radius = Double(max(size.width, size.height)) / 2
+    let phase = Double.pi * (dx * dx + dy * dy) / (2 * radius)
+    return grey(UInt8((127.5 + 127.5 * cos(phase)).rounded()))
+  }
+
+  // MARK: - counter
+
+  private static let paper = RGBColor(red: 38, green: 50, blue: 56)
+  private static let ink = RGBColor(red: 236, green: 239, blue: 241)
+
+  /// Five columns by seven rows for each digit; the leftmost column is 16.
+  private static let digits: [[UInt8]] = [
+    [14, 17, 19, 21, 25, 17, 14],
+    [4, 12, 4, 4, 4, 4, 14],
+    [14, 17, 1, 2, 4, 8, 31],
+    [31, 2, 4, 2, 1, 17, 14],
+    [2, 6, 10, 18, 31, 2, 2],
+    [31, 16, 30, 1, 1, 17, 14],
+    [6, 8, 16, 30, 17, 17, 14],
+    [31, 1, 2, 4, 8, 8, 8],
+    [14, 17, 17, 14, 17, 17, 14],
+    [14, 17, 17, 15, 1, 2, 12],
+  ]
+
+  /// At least four digits, as large as fits, centred.
+  private static func counter(_ frame: Int, _ size: Size) -> (_ x: Int, _ y: Int) -> RGBColor {
+    let glyphs = frame.digits(4).compactMap(\.wholeNumberValue).map { digits[$0] }
+    // A cell is a digit and one column of background. One more column is at the left, and one row above and below.
+    let columns = glyphs.count * 6 - 1
+    let scale = max(min(size.width / (columns + 2), size.height / 9), 1)
+    let left = (size.width - columns * scale) / 2
+    let top = (size.height - 7 * scale) / 2
+    return { x, y in
+      let column = (x - left) / scale, row = (y - top) / scale
+      guard x >= left, y >= top, column < columns, row < 7 else { return paper }
+      let bits = glyphs[column / 6][row]
+      return column % 6 < 5 && bits >> (4 - column % 6) & 1 == 1 ? ink : paper
+    }
+  }
 }

@@ -2,7 +2,6 @@
 // followed by the planes. The format is defined by mjpegtools (yuv4mpeg(5)); C and X tags are as FFmpeg writes them.
 internal import PreviewCore
 
-/// The first line of a Y4M.
 struct Y4MHeader: Sendable, Hashable {
   let format: FrameFormat
   let rate: FrameRate
@@ -14,9 +13,7 @@ struct Y4MHeader: Sendable, Hashable {
   static let signature = Array("YUV4MPEG2 ".utf8)
 
   /// Parses the first line, without its newline.
-  ///
-  /// - Throws: `Y4MError`.
-  init(parsing line: [UInt8], _ options: SourceOptions) throws(Y4MError) {
+  init(parsing line: [UInt8], _ options: SourceOptions) throws(WordError) {
     var width: Int?
     var height: Int?
     var rate: FrameRate?
@@ -24,7 +21,7 @@ struct Y4MHeader: Sendable, Hashable {
     var range: QuantizationRange?
     let tags = line.split(separator: UInt8(ascii: " "))
     guard tags.first?.elementsEqual(Self.signature.dropLast()) == true else {
-      throw Y4MError("not a Y4M")
+      throw WordError("not a Y4M")
     }
     for tag in tags.dropFirst() {
       let value = String(decoding: tag.dropFirst(), as: UTF8.self)
@@ -38,16 +35,12 @@ struct Y4MHeader: Sendable, Hashable {
       default: break
       }
     }
-    guard let width, let height else { throw Y4MError("Y4M header has no \(width == nil ? "W" : "H")") }
+    guard let width, let height else { throw WordError("Y4M header has no \(width == nil ? "W" : "H")") }
     let size = Size(width: width, height: height)
-    do throws(CodecError) {
-      try CodecError.checkSize(size, maximumPixels: options.maximumPixels)
-    } catch {
-      throw Y4MError(error.description)
-    }
+    if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw WordError(refusal) }
     let (pixelFormat, siting) = try Self.layout(chroma)
     guard let byteCount = pixelFormat.tightByteCount(of: size) else {
-      throw Y4MError("frames of \(size) are too large")
+      throw WordError("frames of \(size) are too large")
     }
     let color = ColorDescription(guessedFor: size, matrix: nil, range: range, siting: siting)
     self.format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
@@ -55,24 +48,20 @@ struct Y4MHeader: Sendable, Hashable {
     self.byteCount = byteCount
   }
 
-  private static func side(_ text: String, _ tag: String) throws(Y4MError) -> Int {
+  private static func side(_ text: String, _ tag: String) throws(WordError) -> Int {
     guard let side = decimal(text), side > 0 else {
-      throw Y4MError("Y4M header has a bad \(tag): \"\(text)\"")
+      throw WordError("Y4M header has a bad \(tag): \"\(text)\"")
     }
     return side
   }
 
   /// `30000:1001`; `0:0` means unknown.
-  private static func rate(_ text: String) throws(Y4MError) -> FrameRate? {
+  private static func rate(_ text: String) throws(WordError) -> FrameRate? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let numerator = decimal(parts[0]), let denominator = decimal(parts[1]) else {
-      throw Y4MError("Y4M header has a bad F: \"\(text)\"")
+      throw WordError("Y4M header has a bad F: \"\(text)\"")
     }
-    guard numerator > 0, denominator > 0 else { return nil }
-    guard let rate = FrameRate(numerator: numerator, denominator: denominator) else {
-      throw Y4MError("Y4M header has a bad F: \"\(text)\"")
-    }
-    return rate
+    return FrameRate(numerator: numerator, denominator: denominator)
   }
 
   /// Digits only, at most nine.
@@ -91,7 +80,7 @@ struct Y4MHeader: Sendable, Hashable {
     }
   }
 
-  private static func layout(_ chroma: String) throws(Y4MError) -> (PixelFormat, ChromaSiting) {
+  private static func layout(_ chroma: String) throws(WordError) -> (PixelFormat, ChromaSiting) {
     switch chroma {
     case "420", "420jpeg": (.i420, .centred)
     // 420paldv has Cb and Cr on alternate lines; that half-line offset is ignored.
@@ -101,20 +90,12 @@ struct Y4MHeader: Sendable, Hashable {
     case "444": (.yuv444p, .left)
     case "mono": (.grey, .left)
     default:
-      throw Y4MError(
+      throw WordError(
         "Y4M of \"\(chroma)\" is not supported: 420, 420jpeg, 420mpeg2, 420paldv, 422, 411, 444 and mono are")
     }
   }
 }
 
-/// Why a Y4M can't be read, in one line.
-struct Y4MError: Error, Hashable, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}
-
-/// The frames of a Y4M.
 actor Y4MSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
@@ -126,13 +107,12 @@ actor Y4MSource: FrameSource {
   /// After a damaged frame, the start of the next one is unknown.
   private var isLost = false
 
-  /// Reads the header.
   init(_ stream: consuming ByteStream, _ options: SourceOptions) throws {
     var stream = stream
     guard let line = try stream.readLine(limit: Y4MHeader.lineLimit) else {
       throw SourceError(.badData, path: stream.path, reason: "Y4M header has no end")
     }
-    do throws(Y4MError) {
+    do throws(WordError) {
       header = try Y4MHeader(parsing: line, options)
     } catch {
       throw SourceError(.badData, path: stream.path, reason: error.description)

@@ -1,18 +1,12 @@
 // The URL of a server's pictures, in its parts. Its password is kept here and is never displayed.
+internal import PreviewCore
 
-/// An `http` or `https` URL.
 struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   enum Scheme: String, Sendable, Hashable {
     case http
     case https
   }
 
-  /// The error for an invalid URL: the reason, in one line and without the password.
-  struct Malformed: Error, CustomStringConvertible {
-    let description: String
-  }
-
-  /// A user and a password.
   struct Credentials: Sendable, Hashable, CustomStringConvertible {
     let user: String
     let password: String
@@ -51,13 +45,12 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   private static func usualPort(_ scheme: Scheme) -> Int { scheme == .http ? 80 : 443 }
 
-  init(_ text: String) throws(Malformed) {
+  /// - Throws: `WordError` without a key and without the password.
+  init(_ text: String) throws(WordError) {
     guard let colon = text.firstIndex(of: ":"), let scheme = Scheme(rawValue: text[..<colon].lowercased())
-    else {
-      throw Malformed(description: "is not an http or https URL")
-    }
+    else { throw WordError("is not an http or https URL") }
     let rest = text[text.index(after: colon)...]
-    guard rest.hasPrefix("//") else { throw Malformed(description: "lacks the // after \(scheme.rawValue):") }
+    guard rest.hasPrefix("//") else { throw WordError("lacks the // after \(scheme.rawValue):") }
     // By scalars, because a combining mark would make a '/' or '#' a different character.
     let end =
       rest.dropFirst(2).unicodeScalars.firstIndex { "/?#".unicodeScalars.contains($0) } ?? rest.endIndex
@@ -68,7 +61,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     self.scheme = scheme
     self.host = host
     self.port = port ?? Self.usualPort(scheme)
-    credentials = try place.map { (place) throws(Malformed) in try Self.credentials(authority[..<place]) }
+    credentials = try place.map { (place) throws(WordError) in try Self.credentials(authority[..<place]) }
     target = Self.target(rest[end...])
   }
 
@@ -81,7 +74,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The target of a redirect. Credentials are kept for the same server only.
-  func following(_ location: String) throws(Malformed) -> HTTPAddress {
+  func following(_ location: String) throws(WordError) -> HTTPAddress {
     let location = location.trimmed
     if location.hasPrefix("//") { return try following("\(scheme.rawValue):\(location)") }
     if let colon = location.firstIndex(of: ":"), !location[..<colon].contains(where: { "/?#".contains($0) }) {
@@ -108,25 +101,23 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: Parts
 
-  private static func hostAndPort(_ text: Substring) throws(Malformed) -> (String, Int?) {
+  private static func hostAndPort(_ text: Substring) throws(WordError) -> (String, Int?) {
     var host = text
     var port: Substring?
     if text.hasPrefix("[") {
-      guard let bracket = text.firstIndex(of: "]") else { throw Malformed(description: "lacks a ]") }
+      guard let bracket = text.firstIndex(of: "]") else { throw WordError("lacks a ]") }
       host = text[..<bracket].dropFirst()
       let rest = text[text.index(after: bracket)...]
-      guard rest.isEmpty || rest.hasPrefix(":") else {
-        throw Malformed(description: "has no port after the ]")
-      }
+      guard rest.isEmpty || rest.hasPrefix(":") else { throw WordError("has no port after the ]") }
       port = rest.isEmpty ? nil : rest.dropFirst()
       guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
-        throw Malformed(description: "has no IPv6 address in its brackets")
+        throw WordError("has no IPv6 address in its brackets")
       }
     } else if let colon = text.lastIndex(of: ":") {
       host = text[..<colon]
       port = text[text.index(after: colon)...]
     }
-    guard !host.isEmpty else { throw Malformed(description: "names no host") }
+    guard !host.isEmpty else { throw WordError("names no host") }
     let isPlain = host.utf8.allSatisfy {
       switch $0 {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
@@ -136,19 +127,19 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       }
     }
     guard isPlain, text.hasPrefix("[") || !host.contains(":") else {
-      throw Malformed(description: "has no host name: letters, digits, '-' and '.', others as xn--")
+      throw WordError("has no host name: letters, digits, '-' and '.', others as xn--")
     }
     guard let port, !port.isEmpty else { return (host.lowercased(), nil) }
     guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(port),
       (1...65535).contains(number)
-    else { throw Malformed(description: "has an invalid port (a '/' in a password is written %2F)") }
+    else { throw WordError("has an invalid port (a '/' in a password is written %2F)") }
     return (host.lowercased(), number)
   }
 
-  private static func credentials(_ text: Substring) throws(Malformed) -> Credentials {
+  private static func credentials(_ text: Substring) throws(WordError) -> Credentials {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = decoded(parts[0]), let password = decoded(parts.count > 1 ? parts[1] : "") else {
-      throw Malformed(description: "has a user or a password that can't be decoded ('%' is written %25)")
+      throw WordError("has a user or a password that can't be decoded ('%' is written %25)")
     }
     return Credentials(user: user, password: password)
   }
@@ -179,8 +170,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}[]".utf8.contains(byte) {
         result.unicodeScalars.append(Unicode.Scalar(byte))
       } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += "%" + (digits.count < 2 ? "0" : "") + digits
+        result += "%" + byte.digits(2, radix: 16, uppercase: true)
       }
     }
     return result

@@ -4,7 +4,6 @@
   internal import NIOHTTP1
   internal import PreviewCore
 
-  /// Received bytes.
   struct HTTPChunk: Sendable {
     let bytes: [UInt8]
     /// When they arrived.
@@ -76,7 +75,6 @@
 
     // MARK: For the connection
 
-    /// Sets status and header.
     func begin(_ head: HTTPResponseHead) {
       let now = CaptureClock.now
       state.update { state in
@@ -85,9 +83,7 @@
       }
     }
 
-    /// Adds bytes.
-    ///
-    /// - Returns: whether there is room for more. If not, `onRoom` is called when there is.
+    /// Adds bytes; false if there is no room for more. Then `onRoom` is called when there is.
     func add(_ bytes: ByteBuffer, onRoom: @escaping @Sendable () -> Void) -> Bool {
       let chunk = HTTPChunk(bytes: Array(bytes.readableBytesView), time: CaptureClock.now)
       return state.update { state in
@@ -99,7 +95,6 @@
       }
     }
 
-    /// Ends the response.
     func end(_ result: Result<Void, any Error>) {
       state.update { state in
         if state.end == nil { state.end = result }

@@ -8,7 +8,6 @@ struct HTTPChallenge: Sendable, Hashable {
   /// Names are in lower case.
   let parameters: [String: String]
 
-  /// All challenges of the fields.
   static func parse(_ fields: [String]) -> [HTTPChallenge] { fields.flatMap { parse($0) } }
 
   private static func parse(_ field: String) -> [HTTPChallenge] {
@@ -138,9 +137,7 @@ struct HTTPAuthorization: Sendable {
   }
 
   private func field(_ digest: Digest, _ target: String, _ clientNonce: String) -> String {
-    func sum(_ text: String) -> String {
-      digest.hash(Array(text.utf8)).map { $0.digits(2, radix: 16) }.joined()
-    }
+    func sum(_ text: String) -> String { Hexadecimal.text(of: digest.hash(Array(text.utf8))) }
     let count = UInt32(truncatingIfNeeded: digest.count).digits(8, radix: 16)
     var secret = sum("\(credentials.user):\(digest.realm):\(credentials.password)")
     if digest.isSession { secret = sum("\(secret):\(digest.nonce):\(clientNonce)") }
@@ -151,8 +148,7 @@ struct HTTPAuthorization: Sendable {
       : sum("\(secret):\(digest.nonce):\(request)")
     var fields = [
       "username=\(quoted(credentials.user))", "realm=\(quoted(digest.realm))",
-      "nonce=\(quoted(digest.nonce))",
-      "uri=\(quoted(target))", "response=\"\(response)\"",
+      "nonce=\(quoted(digest.nonce))", "uri=\(quoted(target))", "response=\"\(response)\"",
     ]
     if let algorithm = digest.algorithm { fields.append("algorithm=\(algorithm)") }
     if let opaque = digest.opaque { fields.append("opaque=\(quoted(opaque))") }

@@ -37,7 +37,7 @@
       _ options: SourceOptions
     ) async throws {
       guard reply.head.status == .ok else {
-        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+        throw SourceError.http(reply.head, address, name: name)
       }
       let limit = options.pictureLimit
       var content = HTTPContent(contentType: reply.head.headers.first(name: "content-type"))
@@ -119,8 +119,7 @@
       return event
     }
 
-    /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends more than
-    /// cameras do.
+    /// Between two chunks: checks for cancellation, gives other calls a turn, and pauses a server that sends too much.
     private func account(for chunk: HTTPChunk, waiting: Int, foundPicture: Bool) async throws {
       let pause = try intake.took(chunk.bytes.count, waiting: waiting, foundPicture: foundPicture)
       try Task.checkCancellation()
@@ -179,7 +178,7 @@
         return nil
       }
       guard reply.head.status == .ok else {
-        throw SourceError.http(reply.head, address, name: name, hadCredentials: address.credentials != nil)
+        throw SourceError.http(reply.head, address, name: name)
       }
       let limit = options.pictureLimit
       var bytes: [UInt8] = []
@@ -193,7 +192,7 @@
             .unavailable, path: name, reason: "sends a picture larger than \(limit >> 20) MiB")
         }
       }
-      guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else {
+      guard bytes.starts(with: JPEGDecoder.signature) else {
         let type = reply.head.headers.first(name: "content-type") ?? "data of an unknown kind"
         throw SourceError(
           .unavailable, path: name,
@@ -204,7 +203,6 @@
       return ReceivedPicture(jpeg: bytes, time: began ?? reply.time, serverTime: serverTime)
     }
 
-    /// The time between two requests, from the wanted rate.
     private var interval: Duration {
       let rate = options.demand.framesPerSecond ?? PicturePoll.usualRate
       return .seconds(1 / min(max(rate, 0.001), PicturePoll.highestRate))
@@ -213,7 +211,6 @@
     private var repeatInterval: Duration { min(.seconds(1), options.live.stallsAfter / 2) }
   }
 
-  /// The state of a polled picture.
   private struct PicturePoll {
     /// Requests per second if no rate is wanted.
     static let usualRate = 10.0

@@ -1,6 +1,5 @@
 // Detects what a server sends, from its Content-Type and its first bytes.
 
-/// The kind of a body.
 enum HTTPContent: Sendable, Hashable {
   /// Pictures in parts; nil if the boundary is not declared.
   case multipart(boundary: String?)
@@ -31,7 +30,7 @@ enum HTTPContent: Sendable, Hashable {
   static func sniff(_ bytes: some Collection<UInt8>, isEnd: Bool) -> HTTPContent? {
     let start = bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.prefix(3)
     if start.count == 3 || isEnd {
-      if start.elementsEqual([0xFF, 0xD8, 0xFF]) { return .pictures }
+      if start.elementsEqual(JPEGDecoder.signature) { return .pictures }
       if start.starts(with: "--".utf8) { return .multipart(boundary: nil) }
       return .other(
         start.isEmpty ? "nothing" : start.first == UInt8(ascii: "<") ? "a page" : "data of an unknown kind")

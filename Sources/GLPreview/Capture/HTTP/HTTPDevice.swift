@@ -5,7 +5,6 @@
   internal import NIOSSL
   internal import PreviewCore
 
-  /// Connects to an HTTP camera.
   struct HTTPDevice: CaptureDevice {
     let name: String
     let secrets: [String]
@@ -13,16 +12,13 @@
     private let options: SourceOptions
     private let trustRoots: NIOSSLTrustRoots
 
-    /// The most redirects that are followed.
     private static let redirectionLimit = 5
 
-    /// Does not connect yet.
-    ///
-    /// - Throws: `SourceError`, only `.badRequest`.
+    /// Does not connect yet; throws only `.badRequest`.
     init(_ text: String, _ options: SourceOptions, trustRoots: NIOSSLTrustRoots = .default)
       throws(SourceError)
     {
-      do throws(HTTPAddress.Malformed) {
+      do throws(WordError) {
         address = try HTTPAddress(text)
       } catch {
         throw SourceError(.badRequest, path: text, reason: error.description)
@@ -75,7 +71,7 @@
     }
 
     private func follow(_ location: String, from target: HTTPAddress) throws -> HTTPAddress {
-      do throws(HTTPAddress.Malformed) {
+      do throws(WordError) {
         return try target.following(location)
       } catch {
         throw SourceError(

@@ -8,10 +8,8 @@
   internal import PreviewCore
 
   extension SourceError {
-    /// The error of a response whose status brings no picture.
-    static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String, hadCredentials: Bool)
-      -> SourceError
-    {
+    static func http(_ head: HTTPResponseHead, _ address: HTTPAddress, name: String) -> SourceError {
+      let hadCredentials = address.credentials != nil
       let reason =
         switch head.status.code {
         case 401, 407:
@@ -23,26 +21,21 @@
         case 300..<400: "redirects without saying where to (\(head.status.code))"
         default:
           "answers \(head.status.code) \(head.status.reasonPhrase)"
-            + (head.headers.first(name: "retry-after").map {
-              ", asks to be tried again after \($0.prefix(40))"
-            }
-              ?? "")
+            + (head.headers.first(name: "retry-after")
+              .map { ", asks to be tried again after \($0.prefix(40))" } ?? "")
         }
       return SourceError(.unavailable, path: name, reason: reason)
     }
 
-    /// The error of a failed connection.
     static func http(_ error: any Error, name: String) -> SourceError {
       (error as? SourceError) ?? SourceError(.unavailable, path: name, reason: words(error))
     }
 
     private static func words(_ error: any Error) -> String {
       switch error {
-      case is HTTPConnectionClosed: "closed the connection"
-      case HTTPParserError.invalidEOFState: "closed the connection"
+      case is HTTPConnectionClosed, HTTPParserError.invalidEOFState: "closed the connection"
       case let error as IOError: system(error.errnoCode)
-      case let error as ChannelError:
-        if case .connectTimeout = error { "does not answer" } else { "the connection broke: \(error)" }
+      case ChannelError.connectTimeout: "does not answer"
       case let error as NIOSSLError: words(error)
       case let error as BoringSSLError: "TLS fails: \(error)"
       case let error as NIOSSLExtraError: "TLS fails: \(error.description)"
@@ -70,7 +63,7 @@
       case ETIMEDOUT: "does not answer"
       case ECONNRESET, EPIPE: "closed the connection"
       case EHOSTUNREACH, ENETUNREACH: "can't be reached from here"
-      default: unsafe "the connection broke: \(String(cString: strerror(code)))"
+      default: "the connection broke: \(String(errno: code))"
       }
     }
   }

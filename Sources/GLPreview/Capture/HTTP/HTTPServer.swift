@@ -6,7 +6,6 @@
   internal import NIOSSL
   internal import PreviewCore
 
-  /// The settings of requests to a server.
   struct HTTPRequestOptions: Sendable {
     var credentials: HTTPAddress.Credentials?
     /// Additional fields; they replace the built-in ones.
@@ -16,7 +15,6 @@
     var connectsWithin: Duration
   }
 
-  /// Sends one request after another to one server.
   actor HTTPServer {
     typealias HeaderField = SourceOptions.HeaderField
 
@@ -43,9 +41,7 @@
       self.options = options
     }
 
-    /// The response to a GET, whatever its status. A challenge for a password is answered first, if there is one.
-    ///
-    /// Send one request at a time.
+    /// The response to a GET, whatever its status, after a challenge for a password is answered. One request at a time.
     func get(_ address: HTTPAddress, _ conditions: [HeaderField] = []) async throws -> Reply {
       let reply = try await send(address, conditions)
       guard reply.head.status == .unauthorized, let credentials = options.credentials else { return reply }
@@ -59,7 +55,6 @@
       return try await send(address, conditions)
     }
 
-    /// Discards a response whose body is not wanted.
     func discard(_ reply: Reply) async throws {
       guard try await reply.answer.body(limit: Self.drainLimit) == nil else { return }
       await end()
@@ -127,8 +122,7 @@
 
     private static func isFailureToConnect(_ error: any Error) -> Bool {
       switch error {
-      case is IOError: true
-      case let error as ChannelError: if case .connectTimeout = error { true } else { false }
+      case is IOError, ChannelError.connectTimeout: true
       default: false
       }
     }

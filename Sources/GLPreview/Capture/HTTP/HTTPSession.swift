@@ -22,13 +22,8 @@
     /// The connection, from the moment that it starts to connect.
     private let connection = Mutex<(any Channel)?>(nil)
 
-    /// Does not connect yet.
-    ///
-    /// - Parameters:
-    ///   - server: the server's host and port.
-    ///   - address: a numeric address of the host.
-    ///   - tls: nil for plain HTTP.
-    ///   - limit: the time limit for connecting, including TLS's handshake.
+    /// Does not connect yet. `address` is a numeric one of the server's host; without `tls` it is plain HTTP. The limit
+    /// includes TLS's handshake.
     init(
       to server: HTTPAddress.Server, at address: String, tls: NIOSSLContext?, connectsWithin limit: Duration
     ) {
@@ -36,8 +31,7 @@
       connectsWithin = .nanoseconds(Int64(limit / .nanoseconds(1)))
     }
 
-    /// Requests `address`; the response reports all errors. An unfinished previous response is dropped with its
-    /// connection.
+    /// Requests `address`; the response reports all errors. An unfinished previous one is dropped with its connection.
     func get(_ address: HTTPAddress, _ headers: HTTPHeaders) -> HTTPAnswer {
       let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.target, headers: headers)
       let answer = HTTPAnswer()
@@ -124,7 +118,6 @@
     private var isFull = false
     private var wantsRead = false
 
-    /// Whether no response is in progress.
     var isIdle: Bool { answer == nil && isKeptAlive }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -157,7 +150,6 @@
       }
     }
 
-    /// Continues to read, because there is room again.
     private func resume(_ context: ChannelHandlerContext) {
       isFull = false
       guard wantsRead else { return }

@@ -3,9 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import PreviewCore
 
-/// Looks up hosts with the system's resolver.
 enum HostLookup {
-  /// Why a host has no address, in a few words.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
@@ -15,14 +13,10 @@ enum HostLookup {
   /// A cancelled task returns at once. The resolver can't be stopped and ends by itself, after some seconds at most.
   static func addresses(of host: String) async throws -> [String] {
     if isAddress(host) { return [host] }
-    let (answers, continuation) = AsyncStream.makeStream(of: Result<[String], Failure>.self)
+    let answer = Promise<[String]>()
     // A serial queue has a thread of its own; a concurrent one would hold up Swift's tasks.
-    DispatchQueue(label: "glpreview.lookup").async {
-      continuation.yield(Result { () throws(Failure) in try lookUp(host) })
-      continuation.finish()
-    }
-    for await answer in answers { return try answer.get() }
-    throw CancellationError()
+    DispatchQueue(label: "glpreview.lookup").async { answer.fulfil(Result { try lookUp(host) }) }
+    return try await answer.value() ?? []
   }
 
   private static func isAddress(_ text: String) -> Bool {
@@ -52,7 +46,7 @@ enum HostLookup {
       var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
       let result = unsafe getnameinfo(
         entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-      let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let address = String(written: text)
       // Link-local addresses (`fe80::1%eth0`) can't be passed to the client.
       if result == 0, !address.contains("%"), !addresses.contains(address) { addresses.append(address) }
     }

@@ -26,10 +26,8 @@ struct MultipartBoundary: Sendable {
     if let announced { add(Array(announced.utf8)[...]) }
   }
 
-  /// Whether no boundary is known.
   var isUnknown: Bool { names.isEmpty }
 
-  /// Whether `line` is a boundary.
   func match(_ line: ArraySlice<UInt8>) -> Match? {
     guard line.starts(with: Self.dashes) else { return nil }
     let text = line.drop { $0 == Self.dash }

@@ -3,9 +3,7 @@
 // own end, and at the next boundary in any case.
 internal import PreviewCore
 
-/// Splits a multipart stream into pictures.
 struct MultipartParser: PictureStream {
-  /// The most bytes of one part's header.
   static let headerLimit = 16 << 10
   /// The most bytes before the first boundary; after them the stream is given up.
   static let preambleLimit = 1 << 20
@@ -92,9 +90,7 @@ struct MultipartParser: PictureStream {
   // MARK: Between pictures
 
   private mutating func readPreamble(_ events: inout [PictureEvent]) -> Bool {
-    guard let isPicture = startsPicture else {
-      return false
-    }
+    guard let isPicture = startsPicture else { return false }
     if isPicture { return beginBody(isImplicit: true) }
     guard let line = nextLine(limit: Self.headerLimit) else {
       guard rest.count >= Self.headerLimit else { return false }
@@ -131,9 +127,7 @@ struct MultipartParser: PictureStream {
 
   private mutating func readHeader(_ events: inout [PictureEvent]) -> Bool {
     // A picture here means that the empty line is missing.
-    guard let isPicture = startsPicture else {
-      return false
-    }
+    guard let isPicture = startsPicture else { return false }
     if isPicture { return beginBody(isImplicit: false) }
     let room = Self.headerLimit - header.byteCount
     guard let line = nextLine(limit: room) else {
@@ -182,7 +176,7 @@ struct MultipartParser: PictureStream {
 
   /// Whether a JPEG begins here; nil if more bytes are needed to tell.
   private var startsPicture: Bool? {
-    let start: [UInt8] = [0xFF, 0xD8, 0xFF]
+    let start = JPEGDecoder.signature
     if rest.count < start.count, start.starts(with: rest) { return nil }
     return rest.starts(with: start)
   }

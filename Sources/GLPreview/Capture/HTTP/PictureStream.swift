@@ -1,4 +1,5 @@
-// Finds pictures in a server's bytes, whatever surrounds them. No I/O and no clock: bytes and times are passed in.
+// Finds pictures in a server's bytes, whatever surrounds them, and what parts of a stream are made of. No I/O and no
+// clock: bytes and times are passed in.
 internal import PreviewCore
 
 /// A picture as a server sent it.
@@ -10,7 +11,6 @@ struct ReceivedPicture: Sendable, Hashable {
   var serverTime: Double?
 }
 
-/// What was found in a stream.
 enum PictureEvent: Sendable, Hashable {
   case picture(ReceivedPicture)
   /// Data that is no usable picture; why, in one line.
@@ -19,9 +19,7 @@ enum PictureEvent: Sendable, Hashable {
   case ended
   /// No picture can follow; why, in one line.
   case hopeless(String)
-}
 
-extension PictureEvent {
   var isPicture: Bool { if case .picture = self { true } else { false } }
 }
 
@@ -78,5 +76,65 @@ struct JPEGRun: PictureStream {
 
   mutating func finish() -> [PictureEvent] {
     splitter.partialPicture.isEmpty ? [] : [.damaged("the last picture is cut short")]
+  }
+}
+
+struct PartHeader {
+  var contentType: String?
+  var contentLength: Int?
+  var timestamp: Double?
+  var byteCount = 0
+
+  mutating func add(_ line: ArraySlice<UInt8>, byteCount count: Int) {
+    byteCount += count
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let name = String(decoding: line[..<colon], as: UTF8.self).trimmed.lowercased()
+    let value = String(decoding: line[(colon + 1)...], as: UTF8.self).trimmed
+    switch name {
+    case "content-type": contentType = String(value.prefix { $0 != ";" }.prefix(60)).trimmed
+    case "content-length": contentLength = Int(value).flatMap { $0 > 0 ? $0 : nil }
+    case "x-timestamp": timestamp = Double(value)
+    default: break
+    }
+  }
+}
+
+/// Finds the end of a JPEG that arrives in pieces.
+struct JPEGWalk {
+  private var splitter = MJPEGSplitter(pictureLimit: .max)
+  private var walked = 0
+
+  /// The length of the JPEG at the start of `bytes`; nil if it does not end within them.
+  mutating func end(in bytes: ArraySlice<UInt8>) -> Int? {
+    guard walked < bytes.count else { return nil }
+    guard let (count, picture) = try? splitter.take(bytes.dropFirst(walked)) else { return nil }
+    walked += count
+    // A JPEG without an end of its own ends at the next one's SOI.
+    return picture == nil ? nil : walked - splitter.partialPicture.count
+  }
+}
+
+extension StringProtocol {
+  /// Without spaces and tabs at both ends.
+  var trimmed: String {
+    var text = self[...]
+    while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
+    while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
+    return String(text)
+  }
+}
+
+/// Interprets `X-Timestamp`: some servers send the time of day, some the time since they started.
+enum ServerTime {
+  /// Plausible ages. Outside of them, one of two clocks is wrong, or the value is not a time of day.
+  private static let plausibleAge = Duration.milliseconds(-100)...Duration.seconds(10)
+
+  /// The time of capture, by the clock of `received`, which is when the picture's first byte arrived.
+  static func captureTime(
+    _ server: Double?, received: CaptureInstant, receivedSince1970: Duration
+  ) -> CaptureInstant {
+    guard let server, server > 0, server < 1e11 else { return received }
+    let age = receivedSince1970 - .seconds(server)
+    return plausibleAge.contains(age) ? received - max(age, .zero) : received
   }
 }

@@ -53,28 +53,18 @@ struct Capture: Sendable {
   /// The time of capture, or of arrival if the source does not report it.
   let timestamp: CaptureInstant
   /// The number of pictures after the previous one and before this one that never arrived.
-  let skipped: Int
+  var skipped = 0
   /// Its size in memory while it waits.
   let byteCount: Int
   /// Whether it holds memory of the device until it is released. A queue of several captures copies it first.
-  let isBorrowed: Bool
+  var isBorrowed = false
   /// The picture as received, if that is a JPEG.
-  let jpeg: [UInt8]?
-  private let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
+  var jpeg: [UInt8]?
+  /// Makes the frame on any thread; its sequence and time are set afterwards.
+  let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
+}
 
-  /// `makeFrame` makes the frame on any thread; its sequence and time are set afterwards.
-  init(
-    timestamp: CaptureInstant, skipped: Int = 0, byteCount: Int, isBorrowed: Bool = false,
-    jpeg: [UInt8]? = nil, makeFrame: @escaping @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
-  ) {
-    self.timestamp = timestamp
-    self.skipped = skipped
-    self.byteCount = byteCount
-    self.isBorrowed = isBorrowed
-    self.jpeg = jpeg
-    self.makeFrame = makeFrame
-  }
-
+extension Capture {
   /// A JPEG, decoded as `options` say when its frame is requested.
   init(
     jpeg: [UInt8], timestamp: CaptureInstant, skipped: Int = 0, _ options: SourceOptions, memory: FramePool
@@ -86,7 +76,6 @@ struct Capture: Sendable {
     }
   }
 
-  /// A frame that already exists.
   init(_ frame: Frame, skipped: Int = 0) {
     self.init(timestamp: frame.timestamp, skipped: skipped, byteCount: frame.storage.count) { _ in frame }
   }
@@ -96,9 +85,9 @@ struct Capture: Sendable {
 
   /// The same capture without the JPEG as received, which shows what masks hide.
   func withoutJPEG() -> Capture {
-    Capture(
-      timestamp: timestamp, skipped: skipped, byteCount: byteCount, isBorrowed: isBorrowed,
-      makeFrame: makeFrame)
+    var capture = self
+    capture.jpeg = nil
+    return capture
   }
 
   /// The same capture without memory of the device.
@@ -110,9 +99,7 @@ struct Capture: Sendable {
 
 /// The error for pictures that arrived damaged: a buffer with an error flag, a truncated part.
 struct DamagedCapture: Error, CustomStringConvertible {
-  /// The number of pictures.
   let count: Int
-  /// The reason, in one line.
   let description: String
 
   init(_ description: String, count: Int = 1) {

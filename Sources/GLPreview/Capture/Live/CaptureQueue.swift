@@ -24,15 +24,11 @@ final class CaptureQueue: Sendable {
 
   init(_ delivery: LiveOptions.Delivery) { self.delivery = delivery }
 
-  /// Whether `put` waits for room.
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  /// Whether a capture is ready to be taken.
   var isFilled: Bool { state.withLock { !$0.elements.isEmpty } }
 
-  /// Adds a capture. If all captures are kept and there is no room, waits for room or for cancellation.
-  ///
-  /// - Returns: the number of unread captures that it replaced.
+  /// Adds a capture; returns the number of unread ones that it replaced. If all are kept, waits for room.
   func put(_ capture: Capture) async throws -> Int {
     switch delivery {
     case .newest: return add(capture, replacing: true)
@@ -43,9 +39,8 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Waits for the next unread capture, the newest or the oldest; nil at the end.
-  ///
-  /// - Throws: the error that ended the source, after all captures are taken; `CancellationError`.
+  /// Waits for the next unread capture, the newest or the oldest; nil at the end. The error that ended the source is
+  /// thrown after all captures are taken.
   func take() async throws -> Element? {
     // Taking makes room: wakes a waiting `put`.
     defer { if case .every = delivery { state.update { _ in } } }
@@ -65,7 +60,6 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Drops the waiting captures.
   func removeAll() {
     let dropped = state.update { state in
       defer { (state.elements, state.byteCount) = ([], 0) }
@@ -83,9 +77,7 @@ final class CaptureQueue: Sendable {
     }
   }
 
-  /// Counts `capture` and adds it, in place of all waiting ones or after them.
-  ///
-  /// - Returns: the number of captures that it replaced.
+  /// Counts `capture` and adds it, in place of all waiting ones or after them; returns how many it replaced.
   private func add(_ capture: Capture, replacing: Bool) -> Int {
     let dropped = state.update { state -> [Element] in
       state.sequence += capture.skipped

@@ -12,7 +12,6 @@ internal import Synchronization
 /// for await status in camera.statuses { print(status.state) }
 /// ```
 package final class LiveSource: FrameSource {
-  /// The name as typed, without passwords.
   package let name: String
   private let core: LiveCore
   private let task: Task<Void, Never>
@@ -30,19 +29,16 @@ package final class LiveSource: FrameSource {
     core.end()
   }
 
-  /// Always true.
   package var isLive: Bool { true }
 
-  /// The current status.
-  package var status: SourceStatus { core.status }
+  package var status: SourceStatus { core.monitor.status }
 
   /// The rate of the connection; nil before the first one.
-  package var framesPerSecond: Double? { core.status.mode?.framesPerSecond }
+  package var framesPerSecond: Double? { status.mode?.framesPerSecond }
 
   /// The reference size of the connection, if the source has several sizes.
-  package var referenceSize: Size? { core.status.mode?.referenceSize }
+  package var referenceSize: Size? { status.mode?.referenceSize }
 
-  /// The current status, then each change of state or mode, until it is closed. A slow reader keeps only the newest 16.
   package var statuses: AsyncStream<SourceStatus> { core.monitor.stream() }
 
   /// The next frame: the newest that has not been returned yet, or the oldest if all are wanted. Waits for one, also
@@ -61,15 +57,12 @@ package final class LiveSource: FrameSource {
     try await core.nextFrame(sequence, time)
   }
 
-  /// Whether an unread frame is available.
-  var hasNewFrame: Bool { core.hasNewFrame }
+  var hasNewFrame: Bool { core.queue.isFilled }
 
   /// Whether the source waits for frames to be taken.
-  var isHeld: Bool { core.isHeld }
+  var isHeld: Bool { core.queue.isHeld }
 
   /// Always throws: a live source can't be played again.
-  ///
-  /// - Throws: `SourceError`, always.
   package func rewind() throws {
     throw SourceError(.badRequest, path: name, reason: "is live and can't be played again")
   }
@@ -85,9 +78,9 @@ package final class LiveSource: FrameSource {
 /// The work of a live source. It holds no reference to its source, so that a released source ends.
 private final class LiveCore: Sendable {
   let monitor: WatchedMonitor
+  let queue: CaptureQueue
   private let device: any CaptureDevice
   private let options: SourceOptions
-  private let queue: CaptureQueue
   private let masker: FrameMasker
   /// The number of consecutive damaged pictures, and of those that could not be shown with the damage either.
   private let failures = Mutex((damaged: 0, hopeless: 0))
@@ -106,14 +99,6 @@ private final class LiveCore: Sendable {
       SourceMonitor(
         options.live, longestPause: device.longestPause,
         reconnectsWhenSilent: device.reconnectsWhenSilent, at: CaptureClock.now))
-  }
-
-  var status: SourceStatus { monitor.status }
-  var hasNewFrame: Bool { queue.isFilled }
-  var isHeld: Bool { queue.isHeld }
-
-  private func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
-    monitor.change(body)
   }
 
   // MARK: Frames
@@ -154,10 +139,10 @@ private final class LiveCore: Sendable {
       // A mask that can't be drawn is not the picture's fault, nor is a full memory budget.
       guard !(error is CancellationError), !(error is WordError) else { throw error }
       if error.isOutOfMemory {
-        change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
+        monitor.change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
         throw error
       }
-      change { $0.foundDamaged("\(error)") }
+      monitor.change { $0.foundDamaged("\(error)") }
       let isTolerated = failures.withLock { failures in
         failures.damaged += 1
         return failures.damaged > Self.damagedUntilTolerated
@@ -196,7 +181,7 @@ private final class LiveCore: Sendable {
       } catch {
         guard !Task.isCancelled else { break }
         let error = sourceError(error)
-        switch change({ $0.failed(error, at: CaptureClock.now, jitter: .random(in: 0...1)) }) {
+        switch monitor.change({ $0.failed(error, at: CaptureClock.now, jitter: .random(in: 0...1)) }) {
         case .retry(let pause): try? await Task.sleep(for: pause)
         case .giveUp: return end(throwing: error)
         }
@@ -205,10 +190,9 @@ private final class LiveCore: Sendable {
     end()
   }
 
-  /// Ends the source: no more frames follow.
   func end(throwing error: SourceError? = nil) {
     queue.finish(throwing: error)
-    if error == nil { change { $0.closed(at: CaptureClock.now) } }
+    if error == nil { monitor.change { $0.closed(at: CaptureClock.now) } }
     monitor.finish()
   }
 
@@ -223,7 +207,7 @@ private final class LiveCore: Sendable {
     let connection = try await connect()
     let mode = await connection.mode
     masker.refer(to: mode.referenceSize)
-    change { $0.connected(mode, at: CaptureClock.now) }
+    monitor.change { $0.connected(mode, at: CaptureClock.now) }
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await self.pump(connection) }
@@ -246,13 +230,13 @@ private final class LiveCore: Sendable {
         guard let capture = try await connection.next() else { return }
         let mode = await connection.mode
         byteCount = capture.byteCount
-        change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
+        monitor.change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
         let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
-        if dropped > 0 { change { $0.dropped(dropped) } }
+        if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
-        change { $0.received(damaged: error.count, error.description) }
+        monitor.change { $0.received(damaged: error.count, error.description) }
       } catch let error as CodecError {
-        change { $0.foundDamaged(error.description) }
+        monitor.change { $0.foundDamaged(error.description) }
       }
       try Task.checkCancellation()
       guard options.live.delivery == .newest else { continue }
@@ -264,7 +248,7 @@ private final class LiveCore: Sendable {
   /// Throws if the connection has been silent for too long.
   private func watch() async throws {
     while true {
-      switch change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
+      switch monitor.change({ $0.patience(isHeld: queue.isHeld, at: CaptureClock.now) }) {
       case .wait(let time):
         try await CaptureClock().sleep(until: max(time, CaptureClock.now + .milliseconds(1)))
       case .reconnect(let reason): throw SourceError(.unavailable, path: device.name, reason: reason)
@@ -302,7 +286,6 @@ private final class LiveCore: Sendable {
 }
 
 extension Error {
-  /// Whether the memory budget had no room.
   fileprivate var isOutOfMemory: Bool {
     self is MemoryBudget.Exceeded || (self as? CodecError)?.kind == .noMemory
   }

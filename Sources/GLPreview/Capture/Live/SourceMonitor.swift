@@ -1,8 +1,8 @@
 // The state machine of a live source: states, counters and retries. It only decides; it has no clock, timer or
 // connection, so that every case can be tested directly.
 internal import PreviewCore
+internal import Synchronization
 
-/// The state of one live source.
 struct SourceMonitor: Sendable {
   private(set) var status: SourceStatus
   private let options: LiveOptions
@@ -24,19 +24,13 @@ struct SourceMonitor: Sendable {
   /// After a connection that lasted this long, pauses start short again.
   static let provenAfter = Duration.seconds(5)
 
-  /// The reaction to a failure.
   enum Recovery: Sendable, Equatable {
-    /// Try again after this pause.
     case retry(after: Duration)
-    /// Stop trying.
     case giveUp
   }
 
-  /// The reaction to the passing of time.
   enum Patience: Sendable, Equatable {
-    /// Check again at this time.
     case wait(until: CaptureInstant)
-    /// Close the connection and connect again.
     case reconnect(reason: String)
   }
 
@@ -83,7 +77,6 @@ struct SourceMonitor: Sendable {
     status.lastDamage = reason
   }
 
-  /// Records that a received picture turned out to be damaged.
   mutating func foundDamaged(_ reason: String) {
     status.counters.damaged += 1
     status.lastDamage = reason
@@ -131,7 +124,6 @@ struct SourceMonitor: Sendable {
     return now < end ? .retry(after: min(pause, end - now)) : .giveUp
   }
 
-  /// Records that the source has ended for good.
   mutating func closed(at now: CaptureInstant) {
     connectedAt = nil
     status.isFinished = true
@@ -147,4 +139,36 @@ struct SourceMonitor: Sendable {
 
   /// Seconds for messages: 2, or 0.25.
   private static func seconds(_ duration: Duration) -> String { (duration / .seconds(1)).shortText }
+}
+
+/// Holds the monitor of a source, and reports each change to any number of watchers.
+final class WatchedMonitor: Sendable {
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var monitor: SourceMonitor
+    var changes = Broadcast<SourceStatus>()
+  }
+
+  init(_ monitor: SourceMonitor) { state = Mutex(State(monitor: monitor)) }
+
+  var status: SourceStatus { state.withLock { $0.monitor.status } }
+
+  /// Changes the monitor, and notifies watchers if the state or the mode has changed.
+  func change<Result: Sendable>(_ body: (inout SourceMonitor) -> Result) -> Result {
+    state.withLock { state in
+      let before = state.monitor.status
+      let result = body(&state.monitor)
+      let after = state.monitor.status
+      if before.state != after.state || before.mode != after.mode { state.changes.send(after) }
+      return result
+    }
+  }
+
+  /// The current status, then all changes.
+  func stream() -> AsyncStream<SourceStatus> {
+    state.withLock { state in state.changes.stream(after: state.monitor.status) }
+  }
+
+  func finish() { state.withLock { $0.changes.finish() } }
 }

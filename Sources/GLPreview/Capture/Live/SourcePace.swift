@@ -10,9 +10,7 @@ struct SourcePace: Sendable {
   private var debt = Duration.zero
   private var last: CaptureInstant?
 
-  /// Spends `cost`.
-  ///
-  /// - Returns: how long to wait before more is read; zero for a source that sends as a camera does.
+  /// Spends `cost`; returns how long to wait before more is read: zero for a source that sends as a camera does.
   mutating func spend(_ cost: Duration, at now: CaptureInstant) -> Duration {
     debt = max(debt - (now - (last ?? now)), .zero) + cost
     last = now
@@ -47,15 +45,8 @@ struct StreamIntake: Sendable {
     self.isPaced = isPaced && options.live.delivery == .newest
   }
 
-  /// Counts bytes that arrived.
-  ///
-  /// - Parameters:
-  ///   - count: the number of bytes.
-  ///   - waiting: bytes that are held for an incomplete picture.
-  ///   - foundPicture: whether a picture ended within them.
-  ///   - now: the current time.
-  /// - Returns: how long to pause.
-  /// - Throws: `MemoryBudget.Exceeded` if the budget has no room for the held bytes.
+  /// Counts `count` bytes that arrived, in which a picture may have ended, and the `waiting` bytes that are held for an
+  /// incomplete one. Returns how long to pause.
   mutating func took(_ count: Int, waiting: Int, foundPicture: Bool, at now: CaptureInstant = .now)
     throws(MemoryBudget.Exceeded) -> Duration
   {
@@ -64,8 +55,7 @@ struct StreamIntake: Sendable {
     sincePicture = foundPicture ? 0 : sincePicture + count
     guard isPaced else { return .zero }
     let isStray = sincePicture > pictureLimit
-    return pace.spend(
-      isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
+    return pace.spend(isStray ? SourcePace.strayBytes(count) : SourcePace.bytes(count), at: now)
   }
 
   /// The lease changes in steps, so that a stream of small pictures does not change it for each.

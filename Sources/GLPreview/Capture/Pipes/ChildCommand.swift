@@ -5,7 +5,6 @@ internal import Glibc
 internal import PreviewCore
 internal import Synchronization
 
-/// A running command.
 actor ChildCommand {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
@@ -83,7 +82,6 @@ actor ChildCommand {
   /// The commands that are not stopped yet, for `killAll`.
   private static let running = Mutex<Set<pid_t>>([])
 
-  /// Kills all commands at once.
   static func killAll() {
     for id in running.withLock({ $0 }) { kill(-id, SIGKILL) }
   }
@@ -143,7 +141,6 @@ actor ChildCommand {
     unsafe texts.map { unsafe strdup($0) } + [nil]
   }
 
-  /// The variables of this process, each `NAME=VALUE`.
   private static func environment() -> [String] {
     var variables: [String] = []
     var next = unsafe environ
@@ -155,11 +152,30 @@ actor ChildCommand {
   }
 
   private static func failure(_ name: String, _ code: CInt) -> SourceError {
-    SourceError(.unavailable, path: name, reason: unsafe String(cString: strerror(code)))
+    SourceError(.unavailable, path: name, reason: String(errno: code))
   }
 }
 
 extension LiveSource {
   /// Kills the commands of all `exec:` sources. For a process that exits without closing its sources.
   package static func killCommands() { ChildCommand.killAll() }
+}
+
+enum ChildEnvironment {
+  private static let names: Set<String> = [
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+  ]
+  /// Prefixes of locales' variables, and of those of capture programs.
+  private static let prefixes = ["LC_", "GST_", "LIBCAMERA_", "LIBVA_", "MESA_"]
+
+  /// Those of `variables`, each `NAME=VALUE`, that a command inherits.
+  static func inherited(from variables: [String]) -> [String] {
+    variables.filter { variable in
+      let name = String(variable.prefix { $0 != "=" })
+      return names.contains(name) || prefixes.contains { name.hasPrefix($0) }
+    }
+  }
 }

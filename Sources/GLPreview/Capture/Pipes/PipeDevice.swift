@@ -19,10 +19,9 @@ struct PipeDevice: CaptureDevice {
   var longestPause: Duration { .seconds(1) }
 
   func connect() throws -> any CaptureConnection {
-    let stream = name == "-" ? try ByteStream.standardInput() : try ByteStream(opening: name)
     // The next writer of a FIFO is waited for, unless `givesUpAfter` is zero.
     let isOverAtEnd = name == "-" || options.live.givesUpAfter == .zero
-    return PipeConnection(stream, options, isOverAtEnd: isOverAtEnd)
+    return PipeConnection(try ByteStream(opening: name), options, isOverAtEnd: isOverAtEnd)
   }
 
   /// Whether `path` is a stream, not a file.
@@ -103,5 +102,27 @@ actor PipeConnection: CaptureConnection {
     case is RawVideoSource: "raw"
     default: "picture"
     }
+  }
+}
+
+/// `exec:COMMAND`: the command is run again when it ends, unless `givesUpAfter` is zero.
+struct CommandDevice: CaptureDevice {
+  let name: String
+  private let command: String
+  private let options: SourceOptions
+
+  init(_ name: String, _ options: SourceOptions) throws(SourceError) {
+    self.options = options
+    command = String(name.dropFirst("exec:".count))
+    self.name = Redaction.source(name)
+    guard !command.allSatisfy(\.isWhitespace), !command.utf8.contains(0) else {
+      throw SourceError(.badRequest, path: self.name, reason: "exec: needs a command")
+    }
+  }
+
+  func connect() throws -> any CaptureConnection {
+    let (child, output) = try ChildCommand.start(command, named: name)
+    let stream = try ByteStream(output, path: name)
+    return PipeConnection(stream, options, isOverAtEnd: options.live.givesUpAfter == .zero, command: child)
   }
 }

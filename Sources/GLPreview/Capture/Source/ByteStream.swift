@@ -5,48 +5,42 @@ internal import PreviewCore
 
 /// Buffered reads. Peeked bytes are returned again by the next read.
 struct ByteStream: ~Copyable {
-  /// The name used in messages.
   let path: String
   /// Whether it can be rewound and its size is known.
   let isRegularFile: Bool
 
   private static let bufferSize = 64 << 10
   private let descriptor: CInt
-  private let ownsDescriptor: Bool
+  private let isOwned: Bool
   private let start: off_t
   private let size: Int
   /// `buffer[position...]` has been read from the descriptor but not returned yet.
   private var buffer: [UInt8] = []
   private var position = 0
 
-  /// Opens a file, a FIFO or a device at `path`.
+  /// Opens a file, a FIFO or a device at `path`, or standard input, called `-`.
   init(opening path: String) throws(SourceError) {
+    if path == "-" {
+      try self.init(STDIN_FILENO, path: path, isOwned: false)
+      return
+    }
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SourceError(.badRequest, path: path, reason: "not a path")
     }
     // Without O_NONBLOCK, opening a FIFO waits for its writer and can't be cancelled.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
+    try self.init(descriptor, path: path)
   }
 
-  /// Standard input, called `-`.
-  static func standardInput() throws(SourceError) -> ByteStream {
-    try ByteStream(path: "-", descriptor: STDIN_FILENO, ownsDescriptor: false)
-  }
-
-  /// Reads from `descriptor` and closes it at the end.
-  init(owning descriptor: CInt, path: String) throws(SourceError) {
-    try self.init(path: path, descriptor: descriptor, ownsDescriptor: true)
-  }
-
-  private init(path: String, descriptor: CInt, ownsDescriptor: Bool) throws(SourceError) {
+  /// Reads from `descriptor`, and closes it at the end if it is owned.
+  init(_ descriptor: CInt, path: String, isOwned: Bool = true) throws(SourceError) {
     var status = stat()
     let result = unsafe fstat(descriptor, &status)
     let code = errno
     self.path = path
     self.descriptor = descriptor
-    self.ownsDescriptor = ownsDescriptor
+    self.isOwned = isOwned
     let isRegular = result == 0 && status.st_mode & S_IFMT == S_IFREG
     start = isRegular ? max(lseek(descriptor, 0, SEEK_CUR), 0) : 0
     isRegularFile = isRegular
@@ -61,7 +55,7 @@ struct ByteStream: ~Copyable {
   }
 
   deinit {
-    if ownsDescriptor { _ = close(descriptor) }
+    if isOwned { _ = close(descriptor) }
   }
 
   private static func failure(_ path: String, _ code: CInt) -> SourceError {
@@ -69,7 +63,7 @@ struct ByteStream: ~Copyable {
     case ENOENT, ENOTDIR: SourceError(.notFound, path: path, reason: "no such file")
     case EACCES, EPERM: SourceError(.unreadable, path: path, reason: "no permission to read it")
     case EBADF: SourceError(.unreadable, path: path, reason: "is closed")
-    default: SourceError(.unreadable, path: path, reason: unsafe String(cString: strerror(code)))
+    default: SourceError(.unreadable, path: path, reason: String(errno: code))
     }
   }
 
@@ -90,7 +84,7 @@ struct ByteStream: ~Copyable {
   mutating func readFrame(_ byteCount: Int, _ memory: FramePool) throws -> (FrameBytes, count: Int) {
     // Don't take memory for a frame that is known to be incomplete.
     if let remaining = remainingByteCount, remaining < byteCount {
-      return (FrameBytes([]), try readAll().count)
+      return (FrameBytes([]), try readAll(limit: .max)?.count ?? 0)
     }
     let buffer = try memory.take(byteCount)
     let count = try read(into: buffer)
@@ -124,10 +118,6 @@ struct ByteStream: ~Copyable {
     }
     defer { drop(buffer.count - position) }
     return Array(buffer[position...])
-  }
-
-  private mutating func readAll() throws -> [UInt8] {
-    try readAll(limit: .max) ?? []
   }
 
   /// The next line without its newline; nil if there is no newline within `limit` bytes or before the end.
@@ -172,13 +162,9 @@ struct ByteStream: ~Copyable {
       buffer.removeFirst(position)
       position = 0
     }
-    var failure: (any Error)?
-    let more = unsafe [UInt8](unsafeUninitializedCapacity: Self.bufferSize) { target, filled in
-      do {
-        filled = try unsafe fill(UnsafeMutableRawBufferPointer(target))
-      } catch { failure = error }
+    let more = try unsafe [UInt8](unsafeUninitializedCapacity: Self.bufferSize) { target, filled in
+      filled = try unsafe fill(UnsafeMutableRawBufferPointer(target))
     }
-    if let failure { throw failure }
     buffer += more
     return !more.isEmpty
   }

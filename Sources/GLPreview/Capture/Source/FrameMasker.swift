@@ -2,7 +2,6 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// Burns a source's masks into its frames.
 final class FrameMasker: Sendable {
   private let masks: PrivacyMasks
   private let state: Mutex<State>
@@ -26,8 +25,7 @@ final class FrameMasker: Sendable {
     let sides = 1...Size.maximumSide
     for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
       guard sides.contains(size.width), sides.contains(size.height) else {
-        throw SourceError(
-          .badRequest, path: name, reason: "a reference size of \(size) is not valid")
+        throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is not valid")
       }
     }
     guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }

@@ -1,7 +1,6 @@
 // Frame rates as exact fractions, so that an hour of 30000/1001 does not drift.
 internal import PreviewCore
 
-/// A frame rate as a fraction.
 struct FrameRate: Sendable, Hashable {
   /// Frames per `denominator` seconds; positive.
   let numerator: Int
@@ -23,10 +22,8 @@ struct FrameRate: Sendable, Hashable {
     self.init(numerator: Int((framesPerSecond * 1000).rounded()), denominator: 1000)
   }
 
-  /// Frames per second, rounded.
   var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 
-  /// The default: 30 frames per second.
   static let usual = FrameRate(numerator: 30)
 
   private init(numerator: Int) {

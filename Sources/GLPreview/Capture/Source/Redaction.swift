@@ -6,7 +6,6 @@
 /// When in doubt, a part is hidden: everything before the last `@`, all query values that are not known to be harmless,
 /// the path after an RTMP application, the arguments of a command. File paths are kept.
 package enum Redaction {
-  /// Replaces a secret.
   private static let mark = "***"
 
   /// A source's name, as `SourceLocator` takes it, without secrets.
@@ -217,7 +216,7 @@ extension String {
   }
 
   /// Percent-decoded where possible.
-  fileprivate var percentDecoded: String {
+  package var percentDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]
     while let byte = rest.popFirst() {

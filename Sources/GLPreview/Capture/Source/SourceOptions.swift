@@ -53,11 +53,13 @@ public struct SourceOptions: Sendable, Hashable {
     self.color = color
   }
 
-  /// The most bytes of a compressed picture.
   var pictureLimit: Int {
     // Noise at quality 100 takes less than 3 bytes a pixel.
     maximumPictureBytes ?? 3 * min(maximumPixels, 1 << 40) + 1 << 20
   }
+
+  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
+  var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 
   /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
   var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }
@@ -130,7 +132,68 @@ extension SourceOptions {
   }
 }
 
-extension SourceOptions {
-  /// Whether a source with several sizes uses its reference size, whatever else is demanded.
-  var isPinned: Bool { demand.isPinned || !masks.isEmpty }
+extension CaptureDemand {
+  /// The reference size if a view has a crop; otherwise the size of the largest view, if each view has one.
+  package init(for views: [ViewConfiguration]) {
+    self =
+      views.contains { $0.crop != nil }
+      ? CaptureDemand(isPinned: true) : CaptureDemand(atLeast: views.map(\.wantedSize))
+  }
+
+  /// The maximum of `sizes`; no demand if there are none or one is nil.
+  init(atLeast sizes: [Size?]) {
+    self.init()
+    guard !sizes.isEmpty, !sizes.contains(nil) else { return }
+    minimumSize = sizes.compactMap(\.self).reduce(Size(width: 1, height: 1)) {
+      Size(width: max($0.width, $1.width), height: max($0.height, $1.height))
+    }
+  }
+}
+
+extension ViewConfiguration {
+  /// The size of the view's pictures in the source's stored orientation; nil if it has a crop or no size of its own.
+  var wantedSize: Size? {
+    guard crop == nil, width != nil || height != nil else { return nil }
+    let size = Size(width: width ?? 1, height: height ?? 1)
+    // An invalid size is reported when the view is drawn.
+    let sides = 1...Size.maximumSide
+    guard sides.contains(size.width), sides.contains(size.height) else { return nil }
+    return Orientation(rotation).swapsAxes ? size.transposed : size
+  }
+}
+
+/// The behaviour of a live source.
+public struct LiveOptions: Sendable, Hashable {
+  /// What happens to pictures that arrive faster than they are requested.
+  public enum Delivery: Sendable, Hashable {
+    /// Keeps the newest picture; earlier ones are dropped and counted. For previews.
+    case newest
+    /// Queues every picture, up to this many bytes. When full, a pipe's writer waits, and a camera drops pictures.
+    case every(maximumBytes: Int)
+  }
+
+  /// What happens to pictures that arrive faster than they are requested. Default: the newest is kept.
+  public var delivery: Delivery
+  /// A source without a picture for this long is stalled. Default: 2 seconds.
+  public var stallsAfter: Duration
+  /// A connection without a picture for this long is closed and made again. Default: 10 seconds.
+  public var reconnectsAfter: Duration
+  /// The time limit for making a connection. Default: 10 seconds.
+  public var connectsWithin: Duration
+  /// How long to retry a lost source, counted from its last picture or the first attempt; then `nextFrame` throws the
+  /// reason. Zero throws at the first failure. Nil, the default, never gives up unless no retry can succeed.
+  public var givesUpAfter: Duration?
+
+  /// Creates options. By default the newest picture is kept, and retries never end.
+  public init(
+    delivery: Delivery = .newest, stallsAfter: Duration = .seconds(2),
+    reconnectsAfter: Duration = .seconds(10), connectsWithin: Duration = .seconds(10),
+    givesUpAfter: Duration? = nil
+  ) {
+    self.delivery = delivery
+    self.stallsAfter = stallsAfter
+    self.reconnectsAfter = reconnectsAfter
+    self.connectsWithin = connectsWithin
+    self.givesUpAfter = givesUpAfter
+  }
 }

@@ -54,12 +54,5 @@ extension SourceStatus {
     public var framesPerSecond: Double?
     /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
     public var transport: String
-
-    init(format: String, size: Size? = nil, framesPerSecond: Double? = nil, transport: String) {
-      self.format = format
-      self.size = size
-      self.framesPerSecond = framesPerSecond
-      self.transport = transport
-    }
   }
 }

@@ -58,18 +58,6 @@ extension CameraDescription {
     public let step: Size
     /// The intervals between pictures of this size, or of the largest; the shortest first; empty if unknown.
     public let intervals: [FrameIntervals]
-
-    init(minimum: Size, maximum: Size, step: Size, intervals: [FrameIntervals] = []) {
-      self.minimum = minimum
-      self.maximum = maximum
-      self.step = step
-      self.intervals = intervals
-    }
-
-    init(_ size: Size, intervals: [FrameIntervals] = []) {
-      self.init(
-        minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)
-    }
   }
 
   /// An interval between pictures, or a range of intervals.
@@ -89,5 +77,11 @@ extension CameraDescription {
     public let shortest: Interval
     /// The longest interval; the same if there is only one.
     public let longest: Interval
+  }
+}
+
+extension CameraDescription.FrameSizes {
+  init(_ size: Size, intervals: [CameraDescription.FrameIntervals] = []) {
+    self.init(minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)
   }
 }

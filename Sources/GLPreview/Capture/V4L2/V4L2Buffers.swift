@@ -20,13 +20,12 @@ final class V4L2Buffers: Sendable {
   /// The fewest buffers that stay with the driver, so that it never waits.
   private static let leastQueued = 2
   private static let wanted: UInt32 = 6
-  /// The number of buffers for large pictures.
   private static let wantedLarge: UInt32 = 4
   private static let large = 16 << 20
 
   /// Maps buffers for the current format, gives all to the driver and starts the stream.
   init(_ node: V4L2Node, _ format: glp_v4l2_format) throws(V4L2Error) {
-    let byteCount = (0..<Int(format.plane_count)).reduce(0) { $0 + Int(format.plane($1).size_image) }
+    let byteCount = format.memoryPlanes.reduce(0) { $0 + Int($1.size_image) }
     var count = byteCount >= Self.large ? Self.wantedLarge : Self.wanted
     try V4L2Error.check(
       unsafe glp_v4l2_request_buffers(node.descriptor, node.isMultiplanar, &count), "asking for buffers")
@@ -49,12 +48,7 @@ final class V4L2Buffers: Sendable {
 
   /// Stops the stream and takes all buffers from the driver; leases stay readable.
   func stop() {
-    guard
-      let node = state.withLock({ state -> V4L2Node? in
-        defer { state.node = nil }
-        return state.node
-      })
-    else { return }
+    guard let node = state.withLock({ $0.node.take() }) else { return }
     _ = glp_v4l2_stop(node.descriptor, isMultiplanar)
   }
 
@@ -94,10 +88,9 @@ final class V4L2Buffers: Sendable {
   }
 
   /// Passes the picture's bytes in each memory plane to `body`.
-  func withBytes<Result>(_ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result)
-    rethrows
-    -> Result
-  {
+  func withBytes<Result>(
+    _ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result
+  ) rethrows -> Result {
     try unsafe mappings[Int(buffer.index)].withBytes(buffer, body)
   }
 }
@@ -132,8 +125,7 @@ private final class V4L2Mapping: Sendable {
       unsafe glp_v4l2_query_buffer(node.descriptor, node.isMultiplanar, planeCount, index, &buffer),
       "asking for a buffer")
     var planes: [(address: UInt, length: UInt32)] = []
-    for plane in 0..<Int(buffer.plane_count) {
-      let plane = buffer.plane(plane)
+    for plane in buffer.memoryPlanes {
       var memory: UnsafeMutableRawPointer?
       let code = unsafe glp_v4l2_map(node.descriptor, plane.offset, plane.length, &memory)
       guard code == 0 else {
@@ -153,12 +145,10 @@ private final class V4L2Mapping: Sendable {
     }
   }
 
-  func withBytes<Result>(_ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result)
-    rethrows
-    -> Result
-  {
-    let all = unsafe planes.indices.map { index in
-      let (plane, told) = (planes[index], buffer.plane(index))
+  func withBytes<Result>(
+    _ buffer: glp_v4l2_buffer, _ body: ([UnsafeRawBufferPointer]) throws -> Result
+  ) rethrows -> Result {
+    let all = unsafe zip(planes, buffer.memoryPlanes).map { plane, told in
       let bytes = unsafe UnsafeRawBufferPointer(
         start: UnsafeRawPointer(bitPattern: plane.address), count: Int(plane.length))
       let end = min(Int(told.bytes_used), bytes.count)
@@ -169,25 +159,13 @@ private final class V4L2Mapping: Sendable {
 }
 
 extension glp_v4l2_format {
-  /// The entry of a memory plane, 0...3.
-  func plane(_ index: Int) -> glp_v4l2_plane_format {
-    switch index {
-    case 0: planes.0
-    case 1: planes.1
-    case 2: planes.2
-    default: planes.3
-    }
+  var memoryPlanes: ArraySlice<glp_v4l2_plane_format> {
+    [planes.0, planes.1, planes.2, planes.3].prefix(Int(plane_count))
   }
 }
 
 extension glp_v4l2_buffer {
-  /// The entry of a memory plane, 0...3.
-  func plane(_ index: Int) -> glp_v4l2_buffer_plane {
-    switch index {
-    case 0: planes.0
-    case 1: planes.1
-    case 2: planes.2
-    default: planes.3
-    }
+  fileprivate var memoryPlanes: ArraySlice<glp_v4l2_buffer_plane> {
+    [planes.0, planes.1, planes.2, planes.3].prefix(Int(plane_count))
   }
 }

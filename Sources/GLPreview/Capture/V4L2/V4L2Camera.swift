@@ -13,8 +13,10 @@ public enum V4L2Camera {
     await V4L2Lister().all()
   }
 
-  /// Whether `source` names a camera.
-  package static func isNamed(by source: String) -> Bool { LiveKind(source) == .camera }
+  /// Whether `source` names a camera: `/dev/videoN`, `/dev/v4l/by-id/...`.
+  package static func isNamed(by source: String) -> Bool {
+    ["/dev/video", "/dev/v4l/"].contains { source.lowercased().hasPrefix($0) }
+  }
 
   /// The controls of a camera with their current values; works also while it streams, here or elsewhere.
   ///
@@ -44,19 +46,13 @@ private actor V4L2Lister {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue = ReadingQueue(named: "cameras")
 
-  func controls(of path: String, setting settings: [CameraControl.Setting]) throws(SourceError)
-    -> [CameraControl]
-  {
+  func controls(of path: String, setting settings: [CameraControl.Setting]) throws -> [CameraControl] {
     do {
       let node = try V4L2Node(opening: path)
       try node.set(settings)
       return node.controls()
-    } catch let refusal as V4L2Refusal {
-      throw SourceError(.badRequest, path: path, reason: refusal.description)
-    } catch let error as V4L2Error {
-      throw V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     } catch {
-      throw SourceError(.unavailable, path: path, reason: "\(error)")
+      throw V4L2Diagnosis.explained(error, path: path, name: path, wasOpen: false)
     }
   }
 
@@ -90,7 +86,6 @@ private actor V4L2Lister {
     let diagnosis = V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
     return CameraDescription(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: identity.name, bus: "", driver: "",
-      formats: [],
-      controls: [], diagnosis: diagnosis.reason)
+      formats: [], controls: [], diagnosis: diagnosis.reason)
   }
 }

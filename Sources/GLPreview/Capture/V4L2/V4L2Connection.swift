@@ -1,7 +1,9 @@
-// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone.
+// One connection to a camera: opened, set up and streaming, until it is closed or the camera is gone; and the device
+// that connects by its node the first time, and then to the same camera, whatever its node.
 internal import CV4L2
 internal import Glibc
 internal import PreviewCore
+internal import Synchronization
 
 /// A streaming camera. It runs on a thread of its own, because drivers block.
 actor V4L2Connection: CaptureConnection {
@@ -16,7 +18,6 @@ actor V4L2Connection: CaptureConnection {
   private var stream: V4L2Stream?
   /// The driver's number of the next picture; nil before the first.
   private var nextSequence: UInt32?
-  /// The number of pictures that are missing before the next one.
   private var skipped = 0
 
   private(set) var mode = SourceStatus.Mode(format: "", transport: "mmap")
@@ -53,7 +54,7 @@ actor V4L2Connection: CaptureConnection {
     } catch {
       stop()
       node = nil
-      throw explained(error, path, wasOpen: identity != nil)
+      throw V4L2Diagnosis.explained(error, path: path, name: name, wasOpen: identity != nil)
     }
     return V4L2Identity(of: path)
   }
@@ -102,9 +103,9 @@ actor V4L2Connection: CaptureConnection {
       node, format, isEmulated: selection.isEmulated, maximumPixels: options.maximumPixels)
     self.stream = stream
     mode = SourceStatus.Mode(
-      format: stream.fourCC.description, size: stream.size, framesPerSecond: interval?.framesPerSecond,
+      format: stream.fourCC.description, size: stream.size, referenceSize: reference,
+      framesPerSecond: interval?.framesPerSecond,
       transport: selection.isEmulated ? "mmap, made by libv4lconvert" : "mmap")
-    mode.referenceSize = reference
     nextSequence = nil
   }
 
@@ -137,7 +138,7 @@ actor V4L2Connection: CaptureConnection {
       } catch let error as DamagedCapture {
         throw error
       } catch {
-        throw explained(error, node.path, wasOpen: true)
+        throw V4L2Diagnosis.explained(error, path: node.path, name: name, wasOpen: true)
       }
     }
   }
@@ -175,7 +176,6 @@ actor V4L2Connection: CaptureConnection {
     try startStream(node)
   }
 
-  /// Takes a picture if there is one.
   private func take(_ node: V4L2Node, isFaulty: Bool) throws -> Capture? {
     guard let stream else { return nil }
     let buffer: glp_v4l2_buffer?
@@ -223,12 +223,41 @@ actor V4L2Connection: CaptureConnection {
     // Before the node: libv4l2 needs its own buffers unmapped first.
     stream = nil
   }
+}
 
-  private func explained(_ error: any Error, _ path: String, wasOpen: Bool) -> any Error {
-    switch error {
-    case let error as V4L2Error: V4L2Diagnosis.explain(error, path: path, name: name, wasOpen: wasOpen)
-    case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
-    default: error
+final class V4L2Device: CaptureDevice {
+  let name: String
+  /// Checking whether a camera is back costs almost nothing.
+  let longestPause = Duration.seconds(1)
+  private let locator: V4L2Locator
+  private let options: SourceOptions
+  private let memory: FramePool
+  private let known = Mutex(Known())
+
+  private struct Known {
+    var camera: V4L2Identity?
+    var others: Set<String> = []
+    var reference: Size?
+  }
+
+  init(_ text: String, _ options: SourceOptions) throws(SourceError) {
+    name = text
+    locator = try V4L2Locator(text)
+    self.options = options
+    memory = options.memory ?? FramePool()
+  }
+
+  func connect() async throws -> any CaptureConnection {
+    let before = known.withLock { $0 }
+    let connection = V4L2Connection(
+      name: name, locator.preferences, options, memory, reference: before.reference)
+    let found = try await connection.open(locator.path, knownAs: before.camera, besides: before.others)
+    let reference = await connection.mode.referenceSize
+    let others = found.map { V4L2Nodes.lookalikes(of: $0) }
+    known.withLock { known in
+      known.reference = reference
+      if let found, let others { (known.camera, known.others) = (found, others) }
     }
+    return connection
   }
 }

@@ -43,8 +43,8 @@ extension V4L2Node {
       guard unsafe glp_v4l2_menu_item(descriptor, control.id, UInt32(index), &name, &value) == 0 else {
         return nil
       }
-      let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      return CameraControl.MenuItem(value: Int(index), name: kind == .integerMenu ? "\(value)" : text)
+      return CameraControl.MenuItem(
+        value: Int(index), name: kind == .integerMenu ? "\(value)" : String(written: name))
     }
   }
 
@@ -62,7 +62,7 @@ extension V4L2Node {
       if error.isGone { throw error }
       guard code == 0 else {
         throw V4L2Refusal(
-          "control \(control.name): the camera does not take \(setting.value) now (\(V4L2Error.text(code)))")
+          "control \(control.name): the camera does not take \(setting.value) now (\(String(errno: code)))")
       }
     }
   }

@@ -1,7 +1,17 @@
-// Explains why a camera can't be opened: which process uses it, which group may open it, and which cameras there are.
+// The error of a failed ioctl, and why a camera can't be opened: which process uses it, which group may open it, and
+// which cameras there are.
 internal import Glibc
 
 enum V4L2Diagnosis {
+  /// What V4L2 or a selection throws as a `SourceError`; any other error as it is.
+  static func explained(_ error: any Error, path: String, name: String, wasOpen: Bool) -> any Error {
+    switch error {
+    case let error as V4L2Error: explain(error, path: path, name: name, wasOpen: wasOpen)
+    case let error as V4L2Refusal: SourceError(.badRequest, path: name, reason: error.description)
+    default: error
+    }
+  }
+
   /// Explains `error` at `path` to the user. `wasOpen` means that the camera gave pictures before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
     switch error.code {
@@ -30,7 +40,6 @@ enum V4L2Diagnosis {
     return cameras.isEmpty ? "this machine has none" : "there are \(cameras.joined(separator: ", "))"
   }
 
-  /// Which group may open the node.
   private static func permission(_ path: String, code: CInt) -> String {
     guard code == EACCES, let status = SystemFiles.status(path) else {
       return "may not be opened here: a container needs --device \(path)"
@@ -69,5 +78,19 @@ enum V4L2Diagnosis {
         return status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == device
       }
     }.sorted()
+  }
+}
+
+struct V4L2Error: Error, Hashable, CustomStringConvertible {
+  /// The action: `setting the format`
+  let activity: String
+  let code: CInt
+
+  var description: String { "\(activity): \(String(errno: code))" }
+
+  var isGone: Bool { code == ENODEV || code == ENXIO }
+
+  static func check(_ code: CInt, _ activity: @autoclosure () -> String) throws(V4L2Error) {
+    guard code == 0 else { throw V4L2Error(activity: activity(), code: code) }
   }
 }

@@ -1,5 +1,4 @@
 // Identifies a camera whatever its number, by what the kernel says of it in /sys, without opening it.
-internal import Glibc
 
 /// The properties that distinguish a camera from others, and stay when it is unplugged and plugged in again.
 struct V4L2Identity: Sendable, Hashable {
@@ -13,33 +12,6 @@ struct V4L2Identity: Sendable, Hashable {
   let product: String
   let serial: String
 
-  /// Nil if /sys does not know the node.
-  init?(of node: String) {
-    guard let path = SystemFiles.resolved(node), let name = path.split(separator: "/").last else {
-      return nil
-    }
-    let folder = "/sys/class/video4linux/\(name)"
-    guard let title = SystemFiles.line("\(folder)/name"), let place = SystemFiles.resolved("\(folder)/device")
-    else { return nil }
-    self.name = title
-    self.place = place
-    index = SystemFiles.line("\(folder)/index") ?? ""
-    // A USB camera's node belongs to an interface; the interface's parent has the numbers.
-    let device = place + "/.."
-    let numbers = ["idVendor", "idProduct"].compactMap { SystemFiles.line("\(device)/\($0)") }
-    product = numbers.count == 2 ? numbers.joined(separator: ":") : ""
-    serial = numbers.count == 2 ? SystemFiles.line("\(device)/serial") ?? "" : ""
-  }
-
-  /// For tests.
-  init(name: String, index: String, place: String, product: String = "", serial: String = "") {
-    self.name = name
-    self.index = index
-    self.place = place
-    self.product = product
-    self.serial = serial
-  }
-
   /// How likely `other` is the same camera; 0 if it is another.
   ///
   /// The same place may hold another camera by now, and a camera may come back at another place. There, only a serial
@@ -52,7 +24,26 @@ struct V4L2Identity: Sendable, Hashable {
   }
 }
 
-/// The video nodes of this machine.
+extension V4L2Identity {
+  /// Nil if /sys does not know the node.
+  init?(of node: String) {
+    guard let path = SystemFiles.resolved(node), let name = path.split(separator: "/").last else {
+      return nil
+    }
+    let folder = "/sys/class/video4linux/\(name)"
+    guard let title = SystemFiles.line("\(folder)/name"), let place = SystemFiles.resolved("\(folder)/device")
+    else { return nil }
+    // A USB camera's node belongs to an interface; the interface's parent has the numbers.
+    let device = place + "/.."
+    let numbers = ["idVendor", "idProduct"].compactMap { SystemFiles.line("\(device)/\($0)") }
+    let hasNumbers = numbers.count == 2
+    self.init(
+      name: title, index: SystemFiles.line("\(folder)/index") ?? "", place: place,
+      product: hasNumbers ? numbers.joined(separator: ":") : "",
+      serial: hasNumbers ? SystemFiles.line("\(device)/serial") ?? "" : "")
+  }
+}
+
 enum V4L2Nodes {
   /// `/dev/video0`, `/dev/video1`, ..., in the order of their numbers.
   static func all() -> [String] {

@@ -1,9 +1,7 @@
 // Where a driver stores a picture's rows, and where they are copied to. Drivers add padding; frames have none.
 internal import PreviewCore
 
-/// How pictures are copied out of a driver's buffers.
 struct V4L2Layout: Sendable, Hashable {
-  /// How one plane is copied.
   struct Plane: Sendable, Hashable {
     /// The memory plane in the buffer, and the offset in bytes from the start of the picture there.
     let memoryPlane: Int
@@ -66,6 +64,16 @@ struct V4L2Layout: Sendable, Hashable {
     self.planes = planes
     neededByteCounts = needed
     self.byteCount = byteCount
+  }
+
+  /// The frame of a picture in the driver's `color`; `sources` are as in `copy`.
+  func frame(_ sources: [UnsafeRawBufferPointer], _ color: V4L2Color, _ memory: FramePool) throws -> Frame {
+    let format = samples.format
+    let expands = format.isRGB && color.range(of: format) == .limited
+    let target = try memory.take(byteCount)
+    unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
+    return try Frame(
+      tight: FrameFormat(format, size, color: color.description(size, format)), storage: FrameBytes(target))
   }
 
   /// Copies a picture. `sources` are its memory planes from the start of the picture, each with at least

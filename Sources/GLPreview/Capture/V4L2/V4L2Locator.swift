@@ -3,11 +3,9 @@ internal import PreviewCore
 
 /// `/dev/video0[,format=YUYV][,size=1280x720][,fps=30]`, `/dev/v4l/by-id/...`
 struct V4L2Locator: Sendable, Hashable {
-  /// The device file.
   let path: String
   let preferences: V4L2Preferences
 
-  /// Opens nothing yet.
   init(_ text: String) throws(SourceError) {
     // udev's links may have commas in their names: the keys begin at the first part with a `=`.
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -46,7 +44,6 @@ struct V4L2Preferences: Sendable, Hashable {
   var size: Size?
   var framesPerSecond: Double?
 
-  /// Whether the format is the required one, or none is required.
   func allow(_ format: CameraDescription.Format) -> Bool {
     guard let name = self.format?.lowercased() else { return true }
     return format.fourCC.lowercased() == name || format.reading?.isCalled(name) == true

@@ -2,7 +2,6 @@
 // and opens nothing.
 internal import PreviewCore
 
-/// The mode that a camera is set to.
 struct V4L2ModeSelection: Sendable, Hashable {
   typealias Format = CameraDescription.Format
   typealias FrameSizes = CameraDescription.FrameSizes
@@ -30,7 +29,9 @@ struct V4L2ModeSelection: Sendable, Hashable {
     let hasAlpha: Bool
     var rate: Double? { selection.interval?.framesPerSecond }
   }
+}
 
+extension V4L2ModeSelection {
   /// The cheapest of `formats` that satisfies `demand`, or the mode that `preferences` require.
   ///
   /// Formats are ranked: samples that the GPU reads directly, JPEG, grey, formats that libv4lconvert makes. A lower
@@ -73,15 +74,6 @@ struct V4L2ModeSelection: Sendable, Hashable {
     self = best.selection
   }
 
-  private init(
-    _ fourCC: FourCC, isEmulated: Bool, size: Size, interval: FrameIntervals.Interval?
-  ) {
-    self.fourCC = fourCC
-    self.isEmulated = isEmulated
-    self.size = size
-    self.interval = interval
-  }
-
   // MARK: Available modes
 
   /// The default size whose pixels a camera's masks and crops refer to: the preferred size, or the largest that is
@@ -94,9 +86,7 @@ struct V4L2ModeSelection: Sendable, Hashable {
     let usable = formats.filter { $0.isReadable && preferences.allow($0) }
     let offered = usable.flatMap(\.sizes).filter { sizes in
       guard let rate = preferences.framesPerSecond, let interval = interval(sizes.intervals, rate: rate)
-      else {
-        return true
-      }
+      else { return true }
       return isRate(interval, rate)
     }
     let sizes = offered.compactMap { sizes -> Size? in
@@ -182,7 +172,8 @@ struct V4L2ModeSelection: Sendable, Hashable {
     }
     return Candidate(
       selection: V4L2ModeSelection(
-        format.code, isEmulated: format.isEmulated, size: size, interval: interval(intervals, rate: rate)),
+        fourCC: format.code, isEmulated: format.isEmulated, size: size,
+        interval: interval(intervals, rate: rate)),
       tier: tier, bytes: bytes, hasAlpha: hasAlpha)
   }
 
@@ -240,7 +231,6 @@ struct V4L2ModeSelection: Sendable, Hashable {
     return candidates.filter { $0.rate == nil || $0.rate == most }
   }
 
-  /// Compares candidates of one size.
   private static func cheapest(_ candidates: [Candidate]) -> Candidate? {
     candidates.min { cost($0) < cost($1) }
   }
@@ -292,7 +282,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   }
 
   static func rate(_ rate: Double, _ formats: [CameraDescription.Format], size: Size?) -> V4L2Refusal {
-    let intervals = formats.flatMap(\.sizes).filter { size == nil || $0.contains(size) }
+    let intervals = formats.flatMap(\.sizes).filter { size.map($0.contains) ?? true }
       .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
     let rate = CameraDescription.FrameIntervals.number(rate)
     return V4L2Refusal(
@@ -319,9 +309,8 @@ extension CameraDescription.FrameSizes: CustomStringConvertible {
     return "\(minimum)...\(maximum)\(steps)"
   }
 
-  fileprivate func contains(_ size: Size?) -> Bool {
-    guard let size else { return true }
-    return (minimum.width...max(maximum.width, minimum.width)).contains(size.width)
+  fileprivate func contains(_ size: Size) -> Bool {
+    (minimum.width...max(maximum.width, minimum.width)).contains(size.width)
       && (minimum.height...max(maximum.height, minimum.height)).contains(size.height)
   }
 }

@@ -12,7 +12,6 @@ final class V4L2Node: Sendable {
   let path: String
   let descriptor: CInt
   let capability: V4L2Capability
-  /// Whether the multi-planar API is used.
   let isMultiplanar: Bool
 
   /// Opens `path` and attaches it to libv4l2.
@@ -103,7 +102,6 @@ final class V4L2Node: Sendable {
     return all.sorted { $0.shortest.framesPerSecond > $1.shortest.framesPerSecond }
   }
 
-  /// The current format.
   func format() throws(V4L2Error) -> glp_v4l2_format {
     var format = glp_v4l2_format()
     try V4L2Error.check(
@@ -160,7 +158,6 @@ enum V4L2Field {
   static func isWhole(_ field: UInt32) -> Bool { [0, 1, 2, 3, 4, 8, 9].contains(field) }
 }
 
-/// The capabilities that a device reports.
 struct V4L2Capability: Sendable, Hashable {
   let driver: String
   let card: String
@@ -186,14 +183,5 @@ struct V4L2Capability: Sendable, Hashable {
       : answer.captures_metadata
         ? "it gives a camera's metadata, not its pictures"
         : answer.outputs ? "it shows pictures" : "it gives no pictures"
-  }
-}
-
-extension String {
-  /// A C array of characters, up to its end or to a zero.
-  init<Characters>(tuple characters: Characters) {
-    self = unsafe withUnsafeBytes(of: characters) { bytes in
-      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
   }
 }

@@ -2,7 +2,6 @@
 internal import CV4L2
 internal import PreviewCore
 
-/// A stream of pictures of one format and size.
 struct V4L2Stream: Sendable {
   let fourCC: FourCC
   let size: Size
@@ -12,7 +11,7 @@ struct V4L2Stream: Sendable {
   private let isEmulated: Bool
 
   private enum Content: Sendable {
-    case samples(V4L2Conversion)
+    case samples(V4L2Layout, V4L2Color)
     case jpeg
   }
 
@@ -31,24 +30,22 @@ struct V4L2Stream: Sendable {
     switch reading {
     case .jpeg: content = .jpeg
     case .samples(let samples):
-      let strides = (0..<Int(format.plane_count)).map { Int(format.plane($0).bytes_per_line) }
+      let strides = format.memoryPlanes.map { Int($0.bytes_per_line) }
       guard let layout = V4L2Layout(samples, size, bytesPerLine: strides) else {
         throw V4L2Refusal(
           "gives \(fourCC) of \(size) in \(format.plane_count) pieces, which is not supported")
       }
       let color = V4L2Color(
         colorspace: format.colorspace, encoding: format.ycbcr_encoding, quantization: format.quantization)
-      content = .samples(V4L2Conversion(layout, color))
+      content = .samples(layout, color)
     }
     buffers = try V4L2Buffers(node, format)
   }
 
   /// Converts a filled buffer to a capture. The buffer is returned at once, or when the capture is released.
-  ///
-  /// - Throws: `DamagedCapture`.
-  func capture(_ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool) throws
-    -> Capture
-  {
+  func capture(
+    _ buffer: glp_v4l2_buffer, skipped: Int, _ options: SourceOptions, _ memory: FramePool
+  ) throws -> Capture {
     var isLent = false
     defer { if !isLent { buffers.queue(buffer.index) } }
     if buffer.has_error { throw DamagedCapture("the driver says that the picture is damaged") }
@@ -60,21 +57,20 @@ struct V4L2Stream: Sendable {
         throw DamagedCapture("a buffer of \(bytes.count) bytes does not begin as a JPEG does")
       }
       return Capture(jpeg: bytes, timestamp: time, skipped: skipped, options, memory: memory)
-    case .samples(let conversion):
+    case .samples(let layout, let color):
       let counts = unsafe buffers.withBytes(buffer) { unsafe $0.map(\.count) }
-      let needed = conversion.layout.neededByteCounts
+      let needed = layout.neededByteCounts
       guard zip(counts, needed).allSatisfy({ $0 >= $1 }) else {
         throw DamagedCapture(
           "a buffer of \(counts.reduce(0, +)) bytes where \(needed.reduce(0, +)) make a picture")
       }
       guard !isEmulated, let lease = buffers.lend(buffer) else {
-        let frame = try unsafe buffers.withBytes(buffer) { try unsafe conversion.frame($0, memory) }
+        let frame = try unsafe buffers.withBytes(buffer) { try unsafe layout.frame($0, color, memory) }
         return Capture(frame.with(timestamp: time), skipped: skipped)
       }
       isLent = true
-      let byteCount = conversion.layout.byteCount
-      return Capture(timestamp: time, skipped: skipped, byteCount: byteCount, isBorrowed: true) { _ in
-        try unsafe lease.withBytes { try unsafe conversion.frame($0, memory) }
+      return Capture(timestamp: time, skipped: skipped, byteCount: layout.byteCount, isBorrowed: true) { _ in
+        try unsafe lease.withBytes { try unsafe layout.frame($0, color, memory) }
       }
     }
   }

@@ -1,4 +1,5 @@
 // What is read in URLs, challenges and headers, and what is never shown of them.
+import PreviewCore
 import Testing
 
 @testable import GLPreview
@@ -39,7 +40,7 @@ struct HTTPWordsTests {
       "http://a b/", "http://\u{E9}.fr/", "http://[::1", "http://[::1]x", "http://[a]", "http://u:%zz@a/",
       "http://u:%0a@a/", "http://u:%ff@a", "http://u:p/q@a/", "ftp://a/", "a", "http://a:1:2/",
     ])
-  func malformed(text: String) { #expect(throws: HTTPAddress.Malformed.self) { try HTTPAddress(text) } }
+  func malformed(text: String) { #expect(throws: WordError.self) { try HTTPAddress(text) } }
 
   @Test(
     "neither a URL nor what is wrong with one shows a password",

@@ -10,7 +10,7 @@ private func usb(_ place: String, serial: String = "", product: String = "046d:0
 }
 
 private func platform(_ place: String, name: String = "vivid") -> V4L2Identity {
-  V4L2Identity(name: name, index: "0", place: place)
+  V4L2Identity(name: name, index: "0", place: place, product: "", serial: "")
 }
 
 @Test("a camera at its old place is the same, unless it is another product or node")

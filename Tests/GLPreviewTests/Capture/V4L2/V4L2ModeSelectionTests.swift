@@ -217,7 +217,8 @@ func referenceRanges() {
       FourCC("YUYV"),
       sizes: [
         CameraDescription.FrameSizes(
-          minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8))
+          minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8),
+          intervals: [])
       ])
   ]
 

@@ -1,4 +1,4 @@
-// Reads the kernel's small files in /sys and /proc, and resolves paths.
+// Reads the system's folders and small files (/dev, /sys, /proc), and text as C gives it.
 internal import Glibc
 
 enum SystemFiles {
@@ -37,4 +37,27 @@ enum SystemFiles {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? status : nil
   }
+}
+
+extension String {
+  /// Copies a C string; nil for a null pointer.
+  @unsafe init?(lent text: UnsafePointer<CChar>?) {
+    guard let text = unsafe text else { return nil }
+    self = unsafe String(cString: text)
+  }
+
+  /// A C array of characters, up to its end or to a zero.
+  init<Characters>(tuple characters: Characters) {
+    self = unsafe withUnsafeBytes(of: characters) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+
+  /// The characters that a C function has written, up to their end or to a zero.
+  init(written characters: some Sequence<CChar>) {
+    self.init(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The system's message for an `errno`.
+  init(errno code: CInt) { self = unsafe String(cString: strerror(code)) }
 }
