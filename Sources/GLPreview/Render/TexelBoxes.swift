@@ -113,7 +113,8 @@ final class BoxGeometry {
   func packing(isInterior: Bool) -> BoxVariant.Packing {
     var boxes: BoxVariant.Packing.Boxes?
     if isInterior, let across = columns.period, let down = rows.period {
-      boxes = BoxVariant.Packing.Boxes(columns: [across.start, columns.ratio], rows: [down.start, rows.ratio])
+      boxes = BoxVariant.Packing.Boxes(
+        columns: [across.start, columns.ratio], rows: [down.start, rows.ratio])
     }
     return BoxVariant.Packing(
       texels: columns.texelCount, rows: rows.texelCount, samples: signal.samplesPerTexel,

@@ -189,7 +189,9 @@ struct SnapshotOptions: Sendable {
     let age = try Self.checked("max_age", body.maximumAge, 0...86_400_000)
     let timeout = try Self.checked("timeout", body.timeout, 1...60_000)
     let settle = try Self.checked("settle", body.settle, 0...100)
-    if let word = body.offline { offline = try Words.word("offline", word, as: SnapshotRequest.FallbackPolicy.self) }
+    if let word = body.offline {
+      offline = try Words.word("offline", word, as: SnapshotRequest.FallbackPolicy.self)
+    }
     request.timeout = timeout.map { .milliseconds($0) } ?? request.timeout
     request.mode =
       switch (body.still ?? false, age) {

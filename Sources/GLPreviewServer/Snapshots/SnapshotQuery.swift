@@ -54,7 +54,8 @@ struct SnapshotQuery: Sendable, Hashable {
 
   /// Parses a URL; `offline` and `timeout` are the defaults.
   init(
-    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format, offline: SnapshotRequest.FallbackPolicy,
+    _ words: QueryWords, of served: ServedView, as format: EncodedPicture.Format,
+    offline: SnapshotRequest.FallbackPolicy,
     timeout: Duration
   ) throws {
     var words = words
@@ -69,7 +70,9 @@ struct SnapshotQuery: Sendable, Hashable {
     if let timeout = try words.takeInteger("timeout", in: 1...60_000) {
       request.timeout = .milliseconds(timeout)
     }
-    if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) { request.fallback = offline }
+    if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) {
+      request.fallback = offline
+    }
     request.isCropped = self.served.view.crop != nil
     hasEXIF = try words.takeFlag("exif") ?? true
     isDownload = try words.takeFlag("download") ?? false

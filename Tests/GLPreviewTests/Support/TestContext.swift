@@ -43,8 +43,7 @@ func withContext<Result: Sendable>(_ work: @Sendable () throws -> Result) async 
 }
 
 /// A program that runs `body` for each pixel and stores the `uvec4 result` that it makes in a `rgba32ui` target.
-func program(_ body: String, declarations: String = "", defines: [String] = []) throws -> ShaderProgram
-{
+func program(_ body: String, declarations: String = "", defines: [String] = []) throws -> ShaderProgram {
   try ShaderProgram(
     vertex: fullscreen,
     fragment: ShaderText(
