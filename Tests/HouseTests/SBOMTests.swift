@@ -48,7 +48,9 @@ struct SBOMTests {
   @Test("the SBOM names Swift packages and linked libraries, with versions and package URLs")
   func contents() throws {
     try Self.withFile { file in
-      let command = Self.root.appending(path: ".build/debug/glpreview").path
+      // The command lies beside the tests.
+      let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let command = URL(filePath: tests).deletingLastPathComponent().appending(path: "glpreview").path
       let (status, text) = try Self.sbom("--command", command, "-o", file.path)
 
       try #require(status == 0, "\(text)")

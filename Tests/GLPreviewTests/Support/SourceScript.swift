@@ -20,6 +20,7 @@ final class SourceScript: Sendable {
     var closes = 0
     var asked = 0
     var refusal: SourceError?
+    var refusals = 0
     var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
@@ -33,6 +34,8 @@ final class SourceScript: Sendable {
   var closes: Int { state.withLock { $0.closes } }
   /// Whether it is open.
   var isOpen: Bool { state.withLock { $0.opens.count > $0.closes } }
+  /// How often it refused to be opened.
+  var refusals: Int { state.withLock { $0.refusals } }
   /// How often a frame was asked for.
   var asked: Int { state.withLock { $0.asked } }
 
@@ -84,7 +87,10 @@ final class SourceScript: Sendable {
       name: name,
       SessionSource.Origin(isLive: isLive, hasSizes: hasSizes) { options in
         try self.state.withLock { state in
-          if let refusal = state.refusal { throw refusal }
+          if let refusal = state.refusal {
+            state.refusals += 1
+            throw refusal
+          }
           state.opens.append(options.demand)
         }
         let isStill = options.demand.minimumSize?.width == 65535
