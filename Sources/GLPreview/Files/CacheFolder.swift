@@ -145,7 +145,7 @@ struct OpenFile: ~Copyable {
     unsafe rewinddir(stream)
     var files: [(name: String, size: Int, time: Int)] = []
     while let entry = unsafe readdir(stream) {
-      let name = unsafe String(tuple: entry.pointee.d_name)
+      let name = unsafe SystemFiles.name(of: entry)
       var status = stat()
       guard name.hasSuffix(suffix), unsafe fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
         status.st_mode & S_IFMT == S_IFREG

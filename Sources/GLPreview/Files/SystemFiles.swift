@@ -19,10 +19,17 @@ enum SystemFiles {
     defer { unsafe closedir(stream) }
     var names: [String] = []
     while let entry = unsafe readdir(stream) {
-      let name = unsafe String(tuple: entry.pointee.d_name)
+      let name = unsafe Self.name(of: entry)
       if name != "." && name != ".." { names.append(name) }
     }
     return names.sorted()
+  }
+
+  /// The name of a folder's entry, read in place: an entry is shorter than its type says.
+  static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+    unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
   }
 
   /// The path with its links resolved; nil if nothing is there.
