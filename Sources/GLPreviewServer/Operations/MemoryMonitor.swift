@@ -29,6 +29,8 @@ struct MemoryMonitor: Service {
   /// The memory of the program and its driver that is not counted. With thread stacks and idle memory, the process
   /// stays within 100 MB of its budget.
   static let uncounted = 64 << 20
+  /// The part of a budget that is for pictures alone.
+  static let unshared = 256 << 20
   private static let interval = Duration.milliseconds(250)
   /// The number of checks after which memory counts as idle. Memory that is freed and reused with each picture must
   /// not be returned in between.
@@ -54,11 +56,12 @@ struct MemoryMonitor: Service {
     }
   }
 
-  /// The part of the budget that the program itself takes: at most a quarter, so that pictures always have room.
+  /// The part of the budget that the program itself takes: at most a third of what exceeds 256 MB. A smaller budget is
+  /// used up by the pictures of one large camera.
   ///
   /// A reservation comes before its memory, so that one look may see too little: the largest value counts, and halves
   /// in nine seconds.
   static func overhead(used: Int, reserved: Int, of capacity: Int, before: Int) -> Int {
-    min(max(used - reserved - uncounted, before - before / 50), capacity / 4)
+    min(max(used - reserved - uncounted, before - before / 50, 0), max(capacity - unshared, 0) / 3)
   }
 }
