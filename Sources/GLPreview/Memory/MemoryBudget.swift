@@ -48,7 +48,7 @@ public final class MemoryBudget: Sendable {
 
   fileprivate func take(_ byteCount: Int) throws(Exceeded) {
     let isRoom = state.withLock { state in
-      guard byteCount <= capacity - state.overhead - state.reserved else {
+      guard byteCount <= max(capacity - state.overhead - state.reserved, 0) else {
         state.refusals += 1
         return false
       }

@@ -55,7 +55,17 @@ public final class SnapshotTrigger: Sendable {
   }
 
   /// Every snapshot that this trigger takes from now on. A slow reader keeps only the newest 16.
-  public var snapshots: AsyncStream<Snapshot> { state.withLock { $0.taken.stream() } }
+  public var snapshots: AsyncStream<Snapshot> {
+    state.withLock { state in
+      // A reader that has left must not keep its pictures until the next snapshot.
+      state.taken.stream { [weak self] reader in Task { self?.forget(reader) } }
+    }
+  }
+
+  private func forget(_ reader: Int) { state.withLock { $0.taken.remove(reader) } }
+
+  /// The number of streams that are being read.
+  var readerCount: Int { state.withLock { $0.taken.readerCount } }
 
   /// Attaches it to a session.
   func attach(

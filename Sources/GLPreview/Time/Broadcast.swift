@@ -4,27 +4,41 @@
 ///
 /// Belongs behind a lock, so that all readers get the values in one order. Code that runs when a reader's task is
 /// cancelled must not take that lock: the runtime calls it with the task locked, and a value wakes, and so locks, the
-/// task. A reader that has left is therefore only found when the next value is sent.
+/// task. A reader that has left is found when the next value is sent, or sooner if the owner calls `remove` from a task.
 struct Broadcast<Element: Sendable>: Sendable {
-  private var readers: [AsyncStream<Element>.Continuation] = []
+  private var readers: [Int: AsyncStream<Element>.Continuation] = [:]
+  private var lastID = 0
   private var isOver = false
 
-  /// The values from now on, after `first`.
-  mutating func stream(after first: Element? = nil) -> AsyncStream<Element> {
+  /// The number of readers.
+  var readerCount: Int { readers.count }
+
+  /// The values from now on, after `first`. `whenLeft` is called with the reader's number when it leaves.
+  mutating func stream(
+    after first: Element? = nil, whenLeft: (@Sendable (Int) -> Void)? = nil
+  ) -> AsyncStream<Element> {
     let (stream, reader) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(16))
     if let first { reader.yield(first) }
-    if isOver { reader.finish() } else { readers.append(reader) }
+    guard !isOver else {
+      reader.finish()
+      return stream
+    }
+    lastID += 1
+    if let whenLeft { reader.onTermination = { [lastID] _ in whenLeft(lastID) } }
+    readers[lastID] = reader
     return stream
   }
 
   mutating func send(_ element: Element) {
-    readers.removeAll { if case .terminated = $0.yield(element) { true } else { false } }
+    for (id, reader) in readers { if case .terminated = reader.yield(element) { readers[id] = nil } }
   }
+
+  mutating func remove(_ reader: Int) { readers[reader] = nil }
 
   /// Ends all streams: no more values follow.
   mutating func finish() {
     isOver = true
-    for reader in readers { reader.finish() }
-    readers = []
+    for reader in readers.values { reader.finish() }
+    readers = [:]
   }
 }

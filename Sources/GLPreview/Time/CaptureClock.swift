@@ -37,7 +37,7 @@ public struct CaptureClock: Clock {
   /// - Throws: `CancellationError`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     while Self.now < deadline {
-      try await Task.sleep(for: min(deadline - Self.now, longestPause), tolerance: tolerance)
+      try await Task.sleep(for: min(deadline - Self.now, longestSleep), tolerance: tolerance)
     }
   }
 

@@ -14,7 +14,7 @@ package func withDeadline<Value: Sendable>(
     do { result.fulfil(.success(try await work())) } catch { result.fulfil(.failure(error)) }
   }
   defer { working.cancel() }
-  return try await result.value(until: CaptureClock.now + min(limit, longestPause))
+  return try await result.value(until: CaptureClock.now + min(limit, longestSleep))
 }
 
 /// Waits at most `limit` for `work`, even if the calling task is cancelled.

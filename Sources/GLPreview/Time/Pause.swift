@@ -1,9 +1,9 @@
 // Sleeping for any duration.
 
 /// About thirty years. `Task.sleep` traps on durations whose nanoseconds overflow.
-let longestPause = Duration.seconds(1_000_000_000)
+let longestSleep = Duration.seconds(1_000_000_000)
 
-/// Sleeps for `time`, but at most `longestPause`.
+/// Sleeps for `time`, but at most `longestSleep`.
 ///
 /// - Throws: `CancellationError`.
-func pause(_ time: Duration) async throws { try await Task.sleep(for: min(time, longestPause)) }
+func pause(_ time: Duration) async throws { try await Task.sleep(for: min(time, longestSleep)) }

@@ -1,6 +1,7 @@
 // When to retry something that failed.
 internal import FoundationEssentials
 internal import GLPreview
+internal import PreviewCore
 
 /// Delays that double with each attempt, each reduced randomly, so that clients that failed together do not return
 /// together.
@@ -29,11 +30,15 @@ struct RetrySchedule: Sendable {
   private static func date(_ text: String) -> Duration? {
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let words = text.split(separator: " ")
-    // Foundation's parser traps on numbers that are too long.
+    // Foundation's parser traps on numbers that are too long, and takes 25:61.
     guard words.count == 6, words[5] == "GMT", let year = Int(words[3]), (1970...9999).contains(year),
-      let month = months.firstIndex(of: String(words[2])), words[1].utf8.count == 2, words[4].utf8.count == 8
+      let month = months.firstIndex(of: String(words[2])), let day = Int(words[1]), (1...31).contains(day)
     else { return nil }
-    let iso8601 = "\(year)-\(month < 9 ? "0" : "")\(month + 1)-\(words[1])T\(words[4])Z"
+    let time = words[4].split(separator: ":", omittingEmptySubsequences: false).map { Int($0) ?? -1 }
+    guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2])
+    else { return nil }
+    let clock = time.map { $0.digits(2) }.joined(separator: ":")
+    let iso8601 = "\(year)-\((month + 1).digits(2))-\(day.digits(2))T\(clock)Z"
     return (try? Date.ISO8601FormatStyle().parse(iso8601)).map { .seconds(Int($0.timeIntervalSince1970)) }
   }
 

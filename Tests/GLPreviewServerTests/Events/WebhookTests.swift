@@ -198,9 +198,13 @@ struct WebhookTests {
         "Thu, 29 Feb 2024 00:00:00 GMT", now: WallTime(sinceEpoch: .seconds(1_709_164_790)))
         == .seconds(10))
     #expect(RetrySchedule.retryAfter("Sun, 06 Nov 1983 08:49:37 GMT", now: now) == .zero)
+    #expect(RetrySchedule.retryAfter("Sun, 6 Nov 1994 8:49:37 GMT", now: now) == .seconds(77))
     #expect(RetrySchedule.retryAfter("120") == .seconds(120))
     #expect(RetrySchedule.retryAfter("-5") == .zero)
-    for text in ["", "soon", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT"] {
+    for text in [
+      "", "soon", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
+      "Sun, 06 Nov 1994 25:00:00 GMT",
+    ] {
       #expect(RetrySchedule.retryAfter(text, now: now) == nil)
     }
   }

@@ -163,6 +163,19 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
+  @Test("who stops reading a trigger's snapshots is forgotten before the next one")
+  func leftTrigger() async {
+    let trigger = SnapshotTrigger()
+    let kept = trigger.snapshots
+    let reading = Task { for await _ in trigger.snapshots {} }
+    await until { trigger.readerCount == 2 }
+
+    reading.cancel()
+    await until { trigger.readerCount == 1 }
+
+    withExtendedLifetime(kept) {}
+  }
+
   @Test("a trigger of no session says so, and does not keep one alive")
   func detached() async throws {
     let trigger = SnapshotTrigger()
