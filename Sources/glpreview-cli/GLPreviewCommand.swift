@@ -1,7 +1,8 @@
-// The command `glpreview`: its name, its version and its subcommands.
 import ArgumentParser
 import GLPreview
 import GLPreviewServer
+// The command `glpreview`: its name, its version and its subcommands.
+import Glibc
 
 @main
 struct GLPreviewCommand: AsyncParsableCommand {
@@ -35,8 +36,10 @@ struct GLPreviewCommand: AsyncParsableCommand {
     await run(completed)
   }
 
-  /// Like `main(_:)`, but removes secrets from error messages.
-  private static func run(_ arguments: [String]) async {
+  /// Like `main(_:)`, but ends the process without running the exit handlers of libraries: a driver's would destroy
+  /// what its compiler uses on another thread, where a frame is being drawn.
+  private static func run(_ arguments: [String]) async -> Never {
+    var status = ExitCode.success
     do {
       var command = try parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
@@ -45,11 +48,11 @@ struct GLPreviewCommand: AsyncParsableCommand {
         try command.run()
       }
     } catch {
-      let code = exitCode(for: error)
+      status = exitCode(for: error)
       let message = fullMessage(for: error)
-      guard !code.isSuccess, !message.isEmpty else { exit(withError: error) }
-      StandardError.print(message)
-      exit(withError: code)
+      if !message.isEmpty { if status.isSuccess { print(message) } else { StandardError.print(message) } }
     }
+    fflush(nil)
+    _exit(status.rawValue)
   }
 }
