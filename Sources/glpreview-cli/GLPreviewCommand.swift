@@ -1,7 +1,7 @@
+// The command `glpreview`: its name, its version and its subcommands.
 import ArgumentParser
 import GLPreview
 import GLPreviewServer
-// The command `glpreview`: its name, its version and its subcommands.
 import Glibc
 
 @main
