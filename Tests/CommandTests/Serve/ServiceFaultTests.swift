@@ -55,10 +55,12 @@ struct FewDescriptorsTests {
 
 @Suite("A service that is told to reload while it starts", .timeLimit(.minutes(15)))
 struct EarlyReloadTests {
-  /// Changes the file and sends SIGHUP as soon as the service handles it: before the file is read, or after.
+  /// Replaces the file at once (it is never seen empty) and sends SIGHUP as soon as the service handles it: before the
+  /// file is read, or after.
   private static let reload = """
     (until grep -q '^SigCgt:.*[13579bdf]$' /proc/$$/status; do sleep 0.001; done
-     echo 'cameras: {second: {source: "pattern:smpte,size=16x8"}}' > c.yaml; kill -HUP $$) & true
+     echo 'cameras: {second: {source: "pattern:smpte,size=16x8"}}' > new && mv new c.yaml
+     kill -HUP $$) & true
     """
 
   @Test("serves what the file says now")
