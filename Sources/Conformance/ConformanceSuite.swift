@@ -131,9 +131,9 @@ package enum ConformanceSuite {
   }
 
   private static var colors: [ConformanceCase] {
-    ColorMatrix.allCases.flatMap { matrix in
-      QuantizationRange.allCases.flatMap { range in
-        ChromaSiting.allCases.flatMap { siting in
+    ColorDescription.Matrix.allCases.flatMap { matrix in
+      ColorDescription.QuantizationRange.allCases.flatMap { range in
+        ColorDescription.ChromaSiting.allCases.flatMap { siting in
           [PictureFormat.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)].map {
             ConformanceCase(
               "color \(matrix.rawValue)",
@@ -233,8 +233,9 @@ package enum ConformanceSuite {
       background: RGBColor(red: UInt8.random(in: 0...255, using: &random), green: 40, blue: 99),
       filter: pick(Filter.allCases, &random), light: pick([.encoded, .encoded, .linear], &random))
     let color = ColorDescription(
-      matrix: pick(ColorMatrix.allCases, &random), range: pick(QuantizationRange.allCases, &random),
-      siting: pick(ChromaSiting.allCases, &random))
+      matrix: pick(ColorDescription.Matrix.allCases, &random),
+      range: pick(ColorDescription.QuantizationRange.allCases, &random),
+      siting: pick(ColorDescription.ChromaSiting.allCases, &random))
     return ConformanceCase(
       "all mixed", format(pick(PixelFormat.allCases, &random), size, color, orientation: orientation),
       pick(FrameContent.allCases, &random), seed: random.next() % 1000,

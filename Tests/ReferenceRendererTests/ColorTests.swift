@@ -9,7 +9,9 @@ private func row(_ pixels: [[UInt8]], _ color: ColorDescription) throws -> Frame
   try frame(.yuv444p, pixels.count, 1, (0..<3).flatMap { plane in pixels.map { $0[plane] } }, color)
 }
 
-private func description(_ matrix: ColorMatrix, _ range: QuantizationRange) -> ColorDescription {
+private func description(_ matrix: ColorDescription.Matrix, _ range: ColorDescription.QuantizationRange)
+  -> ColorDescription
+{
   ColorDescription(matrix: matrix, range: range, siting: .centred)
 }
 
@@ -122,7 +124,7 @@ func bt709ToJFIF() throws {
 
   // Full range and 2020 have the same greys.
   let greys: [[UInt8]] = [[0, 128, 128], [99, 128, 128], [255, 128, 128]]
-  for matrix in ColorMatrix.allCases {
+  for matrix in ColorDescription.Matrix.allCases {
     #expect(try planes(render(row(greys, description(matrix, .full)), "", as: .ycbcr(.yuv444))) == greys)
   }
 }
@@ -170,7 +172,7 @@ func rgbTo420() throws {
 
 @Test("grey has neutral chroma, in every matrix, range and output")
 func greyFrames() throws {
-  for matrix in ColorMatrix.allCases {
+  for matrix in ColorDescription.Matrix.allCases {
     let limited = try frame(.grey, 3, 1, [16, 126, 235], description(matrix, .limited))
     #expect(try render(limited, "").colors == [[[0, 0, 0], [128, 128, 128], [255, 255, 255]]])
     for chroma in ChromaSubsampling.allCases {

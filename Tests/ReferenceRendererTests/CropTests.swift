@@ -29,8 +29,9 @@ func rgbCrops(filter: Filter, linear: Bool) throws {
 
 @Test(
   "a crop reads the chroma samples that it touches and no others",
-  arguments: [(0, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 4), (5, 3), (7, 1)], [ChromaSiting.centred, .left])
-func chromaCrops(crop: (start: Int, length: Int), siting: ChromaSiting) throws {
+  arguments: [(0, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 4), (5, 3), (7, 1)],
+  [ColorDescription.ChromaSiting.centred, .left])
+func chromaCrops(crop: (start: Int, length: Int), siting: ColorDescription.ChromaSiting) throws {
   // 8 columns of 4:2:2: pixels 2k and 2k + 1 share sample k.
   let touched = crop.start / 2...(crop.start + crop.length - 1) / 2
   let luma = (0..<8).map { UInt8(crop.start <= $0 && $0 < crop.start + crop.length ? 90 : 255) }

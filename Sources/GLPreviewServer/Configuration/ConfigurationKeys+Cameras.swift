@@ -21,13 +21,13 @@ extension ConfigurationKeys {
     .init("input-format", .choice, \.options.inputFormat, "", "the pixel format of raw frames"),
     .init("input-size", .size, \.options.inputSize, "", "the size of raw frames"),
     .init(
-      "matrix", ConfigurationWord<ColorMatrix>.choice, "as the source declares",
+      "matrix", ConfigurationWord<ColorDescription.Matrix>.choice, "as the source declares",
       "the colour matrix, for a source that declares a wrong one"
-    ) { $0.options.color = ColorOverride(matrix: $1, range: $0.options.color.range) },
+    ) { $0.options.color = ColorDescription.Override(matrix: $1, range: $0.options.color.range) },
     .init(
-      "range", ConfigurationWord<QuantizationRange>.choice, "as the source declares",
+      "range", ConfigurationWord<ColorDescription.QuantizationRange>.choice, "as the source declares",
       "the range of the codes, for a source that declares a wrong one"
-    ) { $0.options.color = ColorOverride(matrix: $0.options.color.matrix, range: $1) },
+    ) { $0.options.color = ColorDescription.Override(matrix: $0.options.color.matrix, range: $1) },
     .init(
       "controls", listOf: .pair("NAME=VALUE", at: "=") { .init(name: $0, value: $1) }, joinedBy: "=",
       \.options.controls, "none",

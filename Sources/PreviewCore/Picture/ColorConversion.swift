@@ -37,7 +37,7 @@ package struct ColorConversion: Sendable, Hashable {
 
   /// From R'G'B' codes to JFIF's Y'CbCr codes (T.871, 7).
   package static let jfifFromRGB: ColorConversion = {
-    let (red, blue) = (ColorMatrix.bt601.redWeight, ColorMatrix.bt601.blueWeight)
+    let (red, blue) = (ColorDescription.Matrix.bt601.redWeight, ColorDescription.Matrix.bt601.blueWeight)
     let green = 1 - red - blue
     return ColorConversion(
       rows: [red, green, blue],
@@ -60,7 +60,7 @@ package struct ColorConversion: Sendable, Hashable {
   }
 
   /// From codes to luma 0...255 and chroma -127.5...127.5.
-  private static func normalizing(_ range: QuantizationRange) -> ColorConversion {
+  private static func normalizing(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
     let (black, luma, chroma) =
       switch range {
       case .full: (0.0, 1.0, 1.0)

@@ -1,65 +1,17 @@
 // The meaning of a Y'CbCr frame's codes: matrix, range and chroma siting, and the defaults for sources that do not
 // say.
 
-/// Matrix coefficients between R'G'B' and Y'CbCr (ITU-T H.273, 8.3).
-public enum ColorMatrix: String, Sendable, Hashable, CaseIterable {
-  /// BT.601: JPEG, standard definition, most webcams.
-  case bt601
-  /// BT.709: high definition.
-  case bt709
-  /// BT.2020, non-constant luminance: ultra high definition.
-  case bt2020
-  /// SMPTE 240M: high definition before BT.709.
-  case smpte240m
-
-  /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4; H.273 table 4).
-  package var redWeight: Double {
-    switch self {
-    case .bt601: 0.299
-    case .bt709: 0.2126
-    case .bt2020: 0.2627
-    case .smpte240m: 0.212
-    }
-  }
-
-  /// The weight of B' in Y' (from the same clauses).
-  package var blueWeight: Double {
-    switch self {
-    case .bt601: 0.114
-    case .bt709: 0.0722
-    case .bt2020: 0.0593
-    case .smpte240m: 0.087
-    }
-  }
-}
-
-/// The codes that stand for black and white (H.273, 8.3: `VideoFullRangeFlag`).
-public enum QuantizationRange: String, Sendable, Hashable, CaseIterable {
-  /// 8-bit luma 16...235, chroma 16...240 around 128.
-  case limited
-  /// 8-bit luma 0...255, chroma 128 +- 127.5.
-  case full
-}
-
-/// The horizontal position of chroma samples among the luma samples that share them. Vertically they are centred.
-public enum ChromaSiting: String, Sendable, Hashable, CaseIterable {
-  /// Half-way between the luma samples: JPEG, Y4M's 420jpeg.
-  case centred
-  /// On the first luma sample: MPEG-2, H.264, camera formats.
-  case left
-}
-
 /// The meaning of a frame's samples.
 public struct ColorDescription: Sendable, Hashable {
   /// The Y'CbCr matrix; ignored for R'G'B' formats.
-  public let matrix: ColorMatrix
+  public let matrix: Matrix
   /// The Y'CbCr range; ignored for R'G'B' formats, which are full range.
   public let range: QuantizationRange
   /// The position of subsampled chroma.
   public let siting: ChromaSiting
 
   /// Creates a description from known values.
-  public init(matrix: ColorMatrix, range: QuantizationRange, siting: ChromaSiting) {
+  public init(matrix: Matrix, range: QuantizationRange, siting: ChromaSiting) {
     self.matrix = matrix
     self.range = range
     self.siting = siting
@@ -76,29 +28,79 @@ public struct ColorDescription: Sendable, Hashable {
   ///   - matrix: the matrix given by the source or the user; nil to guess.
   ///   - range: the range given by the source or the user; nil to guess.
   ///   - siting: the chroma siting of the format.
-  package init(guessedFor size: Size, matrix: ColorMatrix?, range: QuantizationRange?, siting: ChromaSiting) {
+  package init(guessedFor size: Size, matrix: Matrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
     self.init(
       matrix: matrix ?? (isHighDefinition ? .bt709 : .bt601), range: range ?? .limited, siting: siting)
   }
 }
 
-/// Values set by the user. They take precedence over what the source says and over guesses.
-public struct ColorOverride: Sendable, Hashable {
-  /// The matrix to use; nil to keep the source's.
-  public let matrix: ColorMatrix?
-  /// The range to use; nil to keep the source's.
-  public let range: QuantizationRange?
+extension ColorDescription {
+  /// Matrix coefficients between R'G'B' and Y'CbCr (ITU-T H.273, 8.3).
+  public enum Matrix: String, Sendable, Hashable, CaseIterable {
+    /// BT.601: JPEG, standard definition, most webcams.
+    case bt601
+    /// BT.709: high definition.
+    case bt709
+    /// BT.2020, non-constant luminance: ultra high definition.
+    case bt2020
+    /// SMPTE 240M: high definition before BT.709.
+    case smpte240m
 
-  /// Creates an override; by default it overrides nothing.
-  public init(matrix: ColorMatrix? = nil, range: QuantizationRange? = nil) {
-    self.matrix = matrix
-    self.range = range
+    /// The weight of R' in Y' (BT.601-7 2.5.1; BT.709-6 3.2; BT.2020-2 table 4; H.273 table 4).
+    package var redWeight: Double {
+      switch self {
+      case .bt601: 0.299
+      case .bt709: 0.2126
+      case .bt2020: 0.2627
+      case .smpte240m: 0.212
+      }
+    }
+
+    /// The weight of B' in Y' (from the same clauses).
+    package var blueWeight: Double {
+      switch self {
+      case .bt601: 0.114
+      case .bt709: 0.0722
+      case .bt2020: 0.0593
+      case .smpte240m: 0.087
+      }
+    }
   }
 
-  /// `color` with the overridden values replaced.
-  package func applied(to color: ColorDescription) -> ColorDescription {
-    ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
+  /// The codes that stand for black and white (H.273, 8.3: `VideoFullRangeFlag`).
+  public enum QuantizationRange: String, Sendable, Hashable, CaseIterable {
+    /// 8-bit luma 16...235, chroma 16...240 around 128.
+    case limited
+    /// 8-bit luma 0...255, chroma 128 +- 127.5.
+    case full
+  }
+
+  /// The horizontal position of chroma samples among the luma samples that share them. Vertically they are centred.
+  public enum ChromaSiting: String, Sendable, Hashable, CaseIterable {
+    /// Half-way between the luma samples: JPEG, Y4M's 420jpeg.
+    case centred
+    /// On the first luma sample: MPEG-2, H.264, camera formats.
+    case left
+  }
+
+  /// Values set by the user. They take precedence over what the source says and over guesses.
+  public struct Override: Sendable, Hashable {
+    /// The matrix to use; nil to keep the source's.
+    public let matrix: Matrix?
+    /// The range to use; nil to keep the source's.
+    public let range: QuantizationRange?
+
+    /// Creates an override; by default it overrides nothing.
+    public init(matrix: Matrix? = nil, range: QuantizationRange? = nil) {
+      self.matrix = matrix
+      self.range = range
+    }
+
+    /// `color` with the overridden values replaced.
+    package func applied(to color: ColorDescription) -> ColorDescription {
+      ColorDescription(matrix: matrix ?? color.matrix, range: range ?? color.range, siting: color.siting)
+    }
   }
 }
 

@@ -41,7 +41,7 @@ public struct FrameFormat: Sendable, Hashable {
   public var uprightSize: Size { orientation.seen(referenceSize) }
 
   /// The same format with the user's overrides applied.
-  package func overriding(_ override: ColorOverride) -> FrameFormat {
+  package func overriding(_ override: ColorDescription.Override) -> FrameFormat {
     FrameFormat(
       pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
       eighths: eighths)
@@ -164,7 +164,8 @@ public struct Frame: Sendable {
 
   /// The same picture with another number, timestamp or colour meaning.
   package func with(
-    sequence: Int? = nil, timestamp: CaptureInstant? = nil, color: ColorOverride = ColorOverride()
+    sequence: Int? = nil, timestamp: CaptureInstant? = nil,
+    color: ColorDescription.Override = ColorDescription.Override()
   ) -> Frame {
     Frame(
       self, format: format.overriding(color), sequence: sequence ?? self.sequence,

@@ -22,12 +22,13 @@ package struct CropSpan: Sendable, Hashable {
   /// Decoded pixels per sample of the plane.
   package let subsampling: Int
   /// The position of the plane's samples among the pixels.
-  package let siting: ChromaSiting
+  package let siting: ColorDescription.ChromaSiting
   /// Decoded pixels per eight reference pixels.
   package let eighths: Int
 
   package init(
-    start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1, siting: ChromaSiting = .centred,
+    start: Int, length: Int, isReversed: Bool = false, subsampling: Int = 1,
+    siting: ColorDescription.ChromaSiting = .centred,
     eighths: Int = 8
   ) {
     self.start = start

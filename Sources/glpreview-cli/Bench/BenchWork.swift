@@ -73,7 +73,7 @@ enum BenchWork: String, CaseIterable {
     guard !isEncoded else { return SourceOptions() }
     return SourceOptions(
       inputFormat: format.pixelFormat, inputSize: format.size,
-      color: ColorOverride(matrix: format.color.matrix, range: format.color.range))
+      color: ColorDescription.Override(matrix: format.color.matrix, range: format.color.range))
   }
 }
 

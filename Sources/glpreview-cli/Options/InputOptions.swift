@@ -68,7 +68,7 @@ struct InputOptions: ParsableArguments {
       inputFormat: try inputFormat.map { try Words.word("--input-format", $0) },
       inputSize: try inputSize.map { try Words.size("--input-size", $0) },
       maximumPixels: try maximumPixels(),
-      color: ColorOverride(
+      color: ColorDescription.Override(
         matrix: try matrix.map { try Words.word("--matrix", $0) },
         range: try range.map { try Words.word("--range", $0) }))
   }

@@ -61,7 +61,7 @@ struct VividColour: Sendable, CustomTestStringConvertible {
 
   /// The range of Y'CbCr that is meant (V4L2_MAP_QUANTIZATION_DEFAULT: limited for all but JPEG's colour space). xvYCC has
   /// only one, whatever the control says (userspace-api/media/v4l/colorspaces-details.rst).
-  var effectiveRange: QuantizationRange {
+  var effectiveRange: ColorDescription.QuantizationRange {
     switch effectiveEncoding {
     case .xv601, .xv709: .limited
     default: quantization == .full ? .full : .limited
@@ -69,7 +69,7 @@ struct VividColour: Sendable, CustomTestStringConvertible {
   }
 
   /// The matrix, where it is one of the library's.
-  var matrix: ColorMatrix? {
+  var matrix: ColorDescription.Matrix? {
     switch effectiveEncoding {
     case .standard, .bt601, .xv601: .bt601
     case .rec709, .xv709: .bt709

@@ -102,9 +102,9 @@ enum GoldenSuite {
     ]
   }
 
-  private static let colors: [GoldenCase] = ColorMatrix.allCases.flatMap { matrix in
-    QuantizationRange.allCases.flatMap { range in
-      ChromaSiting.allCases.map { siting in
+  private static let colors: [GoldenCase] = ColorDescription.Matrix.allCases.flatMap { matrix in
+    ColorDescription.QuantizationRange.allCases.flatMap { range in
+      ColorDescription.ChromaSiting.allCases.map { siting in
         golden(
           "color-\(matrix.rawValue)-\(range.rawValue)-\(siting.rawValue)", ViewConfiguration(),
           of: card(.i420, ColorDescription(matrix: matrix, range: range, siting: siting)))

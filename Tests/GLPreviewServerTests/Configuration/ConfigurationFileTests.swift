@@ -51,7 +51,7 @@ struct ConfigurationFileTests {
     #expect(camera.options.streamTransport == .tcp)
     #expect(camera.options.inputFormat == .nv12)
     #expect(camera.options.inputSize == Size(width: 640, height: 480))
-    #expect(camera.options.color == ColorOverride(matrix: .bt709, range: .full))
+    #expect(camera.options.color == ColorDescription.Override(matrix: .bt709, range: .full))
     #expect(
       camera.options.controls == [
         CameraControl.Setting(name: "exposure_auto", value: "1"),

@@ -147,7 +147,8 @@ struct MaskFillTests {
   func colour(pixelFormat: PixelFormat) throws {
     let orange = RGBColor(red: 250, green: 130, blue: 20)
     for (matrix, range) in [
-      (ColorMatrix.bt601, QuantizationRange.full), (.bt709, .limited), (.bt2020, .full),
+      (ColorDescription.Matrix.bt601, ColorDescription.QuantizationRange.full), (.bt709, .limited),
+      (.bt2020, .full),
     ] {
       let color = ColorDescription(matrix: matrix, range: range, siting: .left)
       let codes = pixelFormat.codes(of: orange, color)

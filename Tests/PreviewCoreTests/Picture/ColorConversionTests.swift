@@ -3,7 +3,9 @@
 import PreviewCore
 import Testing
 
-private func conversion(_ matrix: ColorMatrix, _ range: QuantizationRange) -> ColorConversion {
+private func conversion(_ matrix: ColorDescription.Matrix, _ range: ColorDescription.QuantizationRange)
+  -> ColorConversion
+{
   ColorConversion(rgbFrom: ColorDescription(matrix: matrix, range: range, siting: .left))
 }
 
@@ -47,10 +49,10 @@ private let bars2020: [SIMD3<Double>] = [
 @Test(
   "published colour bars become red, green and blue again, to the rounding of their codes",
   arguments: [
-    (ColorMatrix.bt601, bars601, 255.0), (.bt601, bars601At75, 191.25), (.bt709, bars709, 255),
+    (ColorDescription.Matrix.bt601, bars601, 255.0), (.bt601, bars601At75, 191.25), (.bt709, bars709, 255),
     (.bt709, bars709At75, 191.25), (.bt2020, bars2020, 255),
   ])
-func publishedBars(matrix: ColorMatrix, codes: [SIMD3<Double>], level: Double) {
+func publishedBars(matrix: ColorDescription.Matrix, codes: [SIMD3<Double>], level: Double) {
   // Half a code of luma is 0.58, half a code of chroma at most 2 (1 - 0.0593) 255 / 224 / 2 = 1.08.
   for (bar, code) in zip(bars, codes) {
     #expect(isClose(conversion(matrix, .limited)(code), bar * level, within: 1.7), "\(matrix) \(code)")
@@ -58,7 +60,7 @@ func publishedBars(matrix: ColorMatrix, codes: [SIMD3<Double>], level: Double) {
 }
 
 /// The standards' forward equations, with their printed numbers: Y' and the two colour differences.
-private func differences(_ matrix: ColorMatrix, _ rgb: SIMD3<Double>) -> SIMD3<Double> {
+private func differences(_ matrix: ColorDescription.Matrix, _ rgb: SIMD3<Double>) -> SIMD3<Double> {
   let (weights, blue, red): (SIMD3<Double>, Double, Double) =
     switch matrix {
     case .bt601: ([0.299, 0.587, 0.114], 1.772, 1.402)
@@ -70,13 +72,13 @@ private func differences(_ matrix: ColorMatrix, _ rgb: SIMD3<Double>) -> SIMD3<D
   return [luma, (rgb.z - luma) / blue, (rgb.x - luma) / red]
 }
 
-private func limited(_ matrix: ColorMatrix, _ rgb: SIMD3<Double>) -> SIMD3<Double> {
+private func limited(_ matrix: ColorDescription.Matrix, _ rgb: SIMD3<Double>) -> SIMD3<Double> {
   differences(matrix, rgb) * [219, 224, 224] + [16, 128, 128]
 }
 
 @Test("the bars above are the standards' equations, rounded")
 func barsAreTheStandards() {
-  func rounded(_ matrix: ColorMatrix, _ level: Double) -> [SIMD3<Double>] {
+  func rounded(_ matrix: ColorDescription.Matrix, _ level: Double) -> [SIMD3<Double>] {
     bars.map { (limited(matrix, $0 * level) + 0.5).rounded(.down) }
   }
   #expect(rounded(.bt601, 1) == bars601)
@@ -86,8 +88,8 @@ func barsAreTheStandards() {
   #expect(rounded(.bt2020, 1) == bars2020)
 }
 
-@Test("to R'G'B' is the inverse of the standards' equations", arguments: ColorMatrix.allCases)
-func inverse(matrix: ColorMatrix) {
+@Test("to R'G'B' is the inverse of the standards' equations", arguments: ColorDescription.Matrix.allCases)
+func inverse(matrix: ColorDescription.Matrix) {
   let colors = bars + [[0.2, 0.5, 0.9], [1.1, -0.2, 0.4], [0.01, 0.02, 0.03]]
   for color in colors {
     #expect(isClose(conversion(matrix, .limited)(limited(matrix, color)), color * 255, within: 1e-9))
@@ -100,7 +102,10 @@ func inverse(matrix: ColorMatrix) {
   "the coefficients are those in print",
   arguments: [
     // R from Cr, G from Cb, G from Cr, B from Cb.
-    (ColorMatrix.bt601, QuantizationRange.full, [1.402, -0.344136, -0.714136, 1.772]),  // T.871, 7
+    (
+      ColorDescription.Matrix.bt601, ColorDescription.QuantizationRange.full,
+      [1.402, -0.344136, -0.714136, 1.772]
+    ),  // T.871, 7
     (.bt601, .limited, [1.596027, -0.391762, -0.812968, 2.017232]),
     (.bt709, .full, [1.5748, -0.187324, -0.468124, 1.8556]),
     (.bt709, .limited, [1.792741, -0.213249, -0.532909, 2.112402]),
@@ -109,7 +114,9 @@ func inverse(matrix: ColorMatrix) {
     (.smpte240m, .full, [1.576, -0.226622, -0.476622, 1.826]),
     (.smpte240m, .limited, [1.794107, -0.257985, -0.542583, 2.078705]),
   ])
-func coefficients(matrix: ColorMatrix, range: QuantizationRange, expected: [Double]) {
+func coefficients(
+  matrix: ColorDescription.Matrix, range: ColorDescription.QuantizationRange, expected: [Double]
+) {
   let columns = conversion(matrix, range).columns
   let found = [columns[2].x, columns[1].y, columns[2].y, columns[1].z]
   #expect(zip(found, expected).allSatisfy { abs($0 - $1) < 1e-6 }, "\(found)")
@@ -121,7 +128,7 @@ func coefficients(matrix: ColorMatrix, range: QuantizationRange, expected: [Doub
 
 @Test("black, white and grey have no colour, in every matrix and range")
 func neutrals() {
-  for matrix in ColorMatrix.allCases {
+  for matrix in ColorDescription.Matrix.allCases {
     #expect(isClose(conversion(matrix, .limited)([16, 128, 128]), .zero, within: 1e-9))
     #expect(isClose(conversion(matrix, .limited)([235, 128, 128]), [255, 255, 255], within: 1e-9))
     for code in [0.0, 1, 127, 128, 255] {
@@ -166,7 +173,8 @@ func limitedToJFIF() {
 @Test("709 and 2020 to JFIF go by the same colour, and chroma owes nothing to luma")
 func othersToJFIF() {
   for (matrix, range) in [
-    (ColorMatrix.bt709, QuantizationRange.limited), (.bt709, .full), (.bt2020, .limited), (.bt2020, .full),
+    (ColorDescription.Matrix.bt709, ColorDescription.QuantizationRange.limited), (.bt709, .full),
+    (.bt2020, .limited), (.bt2020, .full),
   ] {
     let color = ColorDescription(matrix: matrix, range: range, siting: .centred)
     let direct = ColorConversion(jfifFrom: color)
@@ -189,11 +197,11 @@ func othersToJFIF() {
 @Test(
   "without a word the matrix is 709 from 1280 columns or above 576 lines, else 601",
   arguments: [
-    (1280, 1, ColorMatrix.bt709), (1279, 576, .bt601), (1279, 577, .bt709), (720, 576, .bt601),
+    (1280, 1, ColorDescription.Matrix.bt709), (1279, 576, .bt601), (1279, 577, .bt709), (720, 576, .bt601),
     (1920, 1080, .bt709),
     (640, 480, .bt601), (720, 577, .bt709), (1, 1, .bt601),
   ])
-func guessedMatrix(width: Int, height: Int, matrix: ColorMatrix) {
+func guessedMatrix(width: Int, height: Int, matrix: ColorDescription.Matrix) {
   let size = Size(width: width, height: height)
   let guessed = ColorDescription(guessedFor: size, matrix: nil, range: nil, siting: .left)
   #expect(guessed == ColorDescription(matrix: matrix, range: .limited, siting: .left))
@@ -203,8 +211,8 @@ func guessedMatrix(width: Int, height: Int, matrix: ColorMatrix) {
 
 @Test("the user knows better than the source, but for the siting")
 func overrides() {
-  #expect(ColorOverride().applied(to: .jfif) == .jfif)
-  let both = ColorOverride(matrix: .bt709, range: .limited).applied(to: .jfif)
+  #expect(ColorDescription.Override().applied(to: .jfif) == .jfif)
+  let both = ColorDescription.Override(matrix: .bt709, range: .limited).applied(to: .jfif)
   #expect(both == ColorDescription(matrix: .bt709, range: .limited, siting: .centred))
 }
 

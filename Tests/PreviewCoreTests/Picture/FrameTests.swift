@@ -91,7 +91,7 @@ func countedAnew() throws {
   let time = CaptureInstant(sinceStart: .seconds(4))
   let first = try Frame(
     tight: format(.grey, 2, 1), bytes: [1, 2], sequence: 3, timestamp: time, iccProfile: [9])
-  let second = first.with(sequence: 5, color: ColorOverride(matrix: .bt709))
+  let second = first.with(sequence: 5, color: ColorDescription.Override(matrix: .bt709))
   #expect(second.sequence == 5 && second.timestamp == time && second.bytes == [1, 2])
   #expect(second.iccProfile == [9])
   #expect(second.format.color == ColorDescription(matrix: .bt709, range: .full, siting: .centred))

@@ -218,6 +218,6 @@ struct CompositionPlanTests {
     #expect(frame.identity != (try Frame(tight: format, bytes: bytes)).identity)
     let grey = FrameFormat(.grey, Size(width: 2, height: 2), color: .jfif)
     let one = try Frame(tight: grey, bytes: [1, 2, 3, 4])
-    #expect(one.identity != one.with(color: ColorOverride(range: .limited)).identity)
+    #expect(one.identity != one.with(color: ColorDescription.Override(range: .limited)).identity)
   }
 }

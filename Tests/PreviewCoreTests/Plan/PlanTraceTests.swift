@@ -29,7 +29,7 @@ func thirdOfACamera() throws {
 
 @Test("from BT.709 luma takes chroma along, at its own positions")
 func thirdOfAnHDCamera() throws {
-  let hd = camera.overriding(ColorOverride(matrix: .bt709))
+  let hd = camera.overriding(ColorDescription.Override(matrix: .bt709))
   #expect(
     try trace(hd, "small:size=640x360") == """
       frame 1920x1080 nv12 bt709 limited left

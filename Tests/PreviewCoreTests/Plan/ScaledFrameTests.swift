@@ -15,7 +15,7 @@ func scaledSizes() throws {
     .grey, Size(width: 35, height: 29), color: .jfif, orientation: try #require(Orientation(exif: 6)),
     eighths: 4)
   #expect(turned.uprightSize == Size(width: 29, height: 35))
-  #expect(turned.overriding(ColorOverride(range: .limited)).size == Size(width: 18, height: 15))
+  #expect(turned.overriding(ColorDescription.Override(range: .limited)).size == Size(width: 18, height: 15))
 }
 
 @Test("4:2:0 that is decoded smaller has chroma of luma's size; other layouts stay what they are")

@@ -112,7 +112,7 @@ func weightsAreNormalised(filter: Filter) {
     for (start, length) in [(0, 1), (1, 1), (3, 2), (2, 7), (5, 12), (1, 11)] {
       for target in [1, 2, 3, 5, 8, 25] {
         for (isReversed, siting) in [
-          (false, ChromaSiting.centred), (true, .left), (false, .left), (true, .centred),
+          (false, ColorDescription.ChromaSiting.centred), (true, .left), (false, .left), (true, .centred),
         ] {
           let row = AxisCase(length, to: target, filter, from: start).with {
             ($0.subsampling, $0.step, $0.isReversed, $0.siting) = (subsampling, step, isReversed, siting)

@@ -14,7 +14,7 @@ struct AxisCase {
   /// Pixels to a sample of the source's plane, and of the output's.
   var subsampling = 1
   var step = 1
-  var siting = ChromaSiting.centred
+  var siting = ColorDescription.ChromaSiting.centred
   /// Decoded pixels to eight of the crop's.
   var eighths = 8
   /// The columns of a `fill`, as a shape: nil sees all of the crop.

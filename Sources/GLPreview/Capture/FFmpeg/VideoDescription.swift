@@ -63,7 +63,7 @@
     }
 
     /// H.273, table 4. Nil if unspecified, or if the format has no matrix.
-    private func colorMatrix(_ format: PixelFormat) throws(VideoFailure) -> ColorMatrix? {
+    private func colorMatrix(_ format: PixelFormat) throws(VideoFailure) -> ColorDescription.Matrix? {
       guard case .ycbcr = format.model else { return nil }
       return switch matrix {
       case 1: .bt709
@@ -79,7 +79,7 @@
       }
     }
 
-    private var quantizationRange: QuantizationRange? {
+    private var quantizationRange: ColorDescription.QuantizationRange? {
       switch range {
       case 1: .limited
       case 2: .full
@@ -88,7 +88,7 @@
     }
 
     /// The siting along rows; the vertical siting is ignored.
-    private var siting: ChromaSiting {
+    private var siting: ColorDescription.ChromaSiting {
       switch chromaLocation {
       case 2, 4, 6: .centred
       default: .left

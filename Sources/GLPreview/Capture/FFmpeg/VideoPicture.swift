@@ -96,7 +96,7 @@
     ///
     /// In limited range, an 8-bit code is an n-bit code divided by 2^(n - 8). In full range, 2^n - 1 becomes 255, and
     /// chroma is scaled around its neutral code.
-    func narrowing(isChroma: Bool, _ range: QuantizationRange) -> SampleNarrowing {
+    func narrowing(isChroma: Bool, _ range: ColorDescription.QuantizationRange) -> SampleNarrowing {
       let largest = Double(1 << bits) - 1
       let isFull = range == .full
       let scale = ((isFull ? 255 / largest : 256 / (largest + 1)) * 65536).rounded()

@@ -18,7 +18,7 @@ struct Y4MHeader: Sendable, Hashable {
     var height: Int?
     var rate: FrameRate?
     var chroma = "420jpeg"
-    var range: QuantizationRange?
+    var range: ColorDescription.QuantizationRange?
     let tags = line.split(separator: UInt8(ascii: " "))
     guard tags.first?.elementsEqual(Self.signature.dropLast()) == true else {
       throw WordError("not a Y4M")
@@ -72,7 +72,7 @@ struct Y4MHeader: Sendable, Hashable {
     return Int(text)
   }
 
-  private static func range(_ tag: String) -> QuantizationRange? {
+  private static func range(_ tag: String) -> ColorDescription.QuantizationRange? {
     switch tag {
     case "COLORRANGE=FULL": .full
     case "COLORRANGE=LIMITED": .limited
@@ -80,7 +80,9 @@ struct Y4MHeader: Sendable, Hashable {
     }
   }
 
-  private static func layout(_ chroma: String) throws(WordError) -> (PixelFormat, ChromaSiting) {
+  private static func layout(_ chroma: String) throws(WordError) -> (
+    PixelFormat, ColorDescription.ChromaSiting
+  ) {
     switch chroma {
     case "420", "420jpeg": (.i420, .centred)
     // 420paldv has Cb and Cr on alternate lines; that half-line offset is ignored.

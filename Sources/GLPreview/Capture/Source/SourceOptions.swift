@@ -15,7 +15,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// size of noise at the highest quality: 3 bytes for each of `maximumPixels`.
   public var maximumPictureBytes: Int?
   /// The user's colour settings, which override the source's.
-  public var color: ColorOverride
+  public var color: ColorDescription.Override
   /// The size at which JPEGs are decoded, chosen for each one, since a stream may change its size. Default: full size.
   package var decoding = Decoding.exact
   /// The parts that are hidden in every frame, before anything else reads it.
@@ -44,7 +44,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// Creates options. Values that are not given are taken from the source.
   public init(
     inputFormat: PixelFormat? = nil, inputSize: Size? = nil, framesPerSecond: Double? = nil,
-    maximumPixels: Int = 100_000_000, color: ColorOverride = ColorOverride()
+    maximumPixels: Int = 100_000_000, color: ColorDescription.Override = ColorDescription.Override()
   ) {
     self.inputFormat = inputFormat
     self.inputSize = inputSize

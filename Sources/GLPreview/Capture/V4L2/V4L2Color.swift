@@ -25,7 +25,7 @@ struct V4L2Color: Sendable, Hashable {
   }
 
   /// Which codes of `format` stand for black and white.
-  func range(of format: PixelFormat) -> QuantizationRange {
+  func range(of format: PixelFormat) -> ColorDescription.QuantizationRange {
     let isYCbCr = if case .ycbcr = format.model { true } else { false }
     // xvYCC is always limited range (V4L2 documentation, "V4L2_YCBCR_ENC_XV601").
     if isYCbCr, encoding == 3 || encoding == 4 { return .limited }
@@ -38,7 +38,7 @@ struct V4L2Color: Sendable, Hashable {
   }
 
   /// Nil if the driver reports nothing.
-  private var matrix: ColorMatrix? {
+  private var matrix: ColorDescription.Matrix? {
     switch encoding {
     case 1, 3, 5: .bt601
     case 2, 4: .bt709

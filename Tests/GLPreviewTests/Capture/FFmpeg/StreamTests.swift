@@ -154,7 +154,7 @@
       let lift = layout.isHighAligned ? 16 - layout.bits : 0
 
       for isChroma in [false, true] {
-        for range in QuantizationRange.allCases {
+        for range in ColorDescription.QuantizationRange.allCases {
           let narrowing = layout.narrowing(isChroma: isChroma, range)
           for code in stride(from: 0, through: largest, by: max(largest / 4095, 1)) {
             let sample = Int32((code << lift) >> Int(narrowing.shift)) & Int32(narrowing.mask)
@@ -174,10 +174,11 @@
     @Test(
       "reads H.273's numbers",
       arguments: [
-        (1, ColorMatrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .smpte240m), (9, .bt2020),
+        (1, ColorDescription.Matrix.bt709), (2, .bt601), (5, .bt601), (6, .bt601), (7, .smpte240m),
+        (9, .bt2020),
         (10, .bt2020),
       ])
-    func matrices(number: Int, matrix: ColorMatrix) throws {
+    func matrices(number: Int, matrix: ColorDescription.Matrix) throws {
       let size = Size(width: 640, height: 480)
       let layout = try VideoLayout.named("yuv420p")
       let color = try VideoSignal(matrix: number, range: 2, chromaLocation: 2).color(of: layout, size)

@@ -81,9 +81,9 @@
     struct Sample: CustomTestStringConvertible {
       let name: String
       let format: PixelFormat
-      let matrix: ColorMatrix
-      let range: QuantizationRange
-      var siting = ChromaSiting.left
+      let matrix: ColorDescription.Matrix
+      let range: ColorDescription.QuantizationRange
+      var siting = ColorDescription.ChromaSiting.left
       var frames = 4
       var testDescription: String { name }
     }
@@ -174,7 +174,7 @@
 
     @Test("the user knows the colours better")
     func colorOverride() async throws {
-      let options = SourceOptions(color: ColorOverride(matrix: .bt2020, range: .full))
+      let options = SourceOptions(color: ColorDescription.Override(matrix: .bt2020, range: .full))
       let all = try await withFile(video("709.mp4")) { try await frames($0, options, limit: 1) }
       #expect(all.first?.format.color == ColorDescription(matrix: .bt2020, range: .full, siting: .left))
     }

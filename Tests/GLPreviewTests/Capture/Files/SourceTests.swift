@@ -74,7 +74,7 @@ struct SourceLocatorTests {
 
   @Test("applies what the user knows better about the colours")
   func colorOverride() async throws {
-    let options = SourceOptions(color: ColorOverride(matrix: .bt2020, range: .limited))
+    let options = SourceOptions(color: ColorDescription.Override(matrix: .bt2020, range: .limited))
     let all = try await withFile(smallJPEG()) { try await frames($0, options) }
     #expect(all.first?.format.color == ColorDescription(matrix: .bt2020, range: .limited, siting: .centred))
   }
@@ -177,7 +177,7 @@ struct RawVideoSourceTests {
 
   @Test("guesses colours by the size, limited and sited left")
   func colors() async throws {
-    let cases: [(Size, ColorMatrix)] = [
+    let cases: [(Size, ColorDescription.Matrix)] = [
       (Size(width: 64, height: 2), .bt601), (Size(width: 1280, height: 2), .bt709),
     ]
 

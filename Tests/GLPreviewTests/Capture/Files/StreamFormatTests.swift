@@ -26,12 +26,12 @@ struct Y4MSourceTests {
   @Test(
     "knows the usual colourspaces and where their chroma sits",
     arguments: [
-      ("", PixelFormat.i420, ChromaSiting.centred), (" C420", .i420, .centred),
+      ("", PixelFormat.i420, ColorDescription.ChromaSiting.centred), (" C420", .i420, .centred),
       (" C420jpeg", .i420, .centred),
       (" C420mpeg2", .i420, .left), (" C420paldv", .i420, .left), (" C422", .yuv422p, .left),
       (" C444", .yuv444p, .left), (" C411", .yuv411p, .left), (" Cmono", .grey, .left),
     ])
-  func colorspaces(tag: String, format: PixelFormat, siting: ChromaSiting) throws {
+  func colorspaces(tag: String, format: PixelFormat, siting: ColorDescription.ChromaSiting) throws {
     let header = try header("W7 H5 F30000:1001 Ip A1:1\(tag) XYSCSS=WHATEVER XCOLORRANGE=FULL XMORE=1")
     let color = ColorDescription(matrix: .bt601, range: .full, siting: siting)
     #expect(header.format == FrameFormat(format, Size(width: 7, height: 5), color: color))
@@ -45,7 +45,7 @@ struct Y4MSourceTests {
       try header("W64 H48").format.color
         == ColorDescription(matrix: .bt601, range: .limited, siting: .centred))
     #expect(try header("H720 W1280 XCOLORRANGE=LIMITED").format.color.matrix == .bt709)
-    let override = SourceOptions(color: ColorOverride(range: .limited))
+    let override = SourceOptions(color: ColorDescription.Override(range: .limited))
     #expect(try header("W64 H48 XCOLORRANGE=FULL", override).format.color.range == .limited)
   }
 

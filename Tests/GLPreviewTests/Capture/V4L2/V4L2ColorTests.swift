@@ -17,22 +17,25 @@ private func color(_ colorspace: UInt32, _ encoding: UInt32 = 0, _ quantization:
   "defaults are V4L2's own",
   arguments: [
     // videodev2.h: V4L2_MAP_YCBCR_ENC_DEFAULT and V4L2_MAP_QUANTIZATION_DEFAULT of each colorspace.
-    (1, ColorMatrix.bt601, QuantizationRange.limited), (2, .smpte240m, .limited), (3, .bt709, .limited),
+    (1, ColorDescription.Matrix.bt601, ColorDescription.QuantizationRange.limited), (2, .smpte240m, .limited),
+    (3, .bt709, .limited),
     (5, .bt601, .limited), (6, .bt601, .limited), (7, .bt601, .full), (8, .bt601, .limited),
     (9, .bt601, .limited), (10, .bt2020, .limited), (11, .bt601, .limited), (12, .bt709, .limited),
-  ] as [(UInt32, ColorMatrix, QuantizationRange)])
-func defaults(colorspace: UInt32, matrix: ColorMatrix, range: QuantizationRange) {
+  ] as [(UInt32, ColorDescription.Matrix, ColorDescription.QuantizationRange)])
+func defaults(colorspace: UInt32, matrix: ColorDescription.Matrix, range: ColorDescription.QuantizationRange)
+{
   #expect(color(colorspace) == ColorDescription(matrix: matrix, range: range, siting: .left))
 }
 
 @Test("what a driver says wins over its colorspace's defaults")
 func told() {
-  let matrices: [(UInt32, ColorMatrix)] = [
+  let matrices: [(UInt32, ColorDescription.Matrix)] = [
     (1, .bt601), (2, .bt709), (5, .bt601), (6, .bt2020), (7, .bt2020), (8, .smpte240m),
   ]
 
   for (encoding, matrix) in matrices {
-    for (quantization, range) in [(1, QuantizationRange.full), (2, .limited)] as [(UInt32, QuantizationRange)]
+    for (quantization, range) in [(1, ColorDescription.QuantizationRange.full), (2, .limited)]
+      as [(UInt32, ColorDescription.QuantizationRange)]
     {
       #expect(
         color(8, encoding, quantization) == ColorDescription(matrix: matrix, range: range, siting: .left))
