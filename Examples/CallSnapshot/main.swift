@@ -28,7 +28,7 @@ func avatar() throws -> StillImage {
     }
     bytes[pixel + 3] = 255
   }
-  return StillImage(try Frame(tight: FrameFormat(.rgba, icon.size, color: .jfif), bytes: bytes))
+  return StillImage(try Frame(tight: Frame.Format(.rgba, icon.size, color: .jfif), bytes: bytes))
 }
 
 let sources = try participants.map { name, camera in

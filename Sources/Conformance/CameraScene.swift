@@ -35,8 +35,8 @@ package struct CameraScene: Sendable {
   ///   - index: counts on for ever; frames repeat after `frameCount`.
   ///   - format: `nv12` or `i420`; larger than 1920x1080 it is put together of several parts.
   /// - Returns: the frame.
-  /// - Throws: `FrameError` for other formats.
-  package func frame(_ index: Int, _ format: FrameFormat) throws(FrameError) -> Frame {
+  /// - Throws: `Frame.LayoutError` for other formats.
+  package func frame(_ index: Int, _ format: Frame.Format) throws(Frame.LayoutError) -> Frame {
     let size = format.size
     let chroma = Subsampling(x: 2, y: 2).planeSize(of: size)
     // Chroma's parts follow luma's: positions are even.

@@ -20,7 +20,7 @@ extension ConformanceSuite {
     (.rgba, Size(width: 33, height: 40), 1), (.i420, Size(width: 96, height: 64), 3),
   ].enumerated().map { index, source in
     SyntheticSource(
-      format: FrameFormat(
+      format: Frame.Format(
         source.0, source.1, color: limited, orientation: Orientation(exif: source.2) ?? .upright),
       content: index % 2 == 0 ? .noise : .smooth, seed: UInt64(index))
   }
@@ -46,7 +46,7 @@ extension ConformanceSuite {
   }
 
   private static func scene(
-    _ group: String, _ layers: [Layer], _ size: Size = size, as format: PictureFormat = .rgba
+    _ group: String, _ layers: [Layer], _ size: Size = size, as format: Picture.Format = .rgba
   ) -> ConformanceCase {
     let below = Layer(
       .gradient(LinearGradient(from: green, to: .black, angle: 100)), in: Rectangle(all: size))
@@ -148,7 +148,7 @@ extension ConformanceSuite {
 
   private static var planes: [ConformanceCase] {
     let sizes = [(1, 1), (2, 3), (5, 4), (6, 5), (7, 7), (8, 2), (61, 43), (64, 48)]
-    return PictureFormat.allCases.flatMap { format in
+    return Picture.Format.allCases.flatMap { format in
       sizes.map { width, height in
         let size = Size(width: width, height: height)
         let view = LayerContent.view(input: 0, ViewConfiguration())
@@ -162,7 +162,7 @@ extension ConformanceSuite {
   /// Fitted pictures over their own blurred copies, alone and in scenes.
   private static var surrounds: [ConformanceCase] {
     let view = ViewConfiguration(width: 40, height: 60, contentMode: .fit, surround: .blur)
-    let alone = [PictureFormat.rgba, .ycbcr(.yuv420)].flatMap { format in
+    let alone = [Picture.Format.rgba, .ycbcr(.yuv420)].flatMap { format in
       sources.map {
         ConformanceCase("background=blur", $0.format, $0.content, seed: $0.seed, view, as: format)
       }
@@ -181,7 +181,7 @@ extension ConformanceSuite {
         width: Int.random(in: 1...90, using: &random), height: Int.random(in: 1...70, using: &random))
       let layers = (0..<Int.random(in: 1...6, using: &random)).map { _ in layer(in: size, &random) }
       return scene(
-        "scenes mixed", layers, size, as: PictureFormat.allCases.randomElement(using: &random) ?? .rgba)
+        "scenes mixed", layers, size, as: Picture.Format.allCases.randomElement(using: &random) ?? .rgba)
     }
   }
 

@@ -4,11 +4,11 @@ internal import ReferenceRenderer
 
 /// A frame made of numbers.
 struct SyntheticSource: Sendable, CustomStringConvertible {
-  let format: FrameFormat
+  let format: Frame.Format
   let content: FrameContent
   let seed: UInt64
 
-  func frame() throws(FrameError) -> Frame {
+  func frame() throws(Frame.LayoutError) -> Frame {
     try .synthetic(format, content, seed: seed, padding: Int(seed % 4))
   }
 
@@ -25,7 +25,7 @@ package enum ConformanceSubject: Sendable {
   /// A view of the first.
   case view(ViewRequest)
   /// Several in one picture.
-  case scene(Composition, as: PictureFormat)
+  case scene(Composition, as: Picture.Format)
 }
 
 extension Renderer {
@@ -50,8 +50,8 @@ package struct ConformanceCase: Sendable, CustomStringConvertible {
   package let bound: Int
 
   package init(
-    _ group: String, _ format: FrameFormat, _ content: FrameContent = .noise, seed: UInt64 = 1,
-    _ view: ViewConfiguration, as output: PictureFormat = .rgba, bound: Int = 1
+    _ group: String, _ format: Frame.Format, _ content: FrameContent = .noise, seed: UInt64 = 1,
+    _ view: ViewConfiguration, as output: Picture.Format = .rgba, bound: Int = 1
   ) {
     self.group = group
     self.sources = [SyntheticSource(format: format, content: content, seed: seed)]
@@ -60,7 +60,7 @@ package struct ConformanceCase: Sendable, CustomStringConvertible {
   }
 
   init(
-    _ group: String, _ sources: [SyntheticSource], _ composition: Composition, as format: PictureFormat
+    _ group: String, _ sources: [SyntheticSource], _ composition: Composition, as format: Picture.Format
   ) {
     self.group = group
     self.sources = sources

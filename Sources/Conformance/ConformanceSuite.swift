@@ -15,8 +15,8 @@ package enum ConformanceSuite {
   private static func format(
     _ pixelFormat: PixelFormat, _ size: Size = odd, _ color: ColorDescription? = nil,
     orientation: Orientation = .upright
-  ) -> FrameFormat {
-    FrameFormat(
+  ) -> Frame.Format {
+    Frame.Format(
       pixelFormat, size,
       color: color ?? ColorDescription(matrix: .bt601, range: .limited, siting: .left),
       orientation: orientation)
@@ -36,7 +36,7 @@ package enum ConformanceSuite {
       }
     }
     // What a JPEG of JFIF colour is made of goes into a JPEG as it is.
-    let planes: [(PixelFormat, ChromaSubsampling)] = [
+    let planes: [(PixelFormat, Picture.ChromaSubsampling)] = [
       (.i420, .yuv420), (.yuv422p, .yuv422), (.yuv444p, .yuv444), (.nv12, .yuv420),
     ]
     return moved
@@ -87,7 +87,7 @@ package enum ConformanceSuite {
     ContentMode.allCases.flatMap { mode in
       [PixelFormat.rgb24, .i420].flatMap { pixelFormat in
         [(20, 20), (33, 9), (7, 50), (64, 40)].flatMap { width, height in
-          [PictureFormat.rgba, .ycbcr(.yuv420)].map {
+          [Picture.Format.rgba, .ycbcr(.yuv420)].map {
             ConformanceCase(
               "mode \(mode.rawValue)", format(pixelFormat), seed: UInt64(width),
               ViewConfiguration(
@@ -134,7 +134,7 @@ package enum ConformanceSuite {
     ColorDescription.Matrix.allCases.flatMap { matrix in
       ColorDescription.QuantizationRange.allCases.flatMap { range in
         ColorDescription.ChromaSiting.allCases.flatMap { siting in
-          [PictureFormat.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)].map {
+          [Picture.Format.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)].map {
             ConformanceCase(
               "color \(matrix.rawValue)",
               format(.nv12, odd, ColorDescription(matrix: matrix, range: range, siting: siting)), seed: 5,
@@ -160,7 +160,7 @@ package enum ConformanceSuite {
   }
 
   private static var outputs: [ConformanceCase] {
-    PictureFormat.allCases.flatMap { output in
+    Picture.Format.allCases.flatMap { output in
       [PixelFormat.rgb24, .nv12, .grey, .uyvy].flatMap { pixelFormat in
         [(19, 13), (20, 10), (1, 1), (37, 23)].map { width, height in
           ConformanceCase(
@@ -194,7 +194,7 @@ package enum ConformanceSuite {
           let orientation = Orientation.allCases[(index + eighths) % 4]
           return ConformanceCase(
             "decoded at n/8",
-            FrameFormat(
+            Frame.Format(
               pixelFormat, Size(width: 61, height: 47),
               color: pixelFormat == .nv12
                 ? ColorDescription(matrix: .bt709, range: .limited, siting: .left) : .jfif,
@@ -239,6 +239,6 @@ package enum ConformanceSuite {
     return ConformanceCase(
       "all mixed", format(pick(PixelFormat.allCases, &random), size, color, orientation: orientation),
       pick(FrameContent.allCases, &random), seed: random.next() % 1000,
-      view, as: pick(PictureFormat.allCases, &random))
+      view, as: pick(Picture.Format.allCases, &random))
   }
 }

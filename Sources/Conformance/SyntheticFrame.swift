@@ -30,8 +30,8 @@ extension Frame {
   /// A frame of any format; each row is followed by `padding` bytes of what no picture should show. Equal seeds give
   /// equal frames.
   package static func synthetic(
-    _ format: FrameFormat, _ content: FrameContent, seed: UInt64, padding: Int = 0
-  ) throws(FrameError) -> Frame {
+    _ format: Frame.Format, _ content: FrameContent, seed: UInt64, padding: Int = 0
+  ) throws(Frame.LayoutError) -> Frame {
     var random = SplitMix64(seed: seed)
     var bytes: [UInt8] = []
     var planes: [Frame.Plane] = []

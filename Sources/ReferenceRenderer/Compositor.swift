@@ -16,7 +16,7 @@ struct Compositor {
   }
 
   /// The picture as a frame, for the passes that convert it; nil if a frame can't be that large.
-  var frame: Frame? { try? Frame(tight: FrameFormat(composed: size), bytes: bytes) }
+  var frame: Frame? { try? Frame(tight: Frame.Format(composed: size), bytes: bytes) }
 
   private mutating func draw(_ layer: LayerPainter, within bounds: Rectangle) {
     for y in bounds.y..<bounds.y + bounds.height {

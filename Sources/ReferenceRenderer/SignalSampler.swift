@@ -52,7 +52,7 @@ private struct SignalSource {
   private let crop: Rectangle
   private let bytes: [UInt8]
   private let framePlanes: [Frame.Plane]
-  private let format: FrameFormat
+  private let format: Frame.Format
   private let model: ColorModel
   private let planes: [PlaneDescription]
   private let decoding: ColorConversion

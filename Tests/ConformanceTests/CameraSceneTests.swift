@@ -9,7 +9,7 @@ struct CameraSceneTests {
 
   @Test("frames differ, come round again, and keep to limited range", arguments: [PixelFormat.nv12, .i420])
   func frames(pixelFormat: PixelFormat) throws {
-    let format = FrameFormat(pixelFormat, Size(width: 320, height: 180), color: .jfif)
+    let format = Frame.Format(pixelFormat, Size(width: 320, height: 180), color: .jfif)
     let frames = try (0..<CameraScene.frameCount).map { try Self.scene.frame($0, format).bytes }
     #expect(Set(frames).count == CameraScene.frameCount)
     #expect(try Self.scene.frame(CameraScene.frameCount, format).bytes == frames[0])
@@ -19,8 +19,8 @@ struct CameraSceneTests {
   @Test("planes and pairs hold the same samples")
   func layouts() throws {
     let size = Size(width: 64, height: 32)
-    let planar = try Self.scene.frame(3, FrameFormat(.i420, size, color: .jfif)).bytes
-    let pairs = try Self.scene.frame(3, FrameFormat(.nv12, size, color: .jfif)).bytes
+    let planar = try Self.scene.frame(3, Frame.Format(.i420, size, color: .jfif)).bytes
+    let pairs = try Self.scene.frame(3, Frame.Format(.nv12, size, color: .jfif)).bytes
     let (luma, chroma) = (size.pixelCount, size.pixelCount / 4)
 
     #expect(planar[..<luma] == pairs[..<luma])
@@ -33,7 +33,7 @@ struct CameraSceneTests {
 
   @Test("a frame larger than the scene is put together of parts that differ")
   func large() throws {
-    let frame = try Self.scene.frame(0, FrameFormat(.nv12, Size(width: 3840, height: 2160), color: .jfif))
+    let frame = try Self.scene.frame(0, Frame.Format(.nv12, Size(width: 3840, height: 2160), color: .jfif))
     let row = { (x: Int, y: Int) in Array(frame.bytes[y * 3840 + x..<y * 3840 + x + 1920]) }
     #expect(Set([row(0, 0), row(1920, 0), row(0, 1080), row(1920, 1080)]).count == 4)
   }
@@ -41,7 +41,7 @@ struct CameraSceneTests {
   @Test("its detail is a photograph's: a JPEG of quality 90 has between 1.5 and 2 bits a pixel")
   func detail() throws {
     let size = Size(width: 1920, height: 1080)
-    let frame = try Self.scene.frame(0, FrameFormat(.i420, size, color: .jfif))
+    let frame = try Self.scene.frame(0, Frame.Format(.i420, size, color: .jfif))
     let picture = Picture(tight: size, format: .ycbcr(.yuv420), bytes: frame.bytes)
     let bits = Double(try JPEGEncoder(quality: 90).encode(picture).count * 8) / Double(size.pixelCount)
     #expect((1.5...2).contains(bits), "\(bits)")

@@ -34,7 +34,7 @@ struct FramesInFlightTests {
       let pixelFormat = PixelFormat.allCases[index % PixelFormat.allCases.count]
       let size = Size(width: 31 + index * 7 % 40, height: 64 - index * 3 % 30)
       let frame = try Frame.synthetic(
-        FrameFormat(pixelFormat, size, color: color), .noise, seed: UInt64(index), padding: index % 4)
+        Frame.Format(pixelFormat, size, color: color), .noise, seed: UInt64(index), padding: index % 4)
       // Areas, a turned copy of them, and, now and then, taps.
       let views = [
         ViewRequest(ViewConfiguration(width: 8 + index % 9, height: 9), as: .ycbcr(.yuv420)),
@@ -93,7 +93,7 @@ struct FramesInFlightTests {
   @Test("a frame taller or wider than a texture goes up in bands through buffers as well")
   func bands() async throws {
     let device = try await GPUDevice.choose()
-    let format = FrameFormat(
+    let format = Frame.Format(
       .nv12, Size(width: 150, height: 40),
       color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
     let frame = try Frame.synthetic(format, .noise, seed: 4, padding: 3)

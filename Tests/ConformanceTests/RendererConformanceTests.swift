@@ -67,7 +67,7 @@ struct RendererConformanceTests {
   func manyPlans() async throws {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let run = ConformanceRun(renderer, tuning: renderer.tuning)
-    let format = FrameFormat(
+    let format = Frame.Format(
       .nv12, Size(width: 9, height: 7), color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
 
     for width in 1...300 {
@@ -85,7 +85,7 @@ struct RendererConformanceTests {
     let renderer = try await GLRenderer.open(on: GPUDevice.choose())
     let planner = RenderPlanner(tuning: renderer.tuning)
     let frame = try Frame.synthetic(
-      FrameFormat(
+      Frame.Format(
         .nv12, Size(width: 96, height: 64),
         color: ColorDescription(matrix: .bt601, range: .limited, siting: .left)), .noise, seed: 3)
     // Thumbnails of others, turned and mirrored copies, and what has nothing to share.

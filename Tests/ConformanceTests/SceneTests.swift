@@ -11,7 +11,7 @@ struct SceneTests {
 
   private static func frame(_ seed: UInt64, _ pixelFormat: PixelFormat = .nv12) throws -> Frame {
     try .synthetic(
-      FrameFormat(pixelFormat, Size(width: 64, height: 48), color: color), .noise, seed: seed)
+      Frame.Format(pixelFormat, Size(width: 64, height: 48), color: color), .noise, seed: seed)
   }
 
   /// Tiles of 20 x 16 side by side, of frames 0, 1, ...

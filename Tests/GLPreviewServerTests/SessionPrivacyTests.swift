@@ -198,7 +198,7 @@ private final class SessionRound: Sendable {
   // MARK: Looking
 
   private func read(_ preview: Preview) -> Task<Void, Never> {
-    let format: PictureFormat = [.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)][random(0..<3)]
+    let format: Picture.Format = [.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)][random(0..<3)]
     let isEncoded = random(0..<2) == 0
     return Task {
       while !Task.isCancelled {
@@ -241,7 +241,7 @@ private final class SessionRound: Sendable {
     ]
     let policies: [SnapshotRequest.FallbackPolicy] = [.placeholder, .lastFrame, .error]
     let (mode, policy) = (modes[random(0..<modes.count)], policies[random(0..<policies.count)])
-    let format: PictureFormat = random(0..<2) == 0 ? .rgba : .ycbcr(.yuv420)
+    let format: Picture.Format = random(0..<2) == 0 ? .rgba : .ycbcr(.yuv420)
     step("snapshot \(mode), \(policy)")
     let request = SnapshotRequest(mode, as: format, fallback: policy, timeout: .milliseconds(500))
     guard let snapshot = try? await session.snapshot(request) else { return }

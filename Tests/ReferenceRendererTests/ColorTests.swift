@@ -175,7 +175,7 @@ func greyFrames() throws {
   for matrix in ColorDescription.Matrix.allCases {
     let limited = try frame(.grey, 3, 1, [16, 126, 235], description(matrix, .limited))
     #expect(try render(limited, "").colors == [[[0, 0, 0], [128, 128, 128], [255, 255, 255]]])
-    for chroma in ChromaSubsampling.allCases {
+    for chroma in Picture.ChromaSubsampling.allCases {
       let samples = try render(limited, "", as: .ycbcr(chroma)).samples
       #expect(
         samples[0] == [[0, 128, 255]] && Set(samples[1][0] + samples[2][0]) == [128], "\(matrix) \(chroma)")

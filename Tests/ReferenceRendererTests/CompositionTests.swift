@@ -10,7 +10,7 @@ private let grey = RGBColor(red: 100, green: 100, blue: 100)
 private func red(
   _ layers: [Layer], width: Int, height: Int = 1, of pixels: [UInt8] = [0]
 ) throws -> [[UInt8]] {
-  let format = FrameFormat(.rgb24, Size(width: pixels.count, height: 1), color: .jfif)
+  let format = Frame.Format(.rgb24, Size(width: pixels.count, height: 1), color: .jfif)
   let frame = try Frame(tight: format, bytes: pixels.flatMap { [$0, $0, $0] })
   let plan = try RenderPlanner().plan(
     [format], Composition(size: Size(width: width, height: height), layers: layers), as: .rgba)

@@ -92,7 +92,7 @@ func allCodes(words: String) throws {
   arguments: [(5, 3), (4, 4), (1, 1), (3, 1), (1, 3)])
 func planeCopies(width: Int, height: Int) throws {
   let size = Size(width: width, height: height)
-  let kinds: [(PixelFormat, ChromaSubsampling)] = [
+  let kinds: [(PixelFormat, Picture.ChromaSubsampling)] = [
     (.i420, .yuv420), (.yuv422p, .yuv422), (.yuv444p, .yuv444),
   ]
 
@@ -124,7 +124,7 @@ func paddedFrames() throws {
   bytes.replaceSubrange(7..<10, with: [4, 5, 6])
   bytes.replaceSubrange(20..<24, with: [101, 201, 102, 202])
   let padded = try Frame(
-    FrameFormat(.nv12, Size(width: 3, height: 2), color: .jfif), bytes: bytes,
+    Frame.Format(.nv12, Size(width: 3, height: 2), color: .jfif), bytes: bytes,
     planes: [Frame.Plane(offset: 2, bytesPerRow: 5), Frame.Plane(offset: 20, bytesPerRow: 7)])
 
   let picture = try render(padded, "", as: .ycbcr(.yuv420))

@@ -41,7 +41,7 @@ func bars() throws {
 func pixels(rotation: Rotation) throws {
   let small = Size(width: 7, height: 5)
   let codes = (0..<UInt8(35)).map { $0 * 7 }
-  let frame = try Frame(tight: FrameFormat(.grey, small, color: .jfif), bytes: codes)
+  let frame = try Frame(tight: Frame.Format(.grey, small, color: .jfif), bytes: codes)
 
   for mirroring in Mirroring.allCases {
     let view = ViewConfiguration(

@@ -5,7 +5,7 @@ import Testing
 
 /// 8x4 grey pixels, decoded at 4/8.
 private func halved(_ rows: [[UInt8]], exif: Int = 1) throws -> Frame {
-  let format = FrameFormat(
+  let format = Frame.Format(
     .grey, Size(width: 8, height: 4), color: .jfif,
     orientation: try #require(Orientation(exif: exif)), eighths: 4)
   return try Frame(tight: format, bytes: rows.flatMap { $0 })
@@ -37,7 +37,7 @@ func scaledOrientation() throws {
 
 @Test("of 7 pixels at 4/8 the last sample counts by half")
 func scaledOddEdge() throws {
-  let format = FrameFormat(.grey, Size(width: 7, height: 2), color: .jfif, eighths: 4)
+  let format = Frame.Format(.grey, Size(width: 7, height: 2), color: .jfif, eighths: 4)
   let source = try Frame(tight: format, bytes: [70, 70, 70, 140])
   // (3 * 70 + 140 / 2) / 3.5
   #expect(try render(source, "size=1x1,mode=stretch").rows() == [[80]])
@@ -47,7 +47,7 @@ func scaledOddEdge() throws {
 @Test("in linear light chroma is brought to the decoded luma's grid, within the crop")
 func scaledLinearLight() throws {
   // 4:2:2 of 16 pixels, 8 decoded ones; the crop touches samples 1 and 2 of chroma. Outside of it is poison.
-  let format = FrameFormat(.yuv422p, Size(width: 16, height: 2), color: .jfif, eighths: 4)
+  let format = Frame.Format(.yuv422p, Size(width: 16, height: 2), color: .jfif, eighths: 4)
   let luma: [UInt8] = [255, 255, 90, 90, 90, 90, 255, 255]
   let source = try Frame(tight: format, bytes: luma + [0, 100, 100, 0] + [255, 140, 140, 255])
   for words in ["", ",size=2x1", ",size=16x2,mode=stretch"] {

@@ -27,8 +27,8 @@ package struct JPEGDecoder {
     /// Whether it is the first of several related pictures (CIPA DC-007, "MPF"), as in phones' stills.
     package let hasMultiPicture: Bool
 
-    var format: FrameFormat {
-      FrameFormat(pixelFormat, size, color: .jfif, orientation: orientation)
+    var format: Frame.Format {
+      Frame.Format(pixelFormat, size, color: .jfif, orientation: orientation)
     }
   }
 
@@ -129,7 +129,7 @@ package struct JPEGDecoder {
     var layout = glp_jpeg_scaled_layout()
     guard unsafe glp_jpeg_scale(decoder, CInt(eighths), &layout) == GLP_JPEG_OK else { throw error() }
     let full = header.format
-    let format = FrameFormat(
+    let format = Frame.Format(
       header.pixelFormat.hasChroma
         ? try pixelFormat(GLP_JPEG_YCBCR, layout.chroma_x, layout.chroma_y) : header.pixelFormat,
       full.referenceSize, color: full.color, orientation: full.orientation, eighths: eighths)

@@ -91,7 +91,7 @@ package struct PNGDecoder {
     var exifSize = 0
     let exif = unsafe glp_png_exif(decoder, &exifSize)
     let orientation = unsafe EXIF.orientation(in: Array(UnsafeBufferPointer(start: exif, count: exifSize)))
-    let format = FrameFormat(
+    let format = Frame.Format(
       header.pixelFormat, header.size, color: .jfif, orientation: orientation ?? .upright)
     do {
       return try Frame(tight: format, storage: FrameBytes(buffer), iccProfile: header.iccProfile)

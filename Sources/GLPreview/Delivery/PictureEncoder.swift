@@ -38,7 +38,7 @@ public struct PictureEncoder: Sendable, Hashable {
   /// JPEG quality, 1...100.
   public let quality: Int
   /// The chroma subsampling of JPEGs.
-  public let subsampling: ChromaSubsampling
+  public let subsampling: Picture.ChromaSubsampling
   /// The byte budget of a file; nil is no limit.
   public let maximumBytes: Int?
 
@@ -50,7 +50,7 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - subsampling: the chroma subsampling of JPEGs.
   ///   - maximumBytes: the byte budget; the highest quality up to `quality` that fits is used.
   public init(
-    _ format: EncodedPicture.Format, quality: Int = 80, subsampling: ChromaSubsampling = .yuv420,
+    _ format: EncodedPicture.Format, quality: Int = 80, subsampling: Picture.ChromaSubsampling = .yuv420,
     maximumBytes: Int? = nil
   ) {
     self.format = format
@@ -60,7 +60,7 @@ public struct PictureEncoder: Sendable, Hashable {
   }
 
   /// The sample format that the encoder expects from a renderer.
-  public var pictureFormat: PictureFormat { format == .jpeg ? .ycbcr(subsampling) : .rgba }
+  public var pictureFormat: Picture.Format { format == .jpeg ? .ycbcr(subsampling) : .rgba }
 
   /// Encodes one picture.
   ///

@@ -18,7 +18,7 @@ package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
     self = format
   }
 
-  package func pictureFormat(_ subsampling: ChromaSubsampling) -> PictureFormat {
+  package func pictureFormat(_ subsampling: Picture.ChromaSubsampling) -> Picture.Format {
     self == .rgba ? .rgba : .ycbcr(subsampling)
   }
 }

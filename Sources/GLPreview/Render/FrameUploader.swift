@@ -35,7 +35,7 @@ final class FrameUploader {
 
 /// An uploaded frame, as far as its passes have read it.
 final class UploadedFrame {
-  let format: FrameFormat
+  let format: Frame.Format
   let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
@@ -112,7 +112,7 @@ final class PlaneTexture {
   let bands: PlaneBands
   private let texture: Texture
 
-  init(_ description: PlaneDescription, of format: FrameFormat, maximumSide: Int) throws {
+  init(_ description: PlaneDescription, of format: Frame.Format, maximumSide: Int) throws {
     bands = PlaneBands(description.texels(of: format.size), maximumSide: maximumSide)
     let size = bands.textureSize
     guard max(size.width, size.height) <= maximumSide else {
@@ -125,7 +125,7 @@ final class PlaneTexture {
   }
 
   /// Four bytes a texel, whatever the sample format. Bytes after a row's last sample always have weight 0.
-  init(packing description: PlaneDescription, of format: FrameFormat) throws {
+  init(packing description: PlaneDescription, of format: Frame.Format) throws {
     let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
     let size = Size(width: width, height: description.texels(of: format.size).height)
     bands = PlaneBands(size, maximumSide: .max)

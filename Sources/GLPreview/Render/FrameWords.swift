@@ -21,7 +21,7 @@ final class FrameWords {
   init(_ mappedMemory: MappedFrameMemory) { self.mappedMemory = mappedMemory }
 
   /// Whether a buffer that samplers can read holds the frame with aligned rows.
-  func canHold(_ format: FrameFormat) -> Bool {
+  func canHold(_ format: Frame.Format) -> Bool {
     let unit = TexelBuffer.bytesPerTexel
     let aligned = format.pixelFormat.planes.reduce(0) { count, plane in
       let row = (plane.tightBytesPerRow(of: format.size) + unit - 1) / unit * unit

@@ -90,7 +90,7 @@ public actor GLRenderer: Renderer {
   /// - Returns: the plan, for any number of frames of this format.
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
   public nonisolated func plan(
-    _ format: FrameFormat, _ views: [ViewConfiguration], as output: PictureFormat,
+    _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
     maximumPixels: Int = 100_000_000
   ) throws(WordError) -> RenderPlan {
     try RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)

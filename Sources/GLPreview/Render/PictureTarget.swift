@@ -64,7 +64,7 @@ struct PictureTarget {
 /// The memory layout of a picture as it is read back: rows of whole texels, so slightly longer than their samples.
 struct PictureLayout {
   let size: Size
-  let format: PictureFormat
+  let format: Picture.Format
   let planes: [Picture.Plane]
   let byteCount: Int
   /// Whether two halves are read back, whose texels alternate in the picture.

@@ -37,9 +37,9 @@ struct FeedReader: Sendable {
 /// A preview's pictures in one format: drawn once for any number of readers.
 struct PictureRequest: Sendable, Hashable {
   let preview: Preview
-  let format: PictureFormat
+  let format: Picture.Format
 
-  init(_ preview: Preview, _ format: PictureFormat) {
+  init(_ preview: Preview, _ format: Picture.Format) {
     self.preview = preview
     self.format = format
   }

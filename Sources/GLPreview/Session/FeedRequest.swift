@@ -28,7 +28,7 @@ struct FeedRequest {
   /// What is requested.
   enum Subject: Sendable {
     /// A picture that differs from `after`.
-    case picture(Preview, PictureFormat, after: PictureKey?)
+    case picture(Preview, Picture.Format, after: PictureKey?)
     /// An event that differs from `after`. `isOver` means that the requester knows that none may follow.
     case event(after: FeedKey?, isOver: Bool)
     /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it.

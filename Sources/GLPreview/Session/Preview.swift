@@ -15,7 +15,7 @@ package final class Preview: Sendable {
     /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
-    var newest: [PictureFormat: RenderedPicture] = [:]
+    var newest: [Picture.Format: RenderedPicture] = [:]
   }
 
   init(name: String, _ configuration: PreviewConfiguration, of producer: any PictureProducer) {
@@ -59,7 +59,7 @@ package final class Preview: Sendable {
   package var pictures: PreviewFrames { PreviewFrames(self, as: .rgba) }
 
   /// The pictures as Y'CbCr planes, for JPEGs.
-  package func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+  package func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
     PreviewFrames(self, as: .ycbcr(subsampling))
   }
 
@@ -87,10 +87,10 @@ package final class Preview: Sendable {
   }
 
   /// The last picture of a format, unless the preview has changed since.
-  func newest(_ format: PictureFormat) -> RenderedPicture? { state.withLock { $0.newest[format] } }
+  func newest(_ format: Picture.Format) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 
   /// Keeps a picture for the next reader, unless the content has changed meanwhile.
-  func keep(_ rendered: RenderedPicture, as format: PictureFormat) {
+  func keep(_ rendered: RenderedPicture, as format: Picture.Format) {
     state.withLock { state in
       if state.version == rendered.key.version, !state.isRemoved { state.newest[format] = rendered }
     }
@@ -107,7 +107,7 @@ package final class Preview: Sendable {
 
   func addReader() -> PreviewReading { PreviewReading(of: producer, self) }
 
-  func next(_ format: PictureFormat, after key: PictureKey?) async throws -> RenderedPicture? {
+  func next(_ format: Picture.Format, after key: PictureKey?) async throws -> RenderedPicture? {
     try await producer.next(self, format, after: key)
   }
 
@@ -131,7 +131,7 @@ protocol PictureProducer: Sendable {
   /// Waits for a picture of `preview` that differs from `key`; nil at the end.
   ///
   /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
-  func next(_ preview: Preview, _ format: PictureFormat, after key: PictureKey?) async throws
+  func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?) async throws
     -> RenderedPicture?
   /// The preview's configuration has changed.
   func changed(_ preview: Preview)
@@ -158,9 +158,9 @@ final class PreviewReading: Sendable {
 /// The pictures of a preview, one after another.
 public struct PreviewFrames: AsyncSequence, Sendable {
   private let preview: Preview
-  private let format: PictureFormat
+  private let format: Picture.Format
 
-  init(_ preview: Preview, as format: PictureFormat) {
+  init(_ preview: Preview, as format: Picture.Format) {
     self.preview = preview
     self.format = format
   }
@@ -171,12 +171,12 @@ public struct PreviewFrames: AsyncSequence, Sendable {
   /// Requests pictures.
   public struct Iterator: AsyncIteratorProtocol {
     private let preview: Preview
-    private let format: PictureFormat
+    private let format: Picture.Format
     private var reading: PreviewReading?
     private var last: PictureKey?
     private var pace = Pace()
 
-    init(_ preview: Preview, _ format: PictureFormat) {
+    init(_ preview: Preview, _ format: Picture.Format) {
       self.preview = preview
       self.format = format
     }

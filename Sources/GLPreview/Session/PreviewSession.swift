@@ -157,7 +157,7 @@ public final class PreviewSession: Sendable {
   /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
-    _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
+    _ scene: Preview, as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
   ) async throws -> RenderedPicture {
     try await core.drawScene(scene, as: format, within: limit)
   }

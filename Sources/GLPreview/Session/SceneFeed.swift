@@ -34,7 +34,7 @@ actor SceneFeed: PictureProducer {
   private static let longestInterval = Duration.seconds(1)
 
   struct Request {
-    let format: PictureFormat
+    let format: Picture.Format
     let key: PictureKey?
     let answer = Promise<RenderedPicture>()
 
@@ -61,7 +61,7 @@ actor SceneFeed: PictureProducer {
   nonisolated func changed(_ preview: Preview) { Task { await self.sceneChanged() } }
 
   func next(
-    _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
+    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?
   ) async throws -> RenderedPicture? {
     try Task.checkCancellation()
     let current = preview.current
@@ -138,7 +138,7 @@ actor SceneFeed: PictureProducer {
   }
 
   /// The existing picture of the current state, or a new one.
-  private func rendered(_ preview: Preview, _ format: PictureFormat, _ key: PictureKey) async
+  private func rendered(_ preview: Preview, _ format: Picture.Format, _ key: PictureKey) async
     -> Result<RenderedPicture?, any Error>
   {
     if let newest = preview.newest(format), newest.key == key { return .success(newest) }
@@ -162,7 +162,7 @@ actor SceneFeed: PictureProducer {
     }
   }
 
-  private func takeRequests(where isTaken: (Request) -> Bool = { _ in true }) -> [PictureFormat: [Request]] {
+  private func takeRequests(where isTaken: (Request) -> Bool = { _ in true }) -> [Picture.Format: [Request]] {
     let taken = requests.filter { isTaken($0.value) }
     for id in taken.keys { requests[id] = nil }
     return Dictionary(grouping: taken.values, by: \.format)
@@ -174,7 +174,7 @@ actor SceneFeed: PictureProducer {
   }
 
   /// Draws the scene as it is now.
-  private func frame(of preview: Preview, _ format: PictureFormat, _ key: PictureKey) async throws
+  private func frame(of preview: Preview, _ format: Picture.Format, _ key: PictureKey) async throws
     -> RenderedPicture
   {
     let scene = try preview.scene(of: preview.configuration)
@@ -187,7 +187,7 @@ actor SceneFeed: PictureProducer {
   }
 
   private func picture(
-    _ scene: Scene, named name: String, _ format: PictureFormat,
+    _ scene: Scene, named name: String, _ format: Picture.Format,
     _ events: [String: (event: FeedEvent?, failure: Outage?)], _ histories: [String: FrameHistory]
   ) async throws -> Picture {
     var appearances: [String: SourceAppearance] = [:]
@@ -228,7 +228,7 @@ actor SceneFeed: PictureProducer {
 
   /// The scene as it is now. Sources that nobody was reading get a moment to show something, at most half of `limit`:
   /// the rest is for drawing.
-  func snapshot(of preview: Preview, _ format: PictureFormat, within limit: Duration) async throws
+  func snapshot(of preview: Preview, _ format: Picture.Format, within limit: Duration) async throws
     -> RenderedPicture
   {
     snapshots += 1

@@ -51,7 +51,7 @@ public struct ScenePreview: Sendable, Hashable {
   public var pictures: PreviewFrames { preview.pictures }
 
   /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
-  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+  public func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
     preview.jpegs(subsampling: subsampling)
   }
 }

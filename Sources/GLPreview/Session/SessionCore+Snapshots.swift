@@ -65,7 +65,7 @@ extension SessionCore {
   }
 
   /// Draws a scene as it is now.
-  func drawScene(_ preview: Preview, as format: PictureFormat, within limit: Duration) async throws
+  func drawScene(_ preview: Preview, as format: Picture.Format, within limit: Duration) async throws
     -> RenderedPicture
   {
     guard let scene = scene(of: preview) else {

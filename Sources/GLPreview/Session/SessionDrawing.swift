@@ -20,9 +20,9 @@ final class SessionDrawing: Sendable {
 
   /// The inputs of a plan.
   private struct ScenePlanKey: Hashable {
-    let formats: [FrameFormat?]
+    let formats: [Frame.Format?]
     let composition: Composition
-    let output: PictureFormat
+    let output: Picture.Format
   }
 
   /// After this long without a drawing, a renderer that keeps more than this releases it.
@@ -116,7 +116,7 @@ final class SessionDrawing: Sendable {
   ///
   /// - Throws: `WordError`, `DeviceError`, `RenderError`.
   func draw(
-    _ scene: ComposedScene, _ frames: [Frame?], as output: PictureFormat, named name: String
+    _ scene: ComposedScene, _ frames: [Frame?], as output: Picture.Format, named name: String
   ) async throws -> Picture {
     counters.count(\.renders)
     counters.count(\.pictures)
@@ -129,7 +129,7 @@ final class SessionDrawing: Sendable {
   }
 
   private func plan(
-    _ scene: ComposedScene, _ formats: [FrameFormat?], _ output: PictureFormat, _ name: String,
+    _ scene: ComposedScene, _ formats: [Frame.Format?], _ output: Picture.Format, _ name: String,
     _ tuning: RenderTuning
   ) throws -> ScenePlan {
     let key = ScenePlanKey(formats: formats, composition: scene.composition, output: output)

@@ -34,7 +34,7 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// The previews, by name and in this order; nil for all. A preview of a scene shows the scene as it is.
   public var previews: [String]?
   /// The sample format of the pictures. Default: Y'CbCr 4:2:0, for JPEGs.
-  public var format: PictureFormat
+  public var format: Picture.Format
   /// What happens if the source gives no pictures.
   public var fallback: FallbackPolicy
   /// The time limit. Default: 5 seconds.
@@ -45,7 +45,7 @@ public struct SnapshotRequest: Sendable, Hashable {
 
   /// Creates a request, by default for the newest frame in all previews.
   public init(
-    _ mode: Mode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    _ mode: Mode = .newest, of previews: [String]? = nil, as format: Picture.Format = .ycbcr(.yuv420),
     fallback: FallbackPolicy = .placeholder, timeout: Duration = .seconds(5)
   ) {
     self.mode = mode

@@ -72,7 +72,7 @@ actor SourceFeed: PictureProducer {
   // MARK: Requests
 
   func next(
-    _ preview: Preview, _ format: PictureFormat, after key: PictureKey?
+    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?
   ) async throws -> RenderedPicture? {
     let answer = try await answer(to: .picture(preview, format, after: key))
     if case .picture(let rendered) = answer { return rendered }

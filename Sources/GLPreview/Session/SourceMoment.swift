@@ -85,7 +85,7 @@ extension SourceMoment {
   ///
   /// - Returns: a picture for each preview, in order.
   /// - Throws: `WordError`, `DeviceError`, `RenderError`; `SessionError` for previews of another source.
-  package func draw(_ previews: [Preview], as format: PictureFormat = .ycbcr(.yuv420)) async throws
+  package func draw(_ previews: [Preview], as format: Picture.Format = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {
     var frames: [RenderedPicture?] = []
@@ -109,7 +109,7 @@ extension SourceMoment {
   ///
   /// - Returns: a picture for each view, in order.
   /// - Throws: `WordError`, `DeviceError`, `RenderError`.
-  package func draw(_ views: [ViewConfiguration], as format: PictureFormat = .ycbcr(.yuv420)) async throws
+  package func draw(_ views: [ViewConfiguration], as format: Picture.Format = .ycbcr(.yuv420)) async throws
     -> [RenderedPicture]
   {
     guard !views.isEmpty else { return [] }
@@ -142,7 +142,7 @@ extension SourceMoment {
   }
 
   /// The existing picture of this frame, if the preview has not changed since.
-  private func existing(_ preview: Preview, _ format: PictureFormat) -> RenderedPicture? {
+  private func existing(_ preview: Preview, _ format: Picture.Format) -> RenderedPicture? {
     guard outage == nil, let newest = preview.newest(format), newest.sequence == sequence,
       newest.timestamp == timestamp, newest.sourceState == .live
     else { return nil }

@@ -91,7 +91,7 @@ struct ViewDrawing: Sendable {
   }
 
   /// Draws views that belong to no preview, or of a frame that is not the newest: of a still.
-  func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: PictureFormat) async throws -> [Picture]
+  func draw(_ views: [ViewConfiguration], _ frame: Frame, as format: Picture.Format) async throws -> [Picture]
   {
     try await drawing.draw(frame, views.map { ViewRequest($0, as: format) }, plans)
   }
@@ -115,7 +115,7 @@ struct ViewDrawing: Sendable {
 
   /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in it.
   func draw(
-    _ view: ViewConfiguration, _ format: PictureFormat, _ frame: Frame?, _ outage: Outage,
+    _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage,
     of source: SessionSource
   ) async throws -> Picture {
     var (view, frame) = (view, frame)

@@ -19,7 +19,7 @@ package final class ViewPlans: Sendable {
   }
 
   private struct Key: Hashable {
-    let format: FrameFormat
+    let format: Frame.Format
     let requests: [ViewRequest]
   }
 
@@ -35,7 +35,7 @@ package final class ViewPlans: Sendable {
   var knownReference: Size? { state.withLock { $0.reference } }
 
   /// Records the format of a frame. `reference` is the source's reference size; nil means that of its first frame.
-  package func sawFrame(of format: FrameFormat, reference: Size?, isPinned: Bool = false) {
+  package func sawFrame(of format: Frame.Format, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? format.uprightSize
       if isPinned {
@@ -48,7 +48,7 @@ package final class ViewPlans: Sendable {
   }
 
   /// Why crops can't be located in frames of a format; nil if they can.
-  func misfit(_ format: FrameFormat) -> Misfit? {
+  func misfit(_ format: Frame.Format) -> Misfit? {
     let size = format.uprightSize
     let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
     if size == reference { return nil }
@@ -57,13 +57,13 @@ package final class ViewPlans: Sendable {
   }
 
   /// The same for a view; nil without a crop, because the view then shows the whole frame.
-  func misfit(_ view: ViewConfiguration, _ format: FrameFormat) -> Misfit? {
+  func misfit(_ view: ViewConfiguration, _ format: Frame.Format) -> Misfit? {
     view.crop == nil ? nil : misfit(format)
   }
 
   /// The plan of these views for frames of `format`.
   package func plan(
-    _ format: FrameFormat, _ requests: [ViewRequest], _ planner: RenderPlanner
+    _ format: Frame.Format, _ requests: [ViewRequest], _ planner: RenderPlanner
   ) throws(WordError) -> RenderPlan {
     var rescaled: [ViewRequest] = []
     for request in requests {
@@ -79,7 +79,7 @@ package final class ViewPlans: Sendable {
   /// The view with its crop in pixels of frames of `format`.
   ///
   /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
-  func rescaled(_ view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> ViewConfiguration {
+  func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> ViewConfiguration {
     guard view.crop != nil else { return view }
     let reference = knownReference ?? format.uprightSize
     _ = try view.visiblePart(of: reference)

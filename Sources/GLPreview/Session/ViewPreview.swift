@@ -104,7 +104,7 @@ public struct ViewPreview: Sendable, Hashable {
   public var pictures: PreviewFrames { preview.pictures }
 
   /// The pictures as Y'CbCr planes, which `RenderedPicture.jpeg()` encodes without a conversion.
-  public func jpegs(subsampling: ChromaSubsampling = .yuv420) -> PreviewFrames {
+  public func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
     preview.jpegs(subsampling: subsampling)
   }
 }

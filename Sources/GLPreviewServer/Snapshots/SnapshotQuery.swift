@@ -28,7 +28,7 @@ extension EncodedPicture.Format {
   var mediaType: String { self == .png ? "image/png" : "image/jpeg" }
 
   /// The sample format to draw for it.
-  var pictures: PictureFormat { self == .png ? .rgba : .ycbcr(.yuv420) }
+  var pictures: Picture.Format { self == .png ? .rgba : .ycbcr(.yuv420) }
 }
 
 /// A requested snapshot.

@@ -3,7 +3,7 @@
 
 /// The masking steps for frames of one format.
 package struct MaskPlan: Sendable, Hashable {
-  package let format: FrameFormat
+  package let format: Frame.Format
   let steps: [Step]
 
   /// The work for one mask.
@@ -42,7 +42,7 @@ package struct MaskPlan: Sendable, Hashable {
   /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect ratio
   ///   differs from it by more than 2 %, because positions are then unknown. For smaller differences the masks grow
   ///   by the difference.
-  package init(_ masks: PrivacyMasks, reference: Size, format: FrameFormat) throws(WordError) {
+  package init(_ masks: PrivacyMasks, reference: Size, format: Frame.Format) throws(WordError) {
     let reference = masks.referenceSize ?? reference
     try masks.check(in: reference)
     let seen = format.uprightSize
@@ -63,7 +63,7 @@ package struct MaskPlan: Sendable, Hashable {
   }
 
   private static func effect(
-    _ effect: PrivacyMask.Effect, _ size: Size, scale: SIMD2<Double>, _ format: FrameFormat
+    _ effect: PrivacyMask.Effect, _ size: Size, scale: SIMD2<Double>, _ format: Frame.Format
   ) -> PlannedEffect {
     func cells(_ asked: Int, _ drawing: CellDrawing) -> PlannedEffect {
       let sides = SIMD2(Double(size.width), Double(size.height)) / scale

@@ -30,7 +30,7 @@ struct MaskRegion: Sendable, Hashable {
   ///   - shape: in pixels of the upright source at `reference`.
   ///   - reference: the source size that the shape is given in; both sides positive.
   ///   - format: the frame's format; it may be rotated, scaled, or decoded at a reduced size.
-  init(_ shape: PrivacyMask.Shape, said reference: Size, in format: FrameFormat) {
+  init(_ shape: PrivacyMask.Shape, said reference: Size, in format: Frame.Format) {
     let stored = StoredMask(reference, format)
     switch shape {
     case .rectangle(let rectangle):
@@ -119,7 +119,7 @@ struct StoredMask {
   /// Positions are clamped to this; anything farther is outside every picture.
   private static let farthest = 1 << 30
 
-  init(_ reference: Size, _ format: FrameFormat) {
+  init(_ reference: Size, _ format: Frame.Format) {
     orientation = format.orientation
     self.reference = orientation.seen(reference)
     size = format.size

@@ -73,7 +73,7 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// - Throws: `WordError` with key `mask`, naming the first mask that lies wholly outside or has fewer than three
   ///   points.
   package func check(in size: Size) throws(WordError) {
-    let format = FrameFormat(.grey, size, color: .jfif)
+    let format = Frame.Format(.grey, size, color: .jfif)
     for mask in masks {
       if case .polygon(let points) = mask.shape, points.count < 3 {
         throw WordError("mask", "'\(mask)': a polygon has three points or more")

@@ -1,53 +1,5 @@
 // A camera's picture in memory, before it is uploaded to the GPU.
 
-/// Everything about a frame except its samples. Plans are made for a format.
-public struct FrameFormat: Sendable, Hashable {
-  /// How the samples lie in memory.
-  public let pixelFormat: PixelFormat
-  /// The stored size of the planes, in pixels.
-  public let size: Size
-  /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
-  /// picture was decoded at a reduced size.
-  package let referenceSize: Size
-  /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
-  /// `size` is `referenceSize` at this scale, rounded up.
-  package let eighths: Int
-  /// The meaning of the samples.
-  public let color: ColorDescription
-  /// How the upright picture lies in the stored one.
-  package let orientation: Orientation
-
-  /// Creates the format of upright frames. Both sides of `size` must be positive.
-  public init(_ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription) {
-    self.init(pixelFormat, size, color: color, orientation: .upright)
-  }
-
-  /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
-  package init(
-    _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
-    orientation: Orientation = .upright, eighths: Int = 8
-  ) {
-    precondition(referenceSize.width > 0 && referenceSize.height > 0, "a frame has at least one pixel")
-    precondition((1...8).contains(eighths), "a picture is decoded at 1...8 eighths")
-    self.pixelFormat = pixelFormat
-    self.size = referenceSize.scaled(toEighths: eighths)
-    self.referenceSize = referenceSize
-    self.eighths = eighths
-    self.color = color
-    self.orientation = orientation
-  }
-
-  /// The size as seen, with the orientation applied; crops of views are in its pixels.
-  public var uprightSize: Size { orientation.seen(referenceSize) }
-
-  /// The same format with the user's overrides applied.
-  package func overriding(_ override: ColorDescription.Override) -> FrameFormat {
-    FrameFormat(
-      pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
-      eighths: eighths)
-  }
-}
-
 /// One picture of a source.
 public struct Frame: Sendable {
   /// The position of one plane in a frame's bytes.
@@ -65,7 +17,7 @@ public struct Frame: Sendable {
   }
 
   /// The layout, size and meaning of the samples.
-  public let format: FrameFormat
+  public let format: Format
   /// The samples of all planes, top row first.
   package let storage: FrameBytes
   /// The position of each plane of `format.pixelFormat.planes` in `storage`.
@@ -79,12 +31,12 @@ public struct Frame: Sendable {
 
   /// Creates a frame over `bytes`.
   ///
-  /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
+  /// - Throws: `LayoutError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
-    _ format: FrameFormat, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
+    _ format: Format, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
     timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
-  ) throws(FrameError) {
+  ) throws(LayoutError) {
     try self.init(
       format, storage: FrameBytes(bytes), planes: planes, sequence: sequence, timestamp: timestamp,
       iccProfile: iccProfile)
@@ -92,13 +44,13 @@ public struct Frame: Sendable {
 
   /// Creates a frame over memory that may be lent.
   package init(
-    _ format: FrameFormat, storage: FrameBytes, planes: [Plane], sequence: Int = 0,
+    _ format: Format, storage: FrameBytes, planes: [Plane], sequence: Int = 0,
     timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
-  ) throws(FrameError) {
+  ) throws(LayoutError) {
     try Frame.check(format)
     let descriptions = format.pixelFormat.planes
     guard planes.count == descriptions.count else {
-      throw FrameError("\(format.pixelFormat) has \(descriptions.count) planes, not \(planes.count)")
+      throw LayoutError("\(format.pixelFormat) has \(descriptions.count) planes, not \(planes.count)")
     }
     for (index, (plane, description)) in zip(planes, descriptions).enumerated() {
       let row = description.tightBytesPerRow(of: format.size)
@@ -107,7 +59,7 @@ public struct Frame: Sendable {
       guard plane.offset >= 0, plane.bytesPerRow >= row, !overflow,
         storage.count >= row, span <= storage.count - row, plane.offset <= storage.count - row - span
       else {
-        throw FrameError(
+        throw LayoutError(
           "plane \(index) of a \(format.size) \(format.pixelFormat) frame does not fit its memory")
       }
     }
@@ -127,11 +79,11 @@ public struct Frame: Sendable {
 
   /// Creates a frame whose planes follow one another without padding, as in raw files.
   ///
-  /// - Throws: `FrameError` if `bytes` is shorter than the frame.
+  /// - Throws: `LayoutError` if `bytes` is shorter than the frame.
   public init(
-    tight format: FrameFormat, bytes: [UInt8], sequence: Int = 0, timestamp: CaptureInstant = .start,
+    tight format: Format, bytes: [UInt8], sequence: Int = 0, timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
-  ) throws(FrameError) {
+  ) throws(LayoutError) {
     try self.init(
       tight: format, storage: FrameBytes(bytes), sequence: sequence, timestamp: timestamp,
       iccProfile: iccProfile)
@@ -139,9 +91,9 @@ public struct Frame: Sendable {
 
   /// Creates an unpadded frame over memory that may be lent.
   package init(
-    tight format: FrameFormat, storage: FrameBytes, sequence: Int = 0, timestamp: CaptureInstant = .start,
+    tight format: Format, storage: FrameBytes, sequence: Int = 0, timestamp: CaptureInstant = .start,
     iccProfile: [UInt8]? = nil
-  ) throws(FrameError) {
+  ) throws(LayoutError) {
     try Frame.check(format)
     var planes: [Plane] = []
     var offset = 0
@@ -156,9 +108,9 @@ public struct Frame: Sendable {
   }
 
   /// Rejects sizes made up by a file, before anything is computed from them.
-  private static func check(_ format: FrameFormat) throws(FrameError) {
+  private static func check(_ format: Format) throws(LayoutError) {
     guard format.pixelFormat.tightByteCount(of: format.size) != nil else {
-      throw FrameError("no memory holds a \(format.size) \(format.pixelFormat) frame")
+      throw LayoutError("no memory holds a \(format.size) \(format.pixelFormat) frame")
     }
   }
 
@@ -178,7 +130,7 @@ public struct Frame: Sendable {
   }
 
   private init(
-    _ frame: Frame, storage: FrameBytes? = nil, format: FrameFormat, sequence: Int, timestamp: CaptureInstant
+    _ frame: Frame, storage: FrameBytes? = nil, format: Format, sequence: Int, timestamp: CaptureInstant
   ) {
     self.format = format
     self.storage = storage ?? frame.storage
@@ -189,13 +141,71 @@ public struct Frame: Sendable {
   }
 }
 
+extension Frame {
+  /// Everything about a frame except its samples. Plans are made for a format.
+  public struct Format: Sendable, Hashable {
+    /// How the samples lie in memory.
+    public let pixelFormat: PixelFormat
+    /// The stored size of the planes, in pixels.
+    public let size: Size
+    /// The size that views refer to, in stored orientation; crops are in its pixels. It differs from `size` only if the
+    /// picture was decoded at a reduced size.
+    package let referenceSize: Size
+    /// The decoding scale in eighths, 1...8: position x of the reference is exactly `x * eighths / 8` of the planes.
+    /// `size` is `referenceSize` at this scale, rounded up.
+    package let eighths: Int
+    /// The meaning of the samples.
+    public let color: ColorDescription
+    /// How the upright picture lies in the stored one.
+    package let orientation: Orientation
+
+    /// Creates the format of upright frames. Both sides of `size` must be positive.
+    public init(_ pixelFormat: PixelFormat, _ size: Size, color: ColorDescription) {
+      self.init(pixelFormat, size, color: color, orientation: .upright)
+    }
+
+    /// Creates a format. Both sides of `referenceSize` must be positive. At 8 eighths the planes have that size.
+    package init(
+      _ pixelFormat: PixelFormat, _ referenceSize: Size, color: ColorDescription,
+      orientation: Orientation = .upright, eighths: Int = 8
+    ) {
+      precondition(referenceSize.width > 0 && referenceSize.height > 0, "a frame has at least one pixel")
+      precondition((1...8).contains(eighths), "a picture is decoded at 1...8 eighths")
+      self.pixelFormat = pixelFormat
+      self.size = referenceSize.scaled(toEighths: eighths)
+      self.referenceSize = referenceSize
+      self.eighths = eighths
+      self.color = color
+      self.orientation = orientation
+    }
+
+    /// The size as seen, with the orientation applied; crops of views are in its pixels.
+    public var uprightSize: Size { orientation.seen(referenceSize) }
+
+    /// The same format with the user's overrides applied.
+    package func overriding(_ override: ColorDescription.Override) -> Format {
+      Format(
+        pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,
+        eighths: eighths)
+    }
+  }
+
+  /// The error for a frame whose description does not match its memory.
+  public struct LayoutError: Error, Hashable, CustomStringConvertible {
+    /// What does not match.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+  }
+}
+
 /// Identifies the picture that a frame shows: equal for frames with the same samples, format and layout, whatever
 /// their number and time.
 ///
 /// It is unique while it is held. Two frames made separately differ, even if their bytes are equal.
 package struct FrameIdentity: Sendable, Hashable {
   private let token: FrameBytes.Token
-  private let format: FrameFormat
+  private let format: Frame.Format
   private let planes: [Frame.Plane]
 
   fileprivate init(_ frame: Frame) {
@@ -207,12 +217,4 @@ package struct FrameIdentity: Sendable, Hashable {
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(token)) }
-}
-
-/// The error for a frame whose description does not match its memory.
-public struct FrameError: Error, Hashable, CustomStringConvertible {
-  /// What does not match.
-  public let description: String
-
-  init(_ description: String) { self.description = description }
 }

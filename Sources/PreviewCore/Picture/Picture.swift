@@ -1,55 +1,5 @@
 // Pictures in memory: a renderer's result, which is an encoder's input, and bitmaps made by the program.
 
-/// The sample layout of a picture.
-public enum PictureFormat: Sendable, Hashable, CustomStringConvertible {
-  /// One plane of R, G, B, A bytes; A is 255.
-  case rgba
-  /// Three byte planes Y', Cb, Cr as in JFIF (BT.601, full range, chroma centred).
-  case ycbcr(ChromaSubsampling)
-
-  /// All formats.
-  package static let allCases: [PictureFormat] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
-
-  /// `rgba`, `ycbcr420`, ...
-  public var description: String {
-    switch self {
-    case .rgba: "rgba"
-    case .ycbcr(let subsampling): "ycbcr\(subsampling.rawValue)"
-    }
-  }
-
-  /// The size of each plane of a picture of `size`.
-  package func planeSizes(of size: Size) -> [Size] {
-    switch self {
-    case .rgba: [size]
-    case .ycbcr(let chroma):
-      [size, chroma.subsampling.planeSize(of: size), chroma.subsampling.planeSize(of: size)]
-    }
-  }
-
-  /// Bytes from one column of a plane to the next.
-  package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
-}
-
-/// The chroma subsampling of an encoded picture.
-public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
-  /// 4:2:0: one chroma sample per 2x2 pixels.
-  case yuv420 = "420"
-  /// 4:2:2: one chroma sample per 2x1 pixels.
-  case yuv422 = "422"
-  /// 4:4:4: one chroma sample per pixel.
-  case yuv444 = "444"
-
-  /// Pixels per chroma sample.
-  package var subsampling: Subsampling {
-    switch self {
-    case .yuv420: Subsampling(x: 2, y: 2)
-    case .yuv422: Subsampling(x: 2, y: 1)
-    case .yuv444: .none
-    }
-  }
-}
-
 /// A rendered picture, top row first.
 public struct Picture: Sendable, Equatable {
   /// One plane of a picture.
@@ -72,7 +22,7 @@ public struct Picture: Sendable, Equatable {
   /// In pixels.
   public let size: Size
   /// The layout of `bytes`.
-  public let format: PictureFormat
+  public let format: Format
   /// One plane for `rgba`; Y', Cb and Cr otherwise.
   public let planes: [Plane]
   /// The samples of all planes.
@@ -94,7 +44,7 @@ public struct Picture: Sendable, Equatable {
   }
 
   /// Creates a picture over `bytes`. Every plane must lie within them.
-  package init(size: Size, format: PictureFormat, planes: [Plane], bytes: [UInt8]) {
+  package init(size: Size, format: Format, planes: [Plane], bytes: [UInt8]) {
     precondition(
       planes.allSatisfy {
         let lastRow = $0.offset + $0.bytesPerRow * ($0.size.height - 1)
@@ -108,7 +58,7 @@ public struct Picture: Sendable, Equatable {
   }
 
   /// Creates a picture without padding: `width * 4` bytes a row for `rgba`, `width` for each Y'CbCr plane.
-  public init(tight size: Size, format: PictureFormat, bytes: [UInt8]) {
+  public init(tight size: Size, format: Format, bytes: [UInt8]) {
     var offset = 0
     let planes = format.planeSizes(of: size).map { plane in
       let bytesPerRow = plane.width * format.bytesPerSample
@@ -116,6 +66,58 @@ public struct Picture: Sendable, Equatable {
       return Plane(size: plane, offset: offset, bytesPerRow: bytesPerRow)
     }
     self.init(size: size, format: format, planes: planes, bytes: bytes)
+  }
+}
+
+extension Picture {
+  /// The sample layout of a picture.
+  public enum Format: Sendable, Hashable, CustomStringConvertible {
+    /// One plane of R, G, B, A bytes; A is 255.
+    case rgba
+    /// Three byte planes Y', Cb, Cr as in JFIF (BT.601, full range, chroma centred).
+    case ycbcr(ChromaSubsampling)
+
+    /// All formats.
+    package static let allCases: [Format] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
+
+    /// `rgba`, `ycbcr420`, ...
+    public var description: String {
+      switch self {
+      case .rgba: "rgba"
+      case .ycbcr(let subsampling): "ycbcr\(subsampling.rawValue)"
+      }
+    }
+
+    /// The size of each plane of a picture of `size`.
+    package func planeSizes(of size: Size) -> [Size] {
+      switch self {
+      case .rgba: [size]
+      case .ycbcr(let chroma):
+        [size, chroma.subsampling.planeSize(of: size), chroma.subsampling.planeSize(of: size)]
+      }
+    }
+
+    /// Bytes from one column of a plane to the next.
+    package var bytesPerSample: Int { self == .rgba ? 4 : 1 }
+  }
+
+  /// The chroma subsampling of an encoded picture.
+  public enum ChromaSubsampling: String, Sendable, Hashable, CaseIterable {
+    /// 4:2:0: one chroma sample per 2x2 pixels.
+    case yuv420 = "420"
+    /// 4:2:2: one chroma sample per 2x1 pixels.
+    case yuv422 = "422"
+    /// 4:4:4: one chroma sample per pixel.
+    case yuv444 = "444"
+
+    /// Pixels per chroma sample.
+    package var subsampling: Subsampling {
+      switch self {
+      case .yuv420: Subsampling(x: 2, y: 2)
+      case .yuv422: Subsampling(x: 2, y: 1)
+      case .yuv444: .none
+      }
+    }
   }
 }
 
@@ -127,11 +129,11 @@ public final class Bitmap: Sendable, Hashable {
   /// R, G, B, A; `width * 4` bytes a row, top row first.
   public let bytes: [UInt8]
 
-  /// - Throws: `FrameError` if there are not `width * height * 4` bytes, or a side is not positive.
-  package init(size: Size, bytes: [UInt8]) throws(FrameError) {
+  /// - Throws: `Frame.LayoutError` if there are not `width * height * 4` bytes, or a side is not positive.
+  package init(size: Size, bytes: [UInt8]) throws(Frame.LayoutError) {
     guard size.width > 0, size.height > 0, size.pixelCount < .max / 4, bytes.count == size.pixelCount * 4
     else {
-      throw FrameError("\(bytes.count) bytes are no bitmap of \(size)")
+      throw Frame.LayoutError("\(bytes.count) bytes are no bitmap of \(size)")
     }
     self.size = size
     self.bytes = bytes

@@ -13,7 +13,7 @@ extension RenderPlanner {
   /// - Throws: `WordError`, which names the layer (counted from 0) that can't be drawn, or the size that is too
   ///   large.
   package func plan(
-    _ formats: [FrameFormat?], _ composition: Composition, name: String = "scene", as format: PictureFormat
+    _ formats: [Frame.Format?], _ composition: Composition, name: String = "scene", as format: Picture.Format
   ) throws(WordError) -> ScenePlan {
     let size = composition.size
     guard size.width > 0, size.height > 0 else { throw WordError("size", "\(size) has no pixels (\(name))") }
@@ -35,7 +35,7 @@ extension RenderPlanner {
 
 private struct LayerPlanner {
   let planner: RenderPlanner
-  let formats: [FrameFormat?]
+  let formats: [Frame.Format?]
   let target: Size
 
   /// The planned layers of one layer: none if it is invisible, two if a view has something around it.
@@ -98,7 +98,7 @@ private struct LayerPlanner {
       input: input, try planner.planned(filling, of: format, placement.sampled(size), as: .rgba))
   }
 
-  private func format(_ input: Int) throws(WordError) -> FrameFormat {
+  private func format(_ input: Int) throws(WordError) -> Frame.Format {
     guard formats.indices.contains(input), let format = formats[input] else {
       throw WordError("input", "there is no frame \(input)")
     }

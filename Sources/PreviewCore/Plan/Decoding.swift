@@ -24,7 +24,7 @@ package enum Decoding: Sendable, Hashable {
   ///
   /// - Parameter full: the format at full size.
   /// - Returns: the smallest scale that all views allow; 8 if any view can't be drawn.
-  package func eighths(of full: FrameFormat) -> Int {
+  package func eighths(of full: Frame.Format) -> Int {
     guard case .fast(let requests) = self, !requests.isEmpty else { return 8 }
     // libjpeg-turbo has vector code for 2, 4 and 8 eighths; 3, 5, 6 and 7 take at least as long as 4 or 8.
     return [1, 2, 4].first { eighths in
@@ -35,13 +35,13 @@ package enum Decoding: Sendable, Hashable {
   }
 }
 
-extension FrameFormat {
+extension Frame.Format {
   /// The format of a JPEG decoded at this scale.
   ///
   /// If chroma is halved along both axes, a decoder can scale chroma less than luma, so that all planes have one size
   /// (libjpeg: `jpeg_calc_output_dimensions`).
-  package func decoded(toEighths eighths: Int) -> FrameFormat {
-    FrameFormat(
+  package func decoded(toEighths eighths: Int) -> Frame.Format {
+    Frame.Format(
       pixelFormat == .i420 && eighths < 8 ? .yuv444p : pixelFormat, referenceSize, color: color,
       orientation: orientation, eighths: eighths)
   }

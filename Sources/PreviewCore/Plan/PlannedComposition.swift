@@ -125,7 +125,7 @@ package enum PlannedContent: Sendable, Hashable {
 /// A plan for one picture of several frames.
 package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
   /// The frame formats, in order; nil for frames that nothing reads.
-  package let sources: [FrameFormat?]
+  package let sources: [Frame.Format?]
   /// The picture: `composition` is drawn first, and the passes convert it to the picture's planes.
   package let view: PlannedView
 
@@ -136,7 +136,7 @@ package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-extension FrameFormat {
+extension Frame.Format {
   /// The format of a drawn composition, as the passes that convert it see it.
-  public init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
+  package init(composed size: Size) { self.init(.rgba, size, color: .jfif) }
 }

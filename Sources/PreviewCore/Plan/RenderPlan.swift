@@ -71,7 +71,7 @@ package struct PlanePass: Sendable, Hashable {
 package struct PlannedView: Sendable, Hashable {
   package let name: String
   package let size: Size
-  package let format: PictureFormat
+  package let format: Picture.Format
   /// The light in which samples are interpolated.
   package let light: Filter.Light
   /// The colour behind a transparent frame.
@@ -100,7 +100,7 @@ package struct PlannedView: Sendable, Hashable {
 /// The passes that draw all views of frames of one format.
 public struct RenderPlan: Sendable, Hashable {
   /// The format of the frames that the plan is for.
-  public let source: FrameFormat
+  public let source: Frame.Format
   /// The pictures, in the order of the requests.
   package let views: [PlannedView]
 }
@@ -112,7 +112,7 @@ extension RenderPlan: CustomStringConvertible {
   }
 }
 
-extension FrameFormat: CustomStringConvertible {
+extension Frame.Format: CustomStringConvertible {
   /// For example `1920x1080 nv12 bt601 limited left`.
   public var description: String {
     let meaning =

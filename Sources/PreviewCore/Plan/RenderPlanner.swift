@@ -5,10 +5,10 @@ package struct ViewRequest: Sendable, Hashable {
   /// The view to draw.
   package let view: ViewConfiguration
   /// The sample format of the picture.
-  package let format: PictureFormat
+  package let format: Picture.Format
 
   /// Creates a request for `view` in `format`.
-  package init(_ view: ViewConfiguration, as format: PictureFormat) {
+  package init(_ view: ViewConfiguration, as format: Picture.Format) {
     self.view = view
     self.format = format
   }
@@ -30,13 +30,13 @@ package struct RenderPlanner: Sendable {
   /// Plans frames of `format`.
   ///
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
-  package func plan(_ format: FrameFormat, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
+  package func plan(_ format: Frame.Format, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
     return RenderPlan(source: format, views: views)
   }
 
-  private func plan(_ format: FrameFormat, _ request: ViewRequest) throws(WordError) -> PlannedView {
+  private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(WordError) -> PlannedView {
     let view = request.view
     let placement = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
@@ -51,14 +51,14 @@ package struct RenderPlanner: Sendable {
 
   /// Whether Y'CbCr planes are made from a drawn R'G'B' picture, instead of reducing R'G'B' again for each plane.
   /// Each pixel, and so each result, is off by at most half a code.
-  private func isDrawnAsPixels(_ format: FrameFormat, _ output: PictureFormat) -> Bool {
+  private func isDrawnAsPixels(_ format: Frame.Format, _ output: Picture.Format) -> Bool {
     tuning.boxes != .none && format.pixelFormat.isRGB && output != .rgba
   }
 
   /// The position of a view's picture in its target.
   ///
   /// - Throws: `WordError` if the crop is not inside the frame, or the size exceeds the limits.
-  func placement(of view: ViewConfiguration, for format: FrameFormat) throws(WordError) -> Placement {
+  func placement(of view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> Placement {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
     let crop = try view.visiblePart(of: format.uprightSize)
@@ -78,12 +78,12 @@ package struct RenderPlanner: Sendable {
   package func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
-    return try placement(of: view, for: FrameFormat(composed: size)).target
+    return try placement(of: view, for: Frame.Format(composed: size)).target
   }
 
   /// Plans a view of frames of `format` at the given placement.
   func planned(
-    _ view: ViewConfiguration, of format: FrameFormat, _ placement: Placement, as picture: PictureFormat
+    _ view: ViewConfiguration, of format: Frame.Format, _ placement: Placement, as picture: Picture.Format
   ) throws(WordError) -> PlannedView {
     let crop = try view.visiblePart(of: format.uprightSize)
     let turn = Orientation(view.rotation)
@@ -96,11 +96,11 @@ package struct RenderPlanner: Sendable {
 
   /// Plans a composition's picture: the drawn composition is copied or converted.
   func composed(
-    _ composition: PlannedComposition, named name: String, as picture: PictureFormat
+    _ composition: PlannedComposition, named name: String, as picture: Picture.Format
   ) -> PlannedView {
     let size = composition.size
     return ViewLayout(
-      format: FrameFormat(composed: size), crop: Rectangle(all: size), orientation: .upright,
+      format: Frame.Format(composed: size), crop: Rectangle(all: size), orientation: .upright,
       placement: Placement(of: size, width: nil, height: nil, mode: .stretch),
       view: ViewConfiguration(name: name), tuning: tuning
     ).planned(as: picture, composition)
@@ -122,7 +122,7 @@ package struct RenderPlanner: Sendable {
 
 /// The position of a view's crop in the stored frame and in the target.
 private struct ViewLayout {
-  let format: FrameFormat
+  let format: Frame.Format
   let crop: Rectangle
   let orientation: Orientation
   let placement: Placement
@@ -132,13 +132,13 @@ private struct ViewLayout {
   /// Whether R'G'B' is filtered: the frame has no luma and chroma planes, or linear light needs all three components.
   private var isFilteredAsRGB: Bool { format.pixelFormat.isRGB || view.light == .linear }
 
-  func planned(as picture: PictureFormat, _ composition: PlannedComposition? = nil) -> PlannedView {
+  func planned(as picture: Picture.Format, _ composition: PlannedComposition? = nil) -> PlannedView {
     PlannedView(
       name: view.name, size: placement.target, format: picture, light: view.light,
       background: view.background, crop: crop, passes: passes(for: picture), composition: composition)
   }
 
-  private func passes(for picture: PictureFormat) -> [PlanePass] {
+  private func passes(for picture: Picture.Format) -> [PlanePass] {
     switch picture {
     case .rgba: [pass(.rgba, .none)]
     case .ycbcr(let chroma):

@@ -150,7 +150,7 @@ private enum NoSignalPattern {
   static let image: StillImage = {
     let greys = (0..<UInt8(bars.count)).map { RGBColor(red: 16 * $0, green: 16 * $0, blue: 16 * $0) }
     let rows = Array(repeating: bars, count: 4) + [bars.reversed(), greys]
-    let format = FrameFormat(.rgb24, Size(width: bars.count, height: rows.count), color: .jfif)
+    let format = Frame.Format(.rgb24, Size(width: bars.count, height: rows.count), color: .jfif)
     guard let frame = try? Frame(tight: format, bytes: rows.joined().flatMap { [$0.red, $0.green, $0.blue] })
     else { preconditionFailure("three bytes a pixel are a frame") }
     return StillImage(frame)

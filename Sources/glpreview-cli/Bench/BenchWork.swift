@@ -35,11 +35,11 @@ enum BenchWork: String, CaseIterable {
   }
 
   /// The format of the frames that the renderer gets.
-  var format: FrameFormat {
+  var format: Frame.Format {
     switch self {
-    case .w1: FrameFormat(.i420, Size(width: 1920, height: 1080), color: .jfif)
-    case .w2: FrameFormat(.nv12, Size(width: 1920, height: 1080), color: Self.camera)
-    case .w3: FrameFormat(.nv12, Size(width: 3840, height: 2160), color: Self.camera)
+    case .w1: Frame.Format(.i420, Size(width: 1920, height: 1080), color: .jfif)
+    case .w2: Frame.Format(.nv12, Size(width: 1920, height: 1080), color: Self.camera)
+    case .w3: Frame.Format(.nv12, Size(width: 3840, height: 2160), color: Self.camera)
     }
   }
 

@@ -7,7 +7,7 @@ struct EncodingOptions: ParsableArguments {
   var quality = 80
 
   @Option(help: ArgumentHelp("JPEG chroma subsampling: 420, 422 or 444.", valueName: "CHROMA"))
-  var subsampling = ChromaSubsampling.yuv420
+  var subsampling = Picture.ChromaSubsampling.yuv420
 
   @Option(
     help: ArgumentHelp(
@@ -32,7 +32,7 @@ struct EncodingOptions: ParsableArguments {
   }
 }
 
-extension ChromaSubsampling: ExpressibleByArgument {}
+extension Picture.ChromaSubsampling: ExpressibleByArgument {}
 
 /// The value of `--format`, or the extension of an output's name.
 enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArgument {

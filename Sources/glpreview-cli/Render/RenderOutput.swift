@@ -123,14 +123,14 @@ struct RenderSettings {
   /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   /// For videos.
-  var subsampling = ChromaSubsampling.yuv420
+  var subsampling = Picture.ChromaSubsampling.yuv420
   let schedule: FrameSchedule
   let maximumPixels: Int
   var reportsPictures = false
   var isQuiet = false
 
   /// The sample format to request from a renderer.
-  var pictureFormat: PictureFormat {
+  var pictureFormat: Picture.Format {
     if case .video(_, let format) = output { return format.pictureFormat(subsampling) }
     return encoder?.pictureFormat ?? .rgba
   }

@@ -22,7 +22,7 @@ struct MaskTests {
 
   private func planes(_ secret: Secret) -> [UInt8] {
     var bytes: [UInt8] = []
-    for (index, plane) in PictureFormat.ycbcr(.yuv420).planeSizes(of: Self.size).enumerated() {
+    for (index, plane) in Picture.Format.ycbcr(.yuv420).planeSizes(of: Self.size).enumerated() {
       let scale = Self.size.width / plane.width
       for y in 0..<plane.height {
         for x in 0..<plane.width {

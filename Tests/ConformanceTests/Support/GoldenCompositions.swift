@@ -7,16 +7,16 @@ extension GoldenSuite {
   private static let navy = RGBColor(red: 16, green: 24, blue: 64)
 
   /// A wide card, a high one, and one that lets the background through.
-  private static let cards: [FrameFormat] = [
+  private static let cards: [Frame.Format] = [
     (PixelFormat.nv12, 64, 40), (.i420, 36, 60), (.rgba, 48, 48),
   ].map { pixelFormat, width, height in
-    FrameFormat(
+    Frame.Format(
       pixelFormat, Size(width: width, height: height),
       color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
   }
 
   private static func scene(
-    _ name: String, _ layers: [Layer], width: Int = 96, height: Int = 64, as output: PictureFormat = .rgba
+    _ name: String, _ layers: [Layer], width: Int = 96, height: Int = 64, as output: Picture.Format = .rgba
   ) -> GoldenCase {
     let size = Size(width: width, height: height)
     let behind = Layer(

@@ -7,7 +7,7 @@ struct GoldenCase: Sendable, CustomStringConvertible {
   /// Of the file, without its ending.
   let name: String
   /// Of the test cards, one for each frame.
-  let formats: [FrameFormat]
+  let formats: [Frame.Format]
   /// What is hidden of each.
   var masks = PrivacyMasks.none
   let subject: ConformanceSubject
@@ -31,13 +31,13 @@ enum GoldenSuite {
   private static func card(
     _ pixelFormat: PixelFormat = .rgb24, _ color: ColorDescription = limited,
     _ orientation: Orientation = .upright
-  ) -> FrameFormat {
-    FrameFormat(pixelFormat, size, color: color, orientation: orientation)
+  ) -> Frame.Format {
+    Frame.Format(pixelFormat, size, color: color, orientation: orientation)
   }
 
   private static func golden(
-    _ name: String, _ view: ViewConfiguration, of format: FrameFormat = card(),
-    as output: PictureFormat = .rgba, hiding masks: PrivacyMasks = .none, bound: Int = 1
+    _ name: String, _ view: ViewConfiguration, of format: Frame.Format = card(),
+    as output: Picture.Format = .rgba, hiding masks: PrivacyMasks = .none, bound: Int = 1
   ) -> GoldenCase {
     GoldenCase(
       name: name, formats: [format], masks: masks, subject: .view(ViewRequest(view, as: output)), bound: bound
@@ -119,7 +119,7 @@ enum GoldenSuite {
       of: card($0))
   }
 
-  private static let outputs: [GoldenCase] = ChromaSubsampling.allCases.flatMap { chroma in
+  private static let outputs: [GoldenCase] = Picture.ChromaSubsampling.allCases.flatMap { chroma in
     [(PixelFormat.rgb24, limited), (.nv12, limited), (.i420, ColorDescription.jfif), (.grey, .jfif)].map {
       pixelFormat, color in
       golden(

@@ -30,7 +30,7 @@ enum TestCard {
   }
 
   /// The card as a frame of any format; transparent formats let the background through along a diagonal.
-  static func frame(_ format: FrameFormat) throws(FrameError) -> Frame {
+  static func frame(_ format: Frame.Format) throws(Frame.LayoutError) -> Frame {
     var bytes: [UInt8] = []
     var planes: [Frame.Plane] = []
     for plane in format.pixelFormat.planes {
@@ -57,7 +57,7 @@ enum TestCard {
 
 /// The bytes of a frame that is being painted.
 private struct Canvas {
-  let format: FrameFormat
+  let format: Frame.Format
   let planes: [Frame.Plane]
   var bytes: [UInt8]
 
@@ -99,7 +99,7 @@ private struct Canvas {
   }
 }
 
-extension FrameFormat {
+extension Frame.Format {
   /// Y'CbCr codes of a colour, by the frame's matrix and range.
   fileprivate func codes(_ rgb: SIMD3<Double>) -> SIMD3<Double> {
     let (red, blue) = (color.matrix.redWeight, color.matrix.blueWeight)

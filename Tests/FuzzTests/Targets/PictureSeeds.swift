@@ -17,7 +17,7 @@ enum PictureSeeds {
   static var jpegs: [[UInt8]] {
     get throws {
       var jpegs: [[UInt8]] = []
-      for chroma in ChromaSubsampling.allCases {
+      for chroma in Picture.ChromaSubsampling.allCases {
         jpegs.append(try JPEGEncoder(quality: 60).encode(ramps(Size(width: 20, height: 12), chroma)))
       }
       let small = try JPEGEncoder(quality: 30, huffmanTables: .optimized)
@@ -86,8 +86,8 @@ enum PictureSeeds {
     return bytes
   }
 
-  private static func ramps(_ size: Size, _ chroma: ChromaSubsampling) -> Picture {
-    let format = PictureFormat.ycbcr(chroma)
+  private static func ramps(_ size: Size, _ chroma: Picture.ChromaSubsampling) -> Picture {
+    let format = Picture.Format.ycbcr(chroma)
     let bytes = format.planeSizes(of: size).flatMap { plane in
       (0..<plane.pixelCount).map { UInt8(truncatingIfNeeded: $0 * 11) }
     }

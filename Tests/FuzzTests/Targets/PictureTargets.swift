@@ -85,7 +85,7 @@ extension FuzzTarget {
       guard let file = MemoryFile(input), let stream = try? ByteStream(opening: file.path),
         let source = try? Y4MSource(stream, options)
       else { return }
-      var format: FrameFormat?
+      var format: Frame.Format?
       for _ in 0..<4 {
         guard let next = try? await source.nextFrame() else { return }
         try must(next.format == format ?? next.format, "frames of one file differ in format")

@@ -33,7 +33,7 @@ extension FuzzTarget {
           let size = try? planner.size(of: view, in: source)
         else { continue }
         try must(size.width > 0 && size.height > 0 && size.pixelCount <= 1 << 14, "a picture of \(size)")
-        let format = FrameFormat(.i420, source, color: .jfif)
+        let format = Frame.Format(.i420, source, color: .jfif)
         let requests = [ViewRequest(view, as: .rgba), ViewRequest(view, as: .ycbcr(.yuv420))]
         guard let plan = try? planner.plan(format, requests) else {
           throw FuzzFault("\(view) has the size \(size) but no plan")
@@ -93,7 +93,7 @@ extension FuzzTarget {
         throw FuzzFault("'\(mask)' is not read back as it is")
       }
       for size in sizes {
-        let format = FrameFormat(
+        let format = Frame.Format(
           .i420, size, color: .jfif, orientation: Orientation(swapsAxes: true, flipsX: true))
         guard (try? PrivacyMasks([mask]).check(in: format.uprightSize)) != nil else { continue }
         guard let plan = try? MaskPlan([mask], reference: format.uprightSize, format: format) else {

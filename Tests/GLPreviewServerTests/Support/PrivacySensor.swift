@@ -123,7 +123,7 @@ final class PrivacySensor: Sendable {
     }
     return Capture(
       try Frame(
-        tight: FrameFormat(.rgb24, size, color: .jfif), bytes: PrivacyScene.pixels(size, showing: part),
+        tight: Frame.Format(.rgb24, size, color: .jfif), bytes: PrivacyScene.pixels(size, showing: part),
         timestamp: CaptureClock.now))
   }
 

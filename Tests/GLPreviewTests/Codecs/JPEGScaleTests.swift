@@ -18,11 +18,11 @@ private func decode(_ data: [UInt8], eighths: Int) throws -> Frame {
 }
 
 /// Blobs of light and colour: no code is near its ends, so that nothing is clipped.
-private func blobs(_ size: Size, _ chroma: ChromaSubsampling, seed: UInt64 = 5) -> Picture {
+private func blobs(_ size: Size, _ chroma: Picture.ChromaSubsampling, seed: UInt64 = 5) -> Picture {
   var noise = TestNoise(seed: seed)
   var bytes: [UInt8] = []
   var planes: [Picture.Plane] = []
-  for plane in PictureFormat.ycbcr(chroma).planeSizes(of: size) {
+  for plane in Picture.Format.ycbcr(chroma).planeSizes(of: size) {
     planes.append(Picture.Plane(size: plane, offset: bytes.count, bytesPerRow: plane.width))
     bytes += (0..<plane.width * plane.height).map { _ in UInt8.random(in: 70...180, using: &noise) }
   }
@@ -45,7 +45,7 @@ struct JPEGScaleTests {
     let frame = try decode(fixture(file.name), eighths: eighths)
 
     #expect(
-      frame.format == FrameFormat(file.format, Size(width: 35, height: 29), color: .jfif, eighths: eighths))
+      frame.format == Frame.Format(file.format, Size(width: 35, height: 29), color: .jfif, eighths: eighths))
     #expect(
       frame.format.size == Size(width: (35 * eighths + 7) / 8, height: (29 * eighths + 7) / 8))
 
@@ -68,8 +68,8 @@ struct JPEGScaleTests {
 
   @Test(
     "at 1/2, 1/4 and 1/8 a sample is the mean of the pixels that it stands for",
-    arguments: ChromaSubsampling.allCases, [4, 2, 1])
-  func means(chroma: ChromaSubsampling, eighths: Int) throws {
+    arguments: Picture.ChromaSubsampling.allCases, [4, 2, 1])
+  func means(chroma: Picture.ChromaSubsampling, eighths: Int) throws {
     let jpeg = try JPEGEncoder(quality: 96).encode(blobs(Size(width: 53, height: 37), chroma))
     let (whole, scaled) = (try decode(jpeg, eighths: 8), try decode(jpeg, eighths: eighths))
 
@@ -112,12 +112,12 @@ struct JPEGScaleTests {
   }
 
   @Test(
-    "tiny pictures and long ones have their sizes", arguments: ChromaSubsampling.allCases,
+    "tiny pictures and long ones have their sizes", arguments: Picture.ChromaSubsampling.allCases,
     [
       Size(width: 1, height: 1), Size(width: 2, height: 3), Size(width: 7, height: 65),
       Size(width: 65, height: 7), Size(width: 17, height: 16),
     ])
-  func sizes(chroma: ChromaSubsampling, size: Size) throws {
+  func sizes(chroma: Picture.ChromaSubsampling, size: Size) throws {
     let jpeg = try JPEGEncoder(quality: 90).encode(ramps(size, chroma))
     for eighths in 1...8 {
       let frame = try decode(jpeg, eighths: eighths)

@@ -23,7 +23,7 @@ struct JPEGDecoderTests {
   func layouts(name: String, format: PixelFormat) throws {
     let data = try fixture(name)
     let frame = try JPEGDecoder.decode(data, maximumPixels: 35 * 29)
-    #expect(frame.format == FrameFormat(format, Size(width: 35, height: 29), color: .jfif))
+    #expect(frame.format == Frame.Format(format, Size(width: 35, height: 29), color: .jfif))
     #expect(try JPEGDecoder.header(of: data).pixelFormat == format)
     for (x, y, color) in quarters {
       #expect(isNear(rgb(frame, x, y), color, within: 12), "\(rgb(frame, x, y)) at \(x),\(y)")
@@ -185,13 +185,13 @@ struct JPEGDecoderTests {
 @Suite("JPEGEncoder")
 struct JPEGEncoderTests {
   @Test(
-    "gives back what was put in, at any size and padding", arguments: ChromaSubsampling.allCases,
+    "gives back what was put in, at any size and padding", arguments: Picture.ChromaSubsampling.allCases,
     [
       Size(width: 1, height: 1), Size(width: 2, height: 3), Size(width: 15, height: 17),
       Size(width: 16, height: 16),
       Size(width: 33, height: 8), Size(width: 7, height: 65), Size(width: 128, height: 96),
     ])
-  func roundTrip(chroma: ChromaSubsampling, size: Size) throws {
+  func roundTrip(chroma: Picture.ChromaSubsampling, size: Size) throws {
     let picture = ramps(size, chroma, padding: 5)
     let frame = try JPEGDecoder.decode(JPEGEncoder(quality: 100).encode(picture), maximumPixels: 1 << 20)
 

@@ -17,7 +17,7 @@ struct PNGDecoderTests {
         [($0 + 3 * $1) % (most + 1)]
       }
       let frame = try PNGDecoder.decode(png.bytes, maximumPixels: 1000)
-      #expect(frame.format == FrameFormat(.grey, Size(width: width, height: height), color: .jfif))
+      #expect(frame.format == Frame.Format(.grey, Size(width: width, height: height), color: .jfif))
       #expect(frame.bytes == pixels(width, height) { [UInt8(($0 + 3 * $1) % (most + 1) * 255 / most)] })
     }
   }

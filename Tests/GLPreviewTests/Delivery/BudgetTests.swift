@@ -16,7 +16,7 @@ struct BudgetTests {
     func picture(_ size: Size) throws -> Picture {
       var generator = TestNoise(seed: 11)
       var bytes: [UInt8] = []
-      for (index, plane) in PictureFormat.ycbcr(.yuv420).planeSizes(of: size).enumerated() {
+      for (index, plane) in Picture.Format.ycbcr(.yuv420).planeSizes(of: size).enumerated() {
         for y in 0..<plane.height {
           for x in 0..<plane.width {
             let (right, down) = (Double(x) / Double(plane.width), Double(y) / Double(plane.height))

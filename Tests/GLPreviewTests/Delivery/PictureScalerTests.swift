@@ -35,8 +35,8 @@ struct PictureScalerTests {
   @Test(
     "every plane is the mean over the same part of the picture, to the code",
     arguments: [(37, 23, 20, 11), (64, 48, 63, 47), (101, 5, 7, 1), (33, 33, 33, 10)],
-    ChromaSubsampling.allCases)
-  func exact(sizes: (Int, Int, Int, Int), chroma: ChromaSubsampling) throws {
+    Picture.ChromaSubsampling.allCases)
+  func exact(sizes: (Int, Int, Int, Int), chroma: Picture.ChromaSubsampling) throws {
     let (full, target) = (Size(width: sizes.0, height: sizes.1), Size(width: sizes.2, height: sizes.3))
     var noise = TestNoise(seed: 5)
     var picture = ramps(full, chroma, padding: 3)

@@ -14,7 +14,7 @@ struct GLMemoryTests {
 
   private static func frame() throws -> Frame {
     try Frame(
-      tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: 90, count: size.pixelCount))
+      tight: Frame.Format(.grey, size, color: .jfif), bytes: [UInt8](repeating: 90, count: size.pixelCount))
   }
 
   private static func plan(_ frame: Frame, width: Int) throws -> RenderPlan {

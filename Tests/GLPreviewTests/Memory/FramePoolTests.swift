@@ -56,7 +56,7 @@ func bytesOfAFrame() throws {
   let buffer = try FramePool().take(6)
   unsafe buffer.write { bytes in for index in bytes.indices { unsafe bytes[index] = UInt8(index) } }
   let frame = try Frame(
-    tight: FrameFormat(.rgb24, Size(width: 2, height: 1), color: .jfif), storage: FrameBytes(buffer))
+    tight: Frame.Format(.rgb24, Size(width: 2, height: 1), color: .jfif), storage: FrameBytes(buffer))
   #expect(frame.bytes == [0, 1, 2, 3, 4, 5])
   #expect(frame.storage.withSpan { $0.count } == 6)
 }
@@ -66,7 +66,7 @@ struct LentMemoryTests {
   private let size = Size(width: 64, height: 32)
 
   private func frame(_ pool: FramePool, _ byte: UInt8) throws -> Frame {
-    let format = FrameFormat(.nv12, size, color: .jfif)
+    let format = Frame.Format(.nv12, size, color: .jfif)
     let buffer = try pool.take(size.pixelCount * 3 / 2)
     fill(buffer, with: byte)
     return try Frame(tight: format, storage: FrameBytes(buffer))
@@ -152,7 +152,7 @@ struct LentMemoryTests {
 
     for number in 0..<24 {
       let side = 32 + 16 * (number % 3)
-      let format = FrameFormat(.grey, Size(width: side, height: side), color: .jfif)
+      let format = Frame.Format(.grey, Size(width: side, height: side), color: .jfif)
       let buffer = try pool.take(side * side)
       fill(buffer, with: UInt8(number * 10))
       let frame = try Frame(tight: format, storage: FrameBytes(buffer))

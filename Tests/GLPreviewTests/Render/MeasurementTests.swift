@@ -5,7 +5,7 @@ import Testing
 @Suite("Measuring")
 struct MeasurementTests {
   private func frame(_ format: PixelFormat) throws -> Frame {
-    let format = FrameFormat(format, Size(width: 64, height: 48), color: .jfif)
+    let format = Frame.Format(format, Size(width: 64, height: 48), color: .jfif)
     let count = try #require(format.pixelFormat.tightByteCount(of: format.size))
     return try Frame(tight: format, bytes: (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) })
   }

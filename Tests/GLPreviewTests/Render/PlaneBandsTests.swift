@@ -34,7 +34,7 @@ func high() {
 func drawnFromBands(pixelFormat: PixelFormat) async throws {
   let renderer = try await GLRenderer.open(on: GPUDevice.choose())
   let limit = renderer.tuning.maximumTargetSide
-  let format = FrameFormat(
+  let format = Frame.Format(
     pixelFormat, Size(width: limit + 7, height: 3),
     color: ColorDescription(matrix: .bt601, range: .full, siting: .left))
   let count = try #require(pixelFormat.tightByteCount(of: format.size))
@@ -56,7 +56,7 @@ func drawnFromBands(pixelFormat: PixelFormat) async throws {
     }
   }
 
-  let narrowFormat = FrameFormat(pixelFormat, Size(width: 11, height: 3), color: format.color)
+  let narrowFormat = Frame.Format(pixelFormat, Size(width: 11, height: 3), color: format.color)
   let narrowFrame = try Frame(tight: narrowFormat, bytes: narrow)
   let narrowView = ViewConfiguration(crop: Rectangle(x: 1, y: 0, width: 10, height: 3), filter: .nearest)
   let narrowPlan = try renderer.plan(narrowFormat, [narrowView], as: .rgba)
@@ -73,7 +73,7 @@ func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
   let renderer = try await GLRenderer.open(on: GPUDevice.choose())
   let limit = renderer.tuning.maximumTargetSide
   // One code everywhere, so that every sample of the picture is known.
-  let format = FrameFormat(pixelFormat, Size(width: limit * 2 + 100, height: 2), color: .jfif)
+  let format = Frame.Format(pixelFormat, Size(width: limit * 2 + 100, height: 2), color: .jfif)
   let count = try #require(pixelFormat.tightByteCount(of: format.size))
   let frame = try Frame(tight: format, bytes: [UInt8](repeating: 128, count: count))
   let view = ViewConfiguration(width: limit / 4, height: 2, contentMode: .stretch)

@@ -115,7 +115,7 @@ final class ScriptedConnection: CaptureConnection {
     switch await acts.next() {
     case .picture(let code, let skipped):
       let frame = try Frame(
-        tight: FrameFormat(.grey, Size(width: 2, height: 2), color: .jfif),
+        tight: Frame.Format(.grey, Size(width: 2, height: 2), color: .jfif),
         bytes: [UInt8](repeating: code, count: 4), timestamp: CaptureClock.now)
       return Capture(frame, skipped: skipped)
     case .unreadable:

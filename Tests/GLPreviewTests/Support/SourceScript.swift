@@ -77,7 +77,7 @@ final class SourceScript: Sendable {
 
   static func frame(_ code: UInt8, _ size: Size, _ sequence: Int) -> Frame? {
     try? Frame(
-      tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: code, count: size.pixelCount),
+      tight: Frame.Format(.grey, size, color: .jfif), bytes: [UInt8](repeating: code, count: size.pixelCount),
       sequence: sequence, timestamp: CaptureClock.now)
   }
 
@@ -183,7 +183,7 @@ extension PreviewSession {
 extension SnapshotRequest {
   /// One that may take all the time there is: on a starved machine it takes longer than a user would wait.
   static func patient(
-    _ mode: Mode = .newest, of previews: [String]? = nil, as format: PictureFormat = .ycbcr(.yuv420),
+    _ mode: Mode = .newest, of previews: [String]? = nil, as format: Picture.Format = .ycbcr(.yuv420),
     fallback: SnapshotRequest.FallbackPolicy = .placeholder
   ) -> SnapshotRequest {
     SnapshotRequest(mode, of: previews, as: format, fallback: fallback, timeout: allTheTimeThereIs)

@@ -43,10 +43,10 @@ func isNear(_ one: [Int], _ other: [Int], within tolerance: Int) -> Bool {
 }
 
 /// A picture of smooth ramps: Y' rises to the right, Cb downwards, Cr falls to the right.
-func ramps(_ size: Size, _ chroma: ChromaSubsampling, padding: Int = 0) -> Picture {
+func ramps(_ size: Size, _ chroma: Picture.ChromaSubsampling, padding: Int = 0) -> Picture {
   var bytes: [UInt8] = []
   var planes: [Picture.Plane] = []
-  for (index, plane) in PictureFormat.ycbcr(chroma).planeSizes(of: size).enumerated() {
+  for (index, plane) in Picture.Format.ycbcr(chroma).planeSizes(of: size).enumerated() {
     planes.append(Picture.Plane(size: plane, offset: bytes.count, bytesPerRow: plane.width + padding))
     for y in 0..<plane.height {
       for x in 0..<plane.width {

@@ -10,7 +10,7 @@ struct MaskCellTests {
 
   private func grey(_ code: (Int, Int) -> Int) throws -> Frame {
     let bytes = (0..<Self.size.pixelCount).map { UInt8(code($0 % Self.size.width, $0 / Self.size.width)) }
-    return try Frame(tight: FrameFormat(.grey, Self.size, color: .jfif), bytes: bytes)
+    return try Frame(tight: Frame.Format(.grey, Self.size, color: .jfif), bytes: bytes)
   }
 
   private func codes(_ frame: Frame, _ rectangle: Rectangle = rectangle) -> [UInt8] {
@@ -73,7 +73,7 @@ struct MaskCellTests {
 
   @Test("a decoder's smaller picture is masked by the same cells")
   func decodedSmaller() throws {
-    let format = FrameFormat(.grey, Size(width: 160, height: 160), color: .jfif, eighths: 1)
+    let format = Frame.Format(.grey, Size(width: 160, height: 160), color: .jfif, eighths: 1)
     let frame = try Frame(tight: format, bytes: (0..<400).map { UInt8($0 % 251) })
     let masks: PrivacyMasks = [
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 160, height: 160)), effect: .pixelate(cell: 80))
@@ -104,7 +104,7 @@ struct MaskCellTests {
 
   @Test("colours are means too, in every format", arguments: PixelFormat.allCases)
   func formats(pixelFormat: PixelFormat) throws {
-    let format = FrameFormat(pixelFormat, Size(width: 33, height: 35), color: .jfif)
+    let format = Frame.Format(pixelFormat, Size(width: 33, height: 35), color: .jfif)
     for effect in [PrivacyMask.Effect.pixelate(cell: 11), .blur(radius: 9)] {
       let masks: PrivacyMasks = [
         PrivacyMask(.rectangle(Rectangle(x: 5, y: 3, width: 23, height: 29)), effect: effect)

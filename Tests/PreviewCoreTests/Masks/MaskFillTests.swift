@@ -6,13 +6,13 @@ import Testing
 
 /// A frame whose samples tell of every pixel that they stand for: each is a hash of those pixels' secrets.
 struct TellingFrame {
-  let format: FrameFormat
+  let format: Frame.Format
   /// By pixel of the upright picture at the reference size.
   let secret: (_ x: Int, _ y: Int) -> Int
 
   /// Each sample of a component, and the pixels of the upright reference that it stands for.
   static func forEachSample(
-    _ format: FrameFormat, _ component: Component,
+    _ format: Frame.Format, _ component: Component,
     _ body: (_ row: Int, _ column: Int, _ pixels: [SIMD2<Int>]) -> Void
   ) {
     let (size, orientation) = (format.referenceSize, format.orientation)
@@ -71,7 +71,7 @@ struct MaskFillTests {
     return x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height
   }
 
-  private func frame(_ format: FrameFormat, hiding secret: Int) throws -> Frame {
+  private func frame(_ format: Frame.Format, hiding secret: Int) throws -> Frame {
     try TellingFrame(format: format) { x, y in
       hidden(x, y) ? secret &* (x &* 5 &+ y &* 3 &+ 1) : x &* 41 &+ y &* 59
     }.frame()
@@ -83,7 +83,7 @@ struct MaskFillTests {
   func nothingIsLeft(pixelFormat: PixelFormat, orientation: Orientation) throws {
     // `reference` is upright.
     for eighths in [8, 4, 1] {
-      let format = FrameFormat(
+      let format = Frame.Format(
         pixelFormat, orientation.seen(Self.reference),
         color: ColorDescription(matrix: .bt601, range: .limited, siting: .left), orientation: orientation,
         eighths: eighths)
@@ -129,7 +129,7 @@ struct MaskFillTests {
   func rescaled(size: Size, expected: Rectangle) throws {
     let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle))]
     let frame = try Frame(
-      tight: FrameFormat(.grey, size, color: .jfif), bytes: [UInt8](repeating: 9, count: size.pixelCount))
+      tight: Frame.Format(.grey, size, color: .jfif), bytes: [UInt8](repeating: 9, count: size.pixelCount))
 
     let masked = try frame.masked(by: masks, reference: Self.reference)
     let hidden = masked.bytes.indices.filter { masked.bytes[$0] == 0 }.map {
@@ -171,7 +171,7 @@ struct MaskFillTests {
 
   @Test("nothing is copied without masks, and a frame that somebody else holds is left as it is")
   func copies() throws {
-    let format = FrameFormat(.grey, Size(width: 4, height: 4), color: .jfif)
+    let format = Frame.Format(.grey, Size(width: 4, height: 4), color: .jfif)
     let frame = try Frame(tight: format, bytes: [UInt8](repeating: 9, count: 16))
     func address(_ frame: Frame) -> UnsafePointer<UInt8>? {
       unsafe frame.storage.withSpan { span in unsafe span.withUnsafeBufferPointer { $0.baseAddress } }
@@ -187,7 +187,7 @@ struct MaskFillTests {
 
   @Test("lent memory is changed in place where one holds it, and copied where two do")
   func lent() throws {
-    let format = FrameFormat(.grey, Size(width: 2, height: 1), color: .jfif)
+    let format = Frame.Format(.grey, Size(width: 2, height: 1), color: .jfif)
     let masks: PrivacyMasks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1)))]
     weak var memory: TestMemory?
     func lend() throws -> Frame {

@@ -55,7 +55,7 @@ struct MaskRescalingTests {
       ]
 
       for shape in [PrivacyMask.Shape.rectangle(mask), .polygon(corners)] {
-        let format = FrameFormat(
+        let format = Frame.Format(
           .i420, size, color: .jfif, orientation: numbers.next(0...1) == 0 ? .upright : Orientation(.half))
         let plan = try MaskPlan(
           PrivacyMasks([PrivacyMask(shape)]), reference: reference, format: format)
@@ -74,7 +74,7 @@ struct MaskRescalingTests {
   }
 
   /// The pixels, as stored, that show a bit of `mask`: each as its row times the width plus its column.
-  private func shown(_ mask: Rectangle, by change: Change, _ format: FrameFormat) -> [Int] {
+  private func shown(_ mask: Rectangle, by change: Change, _ format: Frame.Format) -> [Int] {
     // A hair less, for what doubles make of edges that meet.
     let low = SIMD2(Double(mask.x), Double(mask.y)) * change.scale + change.offset + 1e-6
     let high =
@@ -99,7 +99,7 @@ struct MaskRescalingTests {
     let mask = PrivacyMasks([PrivacyMask(.rectangle(Rectangle(x: 20, y: 10, width: 10, height: 10)))])
     let reference = Size(width: 160, height: 90)
     func bounds(_ width: Int, _ height: Int) throws -> String {
-      let format = FrameFormat(.grey, Size(width: width, height: height), color: .jfif)
+      let format = Frame.Format(.grey, Size(width: width, height: height), color: .jfif)
       return try "\(#require(MaskPlan(mask, reference: reference, format: format).steps.first).region.bounds)"
     }
 

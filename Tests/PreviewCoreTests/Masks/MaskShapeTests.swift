@@ -7,7 +7,7 @@ import Testing
 struct MaskShapeTests {
   /// The region as rows of `#` and `.`.
   private func drawn(_ shape: PrivacyMask.Shape, in size: Size, said reference: Size? = nil) -> [String] {
-    let region = MaskRegion(shape, said: reference ?? size, in: FrameFormat(.grey, size, color: .jfif))
+    let region = MaskRegion(shape, said: reference ?? size, in: Frame.Format(.grey, size, color: .jfif))
     var rows = [[Character]](repeating: [Character](repeating: ".", count: size.width), count: size.height)
     for span in region.spans {
       for column in span.columns {
@@ -159,7 +159,7 @@ struct MaskShapeTests {
       let size = Size(width: width, height: height)
       _ = try MaskPlan(
         masks, reference: Size(width: 1, height: 1),
-        format: FrameFormat(.grey, size, color: .jfif, orientation: orientation))
+        format: Frame.Format(.grey, size, color: .jfif, orientation: orientation))
     }
 
     #expect(throws: Never.self) { try plan(1920, 1080) }

@@ -3,12 +3,12 @@
 import PreviewCore
 import Testing
 
-private func format(_ pixelFormat: PixelFormat, _ width: Int, _ height: Int) -> FrameFormat {
-  FrameFormat(pixelFormat, Size(width: width, height: height), color: .jfif)
+private func format(_ pixelFormat: PixelFormat, _ width: Int, _ height: Int) -> Frame.Format {
+  Frame.Format(pixelFormat, Size(width: width, height: height), color: .jfif)
 }
 
-private func frame(_ format: FrameFormat, count: Int, _ planes: [(offset: Int, bytesPerRow: Int)])
-  throws(FrameError)
+private func frame(_ format: Frame.Format, count: Int, _ planes: [(offset: Int, bytesPerRow: Int)])
+  throws(Frame.LayoutError)
 {
   _ = try Frame(
     format, bytes: [UInt8](repeating: 0, count: count),
@@ -31,31 +31,33 @@ func tightCounts(pixelFormat: PixelFormat) throws {
   let count = try #require(pixelFormat.tightByteCount(of: odd.size))
   #expect(throws: Never.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count)) }
   #expect(throws: Never.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count + 1)) }
-  #expect(throws: FrameError.self) { try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count - 1)) }
-  #expect(throws: FrameError.self) { try Frame(tight: odd, bytes: []) }
+  #expect(throws: Frame.LayoutError.self) {
+    try Frame(tight: odd, bytes: [UInt8](repeating: 0, count: count - 1))
+  }
+  #expect(throws: Frame.LayoutError.self) { try Frame(tight: odd, bytes: []) }
 }
 
 @Test("the last row needs no padding")
 func lastRowOfAPlane() {
   // 4x3 grey, 10 bytes a row, from 2 on: 2 + 2 * 10 + 4.
   #expect(throws: Never.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 10)]) }
-  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 25, [(2, 10)]) }
-  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 26, [(3, 10)]) }
-  #expect(throws: FrameError.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 11)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(format(.grey, 4, 3), count: 25, [(2, 10)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(format(.grey, 4, 3), count: 26, [(3, 10)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(format(.grey, 4, 3), count: 26, [(2, 11)]) }
 }
 
 @Test("planes that contradict their format are refused")
 func contradictingPlanes() {
   let grey = format(.grey, 4, 3)
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, []) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 4), (0, 4)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 3)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, 0)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, -4)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(-1, 4)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, []) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(0, 4), (0, 4)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(0, 3)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(0, 0)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(0, -4)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(-1, 4)]) }
 
   // The second plane of NV12 is at fault: 2 pairs a row are 4 bytes.
-  let error = #expect(throws: FrameError.self) {
+  let error = #expect(throws: Frame.LayoutError.self) {
     try frame(format(.nv12, 4, 2), count: 100, [(0, 4), (8, 3)])
   }
   #expect(error?.description == "plane 1 of a 4x2 nv12 frame does not fit its memory")
@@ -64,10 +66,10 @@ func contradictingPlanes() {
 @Test("offsets and strides at the end of Int are refused, not trapped on")
 func planeOverflow() {
   let grey = format(.grey, 4, 3)
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.max, 4)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(0, .max)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.max, .max)]) }
-  #expect(throws: FrameError.self) { try frame(grey, count: 100, [(.min, .max)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(.max, 4)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(0, .max)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(.max, .max)]) }
+  #expect(throws: Frame.LayoutError.self) { try frame(grey, count: 100, [(.min, .max)]) }
   // One row has no second one: its stride may be anything.
   #expect(throws: Never.self) { try frame(format(.grey, 4, 1), count: 4, [(0, .max)]) }
 }
@@ -77,9 +79,9 @@ func tightOverflow() async {
   await #expect(processExitsWith: .success) {
     for pixelFormat in PixelFormat.allCases {
       for (width, height) in [(1 << 32, 1 << 32), (1 << 62, 1 << 62), (Int.max, Int.max), (Int.max, 1)] {
-        #expect(throws: FrameError.self) {
+        #expect(throws: Frame.LayoutError.self) {
           try Frame(
-            tight: FrameFormat(pixelFormat, Size(width: width, height: height), color: .jfif), bytes: [0])
+            tight: Frame.Format(pixelFormat, Size(width: width, height: height), color: .jfif), bytes: [0])
         }
       }
     }
@@ -116,8 +118,8 @@ func tightPictures() {
 
   #expect(picture.planes.map(\.offset) == [0, 9, 13])
   #expect(picture.planes.map(\.bytesPerRow) == [3, 2, 2])
-  #expect(PictureFormat.ycbcr(.yuv422).planeSizes(of: size).map(\.description) == ["3x3", "2x3", "2x3"])
-  #expect(PictureFormat.ycbcr(.yuv444).planeSizes(of: size).map(\.description) == ["3x3", "3x3", "3x3"])
+  #expect(Picture.Format.ycbcr(.yuv422).planeSizes(of: size).map(\.description) == ["3x3", "2x3", "2x3"])
+  #expect(Picture.Format.ycbcr(.yuv444).planeSizes(of: size).map(\.description) == ["3x3", "3x3", "3x3"])
   #expect(
     Picture(tight: size, format: .rgba, bytes: [UInt8](repeating: 0, count: 36)).planes.map(\.bytesPerRow)
       == [12])

@@ -2,13 +2,13 @@
 import PreviewCore
 import Testing
 
-private let camera = FrameFormat(
+private let camera = Frame.Format(
   .rgb24, Size(width: 160, height: 90),
   color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
 private let view = LayerContent.view(input: 0, ViewConfiguration())
 
 private func plan(
-  _ layers: [Layer], width: Int = 100, height: Int = 100, as format: PictureFormat = .rgba
+  _ layers: [Layer], width: Int = 100, height: Int = 100, as format: Picture.Format = .rgba
 ) throws -> ScenePlan {
   try RenderPlanner().plan(
     [camera], Composition(size: Size(width: width, height: height), layers: layers), as: format)
@@ -211,12 +211,12 @@ struct CompositionPlanTests {
   @Test("frames have one identity as long as they show the same, and never another frame's")
   func identity() throws {
     let bytes = [UInt8](repeating: 7, count: 12)
-    let format = FrameFormat(.rgb24, Size(width: 2, height: 2), color: .jfif)
+    let format = Frame.Format(.rgb24, Size(width: 2, height: 2), color: .jfif)
     let frame = try Frame(tight: format, bytes: bytes)
     let later = frame.with(sequence: 5, timestamp: CaptureInstant(sinceStart: .seconds(1)))
     #expect(frame.identity == later.identity)
     #expect(frame.identity != (try Frame(tight: format, bytes: bytes)).identity)
-    let grey = FrameFormat(.grey, Size(width: 2, height: 2), color: .jfif)
+    let grey = Frame.Format(.grey, Size(width: 2, height: 2), color: .jfif)
     let one = try Frame(tight: grey, bytes: [1, 2, 3, 4])
     #expect(one.identity != one.with(color: ColorDescription.Override(range: .limited)).identity)
   }

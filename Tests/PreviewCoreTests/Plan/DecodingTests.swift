@@ -3,10 +3,10 @@
 import PreviewCore
 import Testing
 
-private let camera = FrameFormat(.i420, Size(width: 1920, height: 1080), color: .jfif)
+private let camera = Frame.Format(.i420, Size(width: 1920, height: 1080), color: .jfif)
 
 private func eighths(
-  _ full: FrameFormat = camera, _ words: String..., as format: PictureFormat = .ycbcr(.yuv420)
+  _ full: Frame.Format = camera, _ words: String..., as format: Picture.Format = .ycbcr(.yuv420)
 ) throws -> Int {
   let requests = try words.map { ViewRequest(try ViewConfiguration(parsing: "v:" + $0), as: format) }
   return Decoding.fast(for: requests).eighths(of: full)
@@ -25,7 +25,7 @@ func wholePictures() throws {
     ("size=192x108", 2), ("size=193x108,mode=stretch", 4), ("size=80x45", 1), ("size=81x45,mode=stretch", 2),
   ])
 func areaRule(words: String, expected: Int) throws {
-  for format in PictureFormat.allCases { #expect(try eighths(camera, words, as: format) == expected) }
+  for format in Picture.Format.allCases { #expect(try eighths(camera, words, as: format) == expected) }
   #expect(try eighths(camera, words + ",filter=area") == expected)
 }
 
@@ -72,14 +72,14 @@ func turnedViews() throws {
   #expect(try eighths(camera, "rotate=90,size=360x640,mirror=both") == 4)
   #expect(try eighths(camera, "rotate=90,size=361x640,mode=stretch") == 8)
   #expect(try eighths(camera, "size=640x700,mode=fit") == 4)
-  let held = FrameFormat(
+  let held = Frame.Format(
     .i420, camera.size, color: .jfif, orientation: try #require(Orientation(exif: 8)))
   #expect(try eighths(held, "size=360x640") == 4)
 }
 
 @Test("chroma must be shrunk enough too: 4:2:2's has half the columns to begin with")
 func chromaRule() throws {
-  let webcam = FrameFormat(.yuv422p, camera.size, color: .jfif)
+  let webcam = Frame.Format(.yuv422p, camera.size, color: .jfif)
   #expect(try eighths(webcam, "size=640x360") == 4)
   // As R'G'B' a third has 640 columns of chroma, of which 1/2 would leave 480.
   #expect(try eighths(webcam, "size=640x360", as: .rgba) == 8)
@@ -88,7 +88,7 @@ func chromaRule() throws {
 
 @Test("grey and R'G'B' pictures follow the same rule", arguments: [PixelFormat.grey, .rgb24])
 func otherLayouts(pixelFormat: PixelFormat) throws {
-  let picture = FrameFormat(pixelFormat, camera.size, color: .jfif)
+  let picture = Frame.Format(pixelFormat, camera.size, color: .jfif)
   #expect(try eighths(picture, "size=640x360", as: .rgba) == 4)
   #expect(try eighths(picture, "size=641x360,mode=stretch", as: .rgba) == 8)
 }

@@ -3,13 +3,13 @@
 import PreviewCore
 import Testing
 
-private let camera = FrameFormat(
+private let camera = Frame.Format(
   .nv12, Size(width: 1920, height: 1080),
   color: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
 private let gpu = RenderTuning(maximumTargetSide: 16384)
 
 private func trace(
-  _ frame: FrameFormat, _ words: String, as format: PictureFormat = .ycbcr(.yuv420),
+  _ frame: Frame.Format, _ words: String, as format: Picture.Format = .ycbcr(.yuv420),
   tuning: RenderTuning = .unlimited
 ) throws -> String {
   let view = try ViewConfiguration(parsing: words)
@@ -62,7 +62,7 @@ func turnedCamera() throws {
 
 @Test("an EXIF orientation is named, and a turn back cancels it")
 func exifTurned() throws {
-  let photo = FrameFormat(
+  let photo = Frame.Format(
     .i420, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
 
   #expect(
@@ -76,7 +76,7 @@ func exifTurned() throws {
 
 @Test("R'G'B' is filtered as such, and a colour description is not spoken of")
 func rgbTrace() throws {
-  let picture = FrameFormat(.rgb24, Size(width: 9, height: 7), color: .jfif)
+  let picture = Frame.Format(.rgb24, Size(width: 9, height: 7), color: .jfif)
   #expect(
     try trace(picture, "a:size=3x") == """
       frame 9x7 rgb24
@@ -97,7 +97,7 @@ func linearTrace() throws {
 
 @Test("grey has no chroma to read")
 func greyTrace() throws {
-  let grey = FrameFormat(.grey, Size(width: 4, height: 4), color: .jfif)
+  let grey = Frame.Format(.grey, Size(width: 4, height: 4), color: .jfif)
   #expect(
     try trace(grey, "a:size=2x2") == """
       frame 4x4 grey bt601 full centred
@@ -132,17 +132,17 @@ func reductions() throws {
 @Test("an intermediate that the device can't hold is not planned")
 func impossibleReduction() throws {
   // 40 columns and 40 rows where a target has 16 at most: neither order's intermediate (4x40, 40x4) can be.
-  let large = FrameFormat(.grey, Size(width: 40, height: 40), color: .jfif)
+  let large = Frame.Format(.grey, Size(width: 40, height: 40), color: .jfif)
   let tuning = RenderTuning(maximumTargetSide: 16, maximumDirectTaps: 4)
   #expect(!(try trace(large, "a:size=4x4", as: .rgba, tuning: tuning).contains("first")))
   // One of the two can.
-  let wide = FrameFormat(.grey, Size(width: 40, height: 16), color: .jfif)
+  let wide = Frame.Format(.grey, Size(width: 40, height: 16), color: .jfif)
   #expect(try trace(wide, "a:size=4x4,mode=stretch", as: .rgba, tuning: tuning).contains("horizontal first"))
 }
 
 @Test("a crop must be inside the upright picture, and is stored as the sensor has it")
 func cropsOfPlans() throws {
-  let photo = FrameFormat(
+  let photo = Frame.Format(
     .rgb24, Size(width: 8, height: 6), color: .jfif, orientation: try #require(Orientation(exif: 6)))
 
   // Upright it is 6x8.
@@ -179,7 +179,7 @@ func limits() {
 @Test("sides that are no sides are refused when a plan is made, not trapped on")
 func impossibleSides() async {
   await #expect(processExitsWith: .success) {
-    let frame = FrameFormat(.grey, Size(width: 4, height: 3), color: .jfif)
+    let frame = Frame.Format(.grey, Size(width: 4, height: 3), color: .jfif)
     for mode in ContentMode.allCases {
       for (width, height) in [
         (0, 5), (5, 0), (0, nil), (nil, -1), (-3, -3), (Int.max, nil), (Int.max, Int.max),

@@ -5,13 +5,13 @@ import Testing
 
 @Test("a picture at n/8 has its size times n/8, rounded up, and views still speak of the whole")
 func scaledSizes() throws {
-  let sizes = (1...8).map { FrameFormat(.grey, Size(width: 35, height: 29), color: .jfif, eighths: $0).size }
+  let sizes = (1...8).map { Frame.Format(.grey, Size(width: 35, height: 29), color: .jfif, eighths: $0).size }
   #expect(sizes.map(\.width) == [5, 9, 14, 18, 22, 27, 31, 35])
   #expect(sizes.map(\.height) == [4, 8, 11, 15, 19, 22, 26, 29])
   #expect(Size(width: .max, height: 1).scaled(toEighths: 7) == Size(width: .max / 8 * 7 + 7, height: 1))
   #expect(Size(width: .max, height: .max).scaled(toEighths: 8).width == .max)
 
-  let turned = FrameFormat(
+  let turned = Frame.Format(
     .grey, Size(width: 35, height: 29), color: .jfif, orientation: try #require(Orientation(exif: 6)),
     eighths: 4)
   #expect(turned.uprightSize == Size(width: 29, height: 35))
@@ -24,8 +24,8 @@ func scaledLayouts() {
     (PixelFormat.i420, PixelFormat.yuv444p), (.yuv422p, .yuv422p), (.yuv440p, .yuv440p), (.grey, .grey),
     (.rgb24, .rgb24),
   ] {
-    let full = FrameFormat(before, Size(width: 9, height: 9), color: .jfif)
-    #expect(full.decoded(toEighths: 4) == FrameFormat(after, full.size, color: .jfif, eighths: 4))
+    let full = Frame.Format(before, Size(width: 9, height: 9), color: .jfif)
+    #expect(full.decoded(toEighths: 4) == Frame.Format(after, full.size, color: .jfif, eighths: 4))
     #expect(full.decoded(toEighths: 8) == full)
   }
 }
@@ -118,7 +118,7 @@ func scaledSamplesOfACrop() {
 
 @Test("a plan says at which scale its frames are decoded")
 func scaledTrace() throws {
-  let format = FrameFormat(.i420, Size(width: 1920, height: 1080), color: .jfif).decoded(toEighths: 4)
+  let format = Frame.Format(.i420, Size(width: 1920, height: 1080), color: .jfif).decoded(toEighths: 4)
   let view = try ViewConfiguration(parsing: "small:crop=1200x1080+0+0,size=x360")
 
   let plan = try RenderPlanner().plan(format, [ViewRequest(view, as: .ycbcr(.yuv420))])

@@ -30,7 +30,7 @@ final class BoxText: TextRenderer {
 extension StillImage {
   /// One grey pixel.
   static func pixel() throws -> StillImage {
-    StillImage(try Frame(tight: FrameFormat(.grey, Size(width: 1, height: 1), color: .jfif), bytes: [128]))
+    StillImage(try Frame(tight: Frame.Format(.grey, Size(width: 1, height: 1), color: .jfif), bytes: [128]))
   }
 }
 

@@ -9,7 +9,7 @@ func frame(
   exif: Int = 1
 ) throws -> Frame {
   try Frame(
-    tight: FrameFormat(
+    tight: Frame.Format(
       format, Size(width: width, height: height), color: color,
       orientation: Orientation(exif: exif) ?? .upright),
     bytes: bytes)
@@ -26,13 +26,13 @@ func rgb(_ rows: [[[UInt8]]]) throws -> Frame {
 }
 
 /// What a view of a frame looks like.
-func render(_ frame: Frame, _ view: ViewConfiguration, as format: PictureFormat = .rgba) throws -> Picture {
+func render(_ frame: Frame, _ view: ViewConfiguration, as format: Picture.Format = .rgba) throws -> Picture {
   let plan = try RenderPlanner().plan(frame.format, [ViewRequest(view, as: format)])
   return ReferenceRenderer().render(frame, plan)[0]
 }
 
 /// The same, with the view in words: `render(frame, "size=4x1,filter=area")`.
-func render(_ frame: Frame, _ words: String, as format: PictureFormat = .rgba) throws -> Picture {
+func render(_ frame: Frame, _ words: String, as format: Picture.Format = .rgba) throws -> Picture {
   try render(frame, ViewConfiguration(parsing: words.isEmpty ? "test" : "test:\(words)"), as: format)
 }
 

@@ -49,7 +49,7 @@
       guard size.width > 0, size.height > 0, let byteCount = layout.pixelFormat.tightByteCount(of: size)
       else { throw VideoFailure(.failed, "a picture of \(size) can't be held") }
       let color = try signal.color(of: layout, size)
-      let format = FrameFormat(layout.pixelFormat, size, color: color, orientation: orientation)
+      let format = Frame.Format(layout.pixelFormat, size, color: color, orientation: orientation)
       let buffer = try memory.take(byteCount)
       let isWhole = unsafe buffer.write { target in unsafe copy(layout, format, to: target) }
       guard isWhole else { throw VideoFailure(.failed, "planes of \(formatName) have an unexpected layout") }
@@ -58,7 +58,7 @@
 
     /// Copies the planes one after another without padding; false if a plane is missing.
     @unsafe private func copy(
-      _ layout: VideoLayout, _ format: FrameFormat, to target: UnsafeMutableRawBufferPointer
+      _ layout: VideoLayout, _ format: Frame.Format, to target: UnsafeMutableRawBufferPointer
     ) -> Bool {
       var offset = 0
       for (index, plane) in format.pixelFormat.planes.enumerated() {

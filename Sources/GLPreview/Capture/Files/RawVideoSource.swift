@@ -6,7 +6,7 @@ actor RawVideoSource: FrameSource {
   nonisolated let name: String
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
   private let queue: ReadingQueue
-  private let format: FrameFormat
+  private let format: Frame.Format
   private let byteCount: Int
   private let rate: FrameRate
   private let memory: FramePool
@@ -40,7 +40,7 @@ actor RawVideoSource: FrameSource {
       ? .jfif
       : ColorDescription(
         guessedFor: size, matrix: nil, range: pixelFormat == .grey ? .full : nil, siting: .left)
-    format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
+    format = Frame.Format(pixelFormat, size, color: color).overriding(options.color)
     rate = options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
     memory = options.memory ?? FramePool()
     queue = ReadingQueue(named: stream.path)

@@ -5,7 +5,7 @@ internal import PreviewCore
 actor TestPatternSource: FrameSource {
   nonisolated let name: String
   private let pattern: TestPattern
-  private let format: FrameFormat
+  private let format: Frame.Format
   private let rate: FrameRate
   private let memory: FramePool
   /// The picture of a pattern whose frames are all the same.
@@ -41,7 +41,7 @@ actor TestPatternSource: FrameSource {
     if let refusal = size.refusal(maximumPixels: options.maximumPixels) { throw badRequest(refusal) }
     self.pattern = pattern
     self.rate = rate
-    format = FrameFormat(.rgbx, size, color: .jfif)
+    format = Frame.Format(.rgbx, size, color: .jfif)
     memory = options.memory ?? FramePool()
   }
 

@@ -3,7 +3,7 @@
 internal import PreviewCore
 
 struct Y4MHeader: Sendable, Hashable {
-  let format: FrameFormat
+  let format: Frame.Format
   let rate: FrameRate
   /// The bytes of a frame, without its line.
   let byteCount: Int
@@ -43,7 +43,7 @@ struct Y4MHeader: Sendable, Hashable {
       throw WordError("frames of \(size) are too large")
     }
     let color = ColorDescription(guessedFor: size, matrix: nil, range: range, siting: siting)
-    self.format = FrameFormat(pixelFormat, size, color: color).overriding(options.color)
+    self.format = Frame.Format(pixelFormat, size, color: color).overriding(options.color)
     self.rate = rate ?? options.framesPerSecond.flatMap { FrameRate($0) } ?? .usual
     self.byteCount = byteCount
   }

@@ -73,7 +73,7 @@ struct V4L2Layout: Sendable, Hashable {
     let target = try memory.take(byteCount)
     unsafe target.write { unsafe copy(sources, to: $0, expands: expands) }
     return try Frame(
-      tight: FrameFormat(format, size, color: color.description(size, format)), storage: FrameBytes(target))
+      tight: Frame.Format(format, size, color: color.description(size, format)), storage: FrameBytes(target))
   }
 
   /// Copies a picture. `sources` are its memory planes from the start of the picture, each with at least

@@ -115,7 +115,7 @@
       let description = ColorDescription(matrix: sample.matrix, range: sample.range, siting: sample.siting)
       for (index, frame) in all.enumerated() {
         #expect(
-          frame.format == FrameFormat(sample.format, Size(width: 64, height: 48), color: description))
+          frame.format == Frame.Format(sample.format, Size(width: 64, height: 48), color: description))
         #expect(frame.sequence == index)
         #expect(frame.timestamp == .millisecond(40 * index))
         for (bar, expected) in bars.enumerated() {

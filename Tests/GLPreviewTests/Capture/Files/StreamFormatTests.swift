@@ -34,7 +34,7 @@ struct Y4MSourceTests {
   func colorspaces(tag: String, format: PixelFormat, siting: ColorDescription.ChromaSiting) throws {
     let header = try header("W7 H5 F30000:1001 Ip A1:1\(tag) XYSCSS=WHATEVER XCOLORRANGE=FULL XMORE=1")
     let color = ColorDescription(matrix: .bt601, range: .full, siting: siting)
-    #expect(header.format == FrameFormat(format, Size(width: 7, height: 5), color: color))
+    #expect(header.format == Frame.Format(format, Size(width: 7, height: 5), color: color))
     #expect(header.rate == FrameRate(numerator: 30000, denominator: 1001))
     #expect(header.byteCount == format.tightByteCount(of: Size(width: 7, height: 5)))
   }
