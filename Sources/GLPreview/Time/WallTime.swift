@@ -26,7 +26,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     let milliseconds = total - second * 1000
     let moment = WallClockTime(secondsSince1970: Double(second))
     let fraction = String(1000 + milliseconds).dropFirst()
-    return "\(TimeFormat.iso8601.text(of: moment)).\(fraction)Z"
+    return "\(Label.TimeFormat.iso8601.text(of: moment)).\(fraction)Z"
   }
 
   /// Seconds since 1970 with six digits after the point: `1700000000.123456`.

@@ -82,15 +82,15 @@ struct FallbackDrawing {
   /// The time, with the day unless it is today.
   private var since: String {
     let moment = time.at(outage.since)
-    let isToday = TimeFormat.day.text(of: moment) == TimeFormat.day.text(of: time)
-    return "since " + (isToday ? TimeFormat.clock : .standard).text(of: moment)
+    let isToday = Label.TimeFormat.day.text(of: moment) == Label.TimeFormat.day.text(of: time)
+    return "since " + (isToday ? Label.TimeFormat.clock : .standard).text(of: moment)
   }
 
   /// Nil if the area is too small for legible text.
-  private func bitmap(_ words: String, size: Int, weight: Font.Weight = .regular) -> Bitmap? {
+  private func bitmap(_ words: String, size: Int, weight: Label.Font.Weight = .regular) -> Bitmap? {
     let room = Size(width: area.frame.width - 4 * spacing, height: area.frame.height - 2 * spacing)
     guard shorterSide >= 48, room.width > 0, room.height > 0 else { return nil }
-    let font = Font(size: min(max(size, 9), 64), weight: weight)
+    let font = Label.Font(size: min(max(size, 9), 64), weight: weight)
     return text?.bitmap(for: StyledText(words, font: font, color: .white, maximumSize: room))
   }
 }

@@ -46,6 +46,40 @@ public struct Label: Sendable, Hashable {
 }
 
 extension Label {
+  /// A font: family, size and weight.
+  public struct Font: Sendable, Hashable {
+    /// A font weight, by OpenType's numbers.
+    public enum Weight: Int, Sendable, Hashable, CaseIterable {
+      /// 300.
+      case light = 300
+      /// 400.
+      case regular = 400
+      /// 500.
+      case medium = 500
+      /// 600.
+      case semibold = 600
+      /// 700.
+      case bold = 700
+    }
+
+    /// A family name known to fontconfig, or `sans`, `serif` or `monospace`. Missing glyphs come from other fonts.
+    public var family: String
+    /// The em size in pixels, 4...512.
+    public var size: Int
+    /// The weight.
+    public var weight: Weight
+
+    /// Creates a font. The default is sans, 16 pixels, regular.
+    public init(family: String = "sans", size: Int = 16, weight: Weight = .regular) {
+      self.family = family
+      self.size = size
+      self.weight = weight
+    }
+
+    /// The allowed sizes, in pixels.
+    package static let sizes = 4...512
+  }
+
   /// The background of a label.
   public struct Background: Sendable, Hashable {
     /// Its colour.

@@ -19,66 +19,68 @@ package struct WallClockTime: Sendable, Hashable {
   }
 }
 
-/// A format for times, such as `2026-11-21 17:05:09`.
-public struct TimeFormat: Sendable, Hashable {
-  /// A time zone.
-  public enum Zone: Sendable, Hashable {
-    /// Coordinated universal time.
-    case utc
-    /// The system's time zone.
-    case local
-  }
-
-  /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%z` for
-  /// `+0200`, and `%%`.
-  public let pattern: String
-  /// The time zone to show.
-  public let zone: Zone
-
-  /// `2026-11-21 17:05:09`, local.
-  public static let standard = TimeFormat(checked: "%F %T", zone: .local)
-  /// `2026-11-21`, local.
-  static let day = TimeFormat(checked: "%F", zone: .local)
-  /// `2026-11-21T17:05:09`, UTC, as ISO 8601 has it.
-  public static let iso8601 = TimeFormat(checked: "%FT%T", zone: .utc)
-  /// `17:05:09`, local.
-  static let clock = TimeFormat(checked: "%T", zone: .local)
-
-  /// - Throws: `WordError` for directives that are not known.
-  public init(_ pattern: String, zone: Zone = .local) throws(WordError) {
-    self.init(checked: pattern, zone: zone)
-    var isDirective = false
-    for character in pattern {
-      if isDirective, !"YmdHMSFTz%".contains(character) {
-        throw WordError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
-      }
-      isDirective = !isDirective && character == "%"
+extension Label {
+  /// A format for times, such as `2026-11-21 17:05:09`.
+  public struct TimeFormat: Sendable, Hashable {
+    /// A time zone.
+    public enum Zone: Sendable, Hashable {
+      /// Coordinated universal time.
+      case utc
+      /// The system's time zone.
+      case local
     }
-    guard !isDirective else { throw WordError("time", "'\(pattern)' ends within a directive") }
-  }
 
-  private init(checked pattern: String, zone: Zone) {
-    self.pattern = pattern
-    self.zone = zone
-  }
+    /// Text with the directives of `strftime`: `%Y %m %d %H %M %S`, `%F` for `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%z` for
+    /// `+0200`, and `%%`.
+    public let pattern: String
+    /// The time zone to show.
+    public let zone: Zone
 
-  /// Formats a time. Years are clamped to 0...9999.
-  package func text(of time: WallClockTime) -> String {
-    let offset = zone == .local ? time.secondsFromUTC : 0
-    let fields = CivilTime(time.secondsSince1970, offset: offset)
-    var text = ""
-    var isDirective = false
-    for character in pattern {
-      if isDirective {
-        text += fields.text(of: character)
-        isDirective = false
-      } else if character == "%" {
-        isDirective = true
-      } else {
-        text.append(character)
+    /// `2026-11-21 17:05:09`, local.
+    public static let standard = TimeFormat(checked: "%F %T", zone: .local)
+    /// `2026-11-21`, local.
+    static let day = TimeFormat(checked: "%F", zone: .local)
+    /// `2026-11-21T17:05:09`, UTC, as ISO 8601 has it.
+    public static let iso8601 = TimeFormat(checked: "%FT%T", zone: .utc)
+    /// `17:05:09`, local.
+    static let clock = TimeFormat(checked: "%T", zone: .local)
+
+    /// - Throws: `WordError` for directives that are not known.
+    public init(_ pattern: String, zone: Zone = .local) throws(WordError) {
+      self.init(checked: pattern, zone: zone)
+      var isDirective = false
+      for character in pattern {
+        if isDirective, !"YmdHMSFTz%".contains(character) {
+          throw WordError("time", "unknown '%\(character)' (there are %Y %m %d %H %M %S %F %T %z %%)")
+        }
+        isDirective = !isDirective && character == "%"
       }
+      guard !isDirective else { throw WordError("time", "'\(pattern)' ends within a directive") }
     }
-    return text
+
+    private init(checked pattern: String, zone: Zone) {
+      self.pattern = pattern
+      self.zone = zone
+    }
+
+    /// Formats a time. Years are clamped to 0...9999.
+    package func text(of time: WallClockTime) -> String {
+      let offset = zone == .local ? time.secondsFromUTC : 0
+      let fields = CivilTime(time.secondsSince1970, offset: offset)
+      var text = ""
+      var isDirective = false
+      for character in pattern {
+        if isDirective {
+          text += fields.text(of: character)
+          isDirective = false
+        } else if character == "%" {
+          isDirective = true
+        } else {
+          text.append(character)
+        }
+      }
+      return text
+    }
   }
 }
 

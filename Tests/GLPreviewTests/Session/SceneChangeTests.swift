@@ -62,7 +62,7 @@ struct SceneChangeTests {
     let preview = try session.addScene(
       Scene(
         size: Self.size, tiles: [Tile("one")],
-        labels: [Label(.time(), font: Font(size: 4), margin: 0)]))
+        labels: [Label(.time(), font: Label.Font(size: 4), margin: 0)]))
     script.give(60)
     script.give(.success(nil))
     var frames = preview.pictures.makeAsyncIterator()
@@ -85,7 +85,9 @@ struct SceneChangeTests {
     let script = SourceScript()
     let session = try Self.session(["one": script])
     let preview = try session.addScene(
-      Scene(size: Self.size, tiles: [Tile("one")], labels: [Label(.time(), font: Font(size: 4), margin: 0)]))
+      Scene(
+        size: Self.size, tiles: [Tile("one")], labels: [Label(.time(), font: Label.Font(size: 4), margin: 0)])
+    )
     var frames = preview.pictures.makeAsyncIterator()
 
     // A picture a second would take longer than this test may.

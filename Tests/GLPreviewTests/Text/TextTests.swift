@@ -4,11 +4,11 @@ import Testing
 @testable import GLPreview
 
 private func styled(
-  _ words: String, size: Int = 32, family: String = "sans", weight: Font.Weight = .regular,
+  _ words: String, size: Int = 32, family: String = "sans", weight: Label.Font.Weight = .regular,
   color: RGBColor = .white, width: Int = 1000, height: Int = 1000
 ) -> StyledText {
   StyledText(
-    words, font: Font(family: family, size: size, weight: weight), color: color,
+    words, font: Label.Font(family: family, size: size, weight: weight), color: color,
     maximumSize: Size(width: width, height: height))
 }
 

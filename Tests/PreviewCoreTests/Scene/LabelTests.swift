@@ -25,7 +25,7 @@ private func layers(_ label: Label, size: Size = Size(width: 320, height: 180), 
 @Test("a label without a background is its text, in its tile's opacity")
 func bareLabel() throws {
   let text = BoxText()
-  let drawn = try layers(Label(.text("Zoë"), font: Font(size: 20), margin: 5), text: text)
+  let drawn = try layers(Label(.text("Zoë"), font: Label.Font(size: 20), margin: 5), text: text)
   let bitmap = try #require(text.only("Zoë"))
   // Three letters of 10 x 20, 5 from the left and from the bottom of 180.
   #expect(drawn == [Layer(.bitmap(bitmap), in: Rectangle(x: 5, y: 155, width: 30, height: 20), opacity: 0.5)])
@@ -36,7 +36,7 @@ func pill() throws {
   let text = BoxText()
   let background = Label.Background(color: .white, opacity: 0.4, padding: 5, cornerRadius: 6)
   let label = Label(
-    .text("abcd"), font: Font(size: 10), background: background, position: .topRight, margin: 8)
+    .text("abcd"), font: Label.Font(size: 10), background: background, position: .topRight, margin: 8)
 
   let drawn = try layers(label, text: text)
   let bitmap = try #require(text.only("abcd"))
@@ -74,8 +74,8 @@ func times() throws {
   let text = BoxText()
   let scene = Scene(
     size: Size(width: 640, height: 360),
-    tiles: [Tile("a", label: Label(.time())), Tile("b", label: Label(.time(try TimeFormat("b %T"))))],
-    labels: [Label(.time(try TimeFormat("%T", zone: .utc)), position: .topRight)])
+    tiles: [Tile("a", label: Label(.time())), Tile("b", label: Label(.time(try Label.TimeFormat("b %T"))))],
+    labels: [Label(.time(try Label.TimeFormat("%T", zone: .utc)), position: .topRight)])
   let sources = [
     "a": SourceAppearance(hasFrame: true, capturedAt: 951_782_400), "b": SourceAppearance(hasFrame: true),
   ]

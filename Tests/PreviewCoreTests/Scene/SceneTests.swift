@@ -135,7 +135,7 @@ func unknownSources() {
     ("tile 1 (a) radius", Tile("a", cornerRadius: -1)),
     ("tile 1 (a) border", Tile("a", border: Border(width: 0, color: .black))),
     ("tile 1 (a) border", Tile("a", border: Border(width: .infinity, color: .black))),
-    ("tile 1 (a) label size", Tile("a", label: Label(.text("x"), font: Font(size: 3)))),
+    ("tile 1 (a) label size", Tile("a", label: Label(.text("x"), font: Label.Font(size: 3)))),
     ("tile 1 (a) label margin", Tile("a", label: Label(.text("x"), margin: -1))),
     ("tile 1 (a) label width", Tile("a", label: Label(.text("x"), maximumWidth: 0))),
     (

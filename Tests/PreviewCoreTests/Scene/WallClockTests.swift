@@ -14,25 +14,25 @@ import Testing
     (.nan, "1970-01-01 00:00:00"),
   ])
 func calendar(seconds: Double, text: String) {
-  #expect(TimeFormat.standard.text(of: WallClockTime(secondsSince1970: seconds)) == text)
+  #expect(Label.TimeFormat.standard.text(of: WallClockTime(secondsSince1970: seconds)) == text)
 }
 
 @Test("local time is the place's, UTC is Greenwich's")
 func zones() throws {
   let east = WallClockTime(secondsSince1970: 1_795_280_709, secondsFromUTC: 19800)
   let west = WallClockTime(secondsSince1970: 0, secondsFromUTC: -12600)
-  #expect(TimeFormat.standard.text(of: east) == "2026-11-21 22:35:09")
-  #expect(try TimeFormat("%T %z").text(of: east) == "22:35:09 +0530")
-  #expect(try TimeFormat("%FT%T%z").text(of: west) == "1969-12-31T20:30:00-0330")
-  #expect(try TimeFormat("%T", zone: .utc).text(of: east) == "17:05:09")
+  #expect(Label.TimeFormat.standard.text(of: east) == "2026-11-21 22:35:09")
+  #expect(try Label.TimeFormat("%T %z").text(of: east) == "22:35:09 +0530")
+  #expect(try Label.TimeFormat("%FT%T%z").text(of: west) == "1969-12-31T20:30:00-0330")
+  #expect(try Label.TimeFormat("%T", zone: .utc).text(of: east) == "17:05:09")
 }
 
 @Test("every directive, and what is none")
 func directives() throws {
   let time = WallClockTime(secondsSince1970: 1_795_280_709)
-  #expect(try TimeFormat("%d.%m.%Y %Hh%M:%S 100%% ä").text(of: time) == "21.11.2026 17h05:09 100% ä")
-  #expect(try TimeFormat("").text(of: time) == "")
+  #expect(try Label.TimeFormat("%d.%m.%Y %Hh%M:%S 100%% ä").text(of: time) == "21.11.2026 17h05:09 100% ä")
+  #expect(try Label.TimeFormat("").text(of: time) == "")
   for wrong in ["%q", "%", "%Y%", "%%%", "% Y", "%y"] {
-    #expect(throws: WordError.self, "\(wrong)") { try TimeFormat(wrong) }
+    #expect(throws: WordError.self, "\(wrong)") { try Label.TimeFormat(wrong) }
   }
 }
