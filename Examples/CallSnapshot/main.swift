@@ -16,24 +16,11 @@ let participants: [(name: String, camera: String)] = [
 ]
 
 /// A picture to stand in for a camera: a person on a colour.
-func avatar() throws -> StillImage {
-  let icon = Icon.person.bitmap(side: 256)
-  let background: [Double] = [0x6a, 0x4c, 0x93]
-  var bytes = icon.bytes
-  for pixel in stride(from: 0, to: bytes.count, by: 4) {
-    let alpha = Double(bytes[pixel + 3]) / 255
-    for channel in 0..<3 {
-      let mixed = Double(bytes[pixel + channel]) * alpha + background[channel] * (1 - alpha)
-      bytes[pixel + channel] = UInt8(mixed.rounded())
-    }
-    bytes[pixel + 3] = 255
-  }
-  return StillImage(try Frame(tight: Frame.Format(.rgba, icon.size, color: .jfif), bytes: bytes))
-}
+let avatar = StillImage(.person, on: RGBColor(red: 0x6a, green: 0x4c, blue: 0x93))
 
-let sources = try participants.map { name, camera in
+let sources = participants.map { name, camera in
   var source = SessionSource(camera, name: name)
-  if name == "Dana" { source.fallback = Fallback(avatar: try avatar()) }
+  if name == "Dana" { source.fallback = Fallback(avatar: avatar) }
   return source
 }
 let session = try PreviewSession(sources)

@@ -123,11 +123,11 @@ extension Picture {
 
 /// R', G', B' and straight (not premultiplied) alpha. Bitmaps compare by identity, so that a renderer can find an
 /// uploaded texture without comparing bytes.
-public final class Bitmap: Sendable, Hashable {
+package final class Bitmap: Sendable, Hashable {
   /// In pixels.
-  public let size: Size
+  package let size: Size
   /// R, G, B, A; `width * 4` bytes a row, top row first.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// - Throws: `Frame.LayoutError` if there are not `width * height * 4` bytes, or a side is not positive.
   package init(size: Size, bytes: [UInt8]) throws(Frame.LayoutError) {
@@ -140,8 +140,8 @@ public final class Bitmap: Sendable, Hashable {
   }
 
   /// Whether both are the same object.
-  public static func == (one: Bitmap, other: Bitmap) -> Bool { one === other }
+  package static func == (one: Bitmap, other: Bitmap) -> Bool { one === other }
 
   /// Hashes the object's identity.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

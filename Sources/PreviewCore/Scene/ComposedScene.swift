@@ -3,7 +3,7 @@
 /// A still picture, such as an avatar. Compared by identity, so that its texture is kept.
 public final class StillImage: Sendable, Hashable {
   /// The picture.
-  public let frame: Frame
+  package let frame: Frame
 
   /// Creates an image that shows `frame`.
   public init(_ frame: Frame) { self.frame = frame }

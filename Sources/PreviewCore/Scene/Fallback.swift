@@ -1,33 +1,20 @@
 // What is shown in place of a source that gives no pictures, by its state.
 
-/// A picture shown in place of a source's.
-public enum FallbackPicture: Sendable, Hashable {
-  /// An avatar in a circle, over a blurred copy of itself.
-  case avatar(StillImage)
-  /// A gradient, with an optional icon for what is missing.
-  case gradient(LinearGradient = .dusk, icon: Icon? = nil)
-  /// The last frame, dimmed, with the reason. If there is none: a gradient with a camera icon while the source is
-  /// being opened, otherwise `noSignal`.
-  case lastFrameDimmed
-  /// Dim bars with NO SIGNAL, the reason and the time since.
-  case noSignal
-}
-
 /// The picture to show in each state.
 public struct Fallback: Sendable, Hashable {
   /// While switched off. Default: a gradient with a struck-out camera.
-  public var off: FallbackPicture
+  public var off: Picture
   /// While being opened. Default: the last frame.
-  public var opening: FallbackPicture
+  public var opening: Picture
   /// While stalled. Default: the last frame.
-  public var stalled: FallbackPicture
+  public var stalled: Picture
   /// While lost. Default: `noSignal`.
-  public var lost: FallbackPicture
+  public var lost: Picture
 
   /// Creates a set of pictures.
   public init(
-    off: FallbackPicture = .gradient(icon: .cameraOff), opening: FallbackPicture = .lastFrameDimmed,
-    stalled: FallbackPicture = .lastFrameDimmed, lost: FallbackPicture = .noSignal
+    off: Picture = .gradient(icon: .cameraOff), opening: Picture = .lastFrameDimmed,
+    stalled: Picture = .lastFrameDimmed, lost: Picture = .noSignal
   ) {
     self.off = off
     self.opening = opening
@@ -36,7 +23,7 @@ public struct Fallback: Sendable, Hashable {
   }
 
   /// Shows one picture in every state.
-  public init(always picture: FallbackPicture) {
+  public init(always picture: Picture) {
     self.init(off: picture, opening: picture, stalled: picture, lost: picture)
   }
 
@@ -50,7 +37,7 @@ public struct Fallback: Sendable, Hashable {
 
   /// The picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a camera while the source
   /// is being opened, otherwise `noSignal`. A live source of which no frame can be shown counts as stalled.
-  package func picture(for state: SourceState, hasFrame: Bool) -> FallbackPicture {
+  package func picture(for state: SourceState, hasFrame: Bool) -> Picture {
     let isOpening = state == .opening || state == .idle
     let picture =
       switch state {
@@ -61,6 +48,21 @@ public struct Fallback: Sendable, Hashable {
       }
     guard picture == .lastFrameDimmed, !hasFrame else { return picture }
     return isOpening ? .gradient(icon: .camera) : .noSignal
+  }
+}
+
+extension Fallback {
+  /// A picture shown in place of a source's.
+  public enum Picture: Sendable, Hashable {
+    /// An avatar in a circle, over a blurred copy of itself.
+    case avatar(StillImage)
+    /// A gradient, with an optional icon for what is missing.
+    case gradient(LinearGradient = .dusk, icon: Icon? = nil)
+    /// The last frame, dimmed, with the reason. If there is none: a gradient with a camera icon while the source is
+    /// being opened, otherwise `noSignal`.
+    case lastFrameDimmed
+    /// Dim bars with NO SIGNAL, the reason and the time since.
+    case noSignal
   }
 }
 

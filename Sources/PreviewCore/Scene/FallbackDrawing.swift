@@ -2,7 +2,7 @@
 
 /// A fallback picture and everything that it depends on.
 struct FallbackDrawing {
-  let picture: FallbackPicture
+  let picture: Fallback.Picture
   let outage: Outage
   /// The source's last frame, and the view that showed it.
   let lastFrame: FrameReference
@@ -49,7 +49,7 @@ struct FallbackDrawing {
     ].compactMap { $0 }
     let places = area.frame.column(rows.map(\.size), spacing: spacing)
     guard let first = places.first, let last = places.last else {
-      return draw([Icon.warning.bitmap(side: max(1, shorterSide / 3))], into: &stack)
+      return draw([Fallback.Icon.warning.bitmap(side: max(1, shorterSide / 3))], into: &stack)
     }
     let width = places.reduce(0) { max($0, $1.width) }
     let panel = Size(width: width + 4 * spacing, height: last.y + last.height - first.y + 2 * spacing)

@@ -1,34 +1,62 @@
 // Icons for missing pictures, drawn from distance functions: sharp at any size, identical on any machine.
 import Synchronization
 
-/// An icon that says what is missing.
-public enum Icon: String, Sendable, Hashable, CaseIterable {
-  /// A microphone.
-  case microphone
-  /// A struck-out microphone.
-  case microphoneOff
-  /// A video camera.
-  case camera
-  /// A struck-out video camera.
-  case cameraOff
-  /// Head and shoulders.
-  case person
-  /// A triangle with an exclamation mark.
-  case warning
+extension Fallback {
+  /// An icon that says what is missing.
+  public enum Icon: String, Sendable, Hashable, CaseIterable {
+    /// A microphone.
+    case microphone
+    /// A struck-out microphone.
+    case microphoneOff
+    /// A video camera.
+    case camera
+    /// A struck-out video camera.
+    case cameraOff
+    /// Head and shoulders.
+    case person
+    /// A triangle with an exclamation mark.
+    case warning
 
-  /// The allowed sides, in pixels.
-  package static let sides = 1...1024
+    /// The allowed sides, in pixels.
+    package static let sides = 1...1024
 
-  /// The icon in a square of `side` pixels, clamped to 1...1024. Repeated calls usually return the identical bitmap.
-  public func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
-    let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
-    return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))
+    /// The icon in a square of `side` pixels, clamped to 1...1024. Repeated calls usually return the identical bitmap.
+    package func bitmap(side: Int, color: RGBColor = .white) -> Bitmap {
+      let side = min(max(side, Icon.sides.lowerBound), Icon.sides.upperBound)
+      return IconCache.shared.bitmap(IconDrawing(icon: self, side: side, color: color))
+    }
+  }
+}
+
+extension StillImage {
+  /// Creates a square picture of an icon on a plain colour, such as the avatar of somebody without a photograph.
+  ///
+  /// - Parameters:
+  ///   - icon: the icon.
+  ///   - side: the width and height, in pixels, clamped to 1...1024.
+  ///   - color: the icon's colour.
+  ///   - background: the colour around it.
+  public convenience init(
+    _ icon: Fallback.Icon, side: Int = 256, color: RGBColor = .white, on background: RGBColor
+  ) {
+    let bitmap = icon.bitmap(side: side, color: color)
+    var bytes = bitmap.bytes
+    for pixel in stride(from: 0, to: bytes.count, by: 4) {
+      let coverage = Double(bytes[pixel + 3]) / 255
+      let mixed = color.codes * coverage + background.codes * (1 - coverage)
+      for channel in 0..<3 { bytes[pixel + channel] = UInt8(mixed[channel].rounded()) }
+      bytes[pixel + 3] = 255
+    }
+    guard let frame = try? Frame(tight: Frame.Format(.rgba, bitmap.size, color: .jfif), bytes: bytes) else {
+      preconditionFailure("four bytes a pixel are a frame")
+    }
+    self.init(frame)
   }
 }
 
 /// Everything that an icon's bitmap depends on.
 private struct IconDrawing: Hashable {
-  let icon: Icon
+  let icon: Fallback.Icon
   let side: Int
   let color: RGBColor
 
@@ -147,7 +175,7 @@ private indirect enum IconShape {
   }
 }
 
-extension Icon {
+extension Fallback.Icon {
   fileprivate var shape: IconShape {
     switch self {
     case .microphone:
@@ -162,8 +190,8 @@ extension Icon {
         .box([2.5, 6], [15.5, 18], radius: 2.5),
         .polygon([[17.2, 11], [21, 8], [21, 16], [17.2, 13]], radius: 0.8),
       ])
-    case .microphoneOff: Icon.struckOut(.microphone)
-    case .cameraOff: Icon.struckOut(.camera)
+    case .microphoneOff: Self.struckOut(.microphone)
+    case .cameraOff: Self.struckOut(.camera)
     case .person:
       .union([
         .capsule([12, 8], [12, 8], radius: 4.2),
@@ -179,7 +207,7 @@ extension Icon {
   }
 
   /// A diagonal line across the icon, with a gap on its side.
-  private static func struckOut(_ icon: Icon) -> IconShape {
+  private static func struckOut(_ icon: Fallback.Icon) -> IconShape {
     .union([
       .difference(icon.shape, .capsule([4, 3.4], [20.6, 20], radius: 2)),
       .capsule([3.6, 3.4], [20.4, 20.2], radius: 0.9),

@@ -7,7 +7,7 @@ private let all = Rectangle(all: size)
 private let plain = ViewConfiguration()
 
 private func composed(
-  _ picture: FallbackPicture, _ outage: Outage, hasFrame: Bool = true, view: ViewConfiguration = plain,
+  _ picture: Fallback.Picture, _ outage: Outage, hasFrame: Bool = true, view: ViewConfiguration = plain,
   size: Size = size, text: (any TextRenderer)? = nil
 ) -> ComposedScene {
   Fallback(always: picture).composed(
@@ -57,7 +57,8 @@ func gradient() {
     scene.composition.layers == [
       Layer(.gradient(.dusk), in: all),
       Layer(
-        .bitmap(Icon.microphoneOff.bitmap(side: 60)), in: Rectangle(x: 130, y: 60, width: 60, height: 60)),
+        .bitmap(Fallback.Icon.microphoneOff.bitmap(side: 60)),
+        in: Rectangle(x: 130, y: 60, width: 60, height: 60)),
     ])
 
   let bare = composed(.gradient(.dusk), Outage(.off, since: 0))
@@ -120,7 +121,7 @@ func noSignal() throws {
 func smallFallbacks() {
   let text = BoxText()
   for side in [1, 2, 7, 47] {
-    for picture in [FallbackPicture.noSignal, .lastFrameDimmed, .gradient(icon: .camera)] {
+    for picture in [Fallback.Picture.noSignal, .lastFrameDimmed, .gradient(icon: .camera)] {
       let scene = composed(
         picture, Outage(.lost, since: 0), size: Size(width: side, height: side), text: text)
       #expect(scene.composition.layers.allSatisfy { $0.frame.isInside(Size(width: side, height: side)) })
@@ -136,7 +137,7 @@ func fallbackBounds(width: Int, height: Int) throws {
   let area = Size(width: width, height: height)
   let state = Outage(.lost, reason: String(repeating: "why? ", count: 100), since: 0)
   for picture in [
-    FallbackPicture.noSignal, .lastFrameDimmed, .gradient(icon: .camera), .avatar(try .pixel()),
+    Fallback.Picture.noSignal, .lastFrameDimmed, .gradient(icon: .camera), .avatar(try .pixel()),
   ] {
     let scene = composed(picture, state, size: area, text: BoxText())
     #expect(scene.composition.layers.allSatisfy { $0.frame.isInside(area) }, "\(picture)")

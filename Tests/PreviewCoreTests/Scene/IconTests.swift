@@ -12,8 +12,8 @@ private func coverage(_ bitmap: Bitmap) -> Double {
   return Double(sum) / 255 / Double(bitmap.size.pixelCount)
 }
 
-@Test("an icon has its colour everywhere, and covers as much at any size", arguments: Icon.allCases)
-func iconSizes(icon: Icon) {
+@Test("an icon has its colour everywhere, and covers as much at any size", arguments: Fallback.Icon.allCases)
+func iconSizes(icon: Fallback.Icon) {
   let large = coverage(icon.bitmap(side: 240))
   #expect((0.1...0.6).contains(large))
 
@@ -32,18 +32,18 @@ func iconSizes(icon: Icon) {
 @Test("an icon's edges are soft, its inside and outside are not")
 func iconEdges() {
   // The camera's body reaches from (2.5, 6) to (15.5, 18) of 24: in 240 pixels, its upper edge is at 60.
-  let camera = Icon.camera.bitmap(side: 240)
+  let camera = Fallback.Icon.camera.bitmap(side: 240)
   #expect(alpha(camera, 90, 58) == 0 && alpha(camera, 90, 62) == 255)
   #expect(alpha(camera, 90, 59) == 0 && alpha(camera, 90, 60) == 255)
   // Its left edge is at 25, at 2.5 of 24.
-  let small = Icon.camera.bitmap(side: 24)
+  let small = Fallback.Icon.camera.bitmap(side: 24)
   #expect(alpha(small, 1, 12) == 0 && alpha(small, 2, 12) == 128 && alpha(small, 3, 12) == 255)
   #expect(alpha(camera, 0, 0) == 0 && alpha(camera, 239, 239) == 0)
 }
 
 @Test("what is struck out has a line where it had none, and air where it had something")
 func struckOut() {
-  for (icon, struck) in [(Icon.camera, Icon.cameraOff), (.microphone, .microphoneOff)] {
+  for (icon, struck) in [(Fallback.Icon.camera, Fallback.Icon.cameraOff), (.microphone, .microphoneOff)] {
     let (whole, off) = (icon.bitmap(side: 120), struck.bitmap(side: 120))
     let pairs = stride(from: 3, to: whole.bytes.count, by: 4).map { (whole.bytes[$0], off.bytes[$0]) }
     #expect(pairs.contains { $0 == 0 && $1 == 255 })
@@ -53,15 +53,27 @@ func struckOut() {
 
 @Test("an icon that is asked for again is the identical bitmap, others are not")
 func iconIdentity() {
-  let bitmap = Icon.person.bitmap(side: 33, color: .black)
-  #expect(Icon.person.bitmap(side: 33, color: .black) == bitmap)
-  #expect(Icon.person.bitmap(side: 33, color: .white) != bitmap)
-  #expect(Icon.person.bitmap(side: 34, color: .black) != bitmap)
-  #expect(Icon.warning.bitmap(side: 33, color: .black) != bitmap)
+  let bitmap = Fallback.Icon.person.bitmap(side: 33, color: .black)
+  #expect(Fallback.Icon.person.bitmap(side: 33, color: .black) == bitmap)
+  #expect(Fallback.Icon.person.bitmap(side: 33, color: .white) != bitmap)
+  #expect(Fallback.Icon.person.bitmap(side: 34, color: .black) != bitmap)
+  #expect(Fallback.Icon.warning.bitmap(side: 33, color: .black) != bitmap)
 }
 
 @Test("sides of icons stay within their bounds")
 func iconBounds() {
-  #expect(Icon.camera.bitmap(side: 0).size == Size(width: 1, height: 1))
-  #expect(Icon.camera.bitmap(side: -5).size == Size(width: 1, height: 1))
+  #expect(Fallback.Icon.camera.bitmap(side: 0).size == Size(width: 1, height: 1))
+  #expect(Fallback.Icon.camera.bitmap(side: -5).size == Size(width: 1, height: 1))
+}
+
+@Test("an icon on a colour is an opaque picture")
+func iconOnColor() {
+  let background = RGBColor(red: 0x6a, green: 0x4c, blue: 0x93)
+
+  let frame = StillImage(.person, side: 24, on: background).frame
+
+  #expect(frame.format == Frame.Format(.rgba, Size(width: 24, height: 24), color: .jfif))
+  func pixel(_ x: Int, _ y: Int) -> [UInt8] { Array(frame.bytes[(y * 24 + x) * 4..<(y * 24 + x + 1) * 4]) }
+  #expect(pixel(0, 0) == [0x6a, 0x4c, 0x93, 255])
+  #expect(pixel(12, 8) == [255, 255, 255, 255], "the middle of the head")
 }
