@@ -65,11 +65,17 @@ extension CameraMachine {
 
     @Test("the cheapest format that serves is taken")
     func demand() async throws {
-      let cases: [(CaptureDemand, String, Size)] = [
-        (CaptureDemand(minimumSize: Size(width: 600, height: 300)), "NV12", Size(width: 640, height: 360)),
-        (CaptureDemand(minimumSize: Size(width: 641, height: 300)), "NV12", Size(width: 1280, height: 720)),
-        (CaptureDemand(framesPerSecond: 40), "NV12", Size(width: 640, height: 360)),
-        (CaptureDemand(), "NV12", Size(width: 640, height: 480)),
+      let cases: [(SourceOptions.Demand, String, Size)] = [
+        (
+          SourceOptions.Demand(minimumSize: Size(width: 600, height: 300)), "NV12",
+          Size(width: 640, height: 360)
+        ),
+        (
+          SourceOptions.Demand(minimumSize: Size(width: 641, height: 300)), "NV12",
+          Size(width: 1280, height: 720)
+        ),
+        (SourceOptions.Demand(framesPerSecond: 40), "NV12", Size(width: 640, height: 360)),
+        (SourceOptions.Demand(), "NV12", Size(width: 640, height: 480)),
       ]
 
       for (demand, format, size) in cases {

@@ -27,7 +27,7 @@ public struct SessionSource: Sendable {
   struct Origin: Sendable {
     /// Whether frames arrive on their own; other sources are played at their rate.
     let isLive: Bool
-    /// Whether it has several sizes, so that `CaptureDemand` matters.
+    /// Whether it has several sizes, so that `SourceOptions.Demand` matters.
     let hasSizes: Bool
     let open: @Sendable (SourceOptions) async throws -> any FrameSource
   }
@@ -53,7 +53,9 @@ public struct SessionSource: Sendable {
   }
 
   /// Opens it; `reference` is its reference size if known. A source that is not live is played at its rate.
-  func open(_ demand: CaptureDemand, reference: Size?, memory: FramePool) async throws -> any FrameSource {
+  func open(_ demand: SourceOptions.Demand, reference: Size?, memory: FramePool) async throws
+    -> any FrameSource
+  {
     var options = options
     options.demand = demand
     options.memory = memory

@@ -5,7 +5,7 @@ internal import Synchronization
 /// An open source, and the demand that it was opened with.
 struct OpenSource: Sendable {
   let source: any FrameSource
-  let demand: CaptureDemand
+  let demand: SourceOptions.Demand
   /// The number of this opening.
   let number: Int
   /// Tasks that follow its states; empty if it has none.
@@ -133,7 +133,7 @@ extension SourceFeed {
     show(Outage(.opening, sinceCapture: time))
   }
 
-  private func adopt(_ source: any FrameSource, _ demand: CaptureDemand) -> any FrameSource {
+  private func adopt(_ source: any FrameSource, _ demand: SourceOptions.Demand) -> any FrameSource {
     openings += 1
     counters.count(\.opens)
     let number = openings
@@ -246,10 +246,10 @@ extension SourceFeed {
   // MARK: Size
 
   /// The reference size if the source is pinned; otherwise the largest wanted size, if every reader has one.
-  private var demand: CaptureDemand {
+  private var demand: SourceOptions.Demand {
     isPinned
-      ? CaptureDemand(isPinned: true)
-      : CaptureDemand(atLeast: readers.withLock { $0.values.map(\.wantedSize) })
+      ? SourceOptions.Demand(isPinned: true)
+      : SourceOptions.Demand(atLeast: readers.withLock { $0.values.map(\.wantedSize) })
   }
 
   /// Adapts the camera's size after readers have come, gone or changed. Larger pictures are requested at once, smaller
@@ -277,16 +277,16 @@ extension FrameSource {
   }
 }
 
-extension CaptureDemand {
+extension SourceOptions.Demand {
   /// Whether pictures requested with `other` are large enough.
-  fileprivate func isServed(by other: CaptureDemand) -> Bool {
+  fileprivate func isServed(by other: SourceOptions.Demand) -> Bool {
     guard isPinned == other.isPinned else { return other.isPinned }
     guard let size = minimumSize, let theirs = other.minimumSize else { return other.minimumSize == nil }
     return size.width <= theirs.width && size.height <= theirs.height
   }
 
   /// Whether the difference is worth a pause.
-  fileprivate func isMuchLess(than other: CaptureDemand) -> Bool {
+  fileprivate func isMuchLess(than other: SourceOptions.Demand) -> Bool {
     guard let size = minimumSize else { return false }
     guard let theirs = other.minimumSize else { return true }
     return 2 * size.pixelCount <= theirs.pixelCount

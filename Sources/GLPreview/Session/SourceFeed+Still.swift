@@ -59,7 +59,7 @@ extension SourceFeed {
     await pumpStopped()
     try Task.checkCancellation()
     let camera = try await source.open(
-      CaptureDemand(minimumSize: .largest), reference: drawing.reference,
+      SourceOptions.Demand(minimumSize: .largest), reference: drawing.reference,
       memory: FramePool(budget: drawing.memory.budget))
     counters.count(\.opens)
     let result = await Self.result { [name = source.name] in

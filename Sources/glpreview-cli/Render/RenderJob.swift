@@ -81,8 +81,8 @@ struct RenderJob {
   }
 
   /// What to request from a camera or a server.
-  private var demand: CaptureDemand {
-    var demand = CaptureDemand(for: views)
+  private var demand: SourceOptions.Demand {
+    var demand = SourceOptions.Demand(for: views)
     // Without this, a server would be asked ten times a second even for a picture per minute.
     let isAsked = source.lowercased().hasPrefix("http")
     demand.framesPerSecond = settings.schedule.interval.flatMap { isAsked && $0 > .seconds(1) ? 1.0 : nil }

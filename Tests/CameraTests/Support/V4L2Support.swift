@@ -9,7 +9,7 @@ extension LiveSource {
   /// Opens a camera that is tried again for as long as the test runs, unless told.
   static func camera(
     _ name: String, delivery: LiveOptions.Delivery = .newest, givesUpAfter: Duration? = nil,
-    controls: [CameraControl.Setting] = [], demand: CaptureDemand = CaptureDemand()
+    controls: [CameraControl.Setting] = [], demand: SourceOptions.Demand = SourceOptions.Demand()
   ) async throws -> LiveSource {
     var options = SourceOptions()
     options.live = LiveOptions(delivery: delivery, givesUpAfter: givesUpAfter)

@@ -93,7 +93,8 @@ struct ConfigurationFileTests {
       folder.load("cameras: {a: {source: '\(source)', size: 640x480, fps: 15}}").cameras.first)
     #expect(camera.source == words)
     #expect(
-      camera.options.demand == CaptureDemand(minimumSize: Size(width: 640, height: 480), framesPerSecond: 15))
+      camera.options.demand
+        == SourceOptions.Demand(minimumSize: Size(width: 640, height: 480), framesPerSecond: 15))
     #expect(camera.options.framesPerSecond == 15)
   }
 

@@ -355,7 +355,7 @@ struct SourceFeedTests {
     script.give(91)
     let taken = try #require(try await still["main"]).picture
     #expect(taken.size == script.size && taken.bytes[0] == 0 && taken.bytes[4 * 7] == 91)
-    #expect(script.opens == [CaptureDemand(isPinned: true)])
+    #expect(script.opens == [SourceOptions.Demand(isPinned: true)])
 
     await session.close()
     #expect(!script.isOpen)

@@ -16,7 +16,7 @@ final class SourceScript: Sendable {
     var takers: [Int: CheckedContinuation<Frame?, any Error>] = [:]
     var nextID = 0
     var sequence = 0
-    var opens: [CaptureDemand] = []
+    var opens: [SourceOptions.Demand] = []
     var closes = 0
     var asked = 0
     var refusal: SourceError?
@@ -30,7 +30,7 @@ final class SourceScript: Sendable {
   }
 
   /// The demands with which it was opened, one after another.
-  var opens: [CaptureDemand] { state.withLock { $0.opens } }
+  var opens: [SourceOptions.Demand] { state.withLock { $0.opens } }
   var closes: Int { state.withLock { $0.closes } }
   /// Whether it is open.
   var isOpen: Bool { state.withLock { $0.opens.count > $0.closes } }

@@ -27,7 +27,7 @@ public struct SourceOptions: Sendable, Hashable {
   /// Live sources: delivery of pictures, and time limits.
   public var live = LiveOptions()
   /// Live sources with several modes: the minimum that is wanted.
-  public var demand = CaptureDemand()
+  public var demand = Demand()
   /// Cameras: the controls to set when the camera opens, in this order.
   public var controls: [CameraControl.Setting] = []
   /// RTSP: the transport. `#transport=udp` at the end of an address overrides it.
@@ -65,25 +65,25 @@ public struct SourceOptions: Sendable, Hashable {
   var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }
 }
 
-/// What is wanted of a source with several modes. The source uses the cheapest mode that satisfies it.
-public struct CaptureDemand: Sendable, Hashable {
-  /// The minimum size of stored pictures, if the source has it; nil leaves it to the source.
-  public var minimumSize: Size?
-  /// The minimum number of pictures per second, if the source has it; nil leaves it to the source.
-  public var framesPerSecond: Double?
-  /// Whether pictures must have the reference size (`SourceOptions.referenceSize`), as crops require. If true,
-  /// `minimumSize` is ignored.
-  public var isPinned: Bool
-
-  /// Creates a demand; empty by default.
-  public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil, isPinned: Bool = false) {
-    self.minimumSize = minimumSize
-    self.framesPerSecond = framesPerSecond
-    self.isPinned = isPinned
-  }
-}
-
 extension SourceOptions {
+  /// What is wanted of a source with several modes. The source uses the cheapest mode that satisfies it.
+  public struct Demand: Sendable, Hashable {
+    /// The minimum size of stored pictures, if the source has it; nil leaves it to the source.
+    public var minimumSize: Size?
+    /// The minimum number of pictures per second, if the source has it; nil leaves it to the source.
+    public var framesPerSecond: Double?
+    /// Whether pictures must have the reference size (`SourceOptions.referenceSize`), as crops require. If true,
+    /// `minimumSize` is ignored.
+    public var isPinned: Bool
+
+    /// Creates a demand; empty by default.
+    public init(minimumSize: Size? = nil, framesPerSecond: Double? = nil, isPinned: Bool = false) {
+      self.minimumSize = minimumSize
+      self.framesPerSecond = framesPerSecond
+      self.isPinned = isPinned
+    }
+  }
+
   /// The transport that an RTSP server is asked to use.
   public enum StreamTransport: String, Sendable, Hashable, CaseIterable {
     /// TCP; UDP if the server refuses TCP.
@@ -132,12 +132,12 @@ extension SourceOptions {
   }
 }
 
-extension CaptureDemand {
+extension SourceOptions.Demand {
   /// The reference size if a view has a crop; otherwise the size of the largest view, if each view has one.
   package init(for views: [ViewConfiguration]) {
     self =
       views.contains { $0.crop != nil }
-      ? CaptureDemand(isPinned: true) : CaptureDemand(atLeast: views.map(\.wantedSize))
+      ? SourceOptions.Demand(isPinned: true) : SourceOptions.Demand(atLeast: views.map(\.wantedSize))
   }
 
   /// The maximum of `sizes`; no demand if there are none or one is nil.

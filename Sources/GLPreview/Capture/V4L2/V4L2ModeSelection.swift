@@ -43,7 +43,7 @@ extension V4L2ModeSelection {
   ///
   /// - Throws: `V4L2Refusal`, which lists the available modes.
   init(
-    _ formats: [Format], _ preferences: V4L2Preferences, _ demand: CaptureDemand, signal: Size? = nil,
+    _ formats: [Format], _ preferences: V4L2Preferences, _ demand: SourceOptions.Demand, signal: Size? = nil,
     pinned: Size? = nil
   ) throws(V4L2Refusal) {
     let formats = try Self.formats(formats, preferences)

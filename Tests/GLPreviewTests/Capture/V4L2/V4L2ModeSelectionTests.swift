@@ -36,7 +36,7 @@ private func choice(
 ) -> String {
   do {
     let choice = try V4L2ModeSelection(
-      formats, preferences, CaptureDemand(minimumSize: size, framesPerSecond: fps))
+      formats, preferences, SourceOptions.Demand(minimumSize: size, framesPerSecond: fps))
     let rate = choice.interval.map { " \(CameraDescription.FrameIntervals.number($0.framesPerSecond))" } ?? ""
     return "\(choice.fourCC) \(choice.size)\(rate)\(choice.isEmulated ? " emulated" : "")"
   } catch { return "\(error)" }
@@ -150,11 +150,11 @@ func scaledSignals() throws {
   let formats = [CameraDescription.Format(FourCC("YUYV"), sizes: [range])]
 
   let asItIs = try V4L2ModeSelection(
-    formats, V4L2Preferences(), CaptureDemand(), signal: Size(width: 720, height: 576))
+    formats, V4L2Preferences(), SourceOptions.Demand(), signal: Size(width: 720, height: 576))
   #expect(asItIs.size == Size(width: 720, height: 576))
 
   let scaled = try V4L2ModeSelection(
-    formats, V4L2Preferences(), CaptureDemand(minimumSize: vga), signal: fullHD)
+    formats, V4L2Preferences(), SourceOptions.Demand(minimumSize: vga), signal: fullHD)
   #expect(scaled.size == vga)
 }
 
@@ -231,7 +231,8 @@ func pinned() throws {
   func size(_ pinned: Size, _ demand: Size?, _ preferences: V4L2Preferences = V4L2Preferences()) throws
     -> Size
   {
-    try V4L2ModeSelection(cropping, preferences, CaptureDemand(minimumSize: demand), pinned: pinned).size
+    try V4L2ModeSelection(cropping, preferences, SourceOptions.Demand(minimumSize: demand), pinned: pinned)
+      .size
   }
 
   for demand in [nil, Size(width: 4, height: 3), vga, hd, fullHD, Size(width: 65535, height: 65535)] {
@@ -244,6 +245,7 @@ func pinned() throws {
 
   // In that size the quickest that serves, as ever.
   #expect(
-    try V4L2ModeSelection(cropping, V4L2Preferences(), CaptureDemand(), pinned: hd).fourCC == FourCC("MJPG"))
+    try V4L2ModeSelection(cropping, V4L2Preferences(), SourceOptions.Demand(), pinned: hd).fourCC
+      == FourCC("MJPG"))
   #expect(throws: V4L2Refusal.self) { try size(hd, nil, V4L2Preferences(size: vga)) }
 }
