@@ -6,7 +6,7 @@ struct CameraList: CustomStringConvertible {
   let description: String
 
   /// With `controls`, includes the cameras' controls.
-  init(_ cameras: [CameraDescription], controls: Bool) {
+  init(_ cameras: [V4L2Camera], controls: Bool) {
     let blocks = cameras.map { camera in
       ([Self.heading(camera)] + Self.formats(camera) + (controls ? Self.controls(camera) : []))
         .joined(separator: "\n")
@@ -14,15 +14,15 @@ struct CameraList: CustomStringConvertible {
     description = blocks.isEmpty ? "no cameras" : blocks.joined(separator: "\n\n")
   }
 
-  private static func heading(_ camera: CameraDescription) -> String {
+  private static func heading(_ camera: V4L2Camera) -> String {
     let place = [camera.driver, camera.bus].filter { !$0.isEmpty }.joined(separator: ", ")
     let first = "\(camera.node)  \(camera.name)" + (place.isEmpty ? "" : " (\(place))")
     return [first, camera.stablePath.map { "  \($0)" }, camera.diagnosis.map { "  \($0)" }].compactMap(\.self)
       .joined(separator: "\n")
   }
 
-  private static func formats(_ camera: CameraDescription) -> [String] {
-    var groups: [(names: [String], sizes: [CameraDescription.FrameSizes])] = []
+  private static func formats(_ camera: V4L2Camera) -> [String] {
+    var groups: [(names: [String], sizes: [V4L2Camera.FrameSizes])] = []
     for format in camera.formats where format.isReadable {
       let name = format.fourCC + (format.isEmulated ? " (by libv4lconvert)" : "")
       if let index = groups.firstIndex(where: { $0.sizes == format.sizes }) {
@@ -42,7 +42,7 @@ struct CameraList: CustomStringConvertible {
     return lines + (others.isEmpty ? [] : ["  not read: \(others.joined(separator: " "))"])
   }
 
-  private static func controls(_ camera: CameraDescription) -> [String] {
+  private static func controls(_ camera: V4L2Camera) -> [String] {
     let rows = camera.controls.filter { $0.kind != .other }.map { control -> [String] in
       let range =
         switch control.kind {
@@ -98,7 +98,7 @@ struct CameraReport: Encodable {
   let formats: [Format]
   let controls: [CameraControl]
 
-  init(_ camera: CameraDescription) {
+  init(_ camera: V4L2Camera) {
     node = camera.node
     stablePath = camera.stablePath
     name = camera.name
@@ -115,7 +115,7 @@ struct CameraReport: Encodable {
 }
 
 extension CameraReport.Sizes {
-  fileprivate init(_ sizes: CameraDescription.FrameSizes) {
+  fileprivate init(_ sizes: V4L2Camera.FrameSizes) {
     minimumWidth = sizes.minimum.width
     minimumHeight = sizes.minimum.height
     maximumWidth = sizes.maximum.width

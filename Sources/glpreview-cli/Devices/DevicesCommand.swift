@@ -34,7 +34,7 @@ struct DevicesCommand: AsyncParsableCommand {
     }
   }
 
-  private func show(_ devices: [GPUDevice], picked: Int?, _ cameras: [CameraDescription]) throws {
+  private func show(_ devices: [GPUDevice], picked: Int?, _ cameras: [V4L2Camera]) throws {
     guard json else {
       let table = DeviceTable(devices, picked: picked)
       return try StandardOutput.print("\(table)\n\n\(CameraList(cameras, controls: controls))")

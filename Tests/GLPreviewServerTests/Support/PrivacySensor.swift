@@ -96,8 +96,8 @@ final class PrivacySensor: Sendable {
     mode.size = PrivacyScene.reference
     guard hasSizes else { return mode }
     let formats = [
-      CameraDescription.Format(
-        FourCC("RGB3"), sizes: Self.modes.map { CameraDescription.FrameSizes($0.size) })
+      V4L2Camera.Format(
+        FourCC("RGB3"), sizes: Self.modes.map { V4L2Camera.FrameSizes($0.size) })
     ]
     let reference =
       options.referenceSize

@@ -1,15 +1,34 @@
-// Lists cameras, and reads and sets their controls.
+// The cameras of this machine: lists them, and reads and sets their controls.
 
-/// The cameras of this machine.
-public enum V4L2Camera {
+/// A camera of this machine, as V4L2 knows it.
+///
+/// ```swift
+/// for camera in await V4L2Camera.all() { print(camera.node, camera.name) }
+/// ```
+public struct V4L2Camera: Sendable, Hashable {
+  /// The device file: `/dev/video0`.
+  public let node: String
+  /// A link that stays the same if the camera is plugged in elsewhere or renumbered: `/dev/v4l/by-id/...`, or by-path.
+  public let stablePath: String?
+  /// The name that the camera reports.
+  public let name: String
+  /// The place on the bus: `usb-0000:00:14.0-1`.
+  public let bus: String
+  /// The driver: `uvcvideo`, `vivid`
+  public let driver: String
+  /// The formats that it delivers, in the camera's order.
+  public let formats: [Format]
+  /// The controls, in the camera's order.
+  public let controls: [CameraControl]
+  /// Why the camera can't be opened, most often no permission; nil if it can. Then little else is known of it.
+  public let diagnosis: String?
+}
+
+extension V4L2Camera {
   /// All cameras in the order of their numbers, with their formats and controls.
   ///
   /// Each camera is opened briefly, which does not disturb other streams. Nodes without pictures are omitted.
-  ///
-  /// ```swift
-  /// for camera in await V4L2Camera.all() { print(camera.node, camera.name) }
-  /// ```
-  public static func all() async -> [CameraDescription] {
+  public static func all() async -> [V4L2Camera] {
     await V4L2Lister().all()
   }
 
@@ -56,9 +75,9 @@ private actor V4L2Lister {
     }
   }
 
-  func all() -> [CameraDescription] { V4L2Nodes.all().compactMap(camera) }
+  func all() -> [V4L2Camera] { V4L2Nodes.all().compactMap(camera) }
 
-  private func camera(_ path: String) -> CameraDescription? {
+  private func camera(_ path: String) -> V4L2Camera? {
     let node: V4L2Node
     do throws(V4L2Error) {
       node = try V4L2Node(opening: path)
@@ -72,19 +91,19 @@ private actor V4L2Lister {
     {
       formats += converting.formats { $0.isReadable }.filter { $0.isEmulated && $0.isReadable }
     }
-    return CameraDescription(
+    return V4L2Camera(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: node.capability.card,
       bus: node.capability.bus, driver: node.capability.driver, formats: formats, controls: node.controls(),
       diagnosis: nil)
   }
 
   /// What /sys knows of a camera that can't be opened. Only a device's first node: the others are mostly metadata.
-  private func unopened(_ path: String, _ error: V4L2Error) -> CameraDescription? {
+  private func unopened(_ path: String, _ error: V4L2Error) -> V4L2Camera? {
     guard let identity = V4L2Identity(of: path), identity.index == "0" || identity.index.isEmpty else {
       return nil
     }
     let diagnosis = V4L2Diagnosis.explain(error, path: path, name: path, wasOpen: false)
-    return CameraDescription(
+    return V4L2Camera(
       node: path, stablePath: V4L2Nodes.stablePath(of: path), name: identity.name, bus: "", driver: "",
       formats: [], controls: [], diagnosis: diagnosis.reason)
   }

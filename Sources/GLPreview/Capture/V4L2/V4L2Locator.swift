@@ -44,7 +44,7 @@ struct V4L2Preferences: Sendable, Hashable {
   var size: Size?
   var framesPerSecond: Double?
 
-  func allow(_ format: CameraDescription.Format) -> Bool {
+  func allow(_ format: V4L2Camera.Format) -> Bool {
     guard let name = self.format?.lowercased() else { return true }
     return format.fourCC.lowercased() == name || format.reading?.isCalled(name) == true
   }

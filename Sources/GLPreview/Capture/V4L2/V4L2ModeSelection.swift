@@ -3,9 +3,9 @@
 internal import PreviewCore
 
 struct V4L2ModeSelection: Sendable, Hashable {
-  typealias Format = CameraDescription.Format
-  typealias FrameSizes = CameraDescription.FrameSizes
-  typealias FrameIntervals = CameraDescription.FrameIntervals
+  typealias Format = V4L2Camera.Format
+  typealias FrameSizes = V4L2Camera.FrameSizes
+  typealias FrameIntervals = V4L2Camera.FrameIntervals
 
   let fourCC: FourCC
   let isEmulated: Bool
@@ -253,44 +253,44 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
 
   init(_ description: String) { self.description = description }
 
-  static func format(_ name: String, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
+  static func format(_ name: String, _ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     V4L2Refusal("has no format '\(name)': there are \(list(formats.map(\.fourCC)))")
   }
 
-  static func unreadable(_ name: String, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
+  static func unreadable(_ name: String, _ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     V4L2Refusal(
       "format '\(name)' is not supported"
         + (formats.isEmpty ? "" : ": there are \(list(formats.map(\.fourCC)))"))
   }
 
-  static func unreadable(_ formats: [CameraDescription.Format]) -> V4L2Refusal {
+  static func unreadable(_ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     guard !formats.isEmpty else { return V4L2Refusal("offers no format: is its sensor or its signal there?") }
     return V4L2Refusal(
       "none of its formats is supported, not even by libv4lconvert: \(list(formats.map(\.fourCC)))")
   }
 
-  static func size(_ size: Size, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
+  static func size(_ size: Size, _ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal("does not offer \(size)\(named(formats)): there are \(list(sizes))")
   }
 
-  static func shape(_ size: Size, _ formats: [CameraDescription.Format]) -> V4L2Refusal {
+  static func shape(_ size: Size, _ formats: [V4L2Camera.Format]) -> V4L2Refusal {
     let sizes = formats.flatMap(\.sizes).map(\.description)
     return V4L2Refusal(
       "does not offer the aspect ratio of \(size), in whose pixels its masks and crops are given: there are "
         + list(sizes))
   }
 
-  static func rate(_ rate: Double, _ formats: [CameraDescription.Format], size: Size?) -> V4L2Refusal {
+  static func rate(_ rate: Double, _ formats: [V4L2Camera.Format], size: Size?) -> V4L2Refusal {
     let intervals = formats.flatMap(\.sizes).filter { size.map($0.contains) ?? true }
       .flatMap(\.intervals).sorted { $0.shortest.framesPerSecond < $1.shortest.framesPerSecond }
-    let rate = CameraDescription.FrameIntervals.number(rate)
+    let rate = V4L2Camera.FrameIntervals.number(rate)
     return V4L2Refusal(
       "does not offer \(rate) frames a second\(size.map { " at \($0)" } ?? "")\(named(formats)): there are "
         + list(intervals.map(\.description)))
   }
 
-  private static func named(_ formats: [CameraDescription.Format]) -> String {
+  private static func named(_ formats: [V4L2Camera.Format]) -> String {
     formats.count == 1 ? " in \(formats[0].fourCC)" : ""
   }
 
@@ -301,7 +301,7 @@ struct V4L2Refusal: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension CameraDescription.FrameSizes: CustomStringConvertible {
+extension V4L2Camera.FrameSizes: CustomStringConvertible {
   /// `640x480`, or `32x32...1920x1080 in steps of 16x2`.
   public var description: String {
     guard minimum != maximum else { return "\(minimum)" }
@@ -315,7 +315,7 @@ extension CameraDescription.FrameSizes: CustomStringConvertible {
   }
 }
 
-extension CameraDescription.FrameIntervals: CustomStringConvertible {
+extension V4L2Camera.FrameIntervals: CustomStringConvertible {
   /// Pictures per second: `30`, `12.5`, `1...60`.
   public var description: String {
     let most = Self.number(shortest.framesPerSecond)

@@ -5,9 +5,9 @@ internal import PreviewCore
 
 /// An open device node. Its calls may block for as long as the driver takes: don't use Swift's thread pool for them.
 final class V4L2Node: Sendable {
-  typealias Format = CameraDescription.Format
-  typealias FrameSizes = CameraDescription.FrameSizes
-  typealias FrameIntervals = CameraDescription.FrameIntervals
+  typealias Format = V4L2Camera.Format
+  typealias FrameSizes = V4L2Camera.FrameSizes
+  typealias FrameIntervals = V4L2Camera.FrameIntervals
 
   let path: String
   let descriptor: CInt

@@ -8,19 +8,19 @@ private let vga = Size(width: 640, height: 480)
 private let hd = Size(width: 1280, height: 720)
 private let fullHD = Size(width: 1920, height: 1080)
 
-private func rates(_ rates: [Double]) -> [CameraDescription.FrameIntervals] {
+private func rates(_ rates: [Double]) -> [V4L2Camera.FrameIntervals] {
   rates.map { rate in
-    let interval = CameraDescription.FrameIntervals.Interval(numerator: 1000, denominator: Int(rate * 1000))
-    return CameraDescription.FrameIntervals(shortest: interval, longest: interval)
+    let interval = V4L2Camera.FrameIntervals.Interval(numerator: 1000, denominator: Int(rate * 1000))
+    return V4L2Camera.FrameIntervals(shortest: interval, longest: interval)
   }
 }
 
 private func format(_ code: StaticString, _ sizes: [(Size, [Double])], isEmulated: Bool = false)
-  -> CameraDescription.Format
+  -> V4L2Camera.Format
 {
-  CameraDescription.Format(
+  V4L2Camera.Format(
     FourCC(code), isEmulated: isEmulated,
-    sizes: sizes.map { CameraDescription.FrameSizes($0.0, intervals: rates($0.1)) })
+    sizes: sizes.map { V4L2Camera.FrameSizes($0.0, intervals: rates($0.1)) })
 }
 
 /// A webcam on USB 2: raw pictures of high definition come slowly.
@@ -31,13 +31,13 @@ private let webcam = [
 
 /// The choice in a line.
 private func choice(
-  _ formats: [CameraDescription.Format], _ preferences: V4L2Preferences = V4L2Preferences(),
+  _ formats: [V4L2Camera.Format], _ preferences: V4L2Preferences = V4L2Preferences(),
   size: Size? = nil, fps: Double? = nil
 ) -> String {
   do {
     let choice = try V4L2ModeSelection(
       formats, preferences, SourceOptions.Demand(minimumSize: size, framesPerSecond: fps))
-    let rate = choice.interval.map { " \(CameraDescription.FrameIntervals.number($0.framesPerSecond))" } ?? ""
+    let rate = choice.interval.map { " \(V4L2Camera.FrameIntervals.number($0.framesPerSecond))" } ?? ""
     return "\(choice.fourCC) \(choice.size)\(rate)\(choice.isEmulated ? " emulated" : "")"
   } catch { return "\(error)" }
 }
@@ -123,10 +123,10 @@ func refusals() {
 
 @Test("sizes in steps are rounded up to what is wanted, and stay within their range")
 func stepwiseSizes() {
-  let range = CameraDescription.FrameSizes(
+  let range = V4L2Camera.FrameSizes(
     minimum: Size(width: 32, height: 32), maximum: Size(width: 2592, height: 1944),
     step: Size(width: 16, height: 2), intervals: rates([30]))
-  let formats = [CameraDescription.Format(FourCC("YUYV"), sizes: [range])]
+  let formats = [V4L2Camera.Format(FourCC("YUYV"), sizes: [range])]
 
   #expect(choice(formats, size: Size(width: 641, height: 479)) == "YUYV 656x480 30")
   #expect(choice(formats, size: Size(width: 1, height: 1)) == "YUYV 32x32 30")
@@ -143,11 +143,11 @@ func stepwiseSizes() {
 
 @Test("a signal that could be scaled is taken as it is, unless another size is wanted")
 func scaledSignals() throws {
-  let range = CameraDescription.FrameSizes(
+  let range = V4L2Camera.FrameSizes(
     minimum: Size(width: 16, height: 16), maximum: Size(width: 4096, height: 2160),
     step: Size(width: 2, height: 2),
     intervals: rates([60]))
-  let formats = [CameraDescription.Format(FourCC("YUYV"), sizes: [range])]
+  let formats = [V4L2Camera.Format(FourCC("YUYV"), sizes: [range])]
 
   let asItIs = try V4L2ModeSelection(
     formats, V4L2Preferences(), SourceOptions.Demand(), signal: Size(width: 720, height: 576))
@@ -160,10 +160,10 @@ func scaledSignals() throws {
 
 @Test("rates in a range are taken as wanted; unknown rates are no hindrance")
 func ranges() {
-  let range = CameraDescription.FrameIntervals(
+  let range = V4L2Camera.FrameIntervals(
     shortest: .init(numerator: 1, denominator: 60), longest: .init(numerator: 1, denominator: 1))
   let formats = [
-    CameraDescription.Format(FourCC("YUYV"), sizes: [CameraDescription.FrameSizes(vga, intervals: [range])])
+    V4L2Camera.Format(FourCC("YUYV"), sizes: [V4L2Camera.FrameSizes(vga, intervals: [range])])
   ]
   #expect(choice(formats) == "YUYV 640x480 30")
   #expect(choice(formats, fps: 12.5) == "YUYV 640x480 12.5")
@@ -187,7 +187,7 @@ private let cropping = [
 ]
 
 private func reference(
-  _ formats: [CameraDescription.Format], _ preferences: V4L2Preferences = V4L2Preferences(),
+  _ formats: [V4L2Camera.Format], _ preferences: V4L2Preferences = V4L2Preferences(),
   signal: Size? = nil, maximumPixels: Int = 100_000_000
 ) -> String {
   V4L2ModeSelection.referenceSize(formats, preferences, signal: signal, maximumPixels: maximumPixels).map {
@@ -213,10 +213,10 @@ func referenceSizes() {
 @Test("of a range it is the largest, of a signal that is scaled the signal's own")
 func referenceRanges() {
   let range = [
-    CameraDescription.Format(
+    V4L2Camera.Format(
       FourCC("YUYV"),
       sizes: [
-        CameraDescription.FrameSizes(
+        V4L2Camera.FrameSizes(
           minimum: Size(width: 32, height: 32), maximum: fullHD, step: Size(width: 8, height: 8),
           intervals: [])
       ])

@@ -1,27 +1,7 @@
-// What is known about a camera before it is opened as a source.
+// The formats of a camera: what is known of them before it is opened as a source.
 public import PreviewCore
 
-/// A camera known to V4L2.
-public struct CameraDescription: Sendable, Hashable {
-  /// The device file: `/dev/video0`.
-  public let node: String
-  /// A link that stays the same if the camera is plugged in elsewhere or renumbered: `/dev/v4l/by-id/...`, or by-path.
-  public let stablePath: String?
-  /// The name that the camera reports.
-  public let name: String
-  /// The place on the bus: `usb-0000:00:14.0-1`.
-  public let bus: String
-  /// The driver: `uvcvideo`, `vivid`
-  public let driver: String
-  /// The formats that it delivers, in the camera's order.
-  public let formats: [Format]
-  /// The controls, in the camera's order.
-  public let controls: [CameraControl]
-  /// Why the camera can't be opened, most often no permission; nil if it can. Then little else is known of it.
-  public let diagnosis: String?
-}
-
-extension CameraDescription {
+extension V4L2Camera {
   /// A format that a camera delivers.
   public struct Format: Sendable, Hashable {
     /// The code: `YUYV`, `MJPG`
@@ -80,8 +60,8 @@ extension CameraDescription {
   }
 }
 
-extension CameraDescription.FrameSizes {
-  init(_ size: Size, intervals: [CameraDescription.FrameIntervals] = []) {
+extension V4L2Camera.FrameSizes {
+  init(_ size: Size, intervals: [V4L2Camera.FrameIntervals] = []) {
     self.init(minimum: size, maximum: size, step: Size(width: 0, height: 0), intervals: intervals)
   }
 }
