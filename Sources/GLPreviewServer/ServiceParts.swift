@@ -27,7 +27,8 @@ struct ServiceParts: Sendable {
 
   /// - Throws: errors of certificates, source names and fallback pictures.
   init(
-    _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
+    _ configuration: ValidatedConfiguration, logger: Logger,
+    options: PreviewSession.Options = PreviewSession.Options(),
     makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init
   ) async throws {
     self.configuration = configuration

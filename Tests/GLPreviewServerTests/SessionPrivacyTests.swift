@@ -63,7 +63,7 @@ private final class SessionRound: Sendable {
     self.options = options
     let linger = Duration.milliseconds(Int.random(in: 0...3, using: &numbers))
     let source = Self.source(sensor, options, keepsWarm: Int.random(in: 0..<4, using: &numbers) == 0)
-    var sessionOptions = SessionOptions(linger: linger)
+    var sessionOptions = PreviewSession.Options(linger: linger)
     sessionOptions.text = nil
     session = try PreviewSession([source], options: sessionOptions)
     self.numbers = Mutex(numbers)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// beyond `capacity` is refused; existing ones are unaffected.
 ///
 /// ```swift
-/// var options = SessionOptions()
+/// var options = PreviewSession.Options()
 /// options.budget = MemoryBudget(capacity: 512 << 20)
 /// ```
 public final class MemoryBudget: Sendable {

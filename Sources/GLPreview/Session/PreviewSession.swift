@@ -21,13 +21,13 @@ public final class PreviewSession: Sendable {
   ///   - sources: at least one, with different names.
   ///   - options: the options of the whole session.
   /// - Throws: `SessionError` if there is no source, or a name is empty or used twice.
-  public init(_ sources: [SessionSource], options: SessionOptions = SessionOptions()) throws(SessionError) {
+  public init(_ sources: [SessionSource], options: Options = Options()) throws(SessionError) {
     core = try SessionCore(sources, options)
   }
 
   /// Creates a session of one source.
   public convenience init(
-    _ source: SessionSource, options: SessionOptions = SessionOptions()
+    _ source: SessionSource, options: Options = Options()
   ) throws(SessionError) {
     try self.init([source], options: options)
   }
@@ -209,37 +209,39 @@ public final class PreviewSession: Sendable {
   public func close() async { await core.close() }
 }
 
-/// The options of a session.
-public struct SessionOptions: Sendable {
-  /// The GPU. Default: the first that works.
-  public var gpu: GPUDevice.Choice
-  /// How long a source without readers stays open, in case a reader comes back. Default: 1 second.
-  public var linger: Duration
-  /// The most pixels of a picture. Default: 100 megapixels.
-  public var maximumPixels: Int
-  /// The memory budget of decoded frames and drawn pictures; nil, the default, is no limit. When it is full, frames of
-  /// cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
-  public var budget: MemoryBudget?
-  /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
-  /// `PreviewSession.textFailure` says why.
-  package var text: (any TextRenderer)? = PangoTextRenderer.shared
-  /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
-  /// Called on any thread; it should do no more than count.
-  public var onRender: (@Sendable (Duration) -> Void)?
-  /// Called with the duration of each JPEG of `RenderedPicture.jpeg`, in the same way.
-  public var onEncode: (@Sendable (Duration) -> Void)?
-  /// Opens renderers; for tests.
-  var renderers = SharedRenderers.ofThisProcess
-  /// How long a source, before it opens, waits for the sources that it replaces.
-  var replacedCloseWithin = Duration.seconds(2)
+extension PreviewSession {
+  /// The options of a session.
+  public struct Options: Sendable {
+    /// The GPU. Default: the first that works.
+    public var gpu: GPUDevice.Choice
+    /// How long a source without readers stays open, in case a reader comes back. Default: 1 second.
+    public var linger: Duration
+    /// The most pixels of a picture. Default: 100 megapixels.
+    public var maximumPixels: Int
+    /// The memory budget of decoded frames and drawn pictures; nil, the default, is no limit. When it is full, frames
+    /// of cameras are dropped, and drawing throws `MemoryBudget.Exceeded`.
+    public var budget: MemoryBudget?
+    /// Draws labels. Default: Pango; nil draws none. If Pango can't be loaded, no labels are drawn either, and
+    /// `PreviewSession.textFailure` says why.
+    package var text: (any TextRenderer)? = PangoTextRenderer.shared
+    /// Called with the duration of each rendering, from upload to readback, and with the wait for the GPU before it.
+    /// Called on any thread; it should do no more than count.
+    public var onRender: (@Sendable (Duration) -> Void)?
+    /// Called with the duration of each JPEG of `RenderedPicture.jpeg`, in the same way.
+    public var onEncode: (@Sendable (Duration) -> Void)?
+    /// Opens renderers; for tests.
+    var renderers = SharedRenderers.ofThisProcess
+    /// How long a source, before it opens, waits for the sources that it replaces.
+    var replacedCloseWithin = Duration.seconds(2)
 
-  /// Creates options, by default the usual ones.
-  public init(
-    gpu: GPUDevice.Choice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000
-  ) {
-    self.gpu = gpu
-    self.linger = linger
-    self.maximumPixels = maximumPixels
+    /// Creates options, by default the usual ones.
+    public init(
+      gpu: GPUDevice.Choice = .automatic, linger: Duration = .seconds(1), maximumPixels: Int = 100_000_000
+    ) {
+      self.gpu = gpu
+      self.linger = linger
+      self.maximumPixels = maximumPixels
+    }
   }
 }
 

@@ -19,7 +19,7 @@ final class SessionCore: Sendable {
     var closing: Task<Void, Never>?
   }
 
-  init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers? = nil)
+  init(_ sources: [SessionSource], _ options: PreviewSession.Options, renderers: SharedRenderers? = nil)
     throws(SessionError)
   {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }

@@ -25,7 +25,8 @@ final class CameraRegistry: Sendable {
   ///
   /// - Throws: `SessionError`; `SourceError` if a picture can't be read.
   init(
-    _ configuration: ValidatedConfiguration, logger: Logger, options: SessionOptions = SessionOptions(),
+    _ configuration: ValidatedConfiguration, logger: Logger,
+    options: PreviewSession.Options = PreviewSession.Options(),
     makeSource: @escaping SourceMaker = SessionSource.init
   ) async throws {
     self.logger = logger

@@ -24,7 +24,7 @@ struct SceneJob {
   func run() async throws {
     let session = try PreviewSession(
       try await sourcesWithAvatars(),
-      options: SessionOptions(gpu: gpu, linger: Self.linger, maximumPixels: settings.maximumPixels))
+      options: PreviewSession.Options(gpu: gpu, linger: Self.linger, maximumPixels: settings.maximumPixels))
     do {
       try await run(session)
     } catch {

@@ -105,7 +105,7 @@ struct WatchedCameraTests {
     let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
     let registry = try await CameraRegistry(
       ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger,
-      options: SessionOptions(linger: .zero))
+      options: PreviewSession.Options(linger: .zero))
     let told = Mutex<[SourceState]>([])
     let watch = CameraWatch(registry, logger: LogRecords().logger, provesEvery: .milliseconds(100)) {
       _, report in

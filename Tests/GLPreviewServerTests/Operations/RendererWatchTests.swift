@@ -16,8 +16,8 @@ struct RendererWatchTests {
 
     static let failure = DeviceError(problem: "no usable GPU", attempts: [], hints: ["plug one in"])
 
-    var options: SessionOptions {
-      var options = SessionOptions()
+    var options: PreviewSession.Options {
+      var options = PreviewSession.Options()
       options.renderers = SharedRenderers(keepsFor: .zero) { choice in
         self.tries.add(1, ordering: .relaxed)
         guard self.isThere.withLock({ $0 }) else { throw Self.failure }

@@ -171,7 +171,7 @@ extension ServerConfiguration {
 
 /// Runs `work` beside a service of `configuration`, whose sources are those that `makeSource` makes, and ends that.
 func withService<Result: Sendable>(
-  _ configuration: ServerConfiguration, options: SessionOptions = SessionOptions(),
+  _ configuration: ServerConfiguration, options: PreviewSession.Options = PreviewSession.Options(),
   makeSource: @escaping CameraRegistry.SourceMaker = SessionSource.init,
   logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
   _ work: @escaping @Sendable (RunningService) async throws -> Result

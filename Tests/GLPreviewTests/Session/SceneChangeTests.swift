@@ -12,7 +12,7 @@ struct SceneChangeTests {
   {
     try PreviewSession(
       scripts.sorted { $0.key < $1.key }.map { $1.source(named: $0, isLive: isLive) },
-      options: SessionOptions(linger: .zero))
+      options: PreviewSession.Options(linger: .zero))
   }
 
   /// The first pictures that show `code` in the middle.

@@ -30,7 +30,7 @@ struct SharedRendererTests {
   private static func session(_ script: SourceScript, _ renderers: SharedRenderers) throws -> (
     SessionCore, Preview
   ) {
-    let core = try SessionCore([script.source()], SessionOptions(linger: .zero), renderers: renderers)
+    let core = try SessionCore([script.source()], PreviewSession.Options(linger: .zero), renderers: renderers)
     let view = ViewConfiguration(width: 4, height: 3)
     return (core, try core.add("main", PreviewConfiguration(.view(view, of: "camera"))))
   }

@@ -10,7 +10,7 @@ struct SourceReplacementTests {
   @Test("a source that replaces another is opened once that is closed, and both are there until then")
   func order() async throws {
     let (old, new) = (SourceScript(), SourceScript())
-    var options = SessionOptions(linger: .zero)
+    var options = PreviewSession.Options(linger: .zero)
     options.replacedCloseWithin = .seconds(3600)
     let session = try PreviewSession([old.source(named: "old")], options: options)
     let before = try session.addPreview(ViewConfiguration(name: "before", width: 4), of: "old")
@@ -44,7 +44,8 @@ struct SourceReplacementTests {
   @Test("one that was given up before it was opened waits for nobody")
   func givenUp() async throws {
     let (old, new) = (SourceScript(), SourceScript())
-    let session = try PreviewSession([old.source(named: "old")], options: SessionOptions(linger: .zero))
+    let session = try PreviewSession(
+      [old.source(named: "old")], options: PreviewSession.Options(linger: .zero))
     var source = new.source(named: "new")
     source.keepsWarm = true
     try session.addSource(source, replacing: ["old"])

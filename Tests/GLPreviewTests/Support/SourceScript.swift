@@ -160,7 +160,7 @@ extension PreviewSession {
     for index in sources.indices where sources[index].opensWithin == .seconds(1) {
       sources[index].opensWithin = allTheTimeThereIs
     }
-    try self.init(sources, options: SessionOptions(linger: linger))
+    try self.init(sources, options: PreviewSession.Options(linger: linger))
   }
 }
 
