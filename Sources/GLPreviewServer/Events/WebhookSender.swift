@@ -54,7 +54,7 @@ final class WebhookSender: Service {
 
   var maximumEventBytes: Int { configuration.maximumEventBytes }
 
-  func send(_ event: SnapshotEvent) { send(type: event.type, body: event.json) }
+  func send(_ event: Snapshot.Event) { send(type: event.type, body: event.json) }
 
   /// Queues JSON for sending; returns at once. `type` is the value of `X-GLPreview-Event`.
   func send(type: String, body: [UInt8]) {
