@@ -29,9 +29,9 @@ package struct FittedJPEG {
   /// for each time.
   package func encode(
     maximumBytes: Int? = nil, fitting: Size? = nil, counted: @escaping () -> Void = {}
-  ) throws(EncodingError) -> EncodedPicture {
+  ) throws(PictureEncoder.Failure) -> EncodedPicture {
     if let fitting, fitting.width < 1 || fitting.height < 1 {
-      throw EncodingError(description: "nothing fits into \(fitting)")
+      throw PictureEncoder.Failure(description: "nothing fits into \(fitting)")
     }
     let planes = PictureScaler(picture.ycbcr)
     let full =
@@ -60,7 +60,7 @@ package struct FittedJPEG {
       if let encoded = try best(full, &search) { return encoded }
       throw CodecError.overBudget(picture.size, search.least, maximumBytes)
     } catch {
-      throw EncodingError(description: error.description)
+      throw PictureEncoder.Failure(description: error.description)
     }
   }
 

@@ -68,8 +68,8 @@ public struct PictureEncoder: Sendable, Hashable {
   ///   - picture: a picture in `pictureFormat`.
   ///   - iccProfile: the ICC profile of the source frame, for R, G, B.
   /// - Returns: the encoded picture.
-  /// - Throws: `EncodingError` if the picture can't be encoded, or not within the budget.
-  public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(EncodingError) -> EncodedPicture {
+  /// - Throws: `Failure` if the picture can't be encoded, or not within the budget.
+  public func encode(_ picture: Picture, iccProfile: [UInt8]? = nil) throws(Failure) -> EncodedPicture {
     do throws(CodecError) {
       switch format {
       case .png:
@@ -82,7 +82,7 @@ public struct PictureEncoder: Sendable, Hashable {
       case .jpeg: return try bestJPEG(picture, iccProfile)
       }
     } catch {
-      throw EncodingError(description: error.description)
+      throw Failure(description: error.description)
     }
   }
 
@@ -112,10 +112,12 @@ public struct PictureEncoder: Sendable, Hashable {
   }
 }
 
-/// The error for a picture that can't be encoded as requested.
-public struct EncodingError: Error, Hashable, CustomStringConvertible {
-  /// What went wrong.
-  public let description: String
+extension PictureEncoder {
+  /// The error for a picture that can't be encoded as requested.
+  public struct Failure: Error, Hashable, CustomStringConvertible {
+    /// What went wrong.
+    public let description: String
+  }
 }
 
 extension EncodedPicture {

@@ -60,8 +60,8 @@ public struct RenderedPicture: Sendable {
   ///   - fitting: a size that the picture must lie within, its shape kept; nil for no limit.
   ///   - exif: whether the file holds the time of capture. A fallback never does.
   /// - Returns: the file.
-  /// - Throws: `EncodingError` if not even a picture of 16 pixels fits, with the bytes that it takes; if `fitting` has
-  ///   no pixels; if a JPEG can't hold the picture.
+  /// - Throws: `PictureEncoder.Failure` if not even a picture of 16 pixels fits, with the bytes that it takes; if
+  ///   `fitting` has no pixels; if a JPEG can't hold the picture.
   public func jpeg(
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
   ) async throws -> EncodedPicture {
@@ -78,9 +78,9 @@ public struct RenderedPicture: Sendable {
   /// `jpeg` on the calling thread; the file is not shared.
   package func encodedJPEG(
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
-  ) throws(EncodingError) -> EncodedPicture {
+  ) throws(PictureEncoder.Failure) -> EncodedPicture {
     let time = exif && sourceState == .live ? WallTime(capturedAt: timestamp) : nil
-    return try encodings.measured { () throws(EncodingError) in
+    return try encodings.measured { () throws(PictureEncoder.Failure) in
       try FittedJPEG(picture, iccProfile: iccProfile, capturedAt: time, quality: quality)
         .encode(maximumBytes: maxBytes, fitting: fitting)
     }
@@ -88,7 +88,7 @@ public struct RenderedPicture: Sendable {
 
   /// The picture as a PNG file, encoded anew each time.
   ///
-  /// - Throws: `EncodingError` if the picture is not `.rgba`.
+  /// - Throws: `PictureEncoder.Failure` if the picture is not `.rgba`.
   public func png() async throws -> EncodedPicture {
     try await Task(executorPreference: DecodingQueue.shared) {
       try PictureEncoder(.png).encode(picture, iccProfile: iccProfile)
@@ -119,7 +119,8 @@ private final class PictureEncodings: Sendable {
   init(_ onEncode: @escaping @Sendable (Duration) -> Void) { self.onEncode = onEncode }
 
   /// The result of `encode`; its duration is passed to `onEncode`.
-  func measured(_ encode: () throws(EncodingError) -> EncodedPicture) throws(EncodingError) -> EncodedPicture
+  func measured(_ encode: () throws(PictureEncoder.Failure) -> EncodedPicture) throws(PictureEncoder.Failure)
+    -> EncodedPicture
   {
     let start = CaptureClock.now
     let encoded = try encode()

@@ -70,17 +70,19 @@ extension Snapshot {
   ///   - fitting: the size that the JPEG must lie within; nil for no limit.
   ///   - metadata: the caller's own metadata, under keys that the event does not have itself.
   /// - Returns: the event.
-  /// - Throws: `EncodingError` if there is no such picture, a key of `metadata` is reserved, or the limit is too small.
+  /// - Throws: `PictureEncoder.Failure` if there is no such picture, a key of `metadata` is reserved, or the limit is
+  ///   too small.
   public func event(
     view: String? = nil, type: String = "snapshot", maxEventBytes: Int? = nil, quality: Int = 80,
     fitting: Size? = nil, metadata: [String: JSONValue] = [:]
-  ) throws(EncodingError) -> Event {
+  ) throws(PictureEncoder.Failure) -> Event {
     guard let picture = view.map({ self[$0] }) ?? pictures.first else {
       let names = pictures.map(\.name).joined(separator: ", ")
-      throw EncodingError(description: "the snapshot has no picture '\(view ?? "")' (there are: \(names))")
+      throw PictureEncoder.Failure(
+        description: "the snapshot has no picture '\(view ?? "")' (there are: \(names))")
     }
     if let key = metadata.keys.sorted().first(where: Event.keys.contains) {
-      throw EncodingError(description: "an event's '\(key)' can't be given another meaning")
+      throw PictureEncoder.Failure(description: "an event's '\(key)' can't be given another meaning")
     }
     func event(_ encoded: EncodedPicture) -> Event {
       Event(
@@ -94,10 +96,10 @@ extension Snapshot {
     let nothing = EncodedPicture(bytes: [], quality: nil, size: picture.picture.size)
     let envelope = event(nothing).json(nothing.size, byteCount: max(maxEventBytes, 0), []).count
     let room = max(maxEventBytes - envelope, 0) / 4 * 3
-    do throws(EncodingError) {
+    do throws(PictureEncoder.Failure) {
       return event(try picture.encodedJPEG(quality: quality, maxBytes: room, fitting: fitting))
     } catch {
-      throw EncodingError(
+      throw PictureEncoder.Failure(
         description: "an event of \(maxEventBytes) bytes has \(room) for its picture: \(error)")
     }
   }

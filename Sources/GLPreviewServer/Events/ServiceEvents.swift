@@ -54,7 +54,7 @@ struct ServiceEvents: Sendable {
 
   /// A snapshot was taken; the event contains a thumbnail of its first picture. Returns before it is stored and sent.
   func took(_ snapshot: Snapshot) {
-    do throws(EncodingError) {
+    do throws(PictureEncoder.Failure) {
       let event = try snapshot.event(
         maxEventBytes: Self.snapshotBytes, quality: 70, fitting: Self.thumbnail)
       log.publish(type: "snapshot", data: event.json)
@@ -66,7 +66,7 @@ struct ServiceEvents: Sendable {
     guard let webhook else { return }
     Task {
       for picture in snapshot.pictures {
-        do throws(EncodingError) {
+        do throws(PictureEncoder.Failure) {
           webhook.send(try snapshot.event(view: picture.name, maxEventBytes: webhook.maximumEventBytes))
         } catch {
           logger.error(

@@ -188,7 +188,7 @@ final class SnapshotProvider: Sendable {
         let frame = try await drawn(query, preview, at: moment)
         return try await encoded(frame, query)
       }
-    } catch let error as EncodingError {
+    } catch let error as PictureEncoder.Failure {
       throw Problem.badParameter(query.maximumBytes == nil ? "view" : "max_bytes", error.description)
     }
   }
@@ -236,7 +236,7 @@ final class SnapshotProvider: Sendable {
       return (subject, answer)
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= query.request.timeout, scene)
-    } catch let error as EncodingError {
+    } catch let error as PictureEncoder.Failure {
       throw Problem.badParameter("max_bytes", error.description)
     }
   }

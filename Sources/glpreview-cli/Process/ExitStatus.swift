@@ -34,7 +34,7 @@ enum ExitStatus {
       case .badData: badData
       case .unavailable: unavailable
       }
-    case is EncodingError, is PictureError: badData
+    case is PictureEncoder.Failure, is PictureError: badData
     case is DeviceError, is RenderError, is SnapshotError, is SoftwareRendererRefused, is ListenError:
       unavailable
     case is WriteError: writeFailed

@@ -44,7 +44,7 @@ final class PictureDelivery: Sendable {
   private static let encoders = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
 
   private func encode(_ frame: RenderedFrame, view index: Int) throws -> EncodedPicture? {
-    do throws(EncodingError) {
+    do throws(PictureEncoder.Failure) {
       return try settings.encoder?.encode(frame.pictures[index], iccProfile: frame.iccProfile)
     } catch {
       let name = settings.output.name(view: views[index], frame: frame.number)

@@ -85,7 +85,7 @@ struct BudgetTests {
     var encodes = 0
     defer { #expect(encodes <= 8, comment) }
     let encoded: EncodedPicture
-    do throws(EncodingError) {
+    do throws(PictureEncoder.Failure) {
       encoded = try FittedJPEG(picture).encode(maximumBytes: budget) { encodes += 1 }
     } catch {
       // The tables alone take so many.

@@ -41,7 +41,7 @@ struct SnapshotTests {
 
   @Test("nothing fits into nothing", arguments: [Size(width: 0, height: 9), Size(width: 9, height: -1)])
   func impossibleFit(box: Size) {
-    #expect(throws: EncodingError.self) { try snapshot.pictures[0].encodedJPEG(fitting: box) }
+    #expect(throws: PictureEncoder.Failure.self) { try snapshot.pictures[0].encodedJPEG(fitting: box) }
   }
 
   @Test("a colour profile that would take a budget's better part is left out")
@@ -167,13 +167,13 @@ struct SnapshotTests {
 
   @Test("an event that has no room for a picture says so", arguments: [-1, 0, 100, 500])
   func noRoom(budget: Int) {
-    #expect(throws: EncodingError.self) { try snapshot.event(maxEventBytes: budget) }
+    #expect(throws: PictureEncoder.Failure.self) { try snapshot.event(maxEventBytes: budget) }
   }
 
   @Test("an event of no picture, or with a key that is taken, is refused")
   func refused() {
-    #expect(throws: EncodingError.self) { try snapshot.event(view: "back") }
-    #expect(throws: EncodingError.self) { try snapshot.event(metadata: ["snapshot": "mine"]) }
+    #expect(throws: PictureEncoder.Failure.self) { try snapshot.event(view: "back") }
+    #expect(throws: PictureEncoder.Failure.self) { try snapshot.event(metadata: ["snapshot": "mine"]) }
   }
 
   @Test(
