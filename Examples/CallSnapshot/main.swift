@@ -50,9 +50,9 @@ guard let snapshot = try await snapshots.first(where: { _ in true })?.get() else
 let event = try snapshot.event(
   type: "call.snapshot", maxEventBytes: 5_000, fitting: Size(width: 640, height: 360),
   metadata: ["by": "Ann"])
-try PictureFile.write(event.json, to: "\(folder)/event.json")
+try event.write(to: "\(folder)/event.json")
 if let picture = snapshot["call"] {
-  try PictureFile.write(try await picture.jpeg(quality: 85).bytes, to: "\(folder)/call.jpg")
+  try await picture.jpeg(quality: 85).write(to: "\(folder)/call.jpg")
 }
 print("\(folder)/event.json: \(event.json.count) bytes, a JPEG of \(event.picture.size) in it")
 await session.close()

@@ -27,7 +27,7 @@ func watch(_ preview: ViewPreview) async throws -> String {
     count += 1
     guard CaptureClock.now >= end else { continue }
     let file = "\(folder)/\(preview.name).jpg"
-    try PictureFile.write(await frame.jpeg().bytes, to: file)
+    try await frame.jpeg().write(to: file)
     return "\(file): \(frame.picture.size), \(count) pictures in 2 s, the last of frame \(frame.sequence)"
   }
   return "\(preview.name) came to its end"

@@ -30,7 +30,7 @@ for try await frame in preview.jpegs() {
   count += 1
   guard CaptureClock.now >= end else { continue }
   let file = "\(folder)/spiral.jpg"
-  try PictureFile.write(await frame.jpeg(quality: 85).bytes, to: file)
+  try await frame.jpeg(quality: 85).write(to: file)
   print("\(file): \(frame.picture.size), the last of \(count) pictures")
   break
 }

@@ -31,11 +31,11 @@ let after = try await during
 
 if let photograph = still["photograph"] {
   let jpeg = try await photograph.jpeg(quality: 90)
-  try PictureFile.write(jpeg.bytes, to: "\(folder)/photograph.jpg")
+  try jpeg.write(to: "\(folder)/photograph.jpg")
   print("\(folder)/photograph.jpg: \(jpeg.size), frame \(still.sequence), \(still.time)")
 }
 if let before, let after {
-  try PictureFile.write(await after.jpeg().bytes, to: "\(folder)/preview.jpg")
+  try await after.jpeg().write(to: "\(folder)/preview.jpg")
   print(
     "\(folder)/preview.jpg: \(after.picture.size); frames \(before.sequence) before and \(after.sequence) after"
   )

@@ -129,4 +129,12 @@ extension EncodedPicture {
 
   /// `image/jpeg`, or `image/png`.
   public var mediaType: String { bytes.starts(with: [0xFF, 0xD8]) ? "image/jpeg" : "image/png" }
+
+  /// Writes the file to `path`, replacing its content.
+  ///
+  /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place. A
+  /// symbolic link is kept and its target replaced.
+  ///
+  /// - Throws: `WriteError`; no partial file remains.
+  public func write(to path: String) throws(WriteError) { try PictureFile.write(bytes, to: path) }
 }

@@ -3,14 +3,14 @@ internal import Glibc
 internal import Synchronization
 
 /// Writes picture files.
-public enum PictureFile {
+package enum PictureFile {
   /// Writes `bytes` to the file at `path`, replacing its content.
   ///
   /// Readers see either the old or the new file, never a partial one. Devices and FIFOs are written in place. A
   /// symbolic link is kept and its target replaced.
   ///
   /// - Throws: `WriteError`; no partial file remains.
-  public static func write(_ bytes: [UInt8], to path: String) throws(WriteError) {
+  package static func write(_ bytes: [UInt8], to path: String) throws(WriteError) {
     var status = stat()
     let isThere = unsafe stat(path, &status) == 0
     if isThere, status.st_mode & S_IFMT != S_IFREG {

@@ -42,6 +42,11 @@ extension Snapshot {
     /// The object as text.
     public var text: String { String(decoding: json, as: UTF8.self) }
 
+    /// Writes the object to the file at `path`, as `EncodedPicture.write(to:)` does.
+    ///
+    /// - Throws: `WriteError`; no partial file remains.
+    public func write(to path: String) throws(WriteError) { try PictureFile.write(json, to: path) }
+
     /// The object with a picture that is already in base64.
     func json(_ size: Size, byteCount: Int, _ base64: [UInt8]) -> [UInt8] {
       var writer = JSONObjectWriter()

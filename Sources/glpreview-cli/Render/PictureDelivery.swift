@@ -59,7 +59,7 @@ final class PictureDelivery: Sendable {
     var byteCount = encoded?.bytes.count
     let file = settings.output.name(view: view, frame: frame.number)
     switch settings.output {
-    case .files: if let encoded, let file { try PictureFile.write(encoded.bytes, to: file) }
+    case .files: if let encoded, let file { try encoded.write(to: file) }
     case .standardOutput:
       if let encoded { try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output") }
     case .video(_, let format):

@@ -165,6 +165,20 @@ struct SnapshotTests {
     #expect(event.json.count * 10 > budget * 8)
   }
 
+  @Test("events and pictures are written to files")
+  func written() async throws {
+    let event = try snapshot.event()
+
+    try await withFile([]) { path in
+      try event.write(to: path)
+      #expect(try Array(Data(contentsOf: URL(filePath: path))) == event.json)
+
+      try event.picture.write(to: path)
+      #expect(try Array(Data(contentsOf: URL(filePath: path))) == event.picture.bytes)
+    }
+    #expect(throws: WriteError.self) { try event.write(to: "/nowhere/event.json") }
+  }
+
   @Test("an event that has no room for a picture says so", arguments: [-1, 0, 100, 500])
   func noRoom(budget: Int) {
     #expect(throws: PictureEncoder.Failure.self) { try snapshot.event(maxEventBytes: budget) }
