@@ -128,7 +128,7 @@ public final class PreviewSession: Sendable {
   /// The frame comes from the source of the first wanted view. Scenes show their other sources as they are at that
   /// moment.
   ///
-  /// - Throws: `SnapshotError` if there is nothing to take; `SourceError` if the source gives nothing in time, or gives
+  /// - Throws: `SessionError` if there is nothing to take; `SourceError` if the source gives nothing in time, or gives
   ///   nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
@@ -154,7 +154,7 @@ public final class PreviewSession: Sendable {
   ///   - format: the sample format of the picture.
   ///   - limit: the time limit, also for its sources to show something.
   /// - Returns: the picture.
-  /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
+  /// - Throws: `SessionError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
     _ scene: Preview, as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
@@ -174,7 +174,7 @@ public final class PreviewSession: Sendable {
   ) {
     trigger.attach(
       { [weak core] own in
-        guard let core else { throw SnapshotError("the session is closed") }
+        guard let core else { throw SessionError("the session is closed") }
         return try await core.snapshot(own ?? request)
       }, handler)
   }
@@ -245,7 +245,8 @@ extension PreviewSession {
   }
 }
 
-/// The error of a request to a session that makes no sense.
+/// A request that a session can't carry out: a name is missing or taken, the session is closed, or too many snapshots
+/// are under way.
 public struct SessionError: Error, Hashable, CustomStringConvertible {
   /// What is wrong, and why.
   public let description: String

@@ -4,7 +4,7 @@ internal import PreviewCore
 extension SessionCore {
   /// Pictures of one frame.
   func snapshot(_ request: SnapshotRequest) async throws -> Snapshot {
-    guard !isClosed else { throw SnapshotError("the session is closed") }
+    guard !isClosed else { throw SessionError("the session is closed") }
     let wanted = try wantedPreviews(request)
     guard let source = try source(of: wanted) else { return try await sceneSnapshot(wanted, request) }
     let views = wanted.filter { $0.sourceName != nil }
@@ -30,15 +30,15 @@ extension SessionCore {
   private func wantedPreviews(_ request: SnapshotRequest) throws -> [Preview] {
     let previews = previews
     guard let names = request.previews else {
-      guard let first = previews.first else { throw SnapshotError("the session has no previews") }
+      guard let first = previews.first else { throw SessionError("the session has no previews") }
       // All of one frame: the views of the first one's source, and the scenes.
       return previews.filter { $0.sourceName == nil || $0.sourceName == first.sourceName }
     }
-    guard !names.isEmpty else { throw SnapshotError("no preview is wanted") }
+    guard !names.isEmpty else { throw SessionError("no preview is wanted") }
     return try names.map { name in
       guard let preview = previews.first(where: { $0.name == name }) else {
         let names = previews.map(\.name).joined(separator: ", ")
-        throw SnapshotError("there is no preview '\(name)' (there are: \(names))")
+        throw SessionError("there is no preview '\(name)' (there are: \(names))")
       }
       return preview
     }
@@ -48,18 +48,18 @@ extension SessionCore {
   private func source(of previews: [Preview]) throws -> String? {
     let sources = Set(previews.compactMap(\.sourceName))
     guard sources.count <= 1 else {
-      throw SnapshotError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
+      throw SessionError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
     }
     return sources.first
   }
 
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
-    if case .still = request.mode { throw SnapshotError("a scene has no still: its sources have") }
+    if case .still = request.mode { throw SessionError("a scene has no still: its sources have") }
     var pictures: [RenderedPicture] = []
     for preview in wanted {
       pictures.append(try await drawScene(preview, as: request.format, within: request.timeout))
     }
-    guard let first = pictures.first else { throw SnapshotError("the session is closed") }
+    guard let first = pictures.first else { throw SessionError("the session is closed") }
     return Snapshot(
       camera: first.name, sequence: first.sequence, timestamp: first.timestamp, pictures: pictures)
   }
@@ -69,7 +69,7 @@ extension SessionCore {
     -> RenderedPicture
   {
     guard let scene = scene(of: preview) else {
-      throw SnapshotError("preview '\(preview.name)' is no scene of this session")
+      throw SessionError("preview '\(preview.name)' is no scene of this session")
     }
     return try await withTimeout(limit, preview.name) {
       try await scene.snapshot(of: preview, format, within: limit)

@@ -36,7 +36,7 @@ public final class SnapshotTrigger: Sendable {
     }
     Task {
       guard isAllowed else {
-        return await handle(.failure(SnapshotError("\(Self.mostUnderWay) snapshots are under way already")))
+        return await handle(.failure(SessionError("\(Self.mostUnderWay) snapshots are under way already")))
       }
       let result: Result<Snapshot, any Error>
       do { result = .success(try await take(request)) } catch { result = .failure(error) }
@@ -47,7 +47,7 @@ public final class SnapshotTrigger: Sendable {
 
   /// Takes a snapshot and waits for it; the handler and `snapshots` get it too.
   ///
-  /// - Throws: `SnapshotError`, and the errors of drawing.
+  /// - Throws: `SessionError`, and the errors of drawing.
   public func snapshot(_ request: SnapshotRequest? = nil) async throws -> Snapshot {
     let snapshot = try await take(request)
     await handle(.success(snapshot))
@@ -82,7 +82,7 @@ public final class SnapshotTrigger: Sendable {
 
   private func take(_ request: SnapshotRequest?) async throws -> Snapshot {
     guard let take = state.withLock({ $0.take }) else {
-      throw SnapshotError("the trigger is attached to no session")
+      throw SessionError("the trigger is attached to no session")
     }
     return try await take(request)
   }
@@ -94,12 +94,4 @@ public final class SnapshotTrigger: Sendable {
     }
     await handler?(result)
   }
-}
-
-/// The error of a snapshot that could not be taken.
-public struct SnapshotError: Error, Hashable, CustomStringConvertible {
-  /// The reason.
-  public let description: String
-
-  init(_ description: String) { self.description = description }
 }

@@ -46,7 +46,7 @@ package struct SourceMoment: Sendable {
     case .placeholder: outage = event.outage
     case .lastFrame: outage = event.frame == nil ? event.outage : nil
     }
-    guard outage != nil || frame != nil else { throw SnapshotError("source '\(source)' has no frame") }
+    guard outage != nil || frame != nil else { throw SessionError("source '\(source)' has no frame") }
     timestamp = outage == nil ? event.frame?.timestamp ?? CaptureClock.now : CaptureClock.now
     time = WallTime(capturedAt: timestamp)
   }
@@ -55,11 +55,11 @@ package struct SourceMoment: Sendable {
 extension SessionCore {
   /// The moment of a source that a request asks for.
   func moment(of source: String, _ request: SnapshotRequest) async throws -> SourceMoment {
-    guard !isClosed else { throw SnapshotError("the session is closed") }
-    guard let feed = feed(source) else { throw SnapshotError("there is no source '\(source)'") }
+    guard !isClosed else { throw SessionError("the session is closed") }
+    guard let feed = feed(source) else { throw SessionError("there is no source '\(source)'") }
     let event = try await withTimeout(request.timeout, source) { () -> FeedEvent in
       guard let event = try await self.event(of: feed, request) else {
-        guard !self.isClosed else { throw SnapshotError("the session is closed") }
+        guard !self.isClosed else { throw SessionError("the session is closed") }
         throw SourceError(.unavailable, path: source, reason: "gives no more frames")
       }
       return event

@@ -64,8 +64,7 @@ extension Problem {
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
     case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)
-    case is MemoryBudget.Exceeded: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
-    case is SnapshotError, is SessionError:
+    case is MemoryBudget.Exceeded, is SessionError:
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
     case let error as HTTPError where error.status == .notFound:
       self.init(

@@ -35,8 +35,7 @@ enum ExitStatus {
       case .unavailable: unavailable
       }
     case is PictureEncoder.Failure, is PictureError: badData
-    case is DeviceError, is RenderError, is SnapshotError, is SoftwareRendererRefused, is ListenError:
-      unavailable
+    case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError: unavailable
     case is WriteError: writeFailed
     case is CancellationError: Interruption.status
     default: 1

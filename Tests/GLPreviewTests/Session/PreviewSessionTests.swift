@@ -184,7 +184,7 @@ struct PreviewSessionTests {
     #expect(!script.isOpen)
 
     #expect(throws: SessionError.self) { try session.addPreview(Self.view("late")) }
-    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+    await #expect(throws: SessionError.self) { try await session.snapshot() }
   }
 
   @Test("a session that is let go gives the camera back")

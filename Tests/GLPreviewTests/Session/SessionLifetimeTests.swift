@@ -135,7 +135,7 @@ struct SessionLifetimeTests {
 
     #expect(!script.isOpen)
     if isClosed {
-      await #expect(throws: SnapshotError.self) { try await still.value }
+      await #expect(throws: SessionError.self) { try await still.value }
     } else {
       #expect(try await still.value.sourceState == .off)
     }

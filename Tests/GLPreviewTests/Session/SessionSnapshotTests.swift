@@ -179,12 +179,12 @@ struct SessionSnapshotTests {
   @Test("a trigger of no session says so, and does not keep one alive")
   func detached() async throws {
     let trigger = SnapshotTrigger()
-    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
+    await #expect(throws: SessionError.self) { try await trigger.snapshot() }
     let script = SourceScript()
     var session: PreviewSession? = try Self.session(script)
     session?.attach(trigger)
     session = nil
-    await #expect(throws: SnapshotError.self) { try await trigger.snapshot() }
+    await #expect(throws: SessionError.self) { try await trigger.snapshot() }
   }
 
   @Test("no more than so many captures are under way, and the handler hears of the others")
@@ -194,7 +194,7 @@ struct SessionSnapshotTests {
     let trigger = SnapshotTrigger()
     let (handled, continuation) = AsyncStream.makeStream(of: Bool.self)
     session.attach(trigger, Self.rgba(.next)) { result in
-      if case .failure(let error) = result { continuation.yield(error is SnapshotError) }
+      if case .failure(let error) = result { continuation.yield(error is SessionError) }
     }
 
     for _ in 0...SnapshotTrigger.mostUnderWay { trigger.capture() }
@@ -207,16 +207,16 @@ struct SessionSnapshotTests {
   @Test("preferences that can't be met are told: no preview, an unknown one, none at all, a closed session")
   func wrong() async throws {
     let session = try PreviewSession(scripted: SourceScript().source())
-    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+    await #expect(throws: SessionError.self) { try await session.snapshot() }
 
     _ = try session.addPreview()
     for names in [["nobody"], []] {
-      await #expect(throws: SnapshotError.self) {
+      await #expect(throws: SessionError.self) {
         try await session.snapshot(Self.rgba(.newest, of: names))
       }
     }
 
     await session.close()
-    await #expect(throws: SnapshotError.self) { try await session.snapshot() }
+    await #expect(throws: SessionError.self) { try await session.snapshot() }
   }
 }
