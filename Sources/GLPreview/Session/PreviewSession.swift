@@ -194,8 +194,8 @@ public final class PreviewSession: Sendable {
     get async throws { try await core.drawing.device }
   }
 
-  /// Why no labels are drawn on this machine; nil if they are, or before the first one.
-  public var textFailure: TextError? { PangoTextRenderer.shared.failure }
+  /// Why no labels are drawn on this machine, and what to install; nil if they are drawn, or before the first one.
+  public var textFailure: String? { PangoTextRenderer.shared.failure?.description }
 
   /// The counters since the session began.
   public var statistics: Statistics { core.counters.now }

@@ -72,9 +72,9 @@ private struct State: ~Copyable {
 }
 
 /// Text can't be drawn on this machine; everything else can.
-public struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure.
-  public enum Kind: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     /// Pango's or Cairo's libraries are not installed.
     case librariesMissing
     /// There is no font at all.
@@ -84,9 +84,9 @@ public struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The kind of failure.
-  public let kind: Kind
+  package let kind: Kind
   /// What is missing and how to install it, in one line.
-  public let description: String
+  package let description: String
 
   init(_ kind: Kind, _ description: String) {
     self.kind = kind
