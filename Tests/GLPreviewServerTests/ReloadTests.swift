@@ -45,7 +45,7 @@ struct ReloadTests {
       ])
       var camera = camera("gone", source)
       camera.keepsWarm = random.happens(0.3)
-      if random.happens(0.3) { camera.options.masks = PrivacyMasks([try PrivacyMask(parsing: "8x8+4+4")]) }
+      if random.happens(0.3) { camera.options.masks = [try PrivacyMask(parsing: "8x8+4+4")] }
       if random.happens(0.3) { camera.views.append(ServedView(ViewConfiguration(name: "other", width: 32))) }
       cameras.append(camera)
       tiles.append(Tile("gone"))

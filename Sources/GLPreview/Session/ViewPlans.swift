@@ -28,7 +28,7 @@ package final class ViewPlans: Sendable {
   package init(of options: SourceOptions, hasSizes: Bool = false, memory: FramePool) {
     self.memory = memory
     self.hasSizes = hasSizes
-    state = Mutex(State(reference: options.referenceSize ?? options.masks.referenceSize))
+    state = Mutex(State(reference: options.referenceSize))
   }
 
   /// The size whose pixels crops refer to; nil before it is known.

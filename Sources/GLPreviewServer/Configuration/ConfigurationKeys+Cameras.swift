@@ -44,7 +44,7 @@ extension ConfigurationKeys {
     ),
     .init(
       "masks", listOf: .init("`WxH+X+Y`, `X,Y X,Y X,Y`") { try PrivacyMask(parsing: $0) },
-      \.options.masks.masks, "none",
+      \.options.masks, "none",
       "privacy masks in every frame; each may end in `:fill=#RRGGBB`, `:pixelate=N` or `:blur=N`"),
     .init(
       "reference", .size, \.options.referenceSize,

@@ -37,11 +37,10 @@ extension Frame {
   ///
   /// - Parameters:
   ///   - masks: the parts to hide.
-  ///   - reference: the upright source size that the masks are given in, unless `masks` has one; nil is this frame's
-  ///     size.
+  ///   - reference: the upright source size that the masks are given in; nil is this frame's size.
   /// - Returns: the masked frame; the same frame if `masks` is empty.
   /// - Throws: `WordError`, for the same reasons as `MaskPlan`.
-  package consuming func masked(by masks: PrivacyMasks, reference: Size? = nil) throws(WordError) -> Frame {
+  package consuming func masked(by masks: [PrivacyMask], reference: Size? = nil) throws(WordError) -> Frame {
     let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
     return masked(by: plan)
   }

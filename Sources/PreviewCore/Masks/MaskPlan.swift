@@ -36,14 +36,13 @@ package struct MaskPlan: Sendable, Hashable {
   /// Resolves masks for frames of a format.
   ///
   /// - Parameters:
-  ///   - masks: the parts to hide.
-  ///   - reference: the upright source size that the masks are given in; `masks.referenceSize` takes precedence.
+  ///   - masks: the parts to hide, in order: where two overlap, the later works on the result of the earlier.
+  ///   - reference: the upright source size that the masks are given in.
   ///   - format: the format of the frames.
   /// - Throws: `WordError` with key `mask` if a mask lies outside the reference, or if the frame's aspect ratio
   ///   differs from it by more than 2 %, because positions are then unknown. For smaller differences the masks grow
   ///   by the difference.
-  package init(_ masks: PrivacyMasks, reference: Size, format: Frame.Format) throws(WordError) {
-    let reference = masks.referenceSize ?? reference
+  package init(_ masks: [PrivacyMask], reference: Size, format: Frame.Format) throws(WordError) {
     try masks.check(in: reference)
     let seen = format.uprightSize
     guard masks.isEmpty || seen.hasShape(of: reference) else {
@@ -54,7 +53,7 @@ package struct MaskPlan: Sendable, Hashable {
     let stored = StoredMask(reference, format)
     let (slack, scale) = (stored.slack, stored.scale)
     let kinds = Set(format.pixelFormat.components.map(\.subsampling))
-    steps = masks.masks.map { mask in
+    steps = masks.map { mask in
       let region = MaskRegion(mask.shape, said: reference, in: format).grown(by: slack, in: format.size)
       return Step(
         effect: Self.effect(mask.effect, region.bounds.size, scale: scale, format), region: region,

@@ -74,7 +74,7 @@ struct InputOptions: ParsableArguments {
   }
 
   /// The masks of a single source.
-  func masks() throws -> PrivacyMasks { PrivacyMasks(try mask.map { try PrivacyMask(parsing: $0) }) }
+  func masks() throws -> [PrivacyMask] { try mask.map { try PrivacyMask(parsing: $0) } }
 
   /// The reference size of a single source.
   func referenceSize() throws -> Size? {

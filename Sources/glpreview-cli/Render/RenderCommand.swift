@@ -167,7 +167,7 @@ extension RenderCommand {
     return SceneJob(
       sources: sources.map { source in
         var options = sourceOptions
-        options.masks = PrivacyMasks(masks[source.name] ?? [])
+        options.masks = masks[source.name] ?? []
         options.referenceSize = references[source.name]
         var session = SessionSource(source.text, name: source.name, options: options)
         session.opensWithin = .seconds(liveOptions.timeout)

@@ -9,7 +9,7 @@ struct GoldenCase: Sendable, CustomStringConvertible {
   /// Of the test cards, one for each frame.
   let formats: [Frame.Format]
   /// What is hidden of each.
-  var masks = PrivacyMasks.none
+  var masks: [PrivacyMask] = []
   let subject: ConformanceSubject
   /// The largest difference of a channel that a renderer may show: 0 for copies, else 1.
   let bound: Int
@@ -37,7 +37,7 @@ enum GoldenSuite {
 
   private static func golden(
     _ name: String, _ view: ViewConfiguration, of format: Frame.Format = card(),
-    as output: Picture.Format = .rgba, hiding masks: PrivacyMasks = .none, bound: Int = 1
+    as output: Picture.Format = .rgba, hiding masks: [PrivacyMask] = [], bound: Int = 1
   ) -> GoldenCase {
     GoldenCase(
       name: name, formats: [format], masks: masks, subject: .view(ViewRequest(view, as: output)), bound: bound
@@ -139,7 +139,7 @@ enum GoldenSuite {
     ("polygon", .polygon([[3, 30], [24, 2], [45, 30], [24, 17]]), .fill(orange)),
     ("polygon-blur", .polygon([[3, 30], [24, 2], [45, 30], [24, 25]]), .blur(radius: 8)),
   ].flatMap { name, shape, effect -> [GoldenCase] in
-    let masks: PrivacyMasks = [PrivacyMask(shape, effect: effect)]
+    let masks = [PrivacyMask(shape, effect: effect)]
     return [
       golden("mask-\(name)", ViewConfiguration(), of: card(.rgb24), hiding: masks, bound: 0),
       golden(

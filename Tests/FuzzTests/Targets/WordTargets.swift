@@ -95,7 +95,7 @@ extension FuzzTarget {
       for size in sizes {
         let format = Frame.Format(
           .i420, size, color: .jfif, orientation: Orientation(swapsAxes: true, flipsX: true))
-        guard (try? PrivacyMasks([mask]).check(in: format.uprightSize)) != nil else { continue }
+        guard (try? [mask].check(in: format.uprightSize)) != nil else { continue }
         guard let plan = try? MaskPlan([mask], reference: format.uprightSize, format: format) else {
           throw FuzzFault("'\(mask)' lies in the picture but can't be planned")
         }

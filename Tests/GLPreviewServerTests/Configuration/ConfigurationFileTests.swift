@@ -60,7 +60,7 @@ struct ConfigurationFileTests {
     #expect(camera.options.headers == [SourceOptions.HeaderField(name: "Authorization", value: "Bearer x")])
     #expect(camera.options.referenceSize == Size(width: 1280, height: 720))
     #expect(
-      camera.options.masks.masks.map(\.description) == [
+      camera.options.masks.map(\.description) == [
         "100x50+10+20:fill=#000000", "0,0 10,0 0,10:pixelate=8",
       ])
     #expect(camera.options.live.connectsWithin == .milliseconds(500))

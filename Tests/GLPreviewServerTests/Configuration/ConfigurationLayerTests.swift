@@ -45,7 +45,7 @@ struct ConfigurationLayerTests {
 
     #expect(camera.source == "pattern:smpte")
     #expect(camera.views.map(\.view) == [try ViewConfiguration(parsing: "main:rotate=90,size=8x8")])
-    #expect(camera.options.masks.masks.count == 2)
+    #expect(camera.options.masks.count == 2)
     #expect(configuration.access.allowedHosts == ["a", "b"])
     #expect(configuration.access.tokens == [AccessConfiguration.Token(secret: "t", role: .control)])
     #expect(

@@ -14,7 +14,7 @@ enum PrivacyScene {
   /// Who sees the locked view sees nothing but this.
   static let crop = Rectangle(x: 10, y: 30, width: 31, height: 21)
 
-  static let masks = PrivacyMasks([PrivacyMask(.rectangle(mask))])
+  static let masks = [PrivacyMask(.rectangle(mask))]
 
   /// A picture of `size` that shows `part` of the scene: any pixel that has a bit of what is hidden is orange.
   static func pixels(_ size: Size, showing part: Rectangle) -> [UInt8] {

@@ -314,9 +314,8 @@ struct SourceFeedTests {
     let device = ScriptedDevice(.picture(10), .picture(20), .picture(30))
     var options = SourceOptions()
     options.live = .patient()
-    options.masks = PrivacyMasks(
-      [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 50, height: 5)))],
-      referenceSize: Size(width: 100, height: 10))
+    options.masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 50, height: 5)))]
+    options.referenceSize = Size(width: 100, height: 10)
     let source = SessionSource(
       name: "camera", options: options,
       SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(device as any CaptureDevice, $0) })

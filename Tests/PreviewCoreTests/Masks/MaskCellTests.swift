@@ -21,7 +21,7 @@ struct MaskCellTests {
 
   @Test("cells are the means of what they hide, from the mask's corner on")
   func means() throws {
-    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .pixelate(cell: 16))]
+    let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: .pixelate(cell: 16))]
     func mean(_ x: Int, _ y: Int) -> Int { (x - 10) / 16 * 40 + (y - 8) / 16 * 7 + 20 }
     let open = try grey { x, y in mean(x, y) + (x % 2 == 0 ? 3 : -3) }
 
@@ -38,7 +38,7 @@ struct MaskCellTests {
     "what is finer than a cell makes no difference",
     arguments: [PrivacyMask.Effect.pixelate(cell: 16), .blur(radius: 16)])
   func finer(effect: PrivacyMask.Effect) throws {
-    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: effect)]
+    let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: effect)]
     // Letters, drawn in columns or rows: each cell holds as much of both colours.
     let one = try grey { x, y in (x - 10) % 4 < 2 ? 40 : 200 }
     let other = try grey { x, y in
@@ -54,7 +54,7 @@ struct MaskCellTests {
   func least() throws {
     let small = Rectangle(x: 3, y: 3, width: 40, height: 17)
     for (rectangle, cells) in [(Self.rectangle, 8 * 8), (small, 5 * 2)] {
-      let masks: PrivacyMasks = [PrivacyMask(.rectangle(rectangle), effect: .pixelate(cell: 1))]
+      let masks = [PrivacyMask(.rectangle(rectangle), effect: .pixelate(cell: 1))]
       let masked = try grey { x, y in x * 2 + y }.masked(by: masks)
 
       var seen: Set<[UInt8]> = []
@@ -75,7 +75,7 @@ struct MaskCellTests {
   func decodedSmaller() throws {
     let format = Frame.Format(.grey, Size(width: 160, height: 160), color: .jfif, eighths: 1)
     let frame = try Frame(tight: format, bytes: (0..<400).map { UInt8($0 % 251) })
-    let masks: PrivacyMasks = [
+    let masks = [
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 160, height: 160)), effect: .pixelate(cell: 80))
     ]
     let masked = try frame.masked(by: masks)
@@ -84,7 +84,7 @@ struct MaskCellTests {
 
   @Test("a blur is smooth, within what its cells have, and level where they are")
   func smooth() throws {
-    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .blur(radius: 8))]
+    let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: .blur(radius: 8))]
     let masked = try grey { x, _ in x < 42 ? 20 : 220 }.masked(by: masks)
     let line = codes(masked, Rectangle(x: 10, y: 30, width: 64, height: 1)).map { Int($0) }
     #expect(line.min() == 20 && line.max() == 220)
@@ -96,7 +96,7 @@ struct MaskCellTests {
   func slivers() throws {
     // The cell of the lower right corner has one pixel of the mask.
     let triangle: [SIMD2<Int>] = [[0, 0], [64, 0], [0, 64]]
-    let masks: PrivacyMasks = [PrivacyMask(.polygon(triangle), effect: .pixelate(cell: 8))]
+    let masks = [PrivacyMask(.polygon(triangle), effect: .pixelate(cell: 8))]
     let one = try grey { x, y in x == 63 && y == 0 ? 255 : 50 }
     let masked = try one.masked(by: masks)
     #expect(codes(masked, Rectangle(x: 56, y: 0, width: 8, height: 8)).allSatisfy { $0 < 60 })
@@ -106,7 +106,7 @@ struct MaskCellTests {
   func formats(pixelFormat: PixelFormat) throws {
     let format = Frame.Format(pixelFormat, Size(width: 33, height: 35), color: .jfif)
     for effect in [PrivacyMask.Effect.pixelate(cell: 11), .blur(radius: 9)] {
-      let masks: PrivacyMasks = [
+      let masks = [
         PrivacyMask(.rectangle(Rectangle(x: 5, y: 3, width: 23, height: 29)), effect: effect)
       ]
       let count = try #require(pixelFormat.tightByteCount(of: format.size))

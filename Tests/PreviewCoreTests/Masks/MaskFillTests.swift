@@ -87,7 +87,7 @@ struct MaskFillTests {
         pixelFormat, orientation.seen(Self.reference),
         color: ColorDescription(matrix: .bt601, range: .limited, siting: .left), orientation: orientation,
         eighths: eighths)
-      let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle), effect: .fill(.black))]
+      let masks = [PrivacyMask(.rectangle(Self.rectangle), effect: .fill(.black))]
       let (one, other) = (try frame(format, hiding: 1), try frame(format, hiding: 1009))
       #expect(one.bytes != other.bytes)
 
@@ -127,7 +127,7 @@ struct MaskFillTests {
       (Size(width: 13, height: 10), Rectangle(x: 2, y: 1, width: 9, height: 7)),
     ])
   func rescaled(size: Size, expected: Rectangle) throws {
-    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Self.rectangle))]
+    let masks = [PrivacyMask(.rectangle(Self.rectangle))]
     let frame = try Frame(
       tight: Frame.Format(.grey, size, color: .jfif), bytes: [UInt8](repeating: 9, count: size.pixelCount))
 
@@ -177,7 +177,7 @@ struct MaskFillTests {
       unsafe frame.storage.withSpan { span in unsafe span.withUnsafeBufferPointer { $0.baseAddress } }
     }
 
-    let same = try frame.masked(by: .none)
+    let same = try frame.masked(by: [])
     #expect(unsafe address(same) == address(frame))
 
     let masked = try frame.masked(by: [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 2, height: 1)))])
@@ -188,7 +188,7 @@ struct MaskFillTests {
   @Test("lent memory is changed in place where one holds it, and copied where two do")
   func lent() throws {
     let format = Frame.Format(.grey, Size(width: 2, height: 1), color: .jfif)
-    let masks: PrivacyMasks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1)))]
+    let masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1)))]
     weak var memory: TestMemory?
     func lend() throws -> Frame {
       let lent = TestMemory([7, 8])

@@ -58,7 +58,7 @@ struct MaskRescalingTests {
         let format = Frame.Format(
           .i420, size, color: .jfif, orientation: numbers.next(0...1) == 0 ? .upright : Orientation(.half))
         let plan = try MaskPlan(
-          PrivacyMasks([PrivacyMask(shape)]), reference: reference, format: format)
+          [PrivacyMask(shape)], reference: reference, format: format)
         let step = try #require(plan.steps.first)
         var isHidden = [Bool](repeating: false, count: size.pixelCount)
         for span in step.region.spans {
@@ -96,7 +96,7 @@ struct MaskRescalingTests {
 
   @Test("the same shape is masked as it was said, and no more; another shape is refused")
   func exact() throws {
-    let mask = PrivacyMasks([PrivacyMask(.rectangle(Rectangle(x: 20, y: 10, width: 10, height: 10)))])
+    let mask = [PrivacyMask(.rectangle(Rectangle(x: 20, y: 10, width: 10, height: 10)))]
     let reference = Size(width: 160, height: 90)
     func bounds(_ width: Int, _ height: Int) throws -> String {
       let format = Frame.Format(.grey, Size(width: width, height: height), color: .jfif)

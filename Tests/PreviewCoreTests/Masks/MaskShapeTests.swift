@@ -136,7 +136,7 @@ struct MaskShapeTests {
 
   @Test("a mask that hides nothing is an error that names it")
   func outside() {
-    let masks: PrivacyMasks = [
+    let masks = [
       PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 1, height: 1))),
       PrivacyMask(.polygon([[9, 0], [12, 0], [9, 4]]), effect: .blur(radius: 3)),
     ]
@@ -145,20 +145,18 @@ struct MaskShapeTests {
     #expect(error?.description == "mask: '9,0 12,0 9,4:blur=3' lies outside the 8x5 picture")
 
     #expect(throws: WordError.self) {
-      try ([PrivacyMask(.polygon([[0, 0], [4, 4]]))] as PrivacyMasks).check(in: eight)
+      try [PrivacyMask(.polygon([[0, 0], [4, 4]]))].check(in: eight)
     }
-    #expect(throws: Never.self) { try PrivacyMasks(Array(masks.masks.prefix(1))).check(in: eight) }
+    #expect(throws: Never.self) { try Array(masks.prefix(1)).check(in: eight) }
   }
 
   @Test("frames of another shape than the masks are for are refused, those of nearly the same are not")
   func otherShapes() {
-    let masks = PrivacyMasks(
-      [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 9, height: 9)))],
-      referenceSize: Size(width: 640, height: 360))
+    let masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 9, height: 9)))]
     func plan(_ width: Int, _ height: Int, _ orientation: Orientation = .upright) throws {
       let size = Size(width: width, height: height)
       _ = try MaskPlan(
-        masks, reference: Size(width: 1, height: 1),
+        masks, reference: Size(width: 640, height: 360),
         format: Frame.Format(.grey, size, color: .jfif, orientation: orientation))
     }
 

@@ -3,7 +3,7 @@ internal import PreviewCore
 internal import Synchronization
 
 final class FrameMasker: Sendable {
-  private let masks: PrivacyMasks
+  private let masks: [PrivacyMask]
   private let state: Mutex<State>
 
   private struct State {
@@ -21,16 +21,13 @@ final class FrameMasker: Sendable {
 
   /// Checks everything that can be checked without a frame.
   static func check(_ options: SourceOptions, of name: String) throws(SourceError) {
-    let masks = options.masks
+    guard let size = options.referenceSize else { return }
     let sides = 1...Size.maximumSide
-    for size in [options.referenceSize, masks.referenceSize].compactMap(\.self) {
-      guard sides.contains(size.width), sides.contains(size.height) else {
-        throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is not valid")
-      }
+    guard sides.contains(size.width), sides.contains(size.height) else {
+      throw SourceError(.badRequest, path: name, reason: "a reference size of \(size) is not valid")
     }
-    guard let size = masks.referenceSize ?? options.referenceSize, !masks.isEmpty else { return }
     do throws(WordError) {
-      try masks.check(in: size)
+      try options.masks.check(in: size)
     } catch {
       throw SourceError(.badRequest, path: name, reason: error.description)
     }

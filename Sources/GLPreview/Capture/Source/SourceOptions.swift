@@ -18,8 +18,10 @@ public struct SourceOptions: Sendable, Hashable {
   public var color: ColorDescription.Override
   /// The size at which JPEGs are decoded, chosen for each one, since a stream may change its size. Default: full size.
   package var decoding = Decoding.exact
-  /// The parts that are hidden in every frame, before anything else reads it.
-  public var masks = PrivacyMasks.none
+  /// The parts that are hidden in every frame, before anything else reads it, in pixels of the source at its reference
+  /// size. Where two overlap, the later works on the result of the earlier. On frames of another size with the same
+  /// aspect ratio, masks scale in proportion and are rounded outwards.
+  public var masks: [PrivacyMask] = []
   /// The upright size whose pixels masks and crops refer to. Nil means the configured or else the largest size of a
   /// camera, and the size of the first frame of a source with only one size. A camera with masks is always set to this
   /// size, because many sensors show another part in their smaller modes.

@@ -6,9 +6,10 @@ import Testing
 
 @Suite("Masked sources")
 struct MaskedSourceTests {
-  private func options(_ masks: PrivacyMasks) -> SourceOptions {
+  private func options(_ masks: [PrivacyMask], reference: Size? = nil) -> SourceOptions {
     var options = SourceOptions()
     options.masks = masks
+    options.referenceSize = reference
     options.live = LiveOptions(delivery: .every(maximumBytes: 1 << 20), givesUpAfter: .zero)
     return options
   }
@@ -29,7 +30,7 @@ struct MaskedSourceTests {
     return [columns.first ?? -1, columns.last ?? -1, rows.first ?? -1, rows.last ?? -1]
   }
 
-  private let masks: PrivacyMasks = [
+  private let masks = [
     PrivacyMask(.rectangle(Rectangle(x: 8, y: 4, width: 8, height: 6)), effect: .fill(.black))
   ]
 
@@ -49,21 +50,20 @@ struct MaskedSourceTests {
     }
   }
 
-  @Test("masks that say their size are not the first frame's")
+  @Test("masks of a reference size are not the first frame's")
   func ownSize() async throws {
-    let masks = PrivacyMasks(masks.masks, referenceSize: Size(width: 320, height: 160))
+    let options = options(masks, reference: Size(width: 320, height: 160))
     try await withFile(try level(Size(width: 32, height: 16))) { path in
-      let source = try await SourceLocator(path).open(options(masks))
+      let source = try await SourceLocator(path).open(options)
       #expect(try dark(#require(await source.nextFrame())) == [0, 1, 0, 0])
     }
   }
 
-  @Test("masks that say their size are refused before the source is touched")
+  @Test("masks outside of a reference size are refused before the source is touched")
   func refusedAtOnce() async throws {
     for size in [Size(width: 4, height: 4), Size(width: 0, height: 4)] {
-      let masks = PrivacyMasks(masks.masks, referenceSize: size)
       let error = await #expect(throws: SourceError.self) {
-        try await SourceLocator("/nowhere").open(options(masks))
+        try await SourceLocator("/nowhere").open(options(masks, reference: size))
       }
       #expect(error?.kind == .badRequest)
     }
@@ -76,7 +76,7 @@ struct MaskedSourceTests {
       #expect(try dark(#require(await source.nextFrame())) == [8, 15, 4, 9])
       await source.close()
 
-      let far: PrivacyMasks = [PrivacyMask(.rectangle(Rectangle(x: 99, y: 0, width: 1, height: 1)))]
+      let far = [PrivacyMask(.rectangle(Rectangle(x: 99, y: 0, width: 1, height: 1)))]
       let other = try await SourceLocator("exec:cat '\(path)'").open(options(far))
       let error = await #expect(throws: SourceError.self) { try await other.nextFrame() }
       #expect(error?.kind == .badRequest && error?.reason.contains("1x1+99+0") == true)
