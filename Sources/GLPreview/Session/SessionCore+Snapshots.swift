@@ -71,8 +71,10 @@ extension SessionCore {
     guard let scene = scene(of: preview) else {
       throw SnapshotError("preview '\(preview.name)' is no scene of this session")
     }
-    return try await withTimeout(limit, preview.name) {
+    let drawn = try await withDeadline(limit) {
       try await scene.snapshot(of: preview, format, within: limit)
     }
+    guard let picture = drawn else { throw SourceError.late(preview.name, limit) }
+    return picture
   }
 }

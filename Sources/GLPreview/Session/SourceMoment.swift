@@ -57,13 +57,14 @@ extension SessionCore {
   func moment(of source: String, _ request: SnapshotRequest) async throws -> SourceMoment {
     guard !isClosed else { throw SnapshotError("the session is closed") }
     guard let feed = feed(source) else { throw SnapshotError("there is no source '\(source)'") }
-    let event = try await withTimeout(request.timeout, source) { () -> FeedEvent in
+    let found = try await withDeadline(request.timeout) { () -> FeedEvent in
       guard let event = try await self.event(of: feed, request) else {
         guard !self.isClosed else { throw SnapshotError("the session is closed") }
         throw SourceError(.unavailable, path: source, reason: "gives no more frames")
       }
       return event
     }
+    guard let event = found else { throw SourceError.late(source, request.timeout) }
     return try SourceMoment(event, of: feed, request.fallback)
   }
 
@@ -74,7 +75,7 @@ extension SessionCore {
       try await feed.frame(capturedAt: CaptureClock.now - maximumAge, isCropped: isCropped)
     case .next: try await feed.frame(capturedAt: CaptureClock.now, isCropped: isCropped)
     case .still(let settling):
-      try await feed.still(settling: settling, within: request.timeout, isCropped: isCropped)
+      try await feed.still(settling: settling, isCropped: isCropped)
     }
   }
 }

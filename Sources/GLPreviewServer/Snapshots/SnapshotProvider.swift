@@ -220,7 +220,7 @@ final class SnapshotProvider: Sendable {
     let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
-      let frame = try await withTimeout(query.request.timeout, scene) { [session, sceneShots, servedGate] in
+      let shot = try await withDeadline(query.request.timeout) { [session, sceneShots, servedGate] in
         try await sceneShots.value(
           SceneKey(scene: target.preview.name, format: query.format, tick: tick), servedGate.enter
         ) {
@@ -228,6 +228,7 @@ final class SnapshotProvider: Sendable {
             target.preview, as: query.format.pictures, within: query.request.timeout)
         }
       }
+      guard let frame = shot else { throw SourceError.late(scene, query.request.timeout) }
       let key = PictureKey(query, of: target, sequence: frame.sequence, timestamp: frame.timestamp)
       let answer = try await pictures.value(key, servedGate.enter) { try await self.encoded(frame, query) }
       let subject = SnapshotSubject(
