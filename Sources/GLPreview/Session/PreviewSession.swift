@@ -134,34 +134,6 @@ public final class PreviewSession: Sendable {
     try await core.snapshot(request)
   }
 
-  /// One moment of a source, of which any view can be drawn.
-  ///
-  /// - Parameters:
-  ///   - source: the source's name; nil for the first.
-  ///   - request: which frame, the fallback and the time limit; the rest is ignored.
-  /// - Returns: the moment, which keeps its frame in memory.
-  /// - Throws: the errors of `snapshot`.
-  package func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
-    -> SourceMoment
-  {
-    try await core.moment(of: source ?? core.firstSource, request)
-  }
-
-  /// Draws a scene as it is now.
-  ///
-  /// - Parameters:
-  ///   - scene: the scene's preview.
-  ///   - format: the sample format of the picture.
-  ///   - limit: the time limit, also for its sources to show something.
-  /// - Returns: the picture.
-  /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
-  ///   `DeviceError`, `RenderError`.
-  package func drawScene(
-    _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
-  ) async throws -> RenderedPicture {
-    try await core.drawScene(scene, as: format, within: limit)
-  }
-
   /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
   ///
   /// - Parameters:
@@ -183,7 +155,10 @@ public final class PreviewSession: Sendable {
   var firstFeed: SourceFeed? { core.feed(core.firstSource) }
 
   /// For tests: the objects that must be released with the session.
-  var parts: [any AnyObject & Sendable] { [core, core.drawing] + core.previews.compactMap(core.scene(of:)) }
+  var parts: [any AnyObject & Sendable] {
+    let scenes: [any AnyObject & Sendable] = core.previews.compactMap { $0.sceneFeed }
+    return [core, core.drawing] + scenes
+  }
 
   // MARK: Session
 

@@ -242,7 +242,9 @@ actor SceneFeed: PictureProducer {
     while !isSettled, !isClosed, CaptureClock.now < start + min(patience, limit / 2) {
       try await pause(.milliseconds(5))
     }
-    guard !isClosed else { throw SnapshotError("the scene was taken out of the session") }
+    guard !isClosed, !preview.current.isRemoved else {
+      throw SnapshotError("the scene was taken out of the session")
+    }
     renders += 1
     return try await frame(of: preview, format, PictureKey(sequence: renders))
   }

@@ -21,16 +21,13 @@ struct ViewDrawing: Sendable {
 
   typealias Results = [PictureRequest: Result<RenderedPicture?, any Error>]
 
-  /// A picture for each request, of `frame` or of a fallback.
-  func draw(
-    _ requests: [PictureRequest], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
-    of source: SessionSource
-  ) async -> Results {
+  /// A picture for each request, of the event's frame or of a fallback.
+  func draw(_ requests: [PictureRequest], _ event: FeedEvent, of source: SessionSource) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
     for request in requests {
       let (configuration, version, _) = request.preview.current
-      let key = PictureKey(sequence: key.sequence, version: version, outage: key.outage)
+      let key = PictureKey(sequence: event.key.sequence, version: version, outage: event.key.outage)
       let view: ViewConfiguration
       do throws(SessionError) { view = try request.preview.view(of: configuration) } catch {
         results[request] = .failure(error)
@@ -42,9 +39,9 @@ struct ViewDrawing: Sendable {
         missing.append(Wanted(request: request, view: view, key: key))
       }
     }
-    if let outage {
-      for wanted in missing { results[wanted.request] = await draw(wanted, frame, outage, of: source) }
-    } else if let frame {
+    if let outage = event.outage {
+      for wanted in missing { results[wanted.request] = await draw(wanted, event.frame, outage, of: source) }
+    } else if let frame = event.frame {
       for wanted in missing {
         guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
         results[wanted.request] = await draw(wanted, nil, misfit.outage(since: frame.timestamp), of: source)

@@ -48,13 +48,13 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  /// Rejects a requested view that can't be drawn from the source, or is too large.
+  /// Rejects a requested view that can't be drawn from the target's source, or is too large.
   ///
   /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
-  func check(_ view: ViewConfiguration, of source: String?) async throws {
+  func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
     // A frame of any age will do, or the fallback.
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
-    try check(view, at: try await session.moment(of: source, request))
+    try check(view, at: try await target.preview.moment(request))
   }
 
   /// The same for a frame that is there already.

@@ -78,7 +78,7 @@ struct CaptureRoutes: Sendable {
     request.timeout = context.rest(of: request.timeout)
     request.isCropped = views.contains { $0.served.view.crop != nil }
     if views[0].isScene {
-      let picture = try await registry.session.drawScene(views[0].preview, within: request.timeout)
+      let picture = try await views[0].preview.drawScene(within: request.timeout)
       return Snapshot(
         camera: camera, sequence: picture.sequence, timestamp: picture.timestamp,
         pictures: [picture.named(views[0].name)])

@@ -33,7 +33,6 @@ struct SnapshotSubject: Sendable {
 
 /// Takes snapshots for a service.
 final class SnapshotProvider: Sendable {
-  private let session: PreviewSession
   private let pictures: SingleFlightCache<PictureKey, SnapshotAnswer>
   private let sceneShots: SingleFlightCache<SceneKey, RenderedPicture>
   /// The budget of pictures.
@@ -83,19 +82,13 @@ final class SnapshotProvider: Sendable {
     let tick: Int64
   }
 
-  /// The polling interval while a source is being opened.
-  private static let openingStep = Duration.milliseconds(20)
   private static let sceneInterval = Duration.milliseconds(33)
   /// The bytes of cached pictures, and of cached scenes.
   private static let keptBytes = 32 << 20
   /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
 
-  init(
-    _ session: PreviewSession, gate: AdmissionLimit, within budget: MemoryBudget,
-    counting metrics: ServiceMetrics
-  ) {
-    self.session = session
+  init(gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics) {
     self.gate = gate
     self.budget = budget
     // The cache must leave room for new pictures.
@@ -107,37 +100,25 @@ final class SnapshotProvider: Sendable {
 
   // MARK: Moments
 
-  /// The moment that a query requests.
+  /// The moment that a query requests. A source that is being opened is waited for, so that the first snapshot shows
+  /// the camera.
   ///
   /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is an error, or if the service shuts
   ///   down; 504 after the timeout.
   func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
-    try await beforeShutdown { try await self.waitForMoment(of: target, wanted) }
-  }
-
-  private func waitForMoment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment
-  {
     let start = CaptureClock.now
     var request = wanted
-    // A source that is still being opened is not an error yet.
+    request.waitsForOpening = true
     if request.fallback == .error { request.fallback = .placeholder }
+    let moment: SourceMoment
     do {
-      var moment = try await session.moment(of: target.source, request)
-      // Wait for a source that is being opened, so that the first snapshot shows the camera.
-      while moment.sourceState == .opening {
-        let rest = start + wanted.timeout - CaptureClock.now
-        guard rest > Self.openingStep else { break }
-        try await Task.sleep(for: Self.openingStep)
-        request.timeout = rest
-        moment = try await session.moment(of: target.source, request)
-      }
-      if wanted.fallback == .error, moment.isFallback {
-        throw SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
-      }
-      return moment
+      moment = try await beforeShutdown { [request] in try await target.preview.moment(request) }
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
+    guard wanted.fallback == .error, moment.isFallback else { return moment }
+    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
+    throw problem(error, isLate: false, target.camera)
   }
 
   private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
@@ -220,12 +201,11 @@ final class SnapshotProvider: Sendable {
     let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
-      let shot = try await withDeadline(query.request.timeout) { [session, sceneShots, servedGate] in
+      let shot = try await withDeadline(query.request.timeout) { [sceneShots, servedGate] in
         try await sceneShots.value(
           SceneKey(scene: target.preview.name, format: query.format, tick: tick), servedGate.enter
         ) {
-          try await session.drawScene(
-            target.preview, as: query.format.pictures, within: query.request.timeout)
+          try await target.preview.drawScene(as: query.format.pictures, within: query.request.timeout)
         }
       }
       guard let frame = shot else { throw SourceError.late(scene, query.request.timeout) }
