@@ -13,7 +13,7 @@ extension SessionCore {
       throw SnapshotError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
     }
     var request = request
-    request.isCropped = request.isCropped || views.contains { $0.configuration.view?.crop != nil }
+    request.isCropped = request.isCropped || views.contains(where: \.configuration.isCropped)
     let moment = try await first.moment(request)
     var drawn = try await moment.draw(views, as: request.format)[...]
     var pictures: [RenderedPicture] = []

@@ -196,11 +196,9 @@ extension ServiceLimits {
   ///
   /// - Throws: `WordError`.
   func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(WordError) {
-    if let crop = view.crop, let reference, !crop.isInside(reference) {
-      throw WordError("crop", "\(crop) is not inside the \(reference) source")
-    }
+    if let reference { _ = try view.visiblePart(of: reference) }
     // The whole frame has the frame's size; a crop is in pixels of the reference size.
-    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
+    let size = (view.isCropped ? nil : frameSize) ?? reference ?? Size(width: 640, height: 360)
     _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
   }
 }
@@ -211,6 +209,6 @@ extension CameraConfiguration {
     guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {
       return false
     }
-    return !options.masks.isEmpty || views.contains { $0.view.crop != nil }
+    return !options.masks.isEmpty || views.contains(where: \.view.isCropped)
   }
 }
