@@ -244,7 +244,7 @@ actor SourceFeed: PictureProducer {
     guard !pictures.isEmpty else { return closeIfUnread() }
     // Sorted, so that existing plans are found again.
     let wanted = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wanted, event, of: source)
+    let results = await drawing.draw(wanted, event)
     for (picture, requests) in pictures {
       let result = results[picture] ?? .success(nil)
       let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture($0) } }
@@ -311,7 +311,7 @@ actor SourceFeed: PictureProducer {
     await pump?.value
     (latest, outage) = (nil, nil)
     previews.withLock { $0 = [:] }
-    drawing.end()
+    drawing.plans.end()
     isEndOver.update { $0 = true }
   }
 

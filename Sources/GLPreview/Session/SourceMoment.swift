@@ -128,7 +128,7 @@ extension SourceMoment {
     var frames: [RenderedPicture] = []
     if let outage {
       for view in views {
-        let picture = try await drawing.draw(view, format, frame, outage, of: feed.source)
+        let picture = try await drawing.draw(view, format, frame, outage)
         frames.append(rendered(picture, of: view.name))
       }
       return frames
@@ -143,7 +143,7 @@ extension SourceMoment {
     for (view, misfit) in zip(views, misfits) {
       if let misfit {
         let outage = misfit.outage(since: timestamp)
-        let picture = try await drawing.draw(view, format, nil, outage, of: feed.source)
+        let picture = try await drawing.draw(view, format, nil, outage)
         frames.append(rendered(picture, of: view.name, insteadOf: outage.state))
       } else if let picture = drawn.popFirst() {
         frames.append(rendered(picture, of: view.name))
