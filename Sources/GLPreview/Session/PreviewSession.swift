@@ -99,12 +99,12 @@ public final class PreviewSession: Sendable {
 
   /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options set it.
   public func size(of source: String? = nil) -> Size? {
-    core.feed(source ?? core.firstSource)?.drawing.reference
+    core.feed(source)?.drawing.reference
   }
 
   /// A source's status; nil if it is not open, or is not live, as a file.
   public func status(of source: String? = nil) async -> SourceStatus? {
-    await core.feed(source ?? core.firstSource)?.status
+    await core.feed(source)?.status
   }
 
   /// The last error of opening or reading a source; nil if there was none, or a frame has arrived since.
@@ -112,13 +112,13 @@ public final class PreviewSession: Sendable {
   /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live source
   /// that is retried does not fail: its `status` describes it.
   public func failure(of source: String? = nil) async -> (any Error)? {
-    await core.feed(source ?? core.firstSource)?.failure
+    await core.feed(source)?.failure
   }
 
   /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its fallback
   /// is shown.
   public func setSource(_ source: String? = nil, isOn: Bool) async {
-    await core.feed(source ?? core.firstSource)?.setOn(isOn)
+    await core.feed(source)?.setOn(isOn)
   }
 
   // MARK: Snapshots
@@ -152,7 +152,7 @@ public final class PreviewSession: Sendable {
   }
 
   /// For tests.
-  var firstFeed: SourceFeed? { core.feed(core.firstSource) }
+  var firstFeed: SourceFeed? { core.feed(nil) }
 
   /// For tests: the objects that must be released with the session.
   var parts: [any AnyObject & Sendable] {

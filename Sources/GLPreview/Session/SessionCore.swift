@@ -38,13 +38,14 @@ final class SessionCore: Sendable {
 
   var firstSource: String { feeds.all.first?.source.name ?? "" }
 
-  func feed(_ name: String) -> SourceFeed? { feeds[name] }
+  /// The feed of a source, by default of the first.
+  func feed(_ name: String?) -> SourceFeed? { if let name { feeds[name] } else { feeds.all.first } }
 
   func add(_ source: SessionSource, after others: [String] = []) throws(SessionError) {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
     let feed = SourceFeed(
       source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
-      after: others.compactMap(feed), within: replacedCloseWithin)
+      after: others.compactMap { feeds[$0] }, within: replacedCloseWithin)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
     if source.keepsWarm { Task { await feed.warmUp() } }
     for scene in previews.compactMap(\.sceneFeed) { Task { await scene.sourcesChanged() } }
