@@ -57,9 +57,12 @@ final class CameraRegistry: Sendable {
     try check(view, at: try await target.preview.moment(request))
   }
 
-  /// The same for a frame that is there already.
+  /// The same for a moment that is there already.
   func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
-    try limits.check(view, in: moment.size, of: moment.frameSize)
+    if let reference = moment.size { _ = try view.visiblePart(of: reference) }
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
+    _ = try RenderPlanner(maximumPixels: limits.pixels).size(of: view, in: size)
   }
 
   private static func source(
@@ -187,19 +190,6 @@ final class CameraRegistry: Sendable {
     logger.warning(
       "masks and crops refer to the size of the first frame; set 'reference' to fix that size",
       metadata: ["camera": "\(camera.name)"])
-  }
-}
-
-extension ServiceLimits {
-  /// Rejects a view that can't be drawn from a source with `reference` size and `frameSize`, or is too large; nil if a
-  /// size is not known yet.
-  ///
-  /// - Throws: `WordError`.
-  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(WordError) {
-    if let reference { _ = try view.visiblePart(of: reference) }
-    // The whole frame has the frame's size; a crop is in pixels of the reference size.
-    let size = (view.isCropped ? nil : frameSize) ?? reference ?? Size(width: 640, height: 360)
-    _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
   }
 }
 
