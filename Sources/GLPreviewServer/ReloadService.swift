@@ -1,6 +1,4 @@
-// Reloads the configuration on SIGHUP, and shows each reading request a single configuration.
-internal import HTTPTypes
-internal import Hummingbird
+// Reloads the configuration on SIGHUP.
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -59,16 +57,5 @@ struct ReloadService: Service, CustomStringConvertible {
       parts.logger.error("configuration not reloaded", metadata: ["reason": "\(error)"])
     }
     SystemdNotifier().ready()
-  }
-}
-
-/// Repeats GET and HEAD requests that failed during a reload, which may have removed what they depend on. Requests that change something use
-/// `CameraRegistry.consistently` instead, because their body can't be read twice.
-struct ReloadMiddleware: ServiceMiddleware {
-  let registry: CameraRegistry
-
-  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
-    guard request.method == .get || request.method == .head else { return try await next(request, context) }
-    return try await registry.consistently { try await next(request, context) }
   }
 }

@@ -52,8 +52,7 @@ struct ServiceParts: Sendable {
     streams = StreamRegistry(
       registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics, logger: logger)
     snapshots = SnapshotProvider(
-      registry.session, gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget,
-      counting: metrics)
+      gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }

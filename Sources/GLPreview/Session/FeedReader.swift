@@ -21,7 +21,7 @@ struct FeedReader: Sendable {
   var isCropped: Bool {
     switch subject {
     case .scene(_, let isCropped): isCropped
-    case .preview(let preview): preview.configuration.view?.crop != nil
+    case .preview(let preview): preview.configuration.isCropped
     }
   }
 

@@ -62,7 +62,7 @@ struct FeedRequest {
   /// Whether it needs a crop, which is in pixels of the source's reference size.
   var isCropped: Bool {
     switch subject {
-    case .picture(let preview, _, _): preview.current.configuration.view?.crop != nil
+    case .picture(let preview, _, _): preview.configuration.isCropped
     case .frame(_, let isCropped): isCropped
     case .event: false
     }

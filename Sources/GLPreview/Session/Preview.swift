@@ -7,7 +7,8 @@ package final class Preview: Sendable {
   package let name: String
   /// Of a view; nil for a scene.
   let sourceName: String?
-  private let producer: any PictureProducer
+  /// The source or scene.
+  let producer: any PictureProducer
   private let state: Watched<State>
 
   private struct State {
@@ -65,6 +66,9 @@ package final class Preview: Sendable {
 
   // MARK: For the session
 
+  /// The running scene; nil for a view.
+  var sceneFeed: SceneFeed? { producer as? SceneFeed }
+
   /// The configuration, version and removal that a picture made now would have.
   var current: (configuration: PreviewConfiguration, version: Int, isRemoved: Bool) {
     state.withLock { ($0.configuration, $0.version, $0.isRemoved) }
@@ -105,12 +109,6 @@ package final class Preview: Sendable {
     producer.changed(self)
   }
 
-  func addReader() -> PreviewReading { PreviewReading(of: producer, self) }
-
-  func next(_ format: Picture.Format, after key: PictureKey?) async throws -> RenderedPicture? {
-    try await producer.next(self, format, after: key)
-  }
-
   /// Returns when the configuration differs from `configuration`, at `deadline`, or when the task is cancelled.
   func waitForChange(from configuration: PreviewConfiguration, until deadline: CaptureInstant?) async {
     _ = try? await state.first(until: deadline) { state in
@@ -143,16 +141,14 @@ protocol PictureProducer: Sendable {
 
 /// A reader of a preview, for as long as this object exists.
 final class PreviewReading: Sendable {
-  private let producer: any PictureProducer
   private let preview: Preview
 
-  init(of producer: any PictureProducer, _ preview: Preview) {
-    self.producer = producer
+  init(_ preview: Preview) {
     self.preview = preview
-    producer.readerCame(preview)
+    preview.producer.readerCame(preview)
   }
 
-  deinit { producer.readerWent(preview) }
+  deinit { preview.producer.readerWent(preview) }
 }
 
 /// The pictures of a preview, one after another.
@@ -193,7 +189,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
           await preview.waitForChange(from: current.configuration, until: nil)
           continue
         }
-        if reading == nil { reading = preview.addReader() }
+        if reading == nil { reading = PreviewReading(preview) }
         if let due = pace.due(every: current.configuration.updateEvery), due > CaptureClock.now,
           last?.version == current.version
         {
@@ -201,7 +197,11 @@ public struct PreviewFrames: AsyncSequence, Sendable {
           continue
         }
         let next: RenderedPicture?
-        do { next = try await preview.next(format, after: last) } catch is PreviewIsDisabled { continue }
+        do {
+          next = try await preview.producer.next(preview, format, after: last)
+        } catch is PreviewIsDisabled {
+          continue
+        }
         guard let rendered = next else { return end() }
         // It may have been disabled while the picture was made.
         guard preview.isEnabled else { continue }

@@ -53,8 +53,11 @@ extension PreviewConfiguration {
     }
   }
 
+  /// Whether it is a view with a crop, which is in pixels of the source's reference size.
+  var isCropped: Bool { view?.isCropped == true }
+
   /// Whether it requires the camera's reference size.
-  var isPinned: Bool { keepsReferenceSize || view?.crop != nil }
+  var isPinned: Bool { keepsReferenceSize || isCropped }
 
   /// The wanted size of pictures in pixels; nil follows the source. For a scene, it is the scene's size.
   package internal(set) var preferredSize: Size? {

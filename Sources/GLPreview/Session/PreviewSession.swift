@@ -99,12 +99,12 @@ public final class PreviewSession: Sendable {
 
   /// A source's upright reference size, which crops refer to; nil before its first frame, unless its options set it.
   public func size(of source: String? = nil) -> Size? {
-    core.feed(source ?? core.firstSource)?.drawing.reference
+    core.feed(source)?.drawing.reference
   }
 
   /// A source's status; nil if it is not open, or is not live, as a file.
   public func status(of source: String? = nil) async -> SourceStatus? {
-    await core.feed(source ?? core.firstSource)?.status
+    await core.feed(source)?.status
   }
 
   /// The last error of opening or reading a source; nil if there was none, or a frame has arrived since.
@@ -112,13 +112,13 @@ public final class PreviewSession: Sendable {
   /// Previews of the source throw the error; scenes show a fallback instead, so read the reason here. A live source
   /// that is retried does not fail: its `status` describes it.
   public func failure(of source: String? = nil) async -> (any Error)? {
-    await core.feed(source ?? core.firstSource)?.failure
+    await core.feed(source)?.failure
   }
 
   /// Switches a source off or on again, as participants of a call do. A source that is off is closed, and its fallback
   /// is shown.
   public func setSource(_ source: String? = nil, isOn: Bool) async {
-    await core.feed(source ?? core.firstSource)?.setOn(isOn)
+    await core.feed(source)?.setOn(isOn)
   }
 
   // MARK: Snapshots
@@ -132,34 +132,6 @@ public final class PreviewSession: Sendable {
   ///   nothing and no placeholder is wanted; `WordError`, `DeviceError`, `RenderError`.
   public func snapshot(_ request: SnapshotRequest = SnapshotRequest()) async throws -> Snapshot {
     try await core.snapshot(request)
-  }
-
-  /// One moment of a source, of which any view can be drawn.
-  ///
-  /// - Parameters:
-  ///   - source: the source's name; nil for the first.
-  ///   - request: which frame, the fallback and the time limit; the rest is ignored.
-  /// - Returns: the moment, which keeps its frame in memory.
-  /// - Throws: the errors of `snapshot`.
-  package func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
-    -> SourceMoment
-  {
-    try await core.moment(of: source ?? core.firstSource, request)
-  }
-
-  /// Draws a scene as it is now.
-  ///
-  /// - Parameters:
-  ///   - scene: the scene's preview.
-  ///   - format: the sample format of the picture.
-  ///   - limit: the time limit, also for its sources to show something.
-  /// - Returns: the picture.
-  /// - Throws: `SessionError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
-  ///   `DeviceError`, `RenderError`.
-  package func drawScene(
-    _ scene: Preview, as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
-  ) async throws -> RenderedPicture {
-    try await core.drawScene(scene, as: format, within: limit)
   }
 
   /// Makes a trigger take snapshots of this session, instead of the session that it was attached to.
@@ -180,10 +152,13 @@ public final class PreviewSession: Sendable {
   }
 
   /// For tests.
-  var firstFeed: SourceFeed? { core.feed(core.firstSource) }
+  var firstFeed: SourceFeed? { core.feed(nil) }
 
   /// For tests: the objects that must be released with the session.
-  var parts: [any AnyObject & Sendable] { [core, core.drawing] + core.previews.compactMap(core.scene(of:)) }
+  var parts: [any AnyObject & Sendable] {
+    let scenes: [any AnyObject & Sendable] = core.previews.compactMap { $0.sceneFeed }
+    return [core, core.drawing] + scenes
+  }
 
   // MARK: Session
 

@@ -18,7 +18,8 @@ public struct RenderedPicture: Sendable {
   public let iccProfile: [UInt8]?
   /// Tells it from the preview's other pictures.
   let key: PictureKey
-  private let encodings: PictureEncodings
+  private let onEncode: @Sendable (Duration) -> Void
+  private let encodings = PictureEncodings()
 
   /// Creates a picture; `onEncode` is called with the duration of each of its JPEG encodes.
   init(
@@ -33,7 +34,7 @@ public struct RenderedPicture: Sendable {
     self.timestamp = timestamp
     self.sourceState = sourceState
     self.iccProfile = iccProfile
-    encodings = PictureEncodings(onEncode)
+    self.onEncode = onEncode
   }
 
   /// The same picture under another name; it shares the JPEGs.
@@ -80,10 +81,11 @@ public struct RenderedPicture: Sendable {
     quality: Int = 80, maxBytes: Int? = nil, fitting: Size? = nil, exif: Bool = true
   ) throws(PictureEncoder.Failure) -> EncodedPicture {
     let time = exif && sourceState == .live ? WallTime(capturedAt: timestamp) : nil
-    return try encodings.measured { () throws(PictureEncoder.Failure) in
-      try FittedJPEG(picture, iccProfile: iccProfile, capturedAt: time, quality: quality)
-        .encode(maximumBytes: maxBytes, fitting: fitting)
-    }
+    let start = CaptureClock.now
+    let encoded = try FittedJPEG(picture, iccProfile: iccProfile, capturedAt: time, quality: quality)
+      .encode(maximumBytes: maxBytes, fitting: fitting)
+    onEncode(CaptureClock.now - start)
+    return encoded
   }
 
   /// The picture as a PNG file, encoded anew each time.
@@ -114,19 +116,6 @@ private final class PictureEncodings: Sendable {
   }
 
   private let tasks = Mutex<[Key: Task<EncodedPicture, any Error>]>([:])
-  private let onEncode: @Sendable (Duration) -> Void
-
-  init(_ onEncode: @escaping @Sendable (Duration) -> Void) { self.onEncode = onEncode }
-
-  /// The result of `encode`; its duration is passed to `onEncode`.
-  func measured(_ encode: () throws(PictureEncoder.Failure) -> EncodedPicture) throws(PictureEncoder.Failure)
-    -> EncodedPicture
-  {
-    let start = CaptureClock.now
-    let encoded = try encode()
-    onEncode(CaptureClock.now - start)
-    return encoded
-  }
 
   /// The file of `key`, which `encode` makes for the first that asks.
   func file(_ key: Key, _ encode: @escaping @Sendable () throws -> EncodedPicture) async throws

@@ -18,7 +18,7 @@ extension Scene {
   }
 
   /// The sources that are shown with a crop.
-  var croppedSources: Set<String> { Set(tiles.filter { $0.view.crop != nil }.map(\.source)) }
+  var croppedSources: Set<String> { Set(tiles.filter(\.view.isCropped).map(\.source)) }
 
   /// The largest size at which each source is shown, in stored orientation; sources with a crop are omitted.
   var tileSizes: [String: Size] {
@@ -27,7 +27,7 @@ extension Scene {
     var sizes: [String: Size] = [:]
     var cropped: Set<String> = []
     for (tile, rectangle) in zip(tiles, rectangles) {
-      guard tile.view.crop == nil else {
+      guard !tile.view.isCropped else {
         cropped.insert(tile.source)
         continue
       }

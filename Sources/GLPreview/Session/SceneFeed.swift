@@ -206,7 +206,7 @@ actor SceneFeed: PictureProducer {
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
     let now = CaptureClock.now
-    let composed = try drawing.compose(scene, appearances, at: .now())
+    let composed = try scene.composed(appearances, at: .now(), text: drawing.text)
     let frames = composed.inputs.map { reference -> Frame? in
       switch reference {
       case .image(let image): return image.frame
@@ -242,7 +242,9 @@ actor SceneFeed: PictureProducer {
     while !isSettled, !isClosed, CaptureClock.now < start + min(patience, limit / 2) {
       try await pause(.milliseconds(5))
     }
-    guard !isClosed else { throw SessionError("the scene was taken out of the session") }
+    guard !isClosed, !preview.current.isRemoved else {
+      throw SessionError("the scene was taken out of the session")
+    }
     renders += 1
     return try await frame(of: preview, format, PictureKey(sequence: renders))
   }

@@ -1,28 +1,32 @@
 // Takes snapshots: one frame, and all wanted pictures of it.
-internal import PreviewCore
+package import PreviewCore
 
 extension SessionCore {
   /// Pictures of one frame.
   func snapshot(_ request: SnapshotRequest) async throws -> Snapshot {
     guard !isClosed else { throw SessionError("the session is closed") }
     let wanted = try wantedPreviews(request)
-    guard let source = try source(of: wanted) else { return try await sceneSnapshot(wanted, request) }
     let views = wanted.filter { $0.sourceName != nil }
+    guard let first = views.first else { return try await sceneSnapshot(wanted, request) }
+    let sources = Set(views.compactMap(\.sourceName))
+    guard sources.count == 1 else {
+      throw SessionError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
+    }
     var request = request
-    request.isCropped = request.isCropped || views.contains { $0.configuration.view?.crop != nil }
-    let moment = try await moment(of: source, request)
+    request.isCropped = request.isCropped || views.contains(where: \.configuration.isCropped)
+    let moment = try await first.moment(request)
     var drawn = try await moment.draw(views, as: request.format)[...]
     var pictures: [RenderedPicture] = []
     for preview in wanted {
       if preview.sourceName != nil {
         guard let picture = drawn.popFirst() else { continue }
         pictures.append(picture)
-      } else if let scene = scene(of: preview) {
-        pictures.append(try await scene.snapshot(of: preview, request.format, within: request.timeout))
+      } else {
+        pictures.append(try await preview.drawScene(as: request.format, within: request.timeout))
       }
     }
     return Snapshot(
-      camera: source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
+      camera: moment.source, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
       sourceState: moment.sourceState, pictures: pictures)
   }
 
@@ -44,35 +48,35 @@ extension SessionCore {
     }
   }
 
-  /// The common source of all wanted views; nil if only scenes are wanted.
-  private func source(of previews: [Preview]) throws -> String? {
-    let sources = Set(previews.compactMap(\.sourceName))
-    guard sources.count <= 1 else {
-      throw SessionError("the views are of several sources: \(sources.sorted().joined(separator: ", "))")
-    }
-    return sources.first
-  }
-
   private func sceneSnapshot(_ wanted: [Preview], _ request: SnapshotRequest) async throws -> Snapshot {
     if case .still = request.mode { throw SessionError("a scene has no still: its sources have") }
     var pictures: [RenderedPicture] = []
     for preview in wanted {
-      pictures.append(try await drawScene(preview, as: request.format, within: request.timeout))
+      pictures.append(try await preview.drawScene(as: request.format, within: request.timeout))
     }
     guard let first = pictures.first else { throw SessionError("the session is closed") }
     return Snapshot(
       camera: first.name, sequence: first.sequence, timestamp: first.timestamp, pictures: pictures)
   }
+}
 
-  /// Draws a scene as it is now.
-  func drawScene(_ preview: Preview, as format: Picture.Format, within limit: Duration) async throws
-    -> RenderedPicture
-  {
-    guard let scene = scene(of: preview) else {
-      throw SessionError("preview '\(preview.name)' is no scene of this session")
+extension Preview {
+  /// Draws the scene as it is now.
+  ///
+  /// - Parameters:
+  ///   - format: the sample format of the picture.
+  ///   - limit: the time limit, also for its sources to show something.
+  /// - Returns: the picture.
+  /// - Throws: `SessionError` if it is no scene, or was removed; `SourceError` after `limit`; `WordError`,
+  ///   `DeviceError`, `RenderError`.
+  package func drawScene(
+    as format: Picture.Format = .ycbcr(.yuv420), within limit: Duration
+  ) async throws -> RenderedPicture {
+    guard let scene = sceneFeed else { throw SessionError("preview '\(name)' is no scene") }
+    let drawn = try await withDeadline(limit) {
+      try await scene.snapshot(of: self, format, within: limit)
     }
-    return try await withTimeout(limit, preview.name) {
-      try await scene.snapshot(of: preview, format, within: limit)
-    }
+    guard let picture = drawn else { throw SourceError.late(name, limit) }
+    return picture
   }
 }

@@ -14,7 +14,6 @@ final class SessionCore: Sendable {
 
   private struct State {
     var previews: [Preview] = []
-    var scenes: [ObjectIdentifier: SceneFeed] = [:]
     var isClosed = false
     var closing: Task<Void, Never>?
   }
@@ -39,16 +38,17 @@ final class SessionCore: Sendable {
 
   var firstSource: String { feeds.all.first?.source.name ?? "" }
 
-  func feed(_ name: String) -> SourceFeed? { feeds[name] }
+  /// The feed of a source, by default of the first.
+  func feed(_ name: String?) -> SourceFeed? { if let name { feeds[name] } else { feeds.all.first } }
 
   func add(_ source: SessionSource, after others: [String] = []) throws(SessionError) {
     guard !source.name.isEmpty else { throw SessionError("a source has no name") }
     let feed = SourceFeed(
       source, ViewDrawing(on: drawing, of: source), linger: linger, counting: counters,
-      after: others.compactMap(feed), within: replacedCloseWithin)
+      after: others.compactMap { feeds[$0] }, within: replacedCloseWithin)
     guard try feeds.add(feed) else { throw SessionError("two sources are called '\(source.name)'") }
     if source.keepsWarm { Task { await feed.warmUp() } }
-    for scene in state.withLock({ $0.scenes.values }) { Task { await scene.sourcesChanged() } }
+    for scene in previews.compactMap(\.sceneFeed) { Task { await scene.sourcesChanged() } }
   }
 
   /// Removes a source and its previews. It is closed when this returns.
@@ -65,31 +65,26 @@ final class SessionCore: Sendable {
     do throws(WordError) { try ViewConfiguration.check(name: name) } catch {
       throw SessionError("\(error)")
     }
-    let preview: Preview
-    var scene: SceneFeed?
-    var view: SourceFeed?
+    let producer: any PictureProducer
     switch configuration.content {
     case .view(_, let source):
       guard let feed = feeds[source] else { throw unknown(source) }
-      preview = Preview(name: name, configuration, of: feed)
-      view = feed
+      producer = feed
     case .scene(let content):
       if let missing = content.sourceNames.sorted().first(where: { feeds[$0] == nil }) {
         throw unknown(missing)
       }
-      let feed = SceneFeed(on: drawing) { [feeds] in feeds[$0] }
-      preview = Preview(name: name, configuration, of: feed)
-      scene = feed
+      producer = SceneFeed(on: drawing) { [feeds] in feeds[$0] }
     }
+    let preview = Preview(name: name, configuration, of: producer)
     try state.withLock { state throws(SessionError) in
       guard !state.isClosed else { throw SessionError("the session is closed") }
       guard !state.previews.contains(where: { $0.name == name }) else {
         throw SessionError("there is a preview '\(name)' already")
       }
       state.previews.append(preview)
-      if let scene { state.scenes[ObjectIdentifier(preview)] = scene }
       // Under the lock, so that a removal can only come after it.
-      view?.previewCame(preview)
+      (producer as? SourceFeed)?.previewCame(preview)
     }
     return preview
   }
@@ -100,17 +95,15 @@ final class SessionCore: Sendable {
   }
 
   func remove(_ preview: Preview) {
-    let (isThere, scene) = state.withLock { state in
+    let isThere = state.withLock { state in
       let count = state.previews.count
       state.previews.removeAll { $0 === preview }
-      return (state.previews.count < count, state.scenes.removeValue(forKey: ObjectIdentifier(preview)))
+      return state.previews.count < count
     }
     guard isThere else { return }
     preview.end()
-    if let scene { Task { await scene.close() } }
+    if let scene = preview.sceneFeed { Task { await scene.close() } }
   }
-
-  func scene(of preview: Preview) -> SceneFeed? { state.withLock { $0.scenes[ObjectIdentifier(preview)] } }
 
   // MARK: The end
 
@@ -123,18 +116,16 @@ final class SessionCore: Sendable {
   private func closing() -> Task<Void, Never> {
     state.withLock { state in
       if let closing = state.closing { return closing }
-      let closing = Task { [previews = state.previews, scenes = Array(state.scenes.values)] in
-        await self.close(previews, scenes)
-      }
-      (state.previews, state.scenes, state.isClosed, state.closing) = ([], [:], true, closing)
+      let closing = Task { [previews = state.previews] in await self.close(previews) }
+      (state.previews, state.isClosed, state.closing) = ([], true, closing)
       return closing
     }
   }
 
-  private func close(_ previews: [Preview], _ scenes: [SceneFeed]) async {
+  private func close(_ previews: [Preview]) async {
     for preview in previews { preview.end() }
     await withTaskGroup(of: Void.self) { group in
-      for scene in scenes { group.addTask { await scene.close() } }
+      for scene in previews.compactMap(\.sceneFeed) { group.addTask { await scene.close() } }
       for feed in feeds.end() { group.addTask { await feed.close() } }
     }
     await drawing.end()

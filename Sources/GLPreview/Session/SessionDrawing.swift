@@ -5,8 +5,10 @@ internal import Synchronization
 /// Draws for all sources and scenes of a session.
 final class SessionDrawing: Sendable {
   private let lease: RendererLease
-  private let text: any TextRenderer
-  private let maximumPixels: Int
+  /// Draws labels; nil draws none.
+  let text: (any TextRenderer)?
+  /// The most pixels of a picture.
+  let maximumPixels: Int
   /// The budget of frames and pictures; nil for none.
   let budget: MemoryBudget?
   /// The number of drawings, and the task that waits until there are no more.
@@ -36,7 +38,7 @@ final class SessionDrawing: Sendable {
     onEncode: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
   ) {
     lease = RendererLease(choice, of: renderers)
-    self.text = text ?? NoText()
+    self.text = text
     self.maximumPixels = maximumPixels
     self.budget = budget
     self.counters = counters
@@ -140,30 +142,6 @@ final class SessionDrawing: Sendable {
     return plan
   }
 
-  /// The layers of a scene.
-  func compose(_ scene: Scene, _ sources: [String: SourceAppearance], at time: WallClockTime) throws
-    -> ComposedScene
-  {
-    try scene.composed(sources, at: time, text: text)
-  }
-
-  /// The size of a view's pictures for an upright source of `size`.
-  ///
-  /// - Throws: `WordError` if it is beyond the limits.
-  func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
-    try RenderPlanner(maximumPixels: maximumPixels).size(of: view, in: size)
-  }
-
-  /// The layers of the fallback for a view's source.
-  func compose(
-    _ fallback: Fallback, _ outage: Outage, of source: String, hasFrame: Bool,
-    _ view: ViewConfiguration,
-    in size: Size
-  ) -> ComposedScene {
-    fallback.composed(
-      size: size, outage: outage, of: source, hasFrame: hasFrame, view: view, at: .now(), text: text)
-  }
-
   func end() async { await lease.giveBack() }
 }
 
@@ -172,8 +150,4 @@ extension PlannedView {
   fileprivate var byteCount: Int {
     format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
   }
-}
-
-private struct NoText: TextRenderer {
-  func bitmap(for text: StyledText) -> Bitmap? { nil }
 }

@@ -7,11 +7,10 @@ extension SourceFeed {
   ///
   /// - Parameters:
   ///   - settling: the frames that are skipped first, for the exposure to settle.
-  ///   - limit: the time limit.
   ///   - isCropped: whether crops will be drawn from it.
   /// - Returns: the frame, or the outage; nil if no more frames follow.
   /// - Throws: `SourceError` if the camera gives no frame, or another still is being taken.
-  func still(settling: Int, within limit: Duration, isCropped: Bool) async throws -> FeedEvent? {
+  func still(settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
     // Masks and crops only refer to the reference size.
     guard !isPinned, !isCropped else { return try await pinnedStill(settling, isCropped: isCropped) }
@@ -24,7 +23,7 @@ extension SourceFeed {
     guard still == nil else {
       throw SourceError(.unavailable, path: source.name, reason: "a still is being taken already")
     }
-    let taking = Task { try await takeStill(settling, limit) }
+    let taking = Task { try await takeStill(settling) }
     still = taking
     do {
       return try await withTaskCancellationHandler {
@@ -49,7 +48,7 @@ extension SourceFeed {
     return event
   }
 
-  private func takeStill(_ settling: Int, _ limit: Duration) async throws -> FeedEvent? {
+  private func takeStill(_ settling: Int) async throws -> FeedEvent? {
     defer {
       still = nil
       resume()
@@ -62,11 +61,12 @@ extension SourceFeed {
       SourceOptions.Demand(minimumSize: .largest), reference: drawing.reference,
       memory: FramePool(budget: drawing.memory.budget))
     counters.count(\.opens)
-    let result = await Self.result { [name = source.name] in
-      try await withTimeout(limit, name) {
+    let result = await Self.result {
+      // A camera that hangs does not hold up the end of the request.
+      try await withDeadline { () -> Frame? in
         for _ in 0..<max(settling, 0) { _ = try await camera.nextFrame() }
         return try await camera.nextFrame()
-      }
+      } ?? nil
     }
     await camera.close()
     counters.count(\.closes)

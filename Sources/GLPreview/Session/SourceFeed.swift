@@ -142,6 +142,12 @@ actor SourceFeed: PictureProducer {
     FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
   }
 
+  /// What it shows now.
+  private var now: FeedEvent { FeedEvent(frame: latest, outage: outage, key: key, isLast: isEnded) }
+
+  /// The same while it is being opened, once that takes long; nil otherwise.
+  var openingEvent: FeedEvent? { outage?.state == .opening ? now : nil }
+
   /// Whether the current state satisfies a request. A crop waits while the camera is switched to its reference size.
   private func isMet(_ request: FeedRequest) -> Bool {
     guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
@@ -225,21 +231,20 @@ actor SourceFeed: PictureProducer {
 
   /// Answers the requests that the current state satisfies; each picture is drawn once.
   func serve() async {
-    let (key, frame, outage) = (key, latest, outage)
+    let event = now
     let taken = takeRequests(where: isMet)
     var pictures: [PictureRequest: [FeedRequest]] = [:]
     for request in taken {
       if case .picture(let preview, let format, _) = request.subject {
         pictures[PictureRequest(preview, format), default: []].append(request)
       } else {
-        let event = FeedEvent(frame: frame, outage: outage, key: key, isLast: isEnded)
         request.answer.fulfil(.success(.event(event)))
       }
     }
     guard !pictures.isEmpty else { return closeIfUnread() }
     // Sorted, so that existing plans are found again.
     let wanted = pictures.keys.sorted { $0.order < $1.order }
-    let results = await drawing.draw(wanted, frame, outage, key, of: source)
+    let results = await drawing.draw(wanted, event)
     for (picture, requests) in pictures {
       let result = results[picture] ?? .success(nil)
       let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture($0) } }
@@ -306,7 +311,7 @@ actor SourceFeed: PictureProducer {
     await pump?.value
     (latest, outage) = (nil, nil)
     previews.withLock { $0 = [:] }
-    drawing.end()
+    drawing.plans.end()
     isEndOver.update { $0 = true }
   }
 

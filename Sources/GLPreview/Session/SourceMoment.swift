@@ -52,29 +52,40 @@ package struct SourceMoment: Sendable {
   }
 }
 
-extension SessionCore {
-  /// The moment of a source that a request asks for.
-  func moment(of source: String, _ request: SnapshotRequest) async throws -> SourceMoment {
-    guard !isClosed else { throw SessionError("the session is closed") }
-    guard let feed = feed(source) else { throw SessionError("there is no source '\(source)'") }
-    let event = try await withTimeout(request.timeout, source) { () -> FeedEvent in
-      guard let event = try await self.event(of: feed, request) else {
-        guard !self.isClosed else { throw SessionError("the session is closed") }
-        throw SourceError(.unavailable, path: source, reason: "gives no more frames")
-      }
-      return event
-    }
+extension Preview {
+  /// The moment of its source that a request asks for, of which any view can be drawn.
+  ///
+  /// - Parameter request: which frame, the fallback and the time limit; the rest is ignored.
+  /// - Returns: the moment, which keeps its frame in memory.
+  /// - Throws: `SourceError` if the source gives nothing in time, or gives nothing and no placeholder is wanted;
+  ///   `SessionError` if the source is closed, or the preview is a scene.
+  package func moment(_ request: SnapshotRequest) async throws -> SourceMoment {
+    guard let feed = producer as? SourceFeed else { throw SessionError("preview '\(name)' is a scene") }
+    var found = try await withDeadline(request.timeout) { try await feed.event(for: request) }
+    // One that is still being opened shows that.
+    if found == nil, request.waitsForOpening { found = await feed.openingEvent }
+    guard let event = found else { throw SourceError.late(feed.source.name, request.timeout) }
     return try SourceMoment(event, of: feed, request.fallback)
   }
+}
 
-  private func event(of feed: SourceFeed, _ request: SnapshotRequest) async throws -> FeedEvent? {
-    let isCropped = request.isCropped
-    return switch request.mode {
-    case .newest(let maximumAge):
-      try await feed.frame(capturedAt: CaptureClock.now - maximumAge, isCropped: isCropped)
-    case .next: try await feed.frame(capturedAt: CaptureClock.now, isCropped: isCropped)
-    case .still(let settling):
-      try await feed.still(settling: settling, within: request.timeout, isCropped: isCropped)
+extension SourceFeed {
+  /// The event that a request asks for.
+  fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
+    while true {
+      let found =
+        switch request.mode {
+        case .newest(let maximumAge):
+          try await frame(capturedAt: CaptureClock.now - maximumAge, isCropped: request.isCropped)
+        case .next: try await frame(capturedAt: CaptureClock.now, isCropped: request.isCropped)
+        case .still(let settling): try await still(settling: settling, isCropped: request.isCropped)
+        }
+      guard let event = found else {
+        guard !isClosed else { throw SessionError("source '\(source.name)' is closed") }
+        throw SourceError(.unavailable, path: source.name, reason: "gives no more frames")
+      }
+      guard request.waitsForOpening, event.outage?.state == .opening else { return event }
+      _ = try await self.event(after: event.key)
     }
   }
 }
@@ -117,7 +128,7 @@ extension SourceMoment {
     var frames: [RenderedPicture] = []
     if let outage {
       for view in views {
-        let picture = try await drawing.draw(view, format, frame, outage, of: feed.source)
+        let picture = try await drawing.draw(view, format, frame, outage)
         frames.append(rendered(picture, of: view.name))
       }
       return frames
@@ -132,7 +143,7 @@ extension SourceMoment {
     for (view, misfit) in zip(views, misfits) {
       if let misfit {
         let outage = misfit.outage(since: timestamp)
-        let picture = try await drawing.draw(view, format, nil, outage, of: feed.source)
+        let picture = try await drawing.draw(view, format, nil, outage)
         frames.append(rendered(picture, of: view.name, insteadOf: outage.state))
       } else if let picture = drawn.popFirst() {
         frames.append(rendered(picture, of: view.name))

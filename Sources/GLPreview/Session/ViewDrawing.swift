@@ -4,11 +4,13 @@ internal import PreviewCore
 /// Draws the views of one source, or their fallbacks.
 struct ViewDrawing: Sendable {
   private let drawing: SessionDrawing
+  private let source: SessionSource
   var onEncode: @Sendable (Duration) -> Void { drawing.onEncode }
   let plans: ViewPlans
 
   init(on drawing: SessionDrawing, of source: SessionSource) {
     self.drawing = drawing
+    self.source = source
     plans = ViewPlans(
       of: source.options, hasSizes: source.origin.hasSizes, memory: FramePool(budget: drawing.budget))
   }
@@ -21,16 +23,13 @@ struct ViewDrawing: Sendable {
 
   typealias Results = [PictureRequest: Result<RenderedPicture?, any Error>]
 
-  /// A picture for each request, of `frame` or of a fallback.
-  func draw(
-    _ requests: [PictureRequest], _ frame: Frame?, _ outage: Outage?, _ key: FeedKey,
-    of source: SessionSource
-  ) async -> Results {
+  /// A picture for each request, of the event's frame or of a fallback.
+  func draw(_ requests: [PictureRequest], _ event: FeedEvent) async -> Results {
     var results: Results = [:]
     var missing: [Wanted] = []
     for request in requests {
       let (configuration, version, _) = request.preview.current
-      let key = PictureKey(sequence: key.sequence, version: version, outage: key.outage)
+      let key = PictureKey(sequence: event.key.sequence, version: version, outage: event.key.outage)
       let view: ViewConfiguration
       do throws(SessionError) { view = try request.preview.view(of: configuration) } catch {
         results[request] = .failure(error)
@@ -42,12 +41,12 @@ struct ViewDrawing: Sendable {
         missing.append(Wanted(request: request, view: view, key: key))
       }
     }
-    if let outage {
-      for wanted in missing { results[wanted.request] = await draw(wanted, frame, outage, of: source) }
-    } else if let frame {
+    if let outage = event.outage {
+      for wanted in missing { results[wanted.request] = await draw(wanted, event.frame, outage) }
+    } else if let frame = event.frame {
       for wanted in missing {
         guard let misfit = plans.misfit(wanted.view, frame.format) else { continue }
-        results[wanted.request] = await draw(wanted, nil, misfit.outage(since: frame.timestamp), of: source)
+        results[wanted.request] = await draw(wanted, nil, misfit.outage(since: frame.timestamp))
       }
       missing.removeAll { results[$0.request] != nil }
       if !missing.isEmpty { results.merge(await draw(missing, frame)) { $1 } }
@@ -98,11 +97,11 @@ struct ViewDrawing: Sendable {
 
   // MARK: Fallbacks
 
-  private func draw(
-    _ wanted: Wanted, _ frame: Frame?, _ outage: Outage, of source: SessionSource
-  ) async -> Result<RenderedPicture?, any Error> {
+  private func draw(_ wanted: Wanted, _ frame: Frame?, _ outage: Outage) async
+    -> Result<RenderedPicture?, any Error>
+  {
     do {
-      let picture = try await draw(wanted.view, wanted.request.format, frame, outage, of: source)
+      let picture = try await draw(wanted.view, wanted.request.format, frame, outage)
       let rendered = RenderedPicture(
         name: wanted.request.preview.name, picture: picture, wanted.key, timestamp: CaptureClock.now,
         sourceState: outage.state, onEncode: onEncode)
@@ -115,17 +114,17 @@ struct ViewDrawing: Sendable {
 
   /// Draws the fallback in a view's size. The last frame is left out if the view's crop can't be located in it.
   func draw(
-    _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage,
-    of source: SessionSource
+    _ view: ViewConfiguration, _ format: Picture.Format, _ frame: Frame?, _ outage: Outage
   ) async throws -> Picture {
     var (view, frame) = (view, frame)
     if let last = frame {
       do throws(WordError) { view = try plans.rescaled(view, for: last.format) } catch { frame = nil }
     }
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
-    let size = try drawing.size(of: view, in: seen)
-    let scene = drawing.compose(
-      source.fallback, outage, of: source.name, hasFrame: frame != nil, view, in: size)
+    let size = try RenderPlanner(maximumPixels: drawing.maximumPixels).size(of: view, in: seen)
+    let scene = source.fallback.composed(
+      size: size, outage: outage, of: source.name, hasFrame: frame != nil, view: view, at: .now(),
+      text: drawing.text)
     let frames = scene.inputs.map { reference -> Frame? in
       if case .image(let image) = reference { image.frame } else { frame }
     }
@@ -134,6 +133,4 @@ struct ViewDrawing: Sendable {
 
   /// The assumed size of a source that has not given a frame.
   private static let usualSize = Size(width: 640, height: 360)
-
-  func end() { plans.end() }
 }

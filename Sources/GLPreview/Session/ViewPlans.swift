@@ -58,7 +58,7 @@ package final class ViewPlans: Sendable {
 
   /// The same for a view; nil without a crop, because the view then shows the whole frame.
   func misfit(_ view: ViewConfiguration, _ format: Frame.Format) -> Misfit? {
-    view.crop == nil ? nil : misfit(format)
+    view.isCropped ? misfit(format) : nil
   }
 
   /// The plan of these views for frames of `format`.
@@ -80,7 +80,7 @@ package final class ViewPlans: Sendable {
   ///
   /// - Throws: `WordError` of key `crop` if the crop is outside the reference size, or can't be located in such frames.
   func rescaled(_ view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> ViewConfiguration {
-    guard view.crop != nil else { return view }
+    guard view.isCropped else { return view }
     let reference = knownReference ?? format.uprightSize
     _ = try view.visiblePart(of: reference)
     if let misfit = misfit(format) { throw WordError("crop", "the source \(misfit.reason)") }

@@ -49,18 +49,21 @@ final class CameraRegistry: Sendable {
     for camera in prepared.newCameras { warn(of: camera) }
   }
 
-  /// Rejects a requested view that can't be drawn from the source, or is too large.
+  /// Rejects a requested view that can't be drawn from the target's source, or is too large.
   ///
   /// - Throws: `WordError`; the errors of getting a frame, whose size is needed.
-  func check(_ view: ViewConfiguration, of source: String?) async throws {
+  func check(_ view: ViewConfiguration, of target: ServedPreview) async throws {
     // A frame of any age will do, or the fallback.
     let request = SnapshotRequest(.newest(maxAge: .seconds(3600)), timeout: patience.snapshot)
-    try check(view, at: try await session.moment(of: source, request))
+    try check(view, at: try await target.preview.moment(request))
   }
 
-  /// The same for a frame that is there already.
+  /// The same for a moment that is there already.
   func check(_ view: ViewConfiguration, at moment: SourceMoment) throws(WordError) {
-    try limits.check(view, in: moment.size, of: moment.frameSize)
+    if let reference = moment.size { _ = try view.visiblePart(of: reference) }
+    // The whole frame has the frame's size; a crop is in pixels of the reference size.
+    let size = (view.isCropped ? nil : moment.frameSize) ?? moment.size ?? Size(width: 640, height: 360)
+    _ = try RenderPlanner(maximumPixels: limits.pixels).size(of: view, in: size)
   }
 
   private static func source(
@@ -191,27 +194,12 @@ final class CameraRegistry: Sendable {
   }
 }
 
-extension ServiceLimits {
-  /// Rejects a view that can't be drawn from a source with `reference` size and `frameSize`, or is too large; nil if a
-  /// size is not known yet.
-  ///
-  /// - Throws: `WordError`.
-  func check(_ view: ViewConfiguration, in reference: Size?, of frameSize: Size?) throws(WordError) {
-    if let crop = view.crop, let reference, !crop.isInside(reference) {
-      throw WordError("crop", "\(crop) is not inside the \(reference) source")
-    }
-    // The whole frame has the frame's size; a crop is in pixels of the reference size.
-    let size = (view.crop == nil ? frameSize : nil) ?? reference ?? Size(width: 640, height: 360)
-    _ = try RenderPlanner(maximumPixels: pixels).size(of: view, in: size)
-  }
-}
-
 extension CameraConfiguration {
   /// Whether its masks and crops refer to the size of the first frame.
   fileprivate var lacksReferenceSize: Bool {
     guard options.referenceSize == nil, SourceLocator(source).isLive, !V4L2Camera.isNamed(by: source) else {
       return false
     }
-    return !options.masks.isEmpty || views.contains { $0.view.crop != nil }
+    return !options.masks.isEmpty || views.contains(where: \.view.isCropped)
   }
 }

@@ -47,7 +47,7 @@ final class CameraWatch: Service {
       while !Task.isShuttingDownGracefully, !Task.isCancelled {
         for camera in registry.cameras {
           await look(at: camera)
-          if needsProof(camera) { group.addTask { await self.prove(camera.source) } }
+          if needsProof(camera) { group.addTask { await self.prove(camera) } }
         }
         forgetOthers()
         try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.interval) }
@@ -95,12 +95,12 @@ final class CameraWatch: Service {
   }
 
   /// Tests a camera by requesting a picture.
-  private func prove(_ source: String) async {
+  private func prove(_ camera: ServedCamera) async {
     let request = SnapshotRequest(.newest, fallback: .error, timeout: max(provesEvery, .seconds(5)))
     var failure: (any Error)?
-    do { _ = try await registry.session.moment(of: source, request) } catch { failure = error }
+    do { _ = try await camera.views.first?.preview.moment(request) } catch { failure = error }
     // The end of the service says nothing about a camera.
     guard !Task.isCancelled else { return }
-    state.withLock { $0[source]?.proved(failure, at: CaptureClock.now) }
+    state.withLock { $0[camera.source]?.proved(failure, at: CaptureClock.now) }
   }
 }

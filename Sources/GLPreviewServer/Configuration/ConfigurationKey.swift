@@ -28,7 +28,7 @@ struct ConfigurationKey<Target>: Sendable {
     _ name: String, _ word: ConfigurationWord<Value>, _ usual: String, _ purpose: String,
     store: @escaping Store<Value>
   ) {
-    self.init(name, word.form, usual, purpose) { reading, above, target in
+    self.init(name, form: word.form, usual, purpose) { reading, above, target in
       if let value = reading.value(of: above[name], word) { store(&target, value) }
     }
   }
@@ -49,7 +49,7 @@ struct ConfigurationKey<Target>: Sendable {
     _ path: Path<[Value]>,
     _ usual: String, _ purpose: String
   ) {
-    self.init(name, "list of " + word.form, usual, purpose) { reading, above, target in
+    self.init(name, form: "list of " + word.form, usual, purpose) { reading, above, target in
       if let values = reading.values(of: above[name], word, joinedBy: sign) { target[keyPath: path] = values }
     }
   }
@@ -74,11 +74,11 @@ struct ConfigurationKey<Target>: Sendable {
       reading.isSet(above[name]) && reading.isSet(above[file])
     }
     return [
-      ConfigurationKey(name, word.form, usual, purpose) { reading, above, target in
+      ConfigurationKey(name, form: word.form, usual, purpose) { reading, above, target in
         guard !areBoth(reading, above) else { return }
         if let secret = reading.value(of: above[name], word) { store(&target, secret) }
       },
-      ConfigurationKey(file, word.inFile.form, usual, "a file with it in one line") {
+      ConfigurationKey(file, form: word.inFile.form, usual, "a file with it in one line") {
         reading, above, target in
         guard !areBoth(reading, above) else {
           return reading.refuse(above[file], "\(name) and \(file) say the same; one of them is enough")
@@ -129,7 +129,8 @@ struct ConfigurationKey<Target>: Sendable {
 
   // MARK: Shared initializers
 
-  private init(_ name: String, _ form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
+  /// A key that `read` reads.
+  init(_ name: String, form: String, _ usual: String, _ purpose: String, _ read: @escaping Read) {
     entries = [ConfigurationEntry(path: [name], form: form, usual: usual, purpose: purpose)]
     (self.name, self.read) = (name, read)
   }

@@ -85,13 +85,15 @@ extension ConfigurationKeys {
   /// The keys of a view, in the order in which they are set: a width overrides a size from another layer.
   static let view: [ConfigurationKey<ServedView>] =
     ViewConfiguration.keys.map { key in
-      let word = ConfigurationWord<String>("as of `glpreview render --view`") { text in
-        var view = ViewConfiguration()
-        try view.set(key, to: text)
-        return text
-      }
-      return ConfigurationKey(key, word, "", "the view ([render.md](render.md))") {
-        try? $0.view.set(key, to: $1)
+      let form = "as of `glpreview render --view`"
+      return ConfigurationKey<ServedView>(key, form: form, "", "the view ([render.md](render.md))") {
+        reading, above, served in
+        let word = ConfigurationWord<ViewConfiguration>(form) { [view = served.view] text in
+          var view = view
+          try view.set(key, to: text)
+          return view
+        }
+        if let view = reading.value(of: above[key], word) { served.view = view }
       }
     } + [
       .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),

@@ -152,7 +152,7 @@ struct CameraRoutes: Sendable {
     var wanted = entry.served
     try change.apply(to: &wanted)
     if wanted.view != entry.served.view, !entry.isScene {
-      try await registry.check(wanted.view, of: entry.source)
+      try await registry.check(wanted.view, of: entry)
     }
     return try registry.update(view, of: camera) { served throws(Problem) in
       // The configuration may have changed while waiting for the frame.

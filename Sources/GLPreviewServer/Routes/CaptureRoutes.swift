@@ -76,9 +76,9 @@ struct CaptureRoutes: Sendable {
     guard !views.isEmpty else { throw Problem(.conflict, "'\(camera)' has no view that is switched on") }
     var request = options.request(offline: views[0].offline)
     request.timeout = context.rest(of: request.timeout)
-    request.isCropped = views.contains { $0.served.view.crop != nil }
+    request.isCropped = views.contains(where: \.served.view.isCropped)
     if views[0].isScene {
-      let picture = try await registry.session.drawScene(views[0].preview, within: request.timeout)
+      let picture = try await views[0].preview.drawScene(within: request.timeout)
       return Snapshot(
         camera: camera, sequence: picture.sequence, timestamp: picture.timestamp,
         pictures: [picture.named(views[0].name)])

@@ -47,26 +47,3 @@ struct MetricsRoutes: Sendable {
     }
   }
 }
-
-/// Counts requests by route, not by path, so that clients can't invent labels.
-struct RequestCountMiddleware: ServiceMiddleware {
-  private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
-
-  let metrics: ServiceMetrics
-
-  func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
-    do {
-      let response = try await next(request, context)
-      count(request, context, response.status)
-      return response
-    } catch {
-      count(request, context, (error as? any HTTPResponseError)?.status ?? .internalServerError)
-      throw error
-    }
-  }
-
-  private func count(_ request: Request, _ context: ServiceContext, _ status: HTTPResponse.Status) {
-    let method = Self.methods.contains(request.method) ? request.method.rawValue : "other"
-    metrics.count(.request(method: method, route: context.endpointPath ?? "none", status: status.code))
-  }
-}

@@ -68,7 +68,7 @@ struct SnapshotRoutes: Sendable {
     }
     let subject = snapshots.subject(moment, query, target)
     if isKnown(subject, request) { return (notModified(subject), subject.state) }
-    let answer = try await snapshots.picture(moment, query, of: target)
+    let answer = try await snapshots.picture(subject, at: moment, query, of: target)
     return (response(subject, answer, query, on: context.channel), subject.state)
   }
 

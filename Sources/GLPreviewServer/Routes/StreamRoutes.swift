@@ -109,7 +109,7 @@ struct StreamRoutes: Sendable {
   /// Rejects views that can't be drawn or are too large, before the stream begins.
   private func check(_ wanted: ServedView, _ target: ServedPreview) async throws {
     guard wanted.view != target.served.view else { return }
-    try await registry.check(wanted.view, of: target.source)
+    try await registry.check(wanted.view, of: target)
   }
 
   /// An answer whose body the stream connection then writes itself.

@@ -20,21 +20,60 @@ struct SnapshotAnswer: Sendable {
 struct SnapshotSubject: Sendable {
   /// The source or scene.
   let camera: String
-  /// The frame's number and time, and the source's state.
-  let sequence: Int
+  /// The frame's time, and the source's state.
   let timestamp: CaptureInstant
   let time: WallTime
   let state: SourceState
   /// The upright size of the source; nil for a scene, and before the first frame.
   let sourceSize: Size?
+  fileprivate let key: SnapshotKey
+
+  /// The frame's number.
+  var sequence: Int { key.sequence }
+
   /// Differs between any two answers whose bytes may differ.
-  let entityTag: String
+  var entityTag: String { key.entityTag }
+}
+
+/// Everything that determines a picture.
+private struct SnapshotKey: Hashable {
+  /// The name of the view's preview, which is unique: a later view of the same name has another one.
+  let target: String
+  let sequence: Int
+  var timestamp: CaptureInstant
+  /// The state that the fallback shows; nil without a fallback.
+  var state: SourceState?
+  var reason: String?
+  let view: ViewConfiguration
+  let quality: Int
+  let format: EncodedPicture.Format
+  let encoding: SnapshotEncoding
+  let maximumBytes: Int?
+  let hasEXIF: Bool
+
+  /// Distinguishes processes, because hashes and frame numbers begin anew in each.
+  private static let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
+
+  var entityTag: String {
+    "\"\(Self.epoch)-\(sequence)-\(String(UInt(bitPattern: hashValue), radix: 36))\""
+  }
+
+  init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: CaptureInstant) {
+    self.target = target.preview.name
+    self.sequence = sequence
+    self.timestamp = timestamp
+    view = query.served.view
+    quality = query.served.quality
+    format = query.format
+    encoding = query.encoding
+    maximumBytes = query.maximumBytes
+    hasEXIF = query.hasEXIF
+  }
 }
 
 /// Takes snapshots for a service.
 final class SnapshotProvider: Sendable {
-  private let session: PreviewSession
-  private let pictures: SingleFlightCache<PictureKey, SnapshotAnswer>
+  private let pictures: SingleFlightCache<SnapshotKey, SnapshotAnswer>
   private let sceneShots: SingleFlightCache<SceneKey, RenderedPicture>
   /// The budget of pictures.
   private let budget: MemoryBudget
@@ -43,37 +82,6 @@ final class SnapshotProvider: Sendable {
   private let gate: AdmissionLimit
   /// Limits snapshots of served views being drawn or encoded.
   private let servedGate = AdmissionLimit(capacity: servedAtATime, subject: "snapshots being drawn")
-  /// Identifies this run of the service, because frame numbers restart at 0.
-  private let epoch = String(UInt32.random(in: 0...UInt32.max), radix: 36)
-
-  /// Everything that determines a picture.
-  private struct PictureKey: Hashable {
-    /// The name of the view's preview, which is unique: a later view of the same name has another one.
-    let target: String
-    let sequence: Int
-    let timestamp: CaptureInstant
-    /// The state that the fallback shows; nil without a fallback.
-    var state: SourceState?
-    var reason: String?
-    let view: ViewConfiguration
-    let quality: Int
-    let format: EncodedPicture.Format
-    let encoding: SnapshotEncoding
-    let maximumBytes: Int?
-    let hasEXIF: Bool
-
-    init(_ query: SnapshotQuery, of target: ServedPreview, sequence: Int, timestamp: CaptureInstant) {
-      self.target = target.preview.name
-      self.sequence = sequence
-      self.timestamp = timestamp
-      view = query.served.view
-      quality = query.served.quality
-      format = query.format
-      encoding = query.encoding
-      maximumBytes = query.maximumBytes
-      hasEXIF = query.hasEXIF
-    }
-  }
 
   private struct SceneKey: Hashable {
     /// The name of its preview.
@@ -83,19 +91,13 @@ final class SnapshotProvider: Sendable {
     let tick: Int64
   }
 
-  /// The polling interval while a source is being opened.
-  private static let openingStep = Duration.milliseconds(20)
   private static let sceneInterval = Duration.milliseconds(33)
   /// The bytes of cached pictures, and of cached scenes.
   private static let keptBytes = 32 << 20
   /// The most pictures drawn and encoded at a time; further requests must retry.
   private static let servedAtATime = 16
 
-  init(
-    _ session: PreviewSession, gate: AdmissionLimit, within budget: MemoryBudget,
-    counting metrics: ServiceMetrics
-  ) {
-    self.session = session
+  init(gate: AdmissionLimit, within budget: MemoryBudget, counting metrics: ServiceMetrics) {
     self.gate = gate
     self.budget = budget
     // The cache must leave room for new pictures.
@@ -107,37 +109,25 @@ final class SnapshotProvider: Sendable {
 
   // MARK: Moments
 
-  /// The moment that a query requests.
+  /// The moment that a query requests. A source that is being opened is waited for, so that the first snapshot shows
+  /// the camera.
   ///
   /// - Throws: `Problem`: 503 if the source delivers nothing and the policy is an error, or if the service shuts
   ///   down; 504 after the timeout.
   func moment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment {
-    try await beforeShutdown { try await self.waitForMoment(of: target, wanted) }
-  }
-
-  private func waitForMoment(of target: ServedPreview, _ wanted: SnapshotRequest) async throws -> SourceMoment
-  {
     let start = CaptureClock.now
     var request = wanted
-    // A source that is still being opened is not an error yet.
+    request.waitsForOpening = true
     if request.fallback == .error { request.fallback = .placeholder }
+    let moment: SourceMoment
     do {
-      var moment = try await session.moment(of: target.source, request)
-      // Wait for a source that is being opened, so that the first snapshot shows the camera.
-      while moment.sourceState == .opening {
-        let rest = start + wanted.timeout - CaptureClock.now
-        guard rest > Self.openingStep else { break }
-        try await Task.sleep(for: Self.openingStep)
-        request.timeout = rest
-        moment = try await session.moment(of: target.source, request)
-      }
-      if wanted.fallback == .error, moment.isFallback {
-        throw SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
-      }
-      return moment
+      moment = try await beforeShutdown { [request] in try await target.preview.moment(request) }
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= wanted.timeout, target.camera)
     }
+    guard wanted.fallback == .error, moment.isFallback else { return moment }
+    let error = SourceError(.unavailable, path: target.camera, reason: moment.reason ?? "gives none")
+    throw problem(error, isLate: false, target.camera)
   }
 
   private func problem(_ error: SourceError, isLate: Bool, _ camera: String) -> Problem {
@@ -148,42 +138,30 @@ final class SnapshotProvider: Sendable {
 
   /// What a moment shows in a view of `target`.
   func subject(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> SnapshotSubject {
-    SnapshotSubject(
-      camera: target.camera, sequence: moment.sequence, timestamp: moment.timestamp, time: moment.time,
-      state: moment.sourceState, sourceSize: moment.size, entityTag: entityTag(key(moment, query, target)))
-  }
-
-  /// Equal keys have equal hashes within a process; the epoch distinguishes processes.
-  private func entityTag(_ key: PictureKey) -> String {
-    "\"\(epoch)-\(key.sequence)-\(String(UInt(bitPattern: key.hashValue), radix: 36))\""
-  }
-
-  private func key(_ moment: SourceMoment, _ query: SnapshotQuery, _ target: ServedPreview) -> PictureKey {
-    guard moment.isFallback else {
-      return PictureKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
+    var key = SnapshotKey(query, of: target, sequence: moment.sequence, timestamp: moment.timestamp)
+    if moment.isFallback {
+      // Placeholders count as the same for a second.
+      key.timestamp = CaptureInstant(sinceStart: .seconds(moment.timestamp.sinceStart.components.seconds))
+      (key.state, key.reason) = (moment.sourceState, moment.reason)
     }
-    // Placeholders count as the same for a second.
-    let second = Duration.seconds(moment.timestamp.sinceStart.components.seconds)
-    var key = PictureKey(
-      query, of: target, sequence: moment.sequence, timestamp: CaptureInstant(sinceStart: second))
-    (key.state, key.reason) = (moment.sourceState, moment.reason)
-    return key
+    return SnapshotSubject(
+      camera: target.camera, timestamp: moment.timestamp, time: moment.time, state: moment.sourceState,
+      sourceSize: moment.size, key: key)
   }
 
   // MARK: Pictures
 
-  /// The picture of a moment, as `query` requests it of `target`.
+  /// The picture of a moment's subject, as `query` requests it of `target`.
   ///
   /// - Throws: `Problem`: 400 if the view can't be drawn, 503 if too many pictures are being drawn.
-  func picture(_ moment: SourceMoment, _ query: SnapshotQuery, of target: ServedPreview) async throws
-    -> SnapshotAnswer
-  {
+  func picture(
+    _ subject: SnapshotSubject, at moment: SourceMoment, _ query: SnapshotQuery, of target: ServedPreview
+  ) async throws -> SnapshotAnswer {
     let start = CaptureClock.now
     defer { metrics.measured(.snapshot, CaptureClock.now - start) }
     let isServed = query.served.view == target.served.view
     do {
-      return try await pictures.value(key(moment, query, target), (isServed ? servedGate : gate).enter) {
-        [self] in
+      return try await pictures.value(subject.key, (isServed ? servedGate : gate).enter) { [self] in
         let preview = isServed ? target.preview : nil
         let frame = try await drawn(query, preview, at: moment)
         return try await encoded(frame, query)
@@ -220,19 +198,19 @@ final class SnapshotProvider: Sendable {
     let tick = Int64(start.sinceStart / Self.sceneInterval)
     do {
       // The first client may have a longer timeout.
-      let frame = try await withTimeout(query.request.timeout, scene) { [session, sceneShots, servedGate] in
+      let shot = try await withDeadline(query.request.timeout) { [sceneShots, servedGate] in
         try await sceneShots.value(
           SceneKey(scene: target.preview.name, format: query.format, tick: tick), servedGate.enter
         ) {
-          try await session.drawScene(
-            target.preview, as: query.format.pictures, within: query.request.timeout)
+          try await target.preview.drawScene(as: query.format.pictures, within: query.request.timeout)
         }
       }
-      let key = PictureKey(query, of: target, sequence: frame.sequence, timestamp: frame.timestamp)
+      guard let frame = shot else { throw SourceError.late(scene, query.request.timeout) }
+      let key = SnapshotKey(query, of: target, sequence: frame.sequence, timestamp: frame.timestamp)
       let answer = try await pictures.value(key, servedGate.enter) { try await self.encoded(frame, query) }
       let subject = SnapshotSubject(
-        camera: scene, sequence: frame.sequence, timestamp: frame.timestamp,
-        time: WallTime(capturedAt: frame.timestamp), state: .live, sourceSize: nil, entityTag: entityTag(key))
+        camera: scene, timestamp: frame.timestamp, time: WallTime(capturedAt: frame.timestamp), state: .live,
+        sourceSize: nil, key: key)
       return (subject, answer)
     } catch let error as SourceError {
       throw problem(error, isLate: CaptureClock.now - start >= query.request.timeout, scene)

@@ -73,7 +73,7 @@ struct SnapshotQuery: Sendable, Hashable {
     if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) {
       request.fallback = offline
     }
-    request.isCropped = self.served.view.crop != nil
+    request.isCropped = self.served.view.isCropped
     hasEXIF = try words.takeFlag("exif") ?? true
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)

@@ -38,10 +38,10 @@ package struct RenderPlanner: Sendable {
 
   private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(WordError) -> PlannedView {
     let view = request.view
-    let placement = try placement(of: view, for: format)
+    let (crop, placement) = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
     guard isInItsBlur || isDrawnAsPixels(format, request.format) else {
-      return try planned(view, of: format, placement, as: request.format)
+      return planned(view, of: format, crop, placement, as: request.format)
     }
     let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
     return try plan(
@@ -55,10 +55,12 @@ package struct RenderPlanner: Sendable {
     tuning.boxes != .none && format.pixelFormat.isRGB && output != .rgba
   }
 
-  /// The position of a view's picture in its target.
+  /// The part of an upright frame that a view shows, and its position in the target.
   ///
   /// - Throws: `WordError` if the crop is not inside the frame, or the size exceeds the limits.
-  func placement(of view: ViewConfiguration, for format: Frame.Format) throws(WordError) -> Placement {
+  func placement(
+    of view: ViewConfiguration, for format: Frame.Format
+  ) throws(WordError) -> (crop: Rectangle, placement: Placement) {
     try check(side: view.width, "width", of: view)
     try check(side: view.height, "height", of: view)
     let crop = try view.visiblePart(of: format.uprightSize)
@@ -68,7 +70,7 @@ package struct RenderPlanner: Sendable {
     if let refusal = refusal(of: placement.target) {
       throw WordError("size", "\(refusal) (view '\(view.name)')")
     }
-    return placement
+    return (crop, placement)
   }
 
   /// The size of a view's pictures for frames of an upright `size`. A crop that is not inside the frame counts as the
@@ -78,14 +80,14 @@ package struct RenderPlanner: Sendable {
   package func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     var view = view
     if view.crop?.isInside(size) == false { view.crop = nil }
-    return try placement(of: view, for: Frame.Format(composed: size)).target
+    return try placement(of: view, for: Frame.Format(composed: size)).placement.target
   }
 
-  /// Plans a view of frames of `format` at the given placement.
+  /// Plans the part `crop` of frames of `format`, as a view shows it at the given placement.
   func planned(
-    _ view: ViewConfiguration, of format: Frame.Format, _ placement: Placement, as picture: Picture.Format
-  ) throws(WordError) -> PlannedView {
-    let crop = try view.visiblePart(of: format.uprightSize)
+    _ view: ViewConfiguration, of format: Frame.Format, _ crop: Rectangle, _ placement: Placement,
+    as picture: Picture.Format
+  ) -> PlannedView {
     let turn = Orientation(view.rotation)
     return ViewLayout(
       format: format, crop: format.orientation.stored(crop, in: format.referenceSize),

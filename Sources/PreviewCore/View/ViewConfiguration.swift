@@ -81,6 +81,9 @@ public struct ViewConfiguration: Sendable, Hashable {
 }
 
 extension ViewConfiguration {
+  /// Whether it shows only a part of the source.
+  package var isCropped: Bool { crop != nil }
+
   /// The part of an upright source of `size` that the view shows.
   ///
   /// - Throws: `WordError` if the crop is not inside the source.

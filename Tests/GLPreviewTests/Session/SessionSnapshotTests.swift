@@ -140,6 +140,31 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
+  @Test("a source that is being opened is waited for by a request that says so, and no longer than that")
+  func opening() async throws {
+    func waiting(_ timeout: Duration) -> SnapshotRequest {
+      var request = SnapshotRequest(.newest(maxAge: .seconds(3600)), as: .rgba, timeout: timeout)
+      request.waitsForOpening = true
+      return request
+    }
+    let (script, gate) = (SourceScript(), OpeningGate())
+    var source = script.source().opening(through: gate)
+    source.opensWithin = .milliseconds(1)
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(ViewConfiguration(width: 4, height: 3)).preview
+    #expect(try await session.snapshot(Self.rgba(.newest)).sourceState == .opening)
+
+    #expect(try await preview.moment(waiting(.milliseconds(20))).sourceState == .opening)
+
+    let request = waiting(allTheTimeThereIs)
+    async let moment = preview.moment(request)
+    await until { await session.waitingCount == 1 }
+    gate.open()
+    script.give(7)
+    #expect(try await moment.sourceState == .live)
+    await session.close()
+  }
+
   @Test("a trigger far from the session reaches its handler, its sequence and who waits")
   func trigger() async throws {
     let script = SourceScript()

@@ -23,12 +23,8 @@
     /// A host name lookup can't be interrupted. After a cancellation, its thread is left to end by itself.
     func connect() async throws -> any CaptureConnection {
       let connection = StreamConnection(url, options, memory, refusesTCP)
-      let opened = Promise<Void>()
-      Task {
-        do { opened.fulfil(.success(try await connection.open())) } catch { opened.fulfil(.failure(error)) }
-      }
       do {
-        _ = try await opened.value()
+        _ = try await withDeadline { try await connection.open() }
         try Task.checkCancellation()
         return connection
       } catch {

@@ -104,6 +104,11 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     self.reason = Redaction.message(reason)
   }
 
+  /// The error of a source or scene that gave nothing within `limit`.
+  package static func late(_ path: String, _ limit: Duration) -> SourceError {
+    SourceError(.unavailable, path: path, reason: "gave no picture within \(limit / .seconds(1)) s")
+  }
+
   /// `PATH: reason` in one line; control characters are replaced.
   public var description: String { "\(path): \(reason)".onOneLine }
 }

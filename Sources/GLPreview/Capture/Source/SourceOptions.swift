@@ -138,7 +138,7 @@ extension SourceOptions.Demand {
   /// The reference size if a view has a crop; otherwise the size of the largest view, if each view has one.
   package init(for views: [ViewConfiguration]) {
     self =
-      views.contains { $0.crop != nil }
+      views.contains(where: \.isCropped)
       ? SourceOptions.Demand(isPinned: true) : SourceOptions.Demand(atLeast: views.map(\.wantedSize))
   }
 
@@ -155,7 +155,7 @@ extension SourceOptions.Demand {
 extension ViewConfiguration {
   /// The size of the view's pictures in the source's stored orientation; nil if it has a crop or no size of its own.
   var wantedSize: Size? {
-    guard crop == nil, width != nil || height != nil else { return nil }
+    guard !isCropped, width != nil || height != nil else { return nil }
     let size = Size(width: width ?? 1, height: height ?? 1)
     // An invalid size is reported when the view is drawn.
     let sides = 1...Size.maximumSide
