@@ -21,13 +21,6 @@ package final class PangoTextRenderer: TextRenderer {
     state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
   }
 
-  /// Loads libraries and fonts now, unless they are loaded already.
-  ///
-  /// - Throws: `TextError` if one of them is missing, on every call.
-  package func load() throws(TextError) {
-    if let failure = state.withLock({ $0.loaded() }) { throw failure }
-  }
-
   /// Why text can't be drawn; nil if it can, or before the first attempt.
   package var failure: TextError? { state.withLock { $0.failure } }
 

@@ -116,17 +116,13 @@ final class FailedAttempts: Sendable {
   }
 
   /// Records a wrong secret.
-  ///
-  /// - Returns: the number in this period.
-  @discardableResult
-  func add(_ client: ClientGroup) -> Int {
+  func add(_ client: ClientGroup) {
     let time = now()
-    return attempts.withLock { attempts in
+    attempts.withLock { attempts in
       var known = attempts[client] ?? Attempts(count: 0, end: time + Self.period)
       if known.end <= time { known = Attempts(count: 0, end: time + Self.period) }
       known.count += 1
       attempts.insert(known, for: client)
-      return known.count
     }
   }
 }

@@ -234,7 +234,7 @@ private final class LiveCore: Sendable {
         let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
         if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
-        monitor.change { $0.received(damaged: error.count, error.description) }
+        monitor.change { $0.receivedDamaged(error.description) }
       } catch let error as CodecError {
         monitor.change { $0.foundDamaged(error.description) }
       }
