@@ -206,7 +206,7 @@ actor SceneFeed: PictureProducer {
         capturedAt: (event?.frame?.timestamp).map { CaptureClock.timeSince1970($0) / .seconds(1) })
     }
     let now = CaptureClock.now
-    let composed = try drawing.compose(scene, appearances, at: .now())
+    let composed = try scene.composed(appearances, at: .now(), text: drawing.text)
     let frames = composed.inputs.map { reference -> Frame? in
       switch reference {
       case .image(let image): return image.frame

@@ -14,21 +14,19 @@ final class SessionCore: Sendable {
 
   private struct State {
     var previews: [Preview] = []
-    var scenes: [ObjectIdentifier: SceneFeed] = [:]
+    var scenes: [Preview: SceneFeed] = [:]
     var isClosed = false
     var closing: Task<Void, Never>?
   }
 
-  init(_ sources: [SessionSource], _ options: SessionOptions, renderers: SharedRenderers? = nil)
-    throws(SessionError)
-  {
+  init(_ sources: [SessionSource], _ options: SessionOptions) throws(SessionError) {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
     replacedCloseWithin = options.replacedCloseWithin
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
       counting: counters, onRender: options.onRender, onEncode: options.onEncode,
-      renderers: renderers ?? options.renderers)
+      renderers: options.renderers)
     for source in sources { try add(source) }
   }
 
@@ -87,7 +85,7 @@ final class SessionCore: Sendable {
         throw SessionError("there is a preview '\(name)' already")
       }
       state.previews.append(preview)
-      if let scene { state.scenes[ObjectIdentifier(preview)] = scene }
+      if let scene { state.scenes[preview] = scene }
       // Under the lock, so that a removal can only come after it.
       view?.previewCame(preview)
     }
@@ -103,14 +101,14 @@ final class SessionCore: Sendable {
     let (isThere, scene) = state.withLock { state in
       let count = state.previews.count
       state.previews.removeAll { $0 === preview }
-      return (state.previews.count < count, state.scenes.removeValue(forKey: ObjectIdentifier(preview)))
+      return (state.previews.count < count, state.scenes.removeValue(forKey: preview))
     }
     guard isThere else { return }
     preview.end()
     if let scene { Task { await scene.close() } }
   }
 
-  func scene(of preview: Preview) -> SceneFeed? { state.withLock { $0.scenes[ObjectIdentifier(preview)] } }
+  func scene(of preview: Preview) -> SceneFeed? { state.withLock { $0.scenes[preview] } }
 
   // MARK: The end
 

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Draws for all sources and scenes of a session.
 final class SessionDrawing: Sendable {
   private let lease: RendererLease
-  private let text: any TextRenderer
+  /// Draws labels; nil leaves them out.
+  let text: (any TextRenderer)?
   private let maximumPixels: Int
   /// The budget of frames and pictures; nil for none.
   let budget: MemoryBudget?
@@ -31,12 +32,12 @@ final class SessionDrawing: Sendable {
 
   init(
     on choice: GPUDevice.Choice, _ text: (any TextRenderer)?, maximumPixels: Int,
-    within budget: MemoryBudget? = nil, counting counters: SessionCounters,
-    onRender: (@Sendable (Duration) -> Void)? = nil,
-    onEncode: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
+    within budget: MemoryBudget?, counting counters: SessionCounters,
+    onRender: (@Sendable (Duration) -> Void)?, onEncode: (@Sendable (Duration) -> Void)?,
+    renderers: SharedRenderers
   ) {
     lease = RendererLease(choice, of: renderers)
-    self.text = text ?? NoText()
+    self.text = text
     self.maximumPixels = maximumPixels
     self.budget = budget
     self.counters = counters
@@ -47,7 +48,6 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// The GPU that it draws on.
   var device: GPUDevice {
     get async throws { try await lease.withRenderer { $0.device } }
   }
@@ -140,28 +140,11 @@ final class SessionDrawing: Sendable {
     return plan
   }
 
-  /// The layers of a scene.
-  func compose(_ scene: Scene, _ sources: [String: SourceAppearance], at time: WallClockTime) throws
-    -> ComposedScene
-  {
-    try scene.composed(sources, at: time, text: text)
-  }
-
   /// The size of a view's pictures for an upright source of `size`.
   ///
   /// - Throws: `WordError` if it is beyond the limits.
   func size(of view: ViewConfiguration, in size: Size) throws(WordError) -> Size {
     try RenderPlanner(maximumPixels: maximumPixels).size(of: view, in: size)
-  }
-
-  /// The layers of the fallback for a view's source.
-  func compose(
-    _ fallback: Fallback, _ outage: Outage, of source: String, hasFrame: Bool,
-    _ view: ViewConfiguration,
-    in size: Size
-  ) -> ComposedScene {
-    fallback.composed(
-      size: size, outage: outage, of: source, hasFrame: hasFrame, view: view, at: .now(), text: text)
   }
 
   func end() async { await lease.giveBack() }
@@ -172,8 +155,4 @@ extension PlannedView {
   fileprivate var byteCount: Int {
     format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount * format.bytesPerSample }
   }
-}
-
-private struct NoText: TextRenderer {
-  func bitmap(for text: StyledText) -> Bitmap? { nil }
 }

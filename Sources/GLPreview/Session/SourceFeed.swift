@@ -10,7 +10,7 @@ actor SourceFeed: PictureProducer {
   /// The readers, apart from the actor's state, because they come and go without waiting.
   nonisolated let readers = Mutex<[ObjectIdentifier: FeedReader]>([:])
   /// All its previews, read or not.
-  nonisolated let previews = Mutex<[ObjectIdentifier: Preview]>([:])
+  nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
 
@@ -128,7 +128,7 @@ actor SourceFeed: PictureProducer {
   /// Whether the source must have its reference size: crops are wanted, or masks are burned in.
   var isPinned: Bool {
     !source.options.masks.isEmpty
-      || previews.withLock { $0.values.contains { $0.configuration.isPinned } }
+      || previews.withLock { $0.contains { $0.configuration.isPinned } }
       || readers.withLock { $0.values.contains(where: \.isCropped) }
       || requests.values.contains(where: \.isCropped)
   }
@@ -305,7 +305,7 @@ actor SourceFeed: PictureProducer {
     await closeSource()
     await pump?.value
     (latest, outage) = (nil, nil)
-    previews.withLock { $0 = [:] }
+    previews.withLock { $0 = [] }
     drawing.end()
     isEndOver.update { $0 = true }
   }

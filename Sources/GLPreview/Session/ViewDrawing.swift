@@ -124,8 +124,9 @@ struct ViewDrawing: Sendable {
     }
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
     let size = try drawing.size(of: view, in: seen)
-    let scene = drawing.compose(
-      source.fallback, outage, of: source.name, hasFrame: frame != nil, view, in: size)
+    let scene = source.fallback.composed(
+      size: size, outage: outage, of: source.name, hasFrame: frame != nil, view: view, at: .now(),
+      text: drawing.text)
     let frames = scene.inputs.map { reference -> Frame? in
       if case .image(let image) = reference { image.frame } else { frame }
     }
