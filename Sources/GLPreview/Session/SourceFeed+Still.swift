@@ -27,11 +27,7 @@ extension SourceFeed {
     let taking = Task { try await takeStill(settling, limit) }
     still = taking
     do {
-      return try await withTaskCancellationHandler {
-        try await taking.value
-      } onCancel: {
-        taking.cancel()
-      }
+      return try await taking.join()
     } catch is CancellationError where !Task.isCancelled {
       // The source was switched off or closed meanwhile.
       return try await frame(capturedAt: CaptureClock.now)

@@ -161,13 +161,6 @@ extension SceneConfiguration {
 }
 
 extension Scene {
-  /// The cameras in the scene.
-  fileprivate var sourceNames: [String] {
-    var names = tiles.map(\.source)
-    if case .blur(let source) = background { names.append(source) }
-    return names
-  }
-
   /// The same scene with other source names.
   fileprivate func renamed(_ names: [String: String]) -> Scene {
     var scene = self

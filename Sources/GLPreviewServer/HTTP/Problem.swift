@@ -44,9 +44,7 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     var fields = HTTPFields()
     fields[.contentType] = "application/problem+json"
     fields[.cacheControl] = "no-store"
-    for (name, value) in headers {
-      if let name = HTTPField.Name(name) { fields[name] = value }
-    }
+    for (name, value) in headers { fields[named: name] = value }
     var members: [String: JSONValue] = [
       "title": .string(status.reasonPhrase), "status": .integer(status.code), "detail": .string(detail),
     ]
@@ -64,8 +62,7 @@ extension Problem {
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
     case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)
-    case is MemoryBudget.Exceeded: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
-    case is SnapshotError, is SessionError:
+    case is MemoryBudget.Exceeded, is SnapshotError, is SessionError:
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)
     case let error as HTTPError where error.status == .notFound:
       self.init(
