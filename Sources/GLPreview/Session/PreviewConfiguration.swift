@@ -14,7 +14,7 @@ package struct PreviewConfiguration: Sendable, Hashable {
   /// What it shows.
   package private(set) var content: PreviewContent
   /// Whether it gives pictures. A disabled preview costs nothing, and its readers wait. Default: true.
-  package var isEnabled: Bool
+  package var isEnabled = true
   /// The minimum time between two pictures. Zero, the default, gives every frame; of a scene, at most 30 a second.
   package var updateEvery: Duration
   /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or
@@ -22,9 +22,8 @@ package struct PreviewConfiguration: Sendable, Hashable {
   package var keepsReferenceSize = false
 
   /// Creates a configuration that shows `content`.
-  package init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
+  package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
     self.content = content
-    self.isEnabled = isEnabled
     self.updateEvery = updateEvery
   }
 }

@@ -141,9 +141,7 @@ public final class PreviewSession: Sendable {
   ///   - request: which frame, the fallback and the time limit; the rest is ignored.
   /// - Returns: the moment, which keeps its frame in memory.
   /// - Throws: the errors of `snapshot`.
-  package func moment(of source: String? = nil, _ request: SnapshotRequest = SnapshotRequest()) async throws
-    -> SourceMoment
-  {
+  package func moment(of source: String?, _ request: SnapshotRequest) async throws -> SourceMoment {
     try await core.moment(of: source ?? core.firstSource, request)
   }
 
@@ -157,7 +155,7 @@ public final class PreviewSession: Sendable {
   /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(
-    _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration = .seconds(5)
+    _ scene: Preview, as format: PictureFormat = .ycbcr(.yuv420), within limit: Duration
   ) async throws -> RenderedPicture {
     try await core.drawScene(scene, as: format, within: limit)
   }

@@ -59,7 +59,7 @@ actor SourceFeed: PictureProducer {
 
   init(
     _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
-    after predecessors: [SourceFeed] = [], within predecessorsCloseWithin: Duration = .zero
+    after predecessors: [SourceFeed], within predecessorsCloseWithin: Duration
   ) {
     self.predecessorsCloseWithin = predecessorsCloseWithin
     self.predecessors = predecessors.map { Predecessor(feed: $0) }
@@ -81,7 +81,7 @@ actor SourceFeed: PictureProducer {
 
   /// The next event that differs from `key`. The end of the source is reported once; `isOver` means that the caller
   /// knows it and only waits for other changes. Nil once the feed is closed.
-  func event(after key: FeedKey?, isOver: Bool = false) async throws -> FeedEvent? {
+  func event(after key: FeedKey?, isOver: Bool) async throws -> FeedEvent? {
     let answer = try await answer(to: .event(after: key, isOver: isOver))
     if case .event(let event) = answer { return event }
     return nil

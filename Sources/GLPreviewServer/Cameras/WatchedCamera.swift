@@ -19,7 +19,7 @@ struct CameraReport: Sendable {
 
 /// The recently observed state of a camera.
 struct WatchedCamera: Sendable {
-  private(set) var report: CameraReport
+  private(set) var report = CameraReport(since: .now)
   /// Recent frame counts and their times.
   private var samples: [(time: CaptureInstant, frames: Int)] = []
   /// When it was last tested by requesting a picture.
@@ -41,8 +41,6 @@ struct WatchedCamera: Sendable {
   private static let troubleHolds = Duration.seconds(60)
   /// Limits the reports of a camera that gives a new reason for the same trouble each time.
   private static let mostReasons = 8
-
-  init(report: CameraReport = CameraReport(since: .now)) { self.report = report }
 
   /// Whether frames were read recently.
   private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {

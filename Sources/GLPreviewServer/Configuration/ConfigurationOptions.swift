@@ -32,7 +32,8 @@ package struct ConfigurationOptions: Sendable {
   }
 
   /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...`, with the keys of a view in a file.
-  package mutating func addView(_ text: String, by option: String = "--view") {
+  package mutating func addView(_ text: String) {
+    let option = "--view"
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let path = Self.views + [name]

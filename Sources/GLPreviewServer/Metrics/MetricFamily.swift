@@ -90,8 +90,7 @@ struct MetricFamily: Sendable {
     "glpreview_stream_clients": "Clients that watch a view.",
     "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
     "glpreview_stream_pictures_total": "Pictures sent to stream clients.",
-    "glpreview_stream_cut_off_total":
-      "Connections closed because the client did not read.",
+    "glpreview_stream_cut_off_total": "Connections closed because the client did not read.",
     "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
     "glpreview_snapshots_total": "Requested snapshots, by result.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",

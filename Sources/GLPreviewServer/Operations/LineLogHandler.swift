@@ -61,8 +61,7 @@ struct LineLogHandler: LogHandler {
     for message in rest {
       let event = LogEvent(
         level: message.level, message: "\(message.message)", metadata: nil, source: event.source,
-        file: event.file,
-        function: event.function, line: event.line)
+        file: event.file, function: event.function, line: event.line)
       write(event, ["suppressed": "\(message.count)"])
     }
     if isWritten { write(event, suppressed > 0 ? ["suppressed": "\(suppressed)"] : [:]) }

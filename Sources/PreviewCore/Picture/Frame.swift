@@ -82,8 +82,7 @@ public struct Frame: Sendable {
   /// - Throws: `FrameError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
     _ format: FrameFormat, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
-    timestamp: CaptureInstant = .start,
-    iccProfile: [UInt8]? = nil
+    timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
   ) throws(FrameError) {
     try self.init(
       format, storage: FrameBytes(bytes), planes: planes, sequence: sequence, timestamp: timestamp,

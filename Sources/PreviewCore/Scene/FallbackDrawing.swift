@@ -127,9 +127,8 @@ extension Fallback {
     var stack = LayerStack()
     FallbackDrawing(
       picture: picture(for: outage.state, hasFrame: hasFrame), outage: outage, lastFrame: .source(source),
-      view: view,
-      area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil),
-      time: time, text: text
+      view: view, area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil), time: time,
+      text: text
     ).draw(into: &stack)
     return stack.composed(size)
   }

@@ -92,7 +92,7 @@ extension Label {
     /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
     /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
     /// it.
-    package func place(_ size: Size, in area: Rectangle, margin: Int = 0) -> Rectangle {
+    package func place(_ size: Size, in area: Rectangle, margin: Int) -> Rectangle {
       let x =
         switch self {
         case .topLeft, .left, .bottomLeft: margin
