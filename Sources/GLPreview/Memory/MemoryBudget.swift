@@ -92,7 +92,6 @@ package final class MemoryLease: Sendable {
 
   deinit { budget.giveBack(byteCount) }
 
-  /// The number of bytes that it holds.
   package var byteCount: Int { count.withLock { $0 } }
 
   /// Changes the number of reserved bytes.

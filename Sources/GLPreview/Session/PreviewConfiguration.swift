@@ -1,7 +1,6 @@
 // What a preview shows and how often: everything that can change while it runs.
 package import PreviewCore
 
-/// What a preview shows.
 package enum PreviewContent: Sendable, Hashable {
   /// A view of one source.
   case view(ViewConfiguration, of: String)
@@ -9,9 +8,7 @@ package enum PreviewContent: Sendable, Hashable {
   case scene(Scene)
 }
 
-/// The configuration of a preview.
 package struct PreviewConfiguration: Sendable, Hashable {
-  /// What it shows.
   package private(set) var content: PreviewContent
   /// Whether it gives pictures. A disabled preview costs nothing, and its readers wait. Default: true.
   package var isEnabled = true
@@ -21,7 +18,6 @@ package struct PreviewConfiguration: Sendable, Hashable {
   /// not. A crop or masks of the camera have the same effect. Default: false.
   package var keepsReferenceSize = false
 
-  /// Creates a configuration that shows `content`.
   package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
     self.content = content
     self.updateEvery = updateEvery

@@ -285,7 +285,6 @@ actor SourceFeed: PictureProducer {
 
   // MARK: The end
 
-  /// Whether there are readers or requests.
   var isRead: Bool { !requests.isEmpty || readers.withLock { !$0.isEmpty } }
 
   /// Closes the feed; everything is released when it returns. Waiting requests get nil.

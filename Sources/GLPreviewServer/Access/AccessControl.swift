@@ -46,10 +46,8 @@ final class AccessControl: Sendable {
     if isOther { sessions.endAll() }
   }
 
-  /// Whether clients must authenticate.
   var asksForCredentials: Bool { configuration.asksForCredentials }
 
-  /// The current configuration.
   var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
   /// The role that a secret grants. Wrong ones are counted; after too many, no password from that client is tried for

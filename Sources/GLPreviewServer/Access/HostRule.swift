@@ -38,7 +38,6 @@ struct HostRule: Sendable {
     return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host.text }
   }
 
-  /// The machine's name.
   static var machineName: String? {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }

@@ -48,10 +48,8 @@ final class LoginSessions: Sendable {
     }
   }
 
-  /// Ends the login of this cookie.
   func end(cookie: String) { logins.withLock { $0.removeValue(for: Self.digest(cookie)) } }
 
-  /// Ends all logins.
   func endAll() { logins.withLock { $0.removeAll() } }
 
   private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }

@@ -5,7 +5,6 @@ internal import NIOSSL
 
 /// The TLS configuration of a service, version 1.2 or later.
 struct TLSSetup: Sendable {
-  /// The configuration for the server.
   let configuration: TLSConfiguration
   /// Problems that do not prevent the start, such as an expired certificate.
   let warnings: [String]

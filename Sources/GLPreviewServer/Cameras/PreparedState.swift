@@ -141,7 +141,6 @@ extension ServedState {
   /// The views of all cameras, and the scenes.
   var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
 
-  /// The previews of all views and scenes.
   var previews: [Preview] { allViews.map(\.preview) }
 }
 

@@ -25,7 +25,6 @@ struct WatchedCamera: Sendable {
   /// When it was last tested by requesting a picture.
   private(set) var provedAt: CaptureInstant?
   var isBeingProved = false
-  /// Why the test failed.
   private var proofFailure: String?
   /// When it was last seen lost or stalled, unless it has delivered a picture since.
   private var troubleSeenAt: CaptureInstant?
@@ -141,6 +140,5 @@ struct WatchedCamera: Sendable {
 }
 
 extension SourceState {
-  /// Whether the state needs attention.
   var isTrouble: Bool { self == .lost || self == .stalled }
 }

@@ -6,7 +6,6 @@ package struct ConfigurationOptions: Sendable {
   private(set) var root = ConfigurationNode(content: .members([]), origin: .option("options"))
   private(set) var problems: [ConfigurationProblem] = []
 
-  /// Creates options that set nothing.
   package init() {}
 
   /// The name of the camera that `setSource` and `addView` configure.

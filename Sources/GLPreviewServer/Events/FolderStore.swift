@@ -144,7 +144,6 @@ private enum PartName {
   }
 }
 
-/// A failed operation in a folder.
 struct FolderError: Error, Hashable, CustomStringConvertible {
   /// `PATH: REASON`.
   let description: String

@@ -2,7 +2,6 @@
 
 /// All samples of one metric name.
 struct MetricFamily: Sendable {
-  /// The type of a metric.
   enum Kind: String, Sendable {
     /// Only increases.
     case counter
@@ -14,7 +13,6 @@ struct MetricFamily: Sendable {
 
   typealias Label = (name: String, value: String)
 
-  /// One value.
   struct Sample: Sendable {
     var suffix = ""
     var labels: [Label] = []
@@ -78,7 +76,6 @@ struct MetricFamily: Sendable {
     return escaped
   }
 
-  /// The help text of each metric.
   private static let help = [
     "glpreview_frames_captured_total": "Frames captured from a camera.",
     "glpreview_frames_dropped_total": "Frames of a camera dropped because none was taken in time.",

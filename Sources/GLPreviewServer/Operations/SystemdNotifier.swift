@@ -32,10 +32,8 @@ struct SystemdNotifier: Sendable, Hashable {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now.sinceStart / .microseconds(1)))")
   }
 
-  /// The service is stopping.
   @discardableResult func stopping() -> Bool { send("STOPPING=1") }
 
-  /// Notifies the watchdog.
   @discardableResult func alive() -> Bool { send("WATCHDOG=1") }
 
   /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.

@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Live streams.
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry

@@ -262,7 +262,6 @@ final class StreamHub: Sendable {
   }
 }
 
-/// The stream has ended.
 struct StreamEnded: Error {}
 
 /// No picture arrived in time.

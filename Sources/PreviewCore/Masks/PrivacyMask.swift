@@ -61,10 +61,8 @@ public struct PrivacyMasks: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// Creates masks given in pixels of the source's reference size.
   public init(arrayLiteral elements: PrivacyMask...) { self.init(elements) }
 
-  /// No masks.
   package static let none = PrivacyMasks([])
 
-  /// Whether there are no masks.
   package var isEmpty: Bool { masks.isEmpty }
 
   /// Checks that each mask hides something of a source.

@@ -121,7 +121,6 @@ public struct WordError: Error, Hashable, CustomStringConvertible {
   /// What is wrong with the value, and which values are allowed.
   public let reason: String
 
-  /// Creates an error for `key`.
   package init(_ key: String, _ reason: String) {
     self.key = key
     self.reason = reason

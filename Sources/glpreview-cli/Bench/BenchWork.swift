@@ -76,7 +76,6 @@ enum BenchWork: String, CaseIterable {
   }
 }
 
-/// Generates frames.
 struct BenchInput {
   private let scene = CameraScene()
   /// The number of different frames, which then repeat.

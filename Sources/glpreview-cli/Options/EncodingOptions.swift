@@ -43,7 +43,6 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArg
     self.init(EncodedPicture.Format(fileName: fileName), VideoFormat(fileName: fileName))
   }
 
-  /// The text on the command line.
   var description: String {
     switch self {
     case .picture(let format): format.rawValue
