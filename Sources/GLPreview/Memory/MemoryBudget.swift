@@ -37,9 +37,8 @@ public final class MemoryBudget: Sendable {
   /// The number of refused reservations.
   public var refusals: Int { state.withLock { $0.refusals } }
 
-  /// Reserves bytes.
+  /// Reserves bytes until the lease is released.
   ///
-  /// - Returns: a lease that returns the bytes when it is released.
   /// - Throws: `Exceeded` if there is not enough room.
   package func reserve(_ byteCount: Int) throws(Exceeded) -> MemoryLease {
     try take(byteCount)

@@ -134,24 +134,16 @@ public final class PreviewSession: Sendable {
     try await core.snapshot(request)
   }
 
-  /// One moment of a source, of which any view can be drawn.
+  /// One moment of a source, of which any view can be drawn; nil is the first source. Of `request` only the frame, the
+  /// fallback and the time limit matter.
   ///
-  /// - Parameters:
-  ///   - source: the source's name; nil for the first.
-  ///   - request: which frame, the fallback and the time limit; the rest is ignored.
-  /// - Returns: the moment, which keeps its frame in memory.
   /// - Throws: the errors of `snapshot`.
   package func moment(of source: String?, _ request: SnapshotRequest) async throws -> SourceMoment {
     try await core.moment(of: source ?? core.firstSource, request)
   }
 
-  /// Draws a scene as it is now.
+  /// Draws a scene as it is now. `limit` includes the time that its sources take to show something.
   ///
-  /// - Parameters:
-  ///   - scene: the scene's preview.
-  ///   - format: the sample format of the picture.
-  ///   - limit: the time limit, also for its sources to show something.
-  /// - Returns: the picture.
   /// - Throws: `SnapshotError` if it is not a scene of this session; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(

@@ -12,11 +12,7 @@ package final class PangoTextRenderer: TextRenderer {
   /// The renderer shared by the process, so that fonts are loaded once.
   package static let shared = PangoTextRenderer()
 
-  /// Creates a separate renderer.
-  ///
-  /// - Parameters:
-  ///   - textLimit: the most texts cached.
-  ///   - byteLimit: the most bytes cached; one text is kept whatever its size.
+  /// Creates a renderer that caches at most this many texts and bytes; one text is kept whatever its size.
   package init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
     state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
   }

@@ -24,9 +24,6 @@ final class AccessControl: Sendable {
   private let accepted = Mutex<Set<AcceptedPassword>>([])
   private let state: Mutex<State>
 
-  /// - Parameters:
-  ///   - configuration: the secrets.
-  ///   - now: the clock.
   init(
     _ configuration: AccessConfiguration,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
@@ -96,9 +93,7 @@ final class FailedAttempts: Sendable {
   private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
   private let now: @Sendable () -> CaptureInstant
 
-  /// - Parameters:
-  ///   - capacity: the most clients remembered; the one idle longest is forgotten first.
-  ///   - now: the clock.
+  /// Remembers at most `capacity` clients; the one idle longest is forgotten first.
   init(capacity: Int = 4096, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     attempts = Mutex(LRUCache(capacity: capacity))
     self.now = now

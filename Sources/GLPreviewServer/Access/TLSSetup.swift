@@ -9,11 +9,8 @@ struct TLSSetup: Sendable {
   /// Problems that do not prevent the start, such as an expired certificate.
   let warnings: [String]
 
-  /// Loads `files`.
+  /// Loads PEM files. `now` is in seconds since 1970.
   ///
-  /// - Parameters:
-  ///   - files: PEM files.
-  ///   - now: seconds since 1970.
   /// - Throws: `TLSError` if a file can't be read, contains something else, or the key does not belong to the
   ///   certificate.
   init(_ files: TLSFiles, now: Int = time(nil)) throws(TLSError) {

@@ -13,13 +13,9 @@ package struct ConfigurationOptions: Sendable {
 
   private static let views = ["cameras", cameraName, "views"]
 
-  /// Sets a configuration key.
-  ///
-  /// - Parameters:
-  ///   - key: the key's path, such as `["access", "insecure"]`. `["token"]` and `["user"]` (`NAME:PASSWORD`) can't
-  ///     be set in files; these credentials have the role `control`.
-  ///   - value: the value as in a file; nil sets nothing.
-  ///   - option: the name for messages, such as `--bind`.
+  /// Sets a configuration key, such as `["access", "insecure"]`, to a value as in a file; nil sets nothing. `["token"]`
+  /// and `["user"]` (`NAME:PASSWORD`) can't be set in files; these credentials have the role `control`. `option` is the
+  /// name for messages, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
     root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])

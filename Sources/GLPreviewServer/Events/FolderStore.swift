@@ -66,9 +66,7 @@ struct FolderStore: ~Copyable {
     return "\(name.camera)/\(final)"
   }
 
-  /// Deletes files that exceed the limits.
-  ///
-  /// - Returns: the number of deleted files.
+  /// Deletes files that exceed the limits, and returns their number.
   mutating func prune(now: WallTime, at time: CaptureInstant) -> Int {
     let files = retained.removeExcess(now: now, at: time)
     for file in files {
