@@ -34,7 +34,7 @@ struct HostRule: Sendable {
   static var machineName: String? {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(written: buffer)
   }
 }
 

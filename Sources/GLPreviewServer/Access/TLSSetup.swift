@@ -50,7 +50,7 @@ struct TLSSetup: Sendable {
 
   private static func checkReadable(_ path: String) throws(TLSError) {
     guard unsafe access(path, R_OK) == 0 else {
-      throw TLSError("\(path): \(unsafe String(cString: strerror(errno)))")
+      throw TLSError("\(path): \(String(errno: errno))")
     }
   }
 

@@ -149,5 +149,5 @@ struct FolderError: Error, Hashable, CustomStringConvertible {
   init(description: String) { self.description = description }
 
   /// The message of `errno` for `path`.
-  init(_ path: String) { description = "\(path): \(unsafe String(cString: strerror(errno)))" }
+  init(_ path: String) { description = "\(path): \(String(errno: errno))" }
 }
