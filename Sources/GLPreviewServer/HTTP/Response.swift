@@ -7,10 +7,10 @@ internal import NIOCore
 
 extension Response {
   /// Creates a JSON answer with sorted keys, so that equal values give equal bytes.
-  init(json: some Encodable) throws {
+  init(status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], json: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    self.init(status: .ok, headers: [:], bytes: try encoder.encode(json))
+    self.init(status: status, headers: headers, bytes: try encoder.encode(json))
   }
 
   /// Creates an answer that is an object of these members.
