@@ -31,12 +31,8 @@ package import GLPreview
     guard isDone else { throw CodecError(.damaged, "libjpeg-turbo does not decode this JPEG to planes") }
   }
 
-  /// Encodes a picture.
+  /// Encodes a picture that is padded to whole blocks, and returns the number of bytes.
   ///
-  /// - Parameters:
-  ///   - picture: a picture padded to whole blocks.
-  ///   - quality: the JPEG quality, 1...100.
-  /// - Returns: the number of bytes written.
   /// - Throws: `CodecError` if libjpeg fails.
   @discardableResult
   package func encode(_ picture: JPEGBlocks, quality: Int) throws(CodecError) -> Int {

@@ -1,9 +1,6 @@
 // See CMemory.h.
 #include "CMemory.h"
 
-#include <stdlib.h>
-
-#ifdef __GLIBC__
 #include <malloc.h>
 
 struct glp_memory glp_memory_measure(void) {
@@ -17,8 +14,3 @@ void glp_memory_use_one_arena(void) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
-#else
-struct glp_memory glp_memory_measure(void) { return (struct glp_memory){0, 0}; }
-void glp_memory_trim(void) {}
-void glp_memory_use_one_arena(void) {}
-#endif

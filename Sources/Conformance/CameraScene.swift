@@ -29,12 +29,9 @@ package struct CameraScene: Sendable {
       around: 132)
   }
 
-  /// The part of the scene that frame `index` shows, without padding.
+  /// The part of the scene that frame `index` shows, as `nv12` or `i420` without padding. Frames repeat after
+  /// `frameCount`; a frame larger than 1920x1080 is put together of several parts.
   ///
-  /// - Parameters:
-  ///   - index: counts on for ever; frames repeat after `frameCount`.
-  ///   - format: `nv12` or `i420`; larger than 1920x1080 it is put together of several parts.
-  /// - Returns: the frame.
   /// - Throws: `Frame.LayoutError` for other formats.
   package func frame(_ index: Int, _ format: Frame.Format) throws(Frame.LayoutError) -> Frame {
     let size = format.size

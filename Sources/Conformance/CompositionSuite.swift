@@ -3,7 +3,6 @@
 internal import PreviewCore
 
 extension ConformanceSuite {
-  /// Several sources in one picture.
   static var scenes: [ConformanceCase] {
     contents + shapes + surfaces + transforms + grids + planes + surrounds + mixedScenes
   }

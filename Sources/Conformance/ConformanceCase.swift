@@ -117,7 +117,6 @@ extension Layer {
   }
 }
 
-/// What came of a case.
 package struct ConformanceResult: Sendable {
   package let conformanceCase: ConformanceCase
   package let difference: PictureDifference

@@ -4,7 +4,6 @@ internal import PreviewCore
 
 /// The cases of `glpreview verify` and of the tests.
 package enum ConformanceSuite {
-  /// Group by group.
   package static var cases: [ConformanceCase] {
     copies + formats + filters + modes + orientations + edges + colors + light + outputs + scaled
       + mixed(count: 150) + scenes

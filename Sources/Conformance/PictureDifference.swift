@@ -25,7 +25,6 @@ package struct PictureDifference: Sendable, Equatable {
   package let worstSample: Sample?
   /// How many channels of samples differ at all.
   package let differing: Int
-  /// How many were compared.
   package let compared: Int
 
   /// Compares every channel of every sample, alpha too.

@@ -16,7 +16,6 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
   }
 }
 
-/// What is in a synthetic frame.
 package enum FrameContent: Sendable, Hashable, CaseIterable {
   /// Every byte by chance: the hardest for filters.
   case noise

@@ -30,8 +30,7 @@ package struct PreviewServer: Sendable {
   /// Creates a service without opening anything. Without `reload`, SIGHUP is left to the program. `onRunning` is called
   /// when the service listens, with its port; nil for a local socket.
   package init(
-    _ configuration: ValidatedConfiguration, logger: Logger,
-    reload: ConfigurationReload? = nil,
+    _ configuration: ValidatedConfiguration, logger: Logger, reload: ConfigurationReload? = nil,
     onRunning: @escaping @Sendable (Int?) async -> Void = { _ in }
   ) {
     self.configuration = configuration

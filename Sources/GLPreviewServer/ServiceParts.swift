@@ -9,7 +9,6 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import ServiceLifecycle
 
-/// The parts of a service.
 struct ServiceParts: Sendable {
   let configuration: ValidatedConfiguration
   let logger: Logger

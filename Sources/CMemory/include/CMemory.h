@@ -1,10 +1,10 @@
-// What the allocator has given out and what it keeps, and how it returns that. Only glibc tells.
+// What the allocator has given out and what it keeps, and how it returns that, as glibc tells it.
 #ifndef GLP_CMEMORY_H
 #define GLP_CMEMORY_H
 
 #include <stddef.h>
 
-/// Bytes of the heap; 0 where the allocator does not tell.
+/// Bytes of the heap.
 struct glp_memory {
   /// Allocated, in the shared heap or in mappings of their own.
   size_t used;

@@ -162,7 +162,6 @@ public struct DeviceError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// A short summary: "no usable GPU".
   package let problem: String
-  /// The failed attempts, in order.
   package let attempts: [Attempt]
   /// What to install or pass, most likely first.
   package let hints: [String]

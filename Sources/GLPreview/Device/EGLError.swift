@@ -44,7 +44,6 @@ struct EGLError: Error, Equatable, CustomStringConvertible {
 
   static func name(of code: EGLint) -> String {
     switch code {
-    case EGL_SUCCESS: "EGL_SUCCESS"
     case EGL_NOT_INITIALIZED: "EGL_NOT_INITIALIZED"
     case EGL_BAD_ACCESS: "EGL_BAD_ACCESS"
     case EGL_BAD_ALLOC: "EGL_BAD_ALLOC"

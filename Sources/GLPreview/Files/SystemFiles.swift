@@ -1,9 +1,9 @@
 // Reads the system's folders and small files (/dev, /sys, /proc), and text as C gives it.
 internal import Glibc
 
-enum SystemFiles {
+package enum SystemFiles {
   /// A file's first line; nil if it can't be read.
-  static func line(_ path: String) -> String? {
+  package static func line(_ path: String) -> String? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }
@@ -33,7 +33,7 @@ enum SystemFiles {
   }
 
   /// The path with its links resolved; nil if nothing is there.
-  static func resolved(_ path: String) -> String? {
+  package static func resolved(_ path: String) -> String? {
     guard let result = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(result) }
     return unsafe String(cString: result)
@@ -61,10 +61,10 @@ extension String {
   }
 
   /// The characters that a C function has written, up to their end or to a zero.
-  init(written characters: some Sequence<CChar>) {
+  package init(written characters: some Sequence<CChar>) {
     self.init(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   /// The system's message for an `errno`.
-  init(errno code: CInt) { self = unsafe String(cString: strerror(code)) }
+  package init(errno code: CInt) { self = unsafe String(cString: strerror(code)) }
 }

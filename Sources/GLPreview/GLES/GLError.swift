@@ -73,7 +73,6 @@ struct GLError: Error, Equatable, CustomStringConvertible {
 
   static func name(of code: GLenum) -> String {
     switch Int32(bitPattern: code) {
-    case GL_NO_ERROR: "GL_NO_ERROR"
     case GL_INVALID_ENUM: "GL_INVALID_ENUM"
     case GL_INVALID_VALUE: "GL_INVALID_VALUE"
     case GL_INVALID_OPERATION: "GL_INVALID_OPERATION"
@@ -88,7 +87,6 @@ struct GLError: Error, Equatable, CustomStringConvertible {
 
   static func name(ofStatus status: GLenum) -> String {
     switch Int32(bitPattern: status) {
-    case GL_FRAMEBUFFER_COMPLETE: "GL_FRAMEBUFFER_COMPLETE"
     case GL_FRAMEBUFFER_UNDEFINED: "GL_FRAMEBUFFER_UNDEFINED"
     case GL_FRAMEBUFFER_INCOMPLETE_ATTACHMENT: "GL_FRAMEBUFFER_INCOMPLETE_ATTACHMENT"
     case GL_FRAMEBUFFER_INCOMPLETE_MISSING_ATTACHMENT: "GL_FRAMEBUFFER_INCOMPLETE_MISSING_ATTACHMENT"

@@ -29,7 +29,7 @@ final class FrameMemory: Sendable {
     }
   }
 
-  init(byteCount: Int, _ lease: MemoryLease? = nil) {
+  init(byteCount: Int, _ lease: MemoryLease?) {
     self.byteCount = byteCount
     self.lease = lease
     // Not zero-filled, because a header may announce more bytes than ever arrive.

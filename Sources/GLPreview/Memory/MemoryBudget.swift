@@ -37,9 +37,8 @@ public final class MemoryBudget: Sendable {
   /// The number of refused reservations.
   public var refusals: Int { state.withLock { $0.refusals } }
 
-  /// Reserves bytes.
+  /// Reserves bytes until the lease is released.
   ///
-  /// - Returns: a lease that returns the bytes when it is released.
   /// - Throws: `Exceeded` if there is not enough room.
   package func reserve(_ byteCount: Int) throws(Exceeded) -> MemoryLease {
     try take(byteCount)
@@ -92,7 +91,6 @@ package final class MemoryLease: Sendable {
 
   deinit { budget.giveBack(byteCount) }
 
-  /// The number of bytes that it holds.
   package var byteCount: Int { count.withLock { $0 } }
 
   /// Changes the number of reserved bytes.

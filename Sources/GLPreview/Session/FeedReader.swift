@@ -1,7 +1,6 @@
 // The readers of a feed: the previews and scenes that it serves, and the sizes that they want.
 internal import PreviewCore
 
-/// A reader of a source.
 struct FeedReader: Sendable {
   /// What the source is read for.
   enum Subject: Sendable {
@@ -46,13 +45,4 @@ struct PictureRequest: Sendable, Hashable {
 
   /// Sorts by name, then by format.
   var order: (String, String) { (preview.name, "\(format)") }
-
-  static func == (one: PictureRequest, other: PictureRequest) -> Bool {
-    one.preview === other.preview && one.format == other.format
-  }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(ObjectIdentifier(preview))
-    hasher.combine(format)
-  }
 }

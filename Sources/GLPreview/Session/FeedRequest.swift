@@ -20,12 +20,10 @@ struct FeedKey: Sendable, Hashable {
   var outage: Int
 }
 
-/// A waiting request.
 struct FeedRequest {
   let subject: Subject
   let answer = Promise<Answer>()
 
-  /// What is requested.
   enum Subject: Sendable {
     /// A picture that differs from `after`.
     case picture(Preview, Picture.Format, after: PictureKey?)
@@ -35,7 +33,6 @@ struct FeedRequest {
     case frame(capturedAt: CaptureInstant, isCropped: Bool)
   }
 
-  /// The answer to a request.
   enum Answer: Sendable {
     case picture(RenderedPicture)
     case event(FeedEvent)
@@ -68,12 +65,10 @@ struct FeedRequest {
     }
   }
 
-  /// Whether its preview was removed.
   var isObsolete: Bool {
     if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
   }
 
-  /// Whether its preview is disabled.
   var isDisabled: Bool {
     if case .picture(let preview, _, _) = subject { !preview.isEnabled } else { false }
   }
@@ -81,7 +76,6 @@ struct FeedRequest {
   /// Whether the requester knows that the source has given its last frame.
   var hasSeenAll: Bool { if case .event(_, isOver: true) = subject { true } else { false } }
 
-  /// Whether it requests an event.
   var isForEvents: Bool { if case .event = subject { true } else { false } }
 
   /// Whether it accepts a frame that may not be the newest.

@@ -118,7 +118,6 @@ package final class Preview: Sendable {
 }
 
 extension Preview: Hashable {
-  /// Whether both are the same preview.
   package static func == (a: Preview, b: Preview) -> Bool { a === b }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -131,11 +130,8 @@ protocol PictureProducer: Sendable {
   /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
   func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?) async throws
     -> RenderedPicture?
-  /// The preview's configuration has changed.
   func changed(_ preview: Preview)
-  /// A reader has started.
   func readerCame(_ preview: Preview)
-  /// A reader has stopped.
   func readerWent(_ preview: Preview)
 }
 

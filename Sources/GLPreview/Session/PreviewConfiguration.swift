@@ -1,7 +1,6 @@
 // What a preview shows and how often: everything that can change while it runs.
 package import PreviewCore
 
-/// What a preview shows.
 package enum PreviewContent: Sendable, Hashable {
   /// A view of one source.
   case view(ViewConfiguration, of: String)
@@ -9,22 +8,18 @@ package enum PreviewContent: Sendable, Hashable {
   case scene(Scene)
 }
 
-/// The configuration of a preview.
 package struct PreviewConfiguration: Sendable, Hashable {
-  /// What it shows.
   package private(set) var content: PreviewContent
   /// Whether it gives pictures. A disabled preview costs nothing, and its readers wait. Default: true.
-  package var isEnabled: Bool
+  package var isEnabled = true
   /// The minimum time between two pictures. Zero, the default, gives every frame; of a scene, at most 30 a second.
   package var updateEvery: Duration
   /// Whether a camera is set to its reference size (`SourceOptions.referenceSize`) while the preview exists, read or
   /// not. A crop or masks of the camera have the same effect. Default: false.
   package var keepsReferenceSize = false
 
-  /// Creates a configuration that shows `content`.
-  package init(_ content: PreviewContent, isEnabled: Bool = true, updateEvery: Duration = .zero) {
+  package init(_ content: PreviewContent, updateEvery: Duration = .zero) {
     self.content = content
-    self.isEnabled = isEnabled
     self.updateEvery = updateEvery
   }
 }

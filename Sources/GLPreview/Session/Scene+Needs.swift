@@ -1,9 +1,9 @@
 // What a scene needs of its sources.
-internal import PreviewCore
+package import PreviewCore
 
 extension Scene {
   /// The names of all sources that it shows.
-  var sourceNames: Set<String> {
+  package var sourceNames: Set<String> {
     var names = Set(tiles.map(\.source))
     if case .blur(let source) = background { names.insert(source) }
     return names

@@ -57,7 +57,6 @@ extension SceneFeed {
     }
   }
 
-  /// Whether a picture is wanted.
   var isWanted: Bool { !requests.isEmpty || snapshots > 0 }
 
   private func leave(_ name: String) {

@@ -25,7 +25,6 @@ actor SceneFeed: PictureProducer {
   private var drawingTask: Task<Void, Never>?
   private var clock: Task<Void, Never>?
   var isClosed = false
-  /// The number of snapshots in progress.
   var snapshots = 0
 
   /// The minimum time between pictures, because the sources are not in step. The preview may set a longer one.

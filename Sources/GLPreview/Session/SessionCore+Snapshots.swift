@@ -61,12 +61,8 @@ extension SessionCore {
 }
 
 extension Preview {
-  /// Draws the scene as it is now.
+  /// Draws the scene as it is now. `limit` includes the time that its sources take to show something.
   ///
-  /// - Parameters:
-  ///   - format: the sample format of the picture.
-  ///   - limit: the time limit, also for its sources to show something.
-  /// - Returns: the picture.
   /// - Throws: `SessionError` if it is no scene, or was removed; `SourceError` after `limit`; `WordError`,
   ///   `DeviceError`, `RenderError`.
   package func drawScene(

@@ -18,16 +18,14 @@ final class SessionCore: Sendable {
     var closing: Task<Void, Never>?
   }
 
-  init(_ sources: [SessionSource], _ options: PreviewSession.Options, renderers: SharedRenderers? = nil)
-    throws(SessionError)
-  {
+  init(_ sources: [SessionSource], _ options: PreviewSession.Options) throws(SessionError) {
     guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
     replacedCloseWithin = options.replacedCloseWithin
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
       counting: counters, onRender: options.onRender, onEncode: options.onEncode,
-      renderers: renderers ?? options.renderers)
+      renderers: options.renderers)
     for source in sources { try add(source) }
   }
 

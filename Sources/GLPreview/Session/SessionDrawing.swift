@@ -5,9 +5,8 @@ internal import Synchronization
 /// Draws for all sources and scenes of a session.
 final class SessionDrawing: Sendable {
   private let lease: RendererLease
-  /// Draws labels; nil draws none.
+  /// Draws labels; nil leaves them out.
   let text: (any TextRenderer)?
-  /// The most pixels of a picture.
   let maximumPixels: Int
   /// The budget of frames and pictures; nil for none.
   let budget: MemoryBudget?
@@ -33,9 +32,9 @@ final class SessionDrawing: Sendable {
 
   init(
     on choice: GPUDevice.Choice, _ text: (any TextRenderer)?, maximumPixels: Int,
-    within budget: MemoryBudget? = nil, counting counters: SessionCounters,
-    onRender: (@Sendable (Duration) -> Void)? = nil,
-    onEncode: (@Sendable (Duration) -> Void)? = nil, renderers: SharedRenderers = .ofThisProcess
+    within budget: MemoryBudget?, counting counters: SessionCounters,
+    onRender: (@Sendable (Duration) -> Void)?, onEncode: (@Sendable (Duration) -> Void)?,
+    renderers: SharedRenderers
   ) {
     lease = RendererLease(choice, of: renderers)
     self.text = text
@@ -49,7 +48,6 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// The GPU that it draws on.
   var device: GPUDevice {
     get async throws { try await lease.withRenderer { $0.device } }
   }

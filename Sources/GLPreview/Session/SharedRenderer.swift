@@ -109,7 +109,7 @@ final class RendererLease: Sendable {
   private let entering: Task<Void, Never>
   private let isReturned = Mutex(false)
 
-  init(_ choice: GPUDevice.Choice, of renderers: SharedRenderers = .ofThisProcess) {
+  init(_ choice: GPUDevice.Choice, of renderers: SharedRenderers) {
     self.choice = choice
     self.renderers = renderers
     entering = Task { await renderers.enter(choice) }

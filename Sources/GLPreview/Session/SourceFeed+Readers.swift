@@ -4,7 +4,7 @@ internal import Synchronization
 
 extension SourceFeed {
   nonisolated func changed(_ preview: Preview) {
-    if preview.current.isRemoved { previews.withLock { $0[ObjectIdentifier(preview)] = nil } }
+    if preview.current.isRemoved { previews.withLock { _ = $0.remove(preview) } }
     Task {
       await self.dropUnwanted()
       // The view has changed: a reader that waits for the next frame gets the current one at once.
@@ -15,7 +15,7 @@ extension SourceFeed {
 
   /// A preview was added. One with a crop keeps a camera at its reference size, read or not.
   nonisolated func previewCame(_ preview: Preview) {
-    previews.withLock { $0[ObjectIdentifier(preview)] = preview }
+    previews.withLock { _ = $0.insert(preview) }
     Task { await self.demandChanged() }
   }
 

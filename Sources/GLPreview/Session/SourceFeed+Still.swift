@@ -3,12 +3,9 @@ internal import PreviewCore
 
 extension SourceFeed {
   /// One frame in the camera's largest size; the previews pause meanwhile. A camera that keeps its reference size gives
-  /// a frame in that; a source with only one size gives the next frame.
+  /// a frame in that; a source with only one size gives the next frame. `settling` frames are skipped first, for the
+  /// exposure to settle. With `isCropped`, crops can be drawn from it. Nil if no more frames follow.
   ///
-  /// - Parameters:
-  ///   - settling: the frames that are skipped first, for the exposure to settle.
-  ///   - isCropped: whether crops will be drawn from it.
-  /// - Returns: the frame, or the outage; nil if no more frames follow.
   /// - Throws: `SourceError` if the camera gives no frame, or another still is being taken.
   func still(settling: Int, isCropped: Bool) async throws -> FeedEvent? {
     guard source.origin.hasSizes, isOn else { return try await frame(capturedAt: CaptureClock.now) }
@@ -26,11 +23,7 @@ extension SourceFeed {
     let taking = Task { try await takeStill(settling) }
     still = taking
     do {
-      return try await withTaskCancellationHandler {
-        try await taking.value
-      } onCancel: {
-        taking.cancel()
-      }
+      return try await taking.join()
     } catch is CancellationError where !Task.isCancelled {
       // The source was switched off or closed meanwhile.
       return try await frame(capturedAt: CaptureClock.now)

@@ -10,7 +10,7 @@ actor SourceFeed: PictureProducer {
   /// The readers, apart from the actor's state, because they come and go without waiting.
   nonisolated let readers = Mutex<[ObjectIdentifier: FeedReader]>([:])
   /// All its previews, read or not.
-  nonisolated let previews = Mutex<[ObjectIdentifier: Preview]>([:])
+  nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
   let linger: Duration
 
@@ -59,7 +59,7 @@ actor SourceFeed: PictureProducer {
 
   init(
     _ source: SessionSource, _ drawing: ViewDrawing, linger: Duration, counting counters: SessionCounters,
-    after predecessors: [SourceFeed] = [], within predecessorsCloseWithin: Duration = .zero
+    after predecessors: [SourceFeed], within predecessorsCloseWithin: Duration
   ) {
     self.predecessorsCloseWithin = predecessorsCloseWithin
     self.predecessors = predecessors.map { Predecessor(feed: $0) }
@@ -81,7 +81,7 @@ actor SourceFeed: PictureProducer {
 
   /// The next event that differs from `key`. The end of the source is reported once; `isOver` means that the caller
   /// knows it and only waits for other changes. Nil once the feed is closed.
-  func event(after key: FeedKey?, isOver: Bool = false) async throws -> FeedEvent? {
+  func event(after key: FeedKey?, isOver: Bool) async throws -> FeedEvent? {
     let answer = try await answer(to: .event(after: key, isOver: isOver))
     if case .event(let event) = answer { return event }
     return nil
@@ -128,7 +128,7 @@ actor SourceFeed: PictureProducer {
   /// Whether the source must have its reference size: crops are wanted, or masks are burned in.
   var isPinned: Bool {
     !source.options.masks.isEmpty
-      || previews.withLock { $0.values.contains { $0.configuration.isPinned } }
+      || previews.withLock { $0.contains { $0.configuration.isPinned } }
       || readers.withLock { $0.values.contains(where: \.isCropped) }
       || requests.values.contains(where: \.isCropped)
   }
@@ -290,7 +290,6 @@ actor SourceFeed: PictureProducer {
 
   // MARK: The end
 
-  /// Whether there are readers or requests.
   var isRead: Bool { !requests.isEmpty || readers.withLock { !$0.isEmpty } }
 
   /// Closes the feed; everything is released when it returns. Waiting requests get nil.
@@ -310,7 +309,7 @@ actor SourceFeed: PictureProducer {
     await closeSource()
     await pump?.value
     (latest, outage) = (nil, nil)
-    previews.withLock { $0 = [:] }
+    previews.withLock { $0 = [] }
     drawing.plans.end()
     isEndOver.update { $0 = true }
   }

@@ -53,10 +53,9 @@ package struct SourceMoment: Sendable {
 }
 
 extension Preview {
-  /// The moment of its source that a request asks for, of which any view can be drawn.
+  /// The moment of its source that a request asks for, of which any view can be drawn. Of `request` only the frame, the
+  /// fallback and the time limit matter.
   ///
-  /// - Parameter request: which frame, the fallback and the time limit; the rest is ignored.
-  /// - Returns: the moment, which keeps its frame in memory.
   /// - Throws: `SourceError` if the source gives nothing in time, or gives nothing and no placeholder is wanted;
   ///   `SessionError` if the source is closed, or the preview is a scene.
   package func moment(_ request: SnapshotRequest) async throws -> SourceMoment {
@@ -85,7 +84,7 @@ extension SourceFeed {
         throw SourceError(.unavailable, path: source.name, reason: "gives no more frames")
       }
       guard request.waitsForOpening, event.outage?.state == .opening else { return event }
-      _ = try await self.event(after: event.key)
+      _ = try await self.event(after: event.key, isOver: false)
     }
   }
 }

@@ -15,7 +15,6 @@ struct ViewDrawing: Sendable {
       of: source.options, hasSizes: source.origin.hasSizes, memory: FramePool(budget: drawing.budget))
   }
 
-  /// The memory of the source's frames.
   var memory: FramePool { plans.memory }
 
   /// The upright size whose pixels crops refer to; nil before it is known.

@@ -12,20 +12,9 @@ package final class PangoTextRenderer: TextRenderer {
   /// The renderer shared by the process, so that fonts are loaded once.
   package static let shared = PangoTextRenderer()
 
-  /// Creates a separate renderer.
-  ///
-  /// - Parameters:
-  ///   - textLimit: the most texts cached.
-  ///   - byteLimit: the most bytes cached; one text is kept whatever its size.
+  /// Creates a renderer that caches at most this many texts and bytes; one text is kept whatever its size.
   package init(textLimit: Int = 512, byteLimit: Int = 32 << 20) {
     state = Mutex(State(kept: LRUCache(capacity: textLimit, maximumCost: byteLimit)))
-  }
-
-  /// Loads libraries and fonts now, unless they are loaded already.
-  ///
-  /// - Throws: `TextError` if one of them is missing, on every call.
-  package func load() throws(TextError) {
-    if let failure = state.withLock({ $0.loaded() }) { throw failure }
   }
 
   /// Why text can't be drawn; nil if it can, or before the first attempt.

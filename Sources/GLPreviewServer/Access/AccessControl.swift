@@ -24,9 +24,6 @@ final class AccessControl: Sendable {
   private let accepted = Mutex<Set<AcceptedPassword>>([])
   private let state: Mutex<State>
 
-  /// - Parameters:
-  ///   - configuration: the secrets.
-  ///   - now: the clock.
   init(
     _ configuration: AccessConfiguration,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
@@ -46,10 +43,8 @@ final class AccessControl: Sendable {
     if isOther { sessions.endAll() }
   }
 
-  /// Whether clients must authenticate.
   var asksForCredentials: Bool { configuration.asksForCredentials }
 
-  /// The current configuration.
   var configuration: AccessConfiguration { state.withLock { $0.configuration } }
 
   /// The role that a secret grants. Wrong ones are counted; after too many, no password from that client is tried for
@@ -98,9 +93,7 @@ final class FailedAttempts: Sendable {
   private let attempts: Mutex<LRUCache<ClientGroup, Attempts>>
   private let now: @Sendable () -> CaptureInstant
 
-  /// - Parameters:
-  ///   - capacity: the most clients remembered; the one idle longest is forgotten first.
-  ///   - now: the clock.
+  /// Remembers at most `capacity` clients; the one idle longest is forgotten first.
   init(capacity: Int = 4096, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     attempts = Mutex(LRUCache(capacity: capacity))
     self.now = now
@@ -116,17 +109,13 @@ final class FailedAttempts: Sendable {
   }
 
   /// Records a wrong secret.
-  ///
-  /// - Returns: the number in this period.
-  @discardableResult
-  func add(_ client: ClientGroup) -> Int {
+  func add(_ client: ClientGroup) {
     let time = now()
-    return attempts.withLock { attempts in
+    attempts.withLock { attempts in
       var known = attempts[client] ?? Attempts(count: 0, end: time + Self.period)
       if known.end <= time { known = Attempts(count: 0, end: time + Self.period) }
       known.count += 1
       attempts.insert(known, for: client)
-      return known.count
     }
   }
 }

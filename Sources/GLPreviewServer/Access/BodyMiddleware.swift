@@ -10,7 +10,6 @@ internal import NIOHTTPTypes
 ///
 /// Forms of other sites can send text and forms here, but not JSON without asking first (CORS).
 struct BodyMiddleware: ServiceMiddleware {
-  /// The largest body, in bytes.
   let maximumBytes: Int
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {

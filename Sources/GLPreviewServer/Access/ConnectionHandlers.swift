@@ -83,9 +83,7 @@ final class HostFieldHandler: ChannelInboundHandler, RemovableChannelHandler {
 /// been sent, within a shorter one and few bytes (nginx's `client_body_timeout` and `lingering_close`).
 final class BodyDeadlineHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
-  typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
-  typealias OutboundOut = HTTPResponsePart
 
   private let comesWithin: TimeAmount
   private let lingersFor: TimeAmount

@@ -2,7 +2,6 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The credentials in a request.
 enum PresentedCredentials: Sendable, Hashable {
   case token(String)
   case user(String, password: String)

@@ -12,9 +12,7 @@ struct HostRule: Sendable {
   private let names: Set<String>
   private let allowsUnknown: Bool
 
-  /// - Parameters:
-  ///   - bind: the listening address.
-  ///   - machine: the machine's name; also accepted with `.local` appended, for mDNS.
+  /// `machine` is also accepted with `.local` appended, for mDNS.
   init(_ bind: BindAddress, machine: String? = Self.machineName) {
     var names: Set = ["localhost"]
     if case .host(let name, _) = bind { names.insert(name.lowercased()) }
@@ -27,22 +25,16 @@ struct HostRule: Sendable {
     allowsUnknown = if case .unix = bind { true } else { false }
   }
 
-  /// Whether a request may use the host name `host`.
-  ///
-  /// - Parameters:
-  ///   - host: the name in the Host field.
-  ///   - allowed: the configured names; `*` allows all.
-  /// - Returns: whether the name is accepted.
+  /// Whether a request may use the host name `host`. `allowed` are the configured names; `*` allows all.
   func allows(_ host: HostName, or allowed: [String]) -> Bool {
     if host.isAddress || names.contains(host.text) || host.text.hasSuffix(".localhost") { return true }
     return allowed.isEmpty ? allowsUnknown : allowed.contains { $0 == "*" || $0.lowercased() == host.text }
   }
 
-  /// The machine's name.
   static var machineName: String? {
     var buffer = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(written: buffer)
   }
 }
 

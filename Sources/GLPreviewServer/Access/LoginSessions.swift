@@ -20,17 +20,13 @@ final class LoginSessions: Sendable {
   private let logins: Mutex<LRUCache<SHA256Digest, Login>>
   private let now: @Sendable () -> CaptureInstant
 
-  /// - Parameters:
-  ///   - capacity: the most logins at a time; a further one ends the least recently used.
-  ///   - now: the clock.
+  /// Keeps at most `capacity` logins; a further one ends the least recently used.
   init(capacity: Int = 1024, now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }) {
     logins = Mutex(LRUCache(capacity: capacity))
     self.now = now
   }
 
-  /// Starts a login.
-  ///
-  /// - Returns: the cookie's value, 64 hexadecimal digits.
+  /// Starts a login, and returns the cookie's value: 64 hexadecimal digits.
   func begin(_ role: Role) -> String {
     let key = SymmetricKey(size: .bits256)
     let cookie = Hexadecimal.text(of: unsafe key.withUnsafeBytes { unsafe Array($0) })
@@ -48,10 +44,8 @@ final class LoginSessions: Sendable {
     }
   }
 
-  /// Ends the login of this cookie.
   func end(cookie: String) { logins.withLock { $0.removeValue(for: Self.digest(cookie)) } }
 
-  /// Ends all logins.
   func endAll() { logins.withLock { $0.removeAll() } }
 
   private static func digest(_ cookie: String) -> SHA256Digest { SHA256.hash(data: Array(cookie.utf8)) }
@@ -72,14 +66,7 @@ enum LoginCookie {
     return [securePrefix + port, prefix + port].compactMap { request.cookies[$0]?.value }
   }
 
-  /// The `Set-Cookie` field of an answer to `request`.
-  ///
-  /// - Parameters:
-  ///   - value: the value; empty deletes the cookie.
-  ///   - seconds: its lifetime.
-  ///   - request: the request being answered.
-  ///   - speaksTLS: whether the service itself uses TLS.
-  /// - Returns: the field's value.
+  /// The `Set-Cookie` field of an answer to `request`. An empty value deletes the cookie.
   static func field(_ value: String, seconds: Int, for request: Request, speaksTLS: Bool) -> String {
     let isSecure = speaksTLS || isSecureBefore(us: request)
     let name = (isSecure ? securePrefix : prefix) + port(of: request)

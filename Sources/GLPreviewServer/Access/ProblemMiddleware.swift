@@ -22,8 +22,7 @@ struct ProblemMiddleware: ServiceMiddleware {
       }
       // The error stays in the log, because it may name files and addresses.
       context.logger.error(
-        "request failed",
-        metadata: metadata(of: request, Redaction.message("\(error)")))
+        "request failed", metadata: metadata(of: request, Redaction.message("\(error)")))
       return try answer(
         Problem(.internalServerError, "internal error; the log of the service gives the reason"), request,
         context)

@@ -25,10 +25,8 @@ final class RateLimiter: Sendable {
   private let now: @Sendable () -> CaptureInstant
   private let state: Mutex<State>
 
-  /// - Parameters:
-  ///   - rate: sustained requests per second; bursts may be twice as many, at least two.
-  ///   - capacity: the most clients counted separately; the others share one bucket.
-  ///   - now: the clock.
+  /// `rate` is sustained: bursts may be twice as many, at least two. `capacity` clients are counted separately; the
+  /// others share one bucket.
   init(
     requestsPerSecond rate: Double, capacity: Int = 4096,
     now: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
@@ -40,9 +38,7 @@ final class RateLimiter: Sendable {
     state = Mutex(State(others: Bucket(tokens: burst, time: now())))
   }
 
-  /// Counts a request.
-  ///
-  /// - Returns: nil if it is allowed; otherwise the seconds until the next one is.
+  /// Counts a request. Nil if it is allowed; otherwise the seconds until the next one is.
   func secondsToWait(_ client: ClientGroup) -> Int? {
     let time = now()
     return state.withLock { state in

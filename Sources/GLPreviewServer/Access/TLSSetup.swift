@@ -5,16 +5,12 @@ internal import NIOSSL
 
 /// The TLS configuration of a service, version 1.2 or later.
 struct TLSSetup: Sendable {
-  /// The configuration for the server.
   let configuration: TLSConfiguration
   /// Problems that do not prevent the start, such as an expired certificate.
   let warnings: [String]
 
-  /// Loads `files`.
+  /// Loads PEM files. `now` is in seconds since 1970.
   ///
-  /// - Parameters:
-  ///   - files: PEM files.
-  ///   - now: seconds since 1970.
   /// - Throws: `TLSError` if a file can't be read, contains something else, or the key does not belong to the
   ///   certificate.
   init(_ files: TLSFiles, now: Int = time(nil)) throws(TLSError) {
@@ -54,7 +50,7 @@ struct TLSSetup: Sendable {
 
   private static func checkReadable(_ path: String) throws(TLSError) {
     guard unsafe access(path, R_OK) == 0 else {
-      throw TLSError("\(path): \(unsafe String(cString: strerror(errno)))")
+      throw TLSError("\(path): \(String(errno: errno))")
     }
   }
 

@@ -15,7 +15,6 @@ enum URLToken {
     path == "/" || path.hasPrefix("/cameras/") || others.contains(path)
   }
 
-  /// The token in a URL; nil if there is none.
   static func token(in uri: URI) -> String? { uri.queryParameters["token"].map(String.init) }
 
   /// The URL with `***` in place of a token, for logs.

@@ -141,7 +141,6 @@ extension ServedState {
   /// The views of all cameras, and the scenes.
   var allViews: [ServedPreview] { cameras.flatMap(\.views) + scenes.map(\.view) }
 
-  /// The previews of all views and scenes.
   var previews: [Preview] { allViews.map(\.preview) }
 }
 
@@ -161,13 +160,6 @@ extension SceneConfiguration {
 }
 
 extension Scene {
-  /// The cameras in the scene.
-  fileprivate var sourceNames: [String] {
-    var names = tiles.map(\.source)
-    if case .blur(let source) = background { names.append(source) }
-    return names
-  }
-
   /// The same scene with other source names.
   fileprivate func renamed(_ names: [String: String]) -> Scene {
     var scene = self

@@ -12,7 +12,6 @@ struct ServedState: Sendable {
   var generation = 0
 }
 
-/// A camera and its views.
 struct ServedCamera: Sendable {
   var configuration: CameraConfiguration
   /// The session's name of its source. A camera that replaces another under the same name has its own source.
@@ -37,7 +36,6 @@ struct ServedPreview: Sendable {
   /// The camera's name, or the scene's.
   let camera: String
   let content: Content
-  /// The current configuration.
   var served: ServedView
   /// What a snapshot shows while the camera delivers nothing.
   let offline: SnapshotRequest.FallbackPolicy
@@ -66,7 +64,6 @@ extension ViewPreview {
 }
 
 extension ServedState {
-  /// A camera by its name.
   subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
 
   /// The views of a camera, or the single view of a scene.

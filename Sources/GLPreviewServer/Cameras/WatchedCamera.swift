@@ -19,13 +19,12 @@ struct CameraReport: Sendable {
 
 /// The recently observed state of a camera.
 struct WatchedCamera: Sendable {
-  private(set) var report: CameraReport
+  private(set) var report = CameraReport(since: .now)
   /// Recent frame counts and their times.
   private var samples: [(time: CaptureInstant, frames: Int)] = []
   /// When it was last tested by requesting a picture.
   private(set) var provedAt: CaptureInstant?
   var isBeingProved = false
-  /// Why the test failed.
   private var proofFailure: String?
   /// When it was last seen lost or stalled, unless it has delivered a picture since.
   private var troubleSeenAt: CaptureInstant?
@@ -41,8 +40,6 @@ struct WatchedCamera: Sendable {
   private static let troubleHolds = Duration.seconds(60)
   /// Limits the reports of a camera that gives a new reason for the same trouble each time.
   private static let mostReasons = 8
-
-  init(report: CameraReport = CameraReport(since: .now)) { self.report = report }
 
   /// Whether frames were read recently.
   private func isFresh(_ frames: Int, at now: CaptureInstant) -> Bool {
@@ -143,6 +140,5 @@ struct WatchedCamera: Sendable {
 }
 
 extension SourceState {
-  /// Whether the state needs attention.
   var isTrouble: Bool { self == .lost || self == .stalled }
 }

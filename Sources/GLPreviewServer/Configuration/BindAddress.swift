@@ -1,14 +1,12 @@
 // A listening address, written `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH` in options and configurations.
 internal import PreviewCore
 
-/// An address to listen on.
 package enum BindAddress: Sendable, Hashable {
   /// A host name or IP address, and a port. Port 0 selects a free port.
   case host(String, port: Int)
   /// A Unix domain socket.
   case unix(path: String)
 
-  /// 127.0.0.1, port 8080.
   package static let loopback = BindAddress.host("127.0.0.1", port: 8080)
 }
 

@@ -1,7 +1,6 @@
 // The environment: variables that set keys, and variables that words of files contain.
 internal import PreviewCore
 
-/// The environment of a process.
 struct ConfigurationEnvironment: Sendable {
   private let variables: [String: String]
   /// The variables that set keys. Containers often set a variable to an empty value instead of omitting it.

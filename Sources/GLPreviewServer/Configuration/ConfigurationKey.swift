@@ -46,8 +46,7 @@ struct ConfigurationKey<Target>: Sendable {
   /// A key with a list of values. In a mapping, `sign` joins each name and value to one word.
   init<Value>(
     _ name: String, listOf word: ConfigurationWord<Value>, joinedBy sign: String? = nil,
-    _ path: Path<[Value]>,
-    _ usual: String, _ purpose: String
+    _ path: Path<[Value]>, _ usual: String, _ purpose: String
   ) {
     self.init(name, form: "list of " + word.form, usual, purpose) { reading, above, target in
       if let values = reading.values(of: above[name], word, joinedBy: sign) { target[keyPath: path] = values }

@@ -128,26 +128,12 @@ extension ConfigurationKeys {
     .init(
       "tiles", listOf: .init("tiles") { try Tile(parsing: $0) }, joinedBy: ":", \.scene.tiles, "all cameras",
       "cameras, each alone or with the words of `--tile`: `[door, yard: \"mode=fit\"]`"),
-    .init("labels", ConfigurationWord<SceneWords>.choice, "`none`", "text in the scene") {
-      $1.write(into: &$0.scene)
+    .init("labels", ConfigurationWord<SceneLabels>.choice, "`none`", "text in the scene") {
+      $1.add(to: &$0.scene)
     },
     .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),
     .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
   ]
-}
-
-/// The labels of a scene.
-private enum SceneWords: String, CaseIterable {
-  case none, names, time, all
-
-  func write(into scene: inout Scene) {
-    if self == .names || self == .all {
-      for index in scene.tiles.indices { scene.tiles[index].label = Label(name: scene.tiles[index].source) }
-    }
-    if self == .time || self == .all {
-      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
-    }
-  }
 }
 
 extension CameraConfiguration {

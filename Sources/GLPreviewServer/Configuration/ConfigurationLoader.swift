@@ -18,13 +18,9 @@ package struct ConfigurationLoader: Sendable {
   /// The size limit of a file, in bytes.
   package static let largestFile = 1 << 20
 
-  /// Creates a loader of `files`. By default there are none.
-  ///
-  /// - Parameters:
-  ///   - files: their paths. Relative ones refer to the working folder at the time of this call.
-  ///   - options: the command's options, which override everything else.
-  ///   - environment: `GLPREVIEW_...` overrides files, and `${NAME}` in files is replaced by its value. Nil is the
-  ///     process's environment.
+  /// Creates a loader. Relative paths of `files` refer to the working folder at the time of this call. `options`
+  /// override everything else. Of `environment` (nil: the process's), `GLPREVIEW_...` overrides files, and `${NAME}` in
+  /// files is replaced by its value.
   package init(
     files: [String] = [], options: ConfigurationOptions = ConfigurationOptions(),
     environment: [String: String]? = nil

@@ -2,7 +2,6 @@
 // parsed to it here; no type of Yams leaves this file.
 internal import Yams
 
-/// The origin of a configuration value.
 enum ConfigurationOrigin: Sendable, Hashable, CustomStringConvertible {
   /// A place in a file. Line and column start at 1. Relative paths refer to `folder`, which is absolute.
   case file(String, folder: String, line: Int, column: Int)

@@ -6,7 +6,6 @@ package struct ConfigurationOptions: Sendable {
   private(set) var root = ConfigurationNode(content: .members([]), origin: .option("options"))
   private(set) var problems: [ConfigurationProblem] = []
 
-  /// Creates options that set nothing.
   package init() {}
 
   /// The name of the camera that `setSource` and `addView` configure.
@@ -14,13 +13,9 @@ package struct ConfigurationOptions: Sendable {
 
   private static let views = ["cameras", cameraName, "views"]
 
-  /// Sets a configuration key.
-  ///
-  /// - Parameters:
-  ///   - key: the key's path, such as `["access", "insecure"]`. `["token"]` and `["user"]` (`NAME:PASSWORD`) can't
-  ///     be set in files; these credentials have the role `control`.
-  ///   - value: the value as in a file; nil sets nothing.
-  ///   - option: the name for messages, such as `--bind`.
+  /// Sets a configuration key, such as `["access", "insecure"]`, to a value as in a file; nil sets nothing. `["token"]`
+  /// and `["user"]` (`NAME:PASSWORD`) can't be set in files; these credentials have the role `control`. `option` is the
+  /// name for messages, such as `--bind`.
   package mutating func set(_ key: [String], to value: String?, by option: String) {
     guard let value else { return }
     root.put(ConfigurationNode(content: .word(value), origin: .option(option)), at: key[...])
@@ -32,7 +27,8 @@ package struct ConfigurationOptions: Sendable {
   }
 
   /// Adds a view of the camera `camera`: `NAME:KEY=VALUE,...`, with the keys of a view in a file.
-  package mutating func addView(_ text: String, by option: String = "--view") {
+  package mutating func addView(_ text: String) {
+    let option = "--view"
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let path = Self.views + [name]

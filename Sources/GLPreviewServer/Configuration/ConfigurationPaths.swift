@@ -1,5 +1,6 @@
 // Paths of a configuration. They are resolved once, when they are read, so that no link or `..` is followed later.
 internal import FoundationEssentials
+internal import GLPreview
 internal import Glibc
 internal import PreviewCore
 
@@ -12,11 +13,11 @@ enum ConfigurationPaths {
     var resolved = ""
     for part in (path.hasPrefix("/") ? path : folder + "/" + path).split(separator: "/") where part != "." {
       let next = "\(resolved)/\(part)"
-      if let real = realPath(of: next) {
+      if let real = SystemFiles.resolved(next) {
         resolved = real == "/" ? "" : real
       } else if part == ".." {
         // It can't be followed after a missing folder, and removes that. After a file it makes no sense.
-        guard realPath(of: resolved) == nil else { throw WordError("'\(path)' leads nowhere") }
+        guard SystemFiles.resolved(resolved) == nil else { throw WordError("'\(path)' leads nowhere") }
         resolved = String(resolved[..<(resolved.lastIndex(of: "/") ?? resolved.startIndex)])
       } else {
         resolved = next
@@ -69,13 +70,6 @@ enum ConfigurationPaths {
     return text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text
   }
 
-  /// The absolute path without links; nil if it does not exist.
-  private static func realPath(of path: String) -> String? {
-    guard let real = unsafe realpath(path, nil) else { return nil }
-    defer { unsafe free(real) }
-    return unsafe String(cString: real)
-  }
-
   private static func isFolder(_ path: String) -> Bool {
     var isDirectory = false
     return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
@@ -86,7 +80,7 @@ enum ConfigurationPaths {
     case ENOENT: "is not there"
     case EACCES, EPERM: "may not be read"
     case EISDIR: "is a folder"
-    case let other: unsafe "can't be read: " + String(cString: strerror(other))
+    case let other: "can't be read: " + String(errno: other)
     }
   }
 }

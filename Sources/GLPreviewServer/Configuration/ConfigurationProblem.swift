@@ -1,7 +1,6 @@
 // The errors of a configuration: their place, their key, and what would be correct.
 internal import GLPreview
 
-/// A mistake in a configuration.
 package struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
   /// The place: `FILE:LINE:COLUMN`, an option such as `--bind`, or an environment variable; nil if the key is not set.
   package var origin: String?

@@ -2,17 +2,13 @@
 // Values print without their secrets, for example when a library logs a configuration at level `debug`.
 package import GLPreview
 
-/// The configuration of a service.
 package struct ServerConfiguration: Sendable, Hashable {
-  /// The address to listen on.
   package var bind = BindAddress.loopback
   /// The certificate and key for TLS; nil for no TLS.
   package var tls: TLSFiles?
   /// The access rules: tokens, users, origins and host names.
   package var access = AccessConfiguration()
-  /// The resource limits.
   package var limits = ServiceLimits()
-  /// The GPU to render on.
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
@@ -60,31 +56,23 @@ package enum Role: String, Sendable, Hashable, CaseIterable {
 
 /// The tokens, users, origins and host names that a service accepts.
 package struct AccessConfiguration: Sendable, Hashable {
-  /// A bearer token.
   package struct Token: Sendable, Hashable, CustomStringConvertible {
     /// The text that clients send.
     package var secret: String
-    /// What clients with this token may do.
     package var role: Role
 
-    /// Without the secret.
     package var description: String { "*** (\(role.rawValue))" }
   }
 
-  /// A user with a password.
   package struct User: Sendable, Hashable, CustomStringConvertible {
-    /// The name to log in with.
     package var name: String
     /// The password in plain text.
     package var password: String
-    /// What the user may do.
     package var role: Role
 
-    /// Without the password.
     package var description: String { "\(name):*** (\(role.rawValue))" }
   }
 
-  /// The accepted bearer tokens.
   package var tokens: [Token] = []
   /// The users for basic authentication and the dashboard's login.
   package var users: [User] = []
@@ -113,7 +101,6 @@ package struct ServiceLimits: Sendable, Hashable {
   package var idleConnection = Duration.seconds(75)
 }
 
-/// The configuration of a camera.
 package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible {
   /// The name in URLs.
   package var name: String
@@ -161,12 +148,10 @@ package struct ServedView: Sendable, Hashable {
   package var framesPerSecond: Double?
   /// The JPEG quality, 1...100.
   package var quality = 80
-  /// Whether the view delivers pictures.
   package var isEnabled = true
   /// Whether URLs can't change the view, so that clients see nothing else of the camera.
   package var isLocked = false
 
-  /// Creates a view; by default of the whole source.
   package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
 }
 

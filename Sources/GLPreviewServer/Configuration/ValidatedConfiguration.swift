@@ -8,7 +8,6 @@ internal import PreviewCore
 /// address that other machines can reach, the service requires credentials, unless `access.isInsecure` is true.
 @dynamicMemberLookup
 package struct ValidatedConfiguration: Sendable, Hashable {
-  /// The checked configuration.
   package let configuration: ServerConfiguration
 
   /// Checks `configuration`.
@@ -20,14 +19,12 @@ package struct ValidatedConfiguration: Sendable, Hashable {
     self.configuration = configuration
   }
 
-  /// Returns a value of `configuration`.
   package subscript<Value>(dynamicMember key: KeyPath<ServerConfiguration, Value>) -> Value {
     configuration[keyPath: key]
   }
 }
 
 extension ServerConfiguration {
-  /// The broken rules.
   fileprivate var problems: [ConfigurationProblem] { accessProblems + cameraProblems + sceneProblems }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.

@@ -5,7 +5,6 @@ internal import NIOCore
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// An event of a service.
 struct ServerEvent: Sendable, Hashable {
   /// The event types that a client can request.
   static let types = ["camera", "service", "snapshot", "view"]
@@ -33,7 +32,6 @@ struct ServerEvent: Sendable, Hashable {
   }
 }
 
-/// The identity of an event.
 struct EventID: Sendable, Hashable {
   /// The run of the service: 16 random hexadecimal digits.
   let epoch: String

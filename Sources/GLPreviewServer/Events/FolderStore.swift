@@ -66,9 +66,7 @@ struct FolderStore: ~Copyable {
     return "\(name.camera)/\(final)"
   }
 
-  /// Deletes files that exceed the limits.
-  ///
-  /// - Returns: the number of deleted files.
+  /// Deletes files that exceed the limits, and returns their number.
   mutating func prune(now: WallTime, at time: CaptureInstant) -> Int {
     let files = retained.removeExcess(now: now, at: time)
     for file in files {
@@ -144,7 +142,6 @@ private enum PartName {
   }
 }
 
-/// A failed operation in a folder.
 struct FolderError: Error, Hashable, CustomStringConvertible {
   /// `PATH: REASON`.
   let description: String
@@ -152,5 +149,5 @@ struct FolderError: Error, Hashable, CustomStringConvertible {
   init(description: String) { self.description = description }
 
   /// The message of `errno` for `path`.
-  init(_ path: String) { description = "\(path): \(unsafe String(cString: strerror(errno)))" }
+  init(_ path: String) { description = "\(path): \(String(errno: errno))" }
 }

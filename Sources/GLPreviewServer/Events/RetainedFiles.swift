@@ -12,7 +12,6 @@ internal import NIOCore
 /// - if it goes back, because it was ahead before;
 /// - if it jumps ahead, only if it was behind the newest file before.
 struct RetainedFiles: Sendable {
-  /// One file.
   struct File: Sendable, Hashable {
     let name: SnapshotFileName
     let bytes: Int
@@ -50,12 +49,10 @@ struct RetainedFiles: Sendable {
     monotonicStart = time
   }
 
-  /// Whether there are any limits.
   var isLimited: Bool {
     limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
   }
 
-  /// The number of files.
   var count: Int { ahead.count + found.count + written.count }
 
   private var isTooMuch: Bool { count > limits.maximumCount ?? .max || bytes > limits.maximumBytes ?? .max }

@@ -44,9 +44,7 @@ struct Problem: Error, HTTPResponseError, Hashable, CustomStringConvertible {
     var fields = HTTPFields()
     fields[.contentType] = "application/problem+json"
     fields[.cacheControl] = "no-store"
-    for (name, value) in headers {
-      if let name = HTTPField.Name(name) { fields[name] = value }
-    }
+    for (name, value) in headers { fields[named: name] = value }
     var members: [String: JSONValue] = [
       "title": .string(status.reasonPhrase), "status": .integer(status.code), "detail": .string(detail),
     ]

@@ -21,7 +21,6 @@ struct QueryWords {
 
   private static let repeatable: Set<String> = ["view"]
 
-  /// Takes a parameter; nil if it is missing.
   mutating func take(_ key: String) -> String? {
     guard let index = words.firstIndex(where: { $0.key == key }) else { return nil }
     return words.remove(at: index).value

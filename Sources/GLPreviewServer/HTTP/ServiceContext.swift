@@ -12,7 +12,6 @@ struct ServiceContext: RequestContext {
   let clientAddress: String
   /// The client as limits count it.
   let client: ClientGroup
-  /// When the request started.
   let startedAt = CaptureClock.now
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
@@ -31,7 +30,6 @@ struct ServiceContext: RequestContext {
   var maxUploadSize = ServiceLimits().requestBytes
 }
 
-/// A middleware of the service.
 protocol ServiceMiddleware: RouterMiddleware where Context == ServiceContext {
   /// What is behind the middleware: the next one, or the route.
   typealias Next = (Request, ServiceContext) async throws -> Response

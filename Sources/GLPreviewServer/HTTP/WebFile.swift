@@ -6,7 +6,6 @@ internal import NIOCore
 
 /// A file of Resources/web. It is served without authentication, because the page itself contains no data.
 struct WebFile: Sendable {
-  /// The path of its URL.
   let path: String
   let mediaType: String
   /// The file's bytes, shared by all answers.

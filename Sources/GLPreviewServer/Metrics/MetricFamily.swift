@@ -2,7 +2,6 @@
 
 /// All samples of one metric name.
 struct MetricFamily: Sendable {
-  /// The type of a metric.
   enum Kind: String, Sendable {
     /// Only increases.
     case counter
@@ -14,7 +13,6 @@ struct MetricFamily: Sendable {
 
   typealias Label = (name: String, value: String)
 
-  /// One value.
   struct Sample: Sendable {
     var suffix = ""
     var labels: [Label] = []
@@ -78,7 +76,6 @@ struct MetricFamily: Sendable {
     return escaped
   }
 
-  /// The help text of each metric.
   private static let help = [
     "glpreview_frames_captured_total": "Frames captured from a camera.",
     "glpreview_frames_dropped_total": "Frames of a camera dropped because none was taken in time.",
@@ -90,8 +87,7 @@ struct MetricFamily: Sendable {
     "glpreview_stream_clients": "Clients that watch a view.",
     "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
     "glpreview_stream_pictures_total": "Pictures sent to stream clients.",
-    "glpreview_stream_cut_off_total":
-      "Connections closed because the client did not read.",
+    "glpreview_stream_cut_off_total": "Connections closed because the client did not read.",
     "glpreview_stream_skipped_total": "Pictures skipped because a stream's client was too slow.",
     "glpreview_snapshots_total": "Requested snapshots, by result.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",

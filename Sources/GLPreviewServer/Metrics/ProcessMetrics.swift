@@ -26,8 +26,7 @@ enum ProcessMetrics {
 
   /// The resident memory that is mapped from files, such as code, or shared; nil if the system does not provide it.
   static var sharedBytes: Int? {
-    guard let text = FileManager.default.contents(atPath: "/proc/self/statm") else { return nil }
-    let fields = String(decoding: text, as: UTF8.self).split(separator: " ")
+    let fields = SystemFiles.line("/proc/self/statm")?.split(separator: " ") ?? []
     return fields.count > 2 ? Int(fields[2]).map { $0 * Int(pageSize) } : nil
   }
 
@@ -45,10 +44,7 @@ enum ProcessMetrics {
 
   /// The boot time since 1970, computed once, so that start times do not change with the clock.
   private static let boot: Double = {
-    let words = String(
-      decoding: FileManager.default.contents(atPath: "/proc/uptime") ?? Data(), as: UTF8.self
-    )
-    .split(separator: " ")
-    return WallTime.now.secondsSinceEpoch - (words.first.flatMap { Double($0) } ?? 0)
+    let uptime = SystemFiles.line("/proc/uptime")?.split(separator: " ").first.flatMap { Double($0) }
+    return WallTime.now.secondsSinceEpoch - (uptime ?? 0)
   }()
 }

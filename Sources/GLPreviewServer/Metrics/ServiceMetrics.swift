@@ -15,23 +15,19 @@ enum ServiceStage: String, Sendable, CaseIterable {
 
 /// The counters and timers of a service.
 final class ServiceMetrics: Sendable {
-  /// The result of a snapshot request.
   enum SnapshotResult: String, Sendable, CaseIterable { case taken, placeholder, cached, failed }
 
   /// The result of writing a file or sending a message.
   enum Outcome: String, Sendable { case done, failed, dropped }
 
-  /// What is counted.
   enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
-    /// A requested snapshot.
     case snapshot(SnapshotResult)
     /// A snapshot file.
     case file(Outcome)
     /// A file deleted from the folder to keep its limits.
     case removedFile
-    /// A webhook message.
     case webhook(Outcome)
     case webhookRetry
 

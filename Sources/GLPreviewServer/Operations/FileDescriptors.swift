@@ -22,9 +22,7 @@ struct OpenFileLimit: Sendable, Hashable {
     Int(clamping: count > 2 * reserve ? count - reserve : count / 2)
   }
 
-  /// Raises the process's limit for `connections`, as far as the system allows.
-  ///
-  /// - Returns: the number of possible connections, at most `connections`.
+  /// Raises the process's limit as far as the system allows, and returns how many of `connections` are possible.
   static func makeRoom(for connections: Int) -> Int {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()

@@ -10,10 +10,7 @@ package enum LogFormat: String, Sendable, Hashable, CaseIterable {
   /// A flat JSON object with `time`, `level`, `message`, `label` and the event's fields.
   case json
 
-  /// Creates a logger with this format.
-  ///
-  /// - Parameter level: the least severe level that is logged.
-  /// - Returns: a logger that writes to standard error.
+  /// Creates a logger that writes to standard error, from this level on.
   package func logger(level: Logger.Level) -> Logger {
     let throttle = LogThrottle()
     return Logger(label: "glpreview") { label in
@@ -61,8 +58,7 @@ struct LineLogHandler: LogHandler {
     for message in rest {
       let event = LogEvent(
         level: message.level, message: "\(message.message)", metadata: nil, source: event.source,
-        file: event.file,
-        function: event.function, line: event.line)
+        file: event.file, function: event.function, line: event.line)
       write(event, ["suppressed": "\(message.count)"])
     }
     if isWritten { write(event, suppressed > 0 ? ["suppressed": "\(suppressed)"] : [:]) }

@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// Monitors the renderer. It is opened in the background, so that the server can start meanwhile.
 final class RendererWatch: Service {
-  /// The state of the renderer.
   enum State: Sendable {
     /// It is being opened for the first time.
     case opening
@@ -105,7 +104,6 @@ final class RendererWatch: Service {
 
 /// The error for a software renderer where hardware is required.
 package struct SoftwareRendererRefused: Error, CustomStringConvertible {
-  /// The device that was found.
   package let device: GPUDevice
 
   /// The problem and the remedy.

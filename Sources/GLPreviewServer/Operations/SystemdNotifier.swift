@@ -12,9 +12,8 @@ struct SystemdNotifier: Sendable, Hashable {
   /// How often to notify the watchdog: twice per timeout; nil if there is no watchdog.
   let watchdogInterval: Duration?
 
-  /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set.
-  ///
-  /// - Parameter environment: nil for the process's own.
+  /// Reads `NOTIFY_SOCKET`, and `WATCHDOG_USEC` if `WATCHDOG_PID` is this process or not set, by default from the
+  /// process's own environment.
   init(environment: [String: String]? = nil) {
     let environment = environment ?? ProcessInfo.processInfo.environment
     let address = environment["NOTIFY_SOCKET"]
@@ -32,10 +31,8 @@ struct SystemdNotifier: Sendable, Hashable {
     send("RELOADING=1\nMONOTONIC_USEC=\(Int64(CaptureClock.now.sinceStart / .microseconds(1)))")
   }
 
-  /// The service is stopping.
   @discardableResult func stopping() -> Bool { send("STOPPING=1") }
 
-  /// Notifies the watchdog.
   @discardableResult func alive() -> Bool { send("WATCHDOG=1") }
 
   /// Whether the message was delivered. The timeout is a second, because a service must not wait for its supervisor.

@@ -2,7 +2,6 @@
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The dashboard.
 struct DashboardRoutes: Sendable {
   /// Answers `/?action=...`; nil if there is no action.
   let action: @Sendable (Request, ServiceContext) async throws -> Response?

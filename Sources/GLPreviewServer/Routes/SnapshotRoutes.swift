@@ -113,8 +113,7 @@ struct SnapshotRoutes: Sendable {
   private func fields(_ subject: SnapshotSubject) -> HTTPFields {
     let age = max(CaptureClock.now - subject.timestamp, .zero)
     var headers: HTTPFields = [
-      .cacheControl: "private, no-cache", .eTag: subject.entityTag,
-      .age: "\(age.components.seconds)",
+      .cacheControl: "private, no-cache", .eTag: subject.entityTag, .age: "\(age.components.seconds)",
     ]
     headers[named: "X-Timestamp"] = subject.time.secondsText
     headers[named: "X-Frame-Age-Ms"] = "\(Int(age / .milliseconds(1)))"

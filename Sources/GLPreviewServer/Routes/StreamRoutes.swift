@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Live streams.
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
@@ -79,10 +78,9 @@ struct StreamRoutes: Sendable {
   private static let mostViews = 64
 
   /// If too many views are drawn for URLs already, the view is sent as it is served.
-  private func joinOneOfSeveral(_ target: ServedPreview, as wanted: ServedView, every interval: Duration)
-    throws
-    -> StreamSubscription
-  {
+  private func joinOneOfSeveral(
+    _ target: ServedPreview, as wanted: ServedView, every interval: Duration
+  ) throws -> StreamSubscription {
     do {
       return try streams.join(target, as: wanted, every: interval)
     } catch let problem as Problem
@@ -115,9 +113,7 @@ struct StreamRoutes: Sendable {
   /// An answer whose body the stream connection then writes itself.
   private func response(
     _ subscriptions: [(subscription: StreamSubscription, interval: Duration)], _ context: ServiceContext
-  )
-    -> Response
-  {
+  ) -> Response {
     var headers: HTTPFields = [
       .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",
       .cacheControl:

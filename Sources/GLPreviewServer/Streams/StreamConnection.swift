@@ -10,9 +10,7 @@ internal import NIOHTTPTypes
 /// hubs' own buffers and are never copied.
 final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
-  typealias InboundOut = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
-  typealias OutboundOut = HTTPResponsePart
 
   private let stalledAfter: Duration
   private let metrics: ServiceMetrics

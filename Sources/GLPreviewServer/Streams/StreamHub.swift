@@ -147,9 +147,7 @@ final class StreamHub: Sendable {
     return newest
   }
 
-  /// Adds a connection that receives parts. Must be called on its event loop.
-  ///
-  /// - Returns: false if the stream has ended.
+  /// Adds a connection that receives parts; false if the stream has ended. Must be called on its event loop.
   func add(_ watcher: StreamWatcher, on loop: any EventLoop) -> Bool {
     let added = state.withLock { state -> (LoopWatchers, StreamPart?)? in
       guard !state.isOver else { return nil }
@@ -262,7 +260,6 @@ final class StreamHub: Sendable {
   }
 }
 
-/// The stream has ended.
 struct StreamEnded: Error {}
 
 /// No picture arrived in time.

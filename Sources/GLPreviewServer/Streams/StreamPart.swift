@@ -15,7 +15,6 @@ struct StreamPart: Sendable {
   let bytes: ByteBuffer
   /// When the frame was captured.
   let timestamp: CaptureInstant
-  /// In pixels.
   let size: Size
   /// Its share of the memory budget.
   let lease: MemoryLease

@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// All streams of a service.
 final class StreamRegistry: Sendable {
   private let metrics: ServiceMetrics
   private let registry: CameraRegistry
@@ -135,7 +134,6 @@ final class StreamSubscription: Sendable {
   var key: String? { names.withLock { $0.key } }
 }
 
-/// A weak reference to a subscription.
 struct WeakSubscription: Sendable {
   weak var subscription: StreamSubscription?
 }

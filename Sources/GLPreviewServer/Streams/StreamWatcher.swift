@@ -50,7 +50,6 @@ final class LoopWatchers: Sendable {
 final class StreamWatcher {
   /// What happened to a part.
   enum Outcome {
-    /// It was written.
     case sent
     /// It waits until the connection accepts more.
     case kept

@@ -7,7 +7,6 @@ internal import NIOHTTPTypes
 /// such as snapshots and events; streams bypass it and use `StreamConnection`.
 final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
-  typealias OutboundOut = HTTPResponsePart
 
   private let stalledAfter: Duration
   private let metrics: ServiceMetrics

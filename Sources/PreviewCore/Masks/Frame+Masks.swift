@@ -32,18 +32,6 @@ extension Frame {
     }
     return rest.with(storage: storage)
   }
-
-  /// Replaces the samples that `masks` hide.
-  ///
-  /// - Parameters:
-  ///   - masks: the parts to hide.
-  ///   - reference: the upright source size that the masks are given in; nil is this frame's size.
-  /// - Returns: the masked frame; the same frame if `masks` is empty.
-  /// - Throws: `WordError`, for the same reasons as `MaskPlan`.
-  package consuming func masked(by masks: [PrivacyMask], reference: Size? = nil) throws(WordError) -> Frame {
-    let plan = try MaskPlan(masks, reference: reference ?? format.uprightSize, format: format)
-    return masked(by: plan)
-  }
 }
 
 /// The positions of one component's samples in a frame's bytes.

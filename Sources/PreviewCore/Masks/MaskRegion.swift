@@ -24,12 +24,8 @@ struct MaskRegion: Sendable, Hashable {
     bounds = Rectangle(x: left, y: first.row, width: right - left, height: last.row + 1 - first.row)
   }
 
-  /// The frame pixels that share any area with a shape.
-  ///
-  /// - Parameters:
-  ///   - shape: in pixels of the upright source at `reference`.
-  ///   - reference: the source size that the shape is given in; both sides positive.
-  ///   - format: the frame's format; it may be rotated, scaled, or decoded at a reduced size.
+  /// The frame pixels that share any area with a shape, which is in pixels of the upright source at `reference`. The
+  /// frame may be rotated, scaled, or decoded at a reduced size.
   init(_ shape: PrivacyMask.Shape, said reference: Size, in format: Frame.Format) {
     let stored = StoredMask(reference, format)
     switch shape {

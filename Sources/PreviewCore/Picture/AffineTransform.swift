@@ -51,7 +51,6 @@ public struct AffineTransform: Sendable, Hashable {
   /// The factor by which areas grow; negative for a mirroring transform, 0 if it is not invertible.
   package var determinant: Double { a * d - b * c }
 
-  /// The inverse transform; nil if there is none.
   package var inverse: AffineTransform? {
     guard determinant.isFinite, abs(determinant) > 1e-9, tx.isFinite, ty.isFinite else { return nil }
     return AffineTransform(

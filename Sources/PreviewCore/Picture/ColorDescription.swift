@@ -20,14 +20,8 @@ public struct ColorDescription: Sendable, Hashable {
   /// JFIF (ITU-T T.871, 6 and 7): BT.601, full range, centred.
   public static let jfif = ColorDescription(matrix: .bt601, range: .full, siting: .centred)
 
-  /// Fills in what a source of `size` leaves open: limited range, and libplacebo's rule for the matrix
+  /// Fills in what a source of `size` leaves open (nil): limited range, and libplacebo's rule for the matrix
   /// (`pl_color_system_guess_ycbcr`): BT.709 from 1280 columns or above 576 lines, otherwise BT.601.
-  ///
-  /// - Parameters:
-  ///   - size: the frame's stored size, in pixels.
-  ///   - matrix: the matrix given by the source or the user; nil to guess.
-  ///   - range: the range given by the source or the user; nil to guess.
-  ///   - siting: the chroma siting of the format.
   package init(guessedFor size: Size, matrix: Matrix?, range: QuantizationRange?, siting: ChromaSiting) {
     let isHighDefinition = size.width >= 1280 || size.height > 576
     self.init(

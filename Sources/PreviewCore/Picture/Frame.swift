@@ -34,8 +34,7 @@ public struct Frame: Sendable {
   /// - Throws: `LayoutError` if a plane's rows are shorter than its samples or reach beyond `bytes`.
   public init(
     _ format: Format, bytes: [UInt8], planes: [Plane], sequence: Int = 0,
-    timestamp: CaptureInstant = .start,
-    iccProfile: [UInt8]? = nil
+    timestamp: CaptureInstant = .start, iccProfile: [UInt8]? = nil
   ) throws(LayoutError) {
     try self.init(
       format, storage: FrameBytes(bytes), planes: planes, sequence: sequence, timestamp: timestamp,

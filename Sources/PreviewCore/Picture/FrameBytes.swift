@@ -7,7 +7,6 @@ package protocol LentMemory: AnyObject, Sendable {
   /// All bytes as an array; a copy unless the memory is an array.
   var array: [UInt8] { get }
 
-  /// Calls `body` with all bytes.
   func withSpan<Result, Failure: Error>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure)
     -> Result
 
@@ -47,7 +46,6 @@ package struct FrameBytes: Sendable {
     if case .lent(let memory) = storage { memory } else { nil }
   }
 
-  /// Calls `body` with all bytes.
   package func withSpan<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -82,7 +82,6 @@ public struct Rectangle: Sendable, Hashable, CustomStringConvertible {
       && x <= size.width - width && y <= size.height - height
   }
 
-  /// Whether it has no pixels.
   package var isEmpty: Bool { width <= 0 || height <= 0 }
 
   /// The common part; of zero size if there is none.
@@ -147,7 +146,6 @@ package struct Orientation: Sendable, Hashable {
     }
   }
 
-  /// A reflection.
   package init(_ mirroring: Mirroring) {
     self.init(
       flipsX: mirroring == .horizontal || mirroring == .both,

@@ -11,7 +11,6 @@ public struct Picture: Sendable, Equatable {
     /// Bytes from one row to the next.
     public let bytesPerRow: Int
 
-    /// Creates a plane of `size` at byte `offset`.
     package init(size: Size, offset: Int, bytesPerRow: Int) {
       self.size = size
       self.offset = offset
@@ -77,7 +76,6 @@ extension Picture {
     /// Three byte planes Y', Cb, Cr as in JFIF (BT.601, full range, chroma centred).
     case ycbcr(ChromaSubsampling)
 
-    /// All formats.
     package static let allCases: [Format] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
 
     /// `rgba`, `ycbcr420`, ...

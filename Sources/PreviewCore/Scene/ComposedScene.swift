@@ -19,7 +19,6 @@ public final class StillImage: Sendable, Hashable {
 package enum FrameReference: Sendable, Hashable {
   /// The newest frame of a source that existed `delay` ago; if none did, the oldest kept.
   case source(String, delay: Duration = .zero)
-  /// A still picture.
   case image(StillImage)
 }
 

@@ -32,7 +32,6 @@ public struct Fallback: Sendable, Hashable {
     self.init(off: .avatar(avatar), lost: .avatar(avatar))
   }
 
-  /// The default pictures.
   package static let standard = Fallback()
 
   /// The picture to show in a state. Without a frame, `lastFrameDimmed` becomes a gradient with a camera while the source

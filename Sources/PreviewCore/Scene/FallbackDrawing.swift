@@ -109,17 +109,8 @@ extension Outage {
 }
 
 extension Fallback {
-  /// The fallback picture for a view of a source that delivers no frames, at the view's size.
-  ///
-  /// - Parameters:
-  ///   - size: the picture's size, in pixels.
-  ///   - outage: the state of the source, and why.
-  ///   - source: the name that refers to its last frame.
-  ///   - hasFrame: whether there is a last frame.
-  ///   - view: the view of the source.
-  ///   - time: the current time.
-  ///   - text: draws text; nil omits it.
-  /// - Returns: the layers, and the frames that they show.
+  /// The fallback picture for a view of a source that delivers no frames, at the view's size: its layers, and the
+  /// frames that they show. `source` refers to the last frame, if there is one. Without `text`, no text is drawn.
   package func composed(
     size: Size, outage: Outage, of source: String, hasFrame: Bool, view: ViewConfiguration,
     at time: WallClockTime, text: (any TextRenderer)?
@@ -127,9 +118,8 @@ extension Fallback {
     var stack = LayerStack()
     FallbackDrawing(
       picture: picture(for: outage.state, hasFrame: hasFrame), outage: outage, lastFrame: .source(source),
-      view: view,
-      area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil),
-      time: time, text: text
+      view: view, area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil), time: time,
+      text: text
     ).draw(into: &stack)
     return stack.composed(size)
   }

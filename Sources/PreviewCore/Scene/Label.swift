@@ -126,7 +126,7 @@ extension Label {
     /// The position of a rectangle of `size` in `area`, `margin` pixels from the edges that it is aligned with. When
     /// centred, an odd pixel is left over at the right or bottom. In an area that is too small, it may extend beyond
     /// it.
-    package func place(_ size: Size, in area: Rectangle, margin: Int = 0) -> Rectangle {
+    package func place(_ size: Size, in area: Rectangle, margin: Int) -> Rectangle {
       let x =
         switch self {
         case .topLeft, .left, .bottomLeft: margin
@@ -175,5 +175,24 @@ extension Label {
       at: Rectangle(
         x: place.x + padding.x, y: place.y + padding.y, width: bitmap.size.width, height: bitmap.size.height),
       opacity: opacity)
+  }
+}
+
+/// The labels that one word gives a scene.
+package enum SceneLabels: String, Sendable, CaseIterable {
+  case none
+  /// The source's name, at the bottom left of each tile.
+  case names
+  /// The scene's time, at the top right.
+  case time
+  case all
+
+  package func add(to scene: inout Scene) {
+    if self == .names || self == .all {
+      for index in scene.tiles.indices { scene.tiles[index].label = Label(name: scene.tiles[index].source) }
+    }
+    if self == .time || self == .all {
+      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
+    }
   }
 }

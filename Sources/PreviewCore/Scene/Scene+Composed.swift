@@ -1,13 +1,9 @@
 // Turns a scene into layers: the background, the tiles from lowest to highest, then the labels.
 
 extension Scene {
-  /// The scene's layers at a given time.
+  /// The scene's layers at a given time, and the frames that they show. `sources` are the states of the tiles'
+  /// sources, by name. Without `text`, no text is drawn.
   ///
-  /// - Parameters:
-  ///   - sources: the state of each tile's source, by name.
-  ///   - time: the current time, for labels and fallbacks.
-  ///   - text: draws text; nil omits it.
-  /// - Returns: the layers, and the frames that they show.
   /// - Throws: `WordError` if the scene is invalid or a source does not exist.
   package func composed(
     _ sources: [String: SourceAppearance], at time: WallClockTime, text: (any TextRenderer)?

@@ -4,14 +4,12 @@
 package struct StyledText: Sendable, Hashable {
   /// Text in any script; newlines begin new lines.
   package let text: String
-  /// The font.
   package let font: Label.Font
   /// The text colour. Coloured glyphs, such as emoji, keep their own.
   package let color: RGBColor
   /// The maximum size in pixels: longer lines end in an ellipsis, lines below it are cut off.
   package let maximumSize: Size
 
-  /// Creates a styled text.
   package init(_ text: String, font: Label.Font, color: RGBColor, maximumSize: Size) {
     self.text = text
     self.font = font

@@ -48,7 +48,6 @@ package struct Layer: Sendable, Hashable {
 
 package enum LayerContent: Sendable, Hashable {
   case color(RGBColor)
-  /// A gradient between two colours.
   case gradient(LinearGradient)
   /// A view of frame `input`, at the layer's size instead of the view's own. The bars that `fit` and `inside` leave
   /// are filled with the view's `surround`, and clipped and bordered with it. If that is `.clear`, the layer is only

@@ -41,16 +41,8 @@ package struct Placement: Sendable, Hashable {
   /// The visible rows of the crop.
   package let windowY: SourceWindow
 
-  /// Places a crop in a target.
-  ///
-  /// If only one side is given, the other follows from the aspect ratio, rounded half up, at least 1. If neither is
-  /// given, the target has the crop's size.
-  ///
-  /// - Parameters:
-  ///   - crop: the size of the crop as seen, after rotation.
-  ///   - width: the target's width; nil to derive it.
-  ///   - height: the target's height; nil to derive it.
-  ///   - mode: how to resolve different aspect ratios.
+  /// Places a crop, of this size after rotation, in a target. If only one side is given, the other follows from the
+  /// aspect ratio, rounded half up, at least 1. If neither is given, the target has the crop's size.
   package init(of crop: Size, width: Int?, height: Int?, mode: ContentMode) {
     let wholeX = SourceWindow(start: 0, length: crop.width, denominator: 1)
     let wholeY = SourceWindow(start: 0, length: crop.height, denominator: 1)

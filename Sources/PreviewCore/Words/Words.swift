@@ -81,12 +81,8 @@ package enum Words {
   }
 
   /// Parses `KEY=VALUE,KEY=VALUE...`. A part without `=` continues the value before it, so that `crop=X,Y,W,H` works.
+  /// `subject` owns the keys, for messages: `view 'main'`. `twins` are, for each alias, the keys that it sets.
   ///
-  /// - Parameters:
-  ///   - text: the list.
-  ///   - subject: the owner of the keys, for messages, such as `view 'main'`.
-  ///   - twins: for each alias, the keys that it sets. Setting one key twice is an error.
-  /// - Returns: the pairs, in order.
   /// - Throws: `WordError` if the first part has no `=`, or a key is given twice.
   package static func pairs(
     _ text: some StringProtocol, of subject: String, twins: [String: [String]] = [:]
@@ -121,7 +117,6 @@ public struct WordError: Error, Hashable, CustomStringConvertible {
   /// What is wrong with the value, and which values are allowed.
   public let reason: String
 
-  /// Creates an error for `key`.
   package init(_ key: String, _ reason: String) {
     self.key = key
     self.reason = reason

@@ -7,7 +7,6 @@ struct WorkTime {
   /// The CPU time of all threads of the process.
   let cpu: Duration
 
-  /// Runs `work` and measures it.
   static func of<Value>(_ work: () async throws -> Value) async throws -> (value: Value, time: WorkTime) {
     let start = (wall: ContinuousClock.now, cpu: ProcessorClock.now)
     let value = try await work()

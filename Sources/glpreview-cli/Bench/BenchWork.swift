@@ -58,8 +58,7 @@ enum BenchWork: String, CaseIterable {
       whole,
       ViewConfiguration(
         name: "b", crop: Rectangle(x: 420, y: 0, width: 1080, height: 1080), mirroring: .horizontal,
-        width: 320,
-        height: 320),
+        width: 320, height: 320),
       ViewConfiguration(name: "c", rotation: .clockwise90, width: 360, height: 640),
       ViewConfiguration(name: "d", width: 160, height: 90),
     ]
@@ -77,7 +76,6 @@ enum BenchWork: String, CaseIterable {
   }
 }
 
-/// Generates frames.
 struct BenchInput {
   private let scene = CameraScene()
   /// The number of different frames, which then repeat.

@@ -40,16 +40,9 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArg
   case video(VideoFormat)
 
   init?(fileName: String) {
-    if let format = EncodedPicture.Format(fileName: fileName) {
-      self = .picture(format)
-    } else if let format = VideoFormat(fileName: fileName) {
-      self = .video(format)
-    } else {
-      return nil
-    }
+    self.init(EncodedPicture.Format(fileName: fileName), VideoFormat(fileName: fileName))
   }
 
-  /// The text on the command line.
   var description: String {
     switch self {
     case .picture(let format): format.rawValue
@@ -59,13 +52,12 @@ enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArg
 
   /// Parses `--format`.
   init?(argument: String) {
-    if let format = EncodedPicture.Format(rawValue: argument) {
-      self = .picture(format)
-    } else if let format = VideoFormat(rawValue: argument) {
-      self = .video(format)
-    } else {
-      return nil
-    }
+    self.init(EncodedPicture.Format(rawValue: argument), VideoFormat(rawValue: argument))
+  }
+
+  private init?(_ picture: EncodedPicture.Format?, _ video: VideoFormat?) {
+    guard let format = picture.map(Self.picture) ?? video.map(Self.video) else { return nil }
+    self = format
   }
 
   /// The values listed in `--help`.

@@ -6,8 +6,7 @@ struct ViewOptions: ParsableArguments {
   @Option(
     name: .customLong("view"),
     help: ArgumentHelp(
-      "A view, with the options below as keys. Repeatable.",
-      valueName: "NAME:KEY=VALUE,..."))
+      "A view, with the options below as keys. Repeatable.", valueName: "NAME:KEY=VALUE,..."))
   var named: [String] = []
 
   @Option(

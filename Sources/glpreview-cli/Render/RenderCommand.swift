@@ -113,7 +113,6 @@ struct RenderCommand: AsyncParsableCommand {
     throw UsageError("-o -: standard output is a terminal; a picture would garble it")
   }
 
-  /// The job for a single source.
   private func viewJob() throws -> RenderJob {
     try sceneOptions.checkAbsent()
     guard let source = sources.first else { throw UsageError("there is no SOURCE") }

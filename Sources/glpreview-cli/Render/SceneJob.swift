@@ -163,7 +163,6 @@ struct SceneJob {
 /// The state of a scene's sources, for messages and errors.
 private actor SceneStates {
   private let session: PreviewSession
-  /// The sources that are on.
   private let sources: [SessionSource]
   private let isQuiet: Bool
   private var told: Set<String> = []

@@ -1,6 +1,6 @@
 // The options for several sources in one picture, and the sources' names, given (`ann=/dev/video0`) or derived.
-import ArgumentParser
-import GLPreview
+package import ArgumentParser
+package import GLPreview
 
 struct SceneOptions: ParsableArguments {
   @Option(
@@ -45,10 +45,8 @@ struct SceneOptions: ParsableArguments {
   func scene(_ text: String, of sources: [NamedSource]) throws -> Scene {
     var scene = try Scene(parsing: text)
     scene.tiles = try tiles(of: sources)
+    labels.add(to: &scene)
     for name in off { try NamedSource.check(name, "--off", sources) }
-    if labels.showTime {
-      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
-    }
     _ = try scene.composed(
       Dictionary(sources.map { ($0.name, .live) }) { $1 }, at: WallClockTime(secondsSince1970: 0), text: nil)
     return scene
@@ -67,7 +65,6 @@ struct SceneOptions: ParsableArguments {
     return sources.map { source in
       var tile = said[source.name] ?? Tile(source.name)
       tile.isSpeaking = speaking.contains(source.name)
-      if labels.showNames { tile.label = Label(name: source.name) }
       return tile
     }
   }
@@ -81,18 +78,7 @@ struct SceneOptions: ParsableArguments {
   }
 }
 
-/// The labels of a scene.
-enum SceneLabels: String, ExpressibleByArgument, CaseIterable {
-  case none
-  /// The source's name, at the bottom left of each tile.
-  case names
-  /// The scene's time, at the top right.
-  case time
-  case all
-
-  var showNames: Bool { self == .names || self == .all }
-  var showTime: Bool { self == .time || self == .all }
-}
+extension SceneLabels: ExpressibleByArgument {}
 
 /// A source, and the name that a scene's other options refer to.
 struct NamedSource: Equatable {

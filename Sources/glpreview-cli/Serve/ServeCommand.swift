@@ -46,9 +46,7 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "FILE"))
   var config: [String] = []
 
-  @Flag(
-    help:
-      "Check the configuration: print its errors with their places, or a summary, and exit.")
+  @Flag(help: "Check the configuration: print its errors with their places, or a summary, and exit.")
   var checkConfig = false
 
   @OptionGroup(title: "The camera") var cameraOptions: ServedCameraOptions

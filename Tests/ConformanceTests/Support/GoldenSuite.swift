@@ -18,7 +18,9 @@ struct GoldenCase: Sendable, CustomStringConvertible {
 
   /// The cards without what is hidden.
   func frames() throws -> [Frame] {
-    try formats.map { try TestCard.frame($0).masked(by: masks) }
+    try formats.map { format in
+      try TestCard.frame(format).masked(by: MaskPlan(masks, reference: format.uprightSize, format: format))
+    }
   }
 }
 

@@ -30,7 +30,9 @@ struct SharedRendererTests {
   private static func session(_ script: SourceScript, _ renderers: SharedRenderers) throws -> (
     SessionCore, Preview
   ) {
-    let core = try SessionCore([script.source()], PreviewSession.Options(linger: .zero), renderers: renderers)
+    var options = PreviewSession.Options(linger: .zero)
+    options.renderers = renderers
+    let core = try SessionCore([script.source()], options)
     let view = ViewConfiguration(width: 4, height: 3)
     return (core, try core.add("main", PreviewConfiguration(.view(view, of: "camera"))))
   }

@@ -106,7 +106,6 @@ enum TestPattern: String, Sendable, CaseIterable {
 
   // MARK: - smpte
 
-  private static let black = RGBColor.black
   private static let threeQuarters: UInt8 = 191
   private static let bars = [7, 6, 3, 2, 5, 4, 1].map(bar)
   private static let castellations = [1, 0, 5, 0, 3, 0, 7].map(bar)
@@ -133,10 +132,10 @@ enum TestPattern: String, Sendable, CaseIterable {
     case 0: return minusI
     case 1: return grey(255)
     case 2: return plusQ
-    case 3: return black
+    case 3: return .black
     default:
       let step = (x * 21 - size.width * 15) / size.width
-      return pluge.indices.contains(step) ? pluge[step] : black
+      return pluge.indices.contains(step) ? pluge[step] : .black
     }
   }
 

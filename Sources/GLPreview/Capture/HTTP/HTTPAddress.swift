@@ -118,14 +118,7 @@ struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
       port = text[text.index(after: colon)...]
     }
     guard !host.isEmpty else { throw WordError("names no host") }
-    let isPlain = host.utf8.allSatisfy {
-      switch $0 {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
-        UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
+    let isPlain = host.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-.:_".contains($0)) }
     guard isPlain, text.hasPrefix("[") || !host.contains(":") else {
       throw WordError("has no host name: letters, digits, '-' and '.', others as xn--")
     }

@@ -29,7 +29,6 @@
 
     // MARK: For the reader
 
-    /// Status and header, and when they arrived.
     func head() async throws -> (HTTPResponseHead, time: CaptureInstant) {
       try await wait { state in
         if let head = state.head { return (head, state.headTime) }
@@ -38,7 +37,6 @@
       }
     }
 
-    /// The next bytes; nil at the end.
     func next() async throws -> HTTPChunk? {
       let (chunk, onRoom) = try await wait { state -> (HTTPChunk?, (@Sendable () -> Void)?)? in
         if !state.chunks.isEmpty {

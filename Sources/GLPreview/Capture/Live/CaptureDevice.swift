@@ -97,13 +97,9 @@ extension Capture {
   }
 }
 
-/// The error for pictures that arrived damaged: a buffer with an error flag, a truncated part.
+/// The error for a picture that arrived damaged: a buffer with an error flag, a truncated part.
 struct DamagedCapture: Error, CustomStringConvertible {
-  let count: Int
   let description: String
 
-  init(_ description: String, count: Int = 1) {
-    self.count = count
-    self.description = description
-  }
+  init(_ description: String) { self.description = description }
 }

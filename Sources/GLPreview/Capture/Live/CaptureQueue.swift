@@ -54,7 +54,7 @@ final class CaptureQueue: Sendable {
   }
 
   /// Ends the queue; `error` is the reason if the end is a failure. Waiting captures are delivered first.
-  func finish(throwing error: SourceError? = nil) {
+  func finish(throwing error: SourceError?) {
     state.update { state in
       if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
     }

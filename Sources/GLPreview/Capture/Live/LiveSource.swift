@@ -158,15 +158,11 @@ private final class LiveCore: Sendable {
       try Task.checkCancellation()
       return try masker.masked(capture.frame(damage: damage).with(color: color))
     }
-    return try await withTaskCancellationHandler {
-      do {
-        return try await decoding.value
-      } catch {
-        try Task.checkCancellation()
-        throw error
-      }
-    } onCancel: {
-      decoding.cancel()
+    do {
+      return try await decoding.join()
+    } catch {
+      try Task.checkCancellation()
+      throw error
     }
   }
 
@@ -234,7 +230,7 @@ private final class LiveCore: Sendable {
         let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
         if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
-        monitor.change { $0.received(damaged: error.count, error.description) }
+        monitor.change { $0.receivedDamaged(error.description) }
       } catch let error as CodecError {
         monitor.change { $0.foundDamaged(error.description) }
       }
@@ -266,11 +262,7 @@ private final class LiveCore: Sendable {
     }
     defer { timer.cancel() }
     do {
-      return try await withTaskCancellationHandler {
-        try await connecting.value
-      } onCancel: {
-        connecting.cancel()
-      }
+      return try await connecting.join()
     } catch is CancellationError where !Task.isCancelled {
       throw SourceError(
         .unavailable, path: device.name, reason: "no connection within \(limit / .seconds(1)) s")
@@ -282,6 +274,17 @@ private final class LiveCore: Sendable {
     return SourceError(
       known?.kind ?? .unavailable, path: known?.path ?? device.name,
       reason: Redaction.message(known?.reason ?? "\(error)", hiding: device.secrets))
+  }
+}
+
+extension Task where Failure == any Error {
+  /// Waits for the task's value. Cancelling the caller also cancels the task.
+  func join() async throws -> Success {
+    try await withTaskCancellationHandler {
+      try await value
+    } onCancel: {
+      cancel()
+    }
   }
 }
 

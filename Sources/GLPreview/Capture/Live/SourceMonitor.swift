@@ -70,11 +70,10 @@ struct SourceMonitor: Sendable {
     if status.state == .live { status.reason = reason }
   }
 
-  /// Records pictures that arrived damaged. They are no sign of life: a camera without whole pictures is stalled.
-  mutating func received(damaged count: Int, _ reason: String) {
-    status.counters.received += count
-    status.counters.damaged += count
-    status.lastDamage = reason
+  /// Records a picture that arrived damaged. It is no sign of life: a camera without whole pictures is stalled.
+  mutating func receivedDamaged(_ reason: String) {
+    status.counters.received += 1
+    foundDamaged(reason)
   }
 
   mutating func foundDamaged(_ reason: String) {
@@ -83,7 +82,7 @@ struct SourceMonitor: Sendable {
   }
 
   /// Records pictures that were replaced by newer ones.
-  mutating func dropped(_ count: Int = 1) { status.counters.dropped += count }
+  mutating func dropped(_ count: Int) { status.counters.dropped += count }
 
   /// Decides whether to keep the connection. `isHeld` means that nobody takes pictures, so none can arrive.
   mutating func patience(isHeld: Bool, at now: CaptureInstant) -> Patience {

@@ -164,9 +164,8 @@ extension LiveSource {
 enum ChildEnvironment {
   private static let names: Set<String> = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
-    "LD_LIBRARY_PATH",
-    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
-    "XDG_DATA_DIRS",
+    "LD_LIBRARY_PATH", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME", "XDG_DATA_DIRS",
   ]
   /// Prefixes of locales' variables, and of those of capture programs.
   private static let prefixes = ["LC_", "GST_", "LIBCAMERA_", "LIBVA_", "MESA_"]

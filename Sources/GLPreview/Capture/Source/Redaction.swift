@@ -174,8 +174,8 @@ package enum Redaction {
   private static let harmless: Set<String> = [
     "action", "audio", "camera", "ch", "channel", "codec", "compression", "format", "fps", "framerate", "h",
     "height", "latency", "mode", "pkt_size", "port", "profile", "quality", "resolution", "rotation", "size",
-    "stream",
-    "subtype", "timeout", "transport", "ttl", "type", "unicast", "video", "videocodec", "w", "width",
+    "stream", "subtype", "timeout", "transport", "ttl", "type", "unicast", "video", "videocodec", "w",
+    "width",
   ]
 
   /// Schemes that are recognised even without the slashes after them.

@@ -38,7 +38,6 @@ extension SourceStatus {
     /// Connections after the first one.
     public var reconnections = 0
 
-    /// Creates counters of zero.
     package init() {}
   }
 

@@ -25,7 +25,7 @@ actor V4L2Connection: CaptureConnection {
   /// `reference` is the reference size that an earlier connection found.
   init(
     name: String, _ preferences: V4L2Preferences, _ options: SourceOptions, _ memory: FramePool,
-    reference: Size? = nil
+    reference: Size?
   ) {
     mode.referenceSize = reference
     queue = ReadingQueue(named: name)

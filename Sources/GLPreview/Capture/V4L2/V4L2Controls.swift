@@ -1,6 +1,7 @@
 // Lists a camera's controls, and converts the user's text to a control's value.
 internal import CV4L2
 internal import Glibc
+internal import PreviewCore
 
 extension V4L2Node {
   /// All controls; those that can't be set by one number have a name only.
@@ -104,11 +105,8 @@ extension CameraControl {
     case .other: throw refuse("it is not set by a number, and can't be set here")
     case .button: return 1
     case .boolean:
-      switch text.lowercased() {
-      case "1", "true", "on", "yes": return 1
-      case "0", "false", "off", "no": return 0
-      default: throw refuse("it is true or false")
-      }
+      guard let isOn = try? Words.flag("", text) else { throw refuse("it is true or false") }
+      return isOn ? 1 : 0
     case .menu, .integerMenu:
       let folded = Self.name(of: text)
       // In a menu of numbers, `5` may be an item's position or its number. The position wins, as in v4l2-ctl.

@@ -14,16 +14,15 @@ enum V4L2Diagnosis {
 
   /// Explains `error` at `path` to the user. `wasOpen` means that the camera gave pictures before.
   static func explain(_ error: V4L2Error, path: String, name: String, wasOpen: Bool) -> SourceError {
-    switch error.code {
+    if wasOpen, [ENOENT, ENOTDIR, ENODEV, ENXIO].contains(error.code) {
+      return SourceError(.unavailable, path: name, reason: "was unplugged")
+    }
+    return switch error.code {
     case ENOENT, ENOTDIR:
-      wasOpen
-        ? SourceError(.unavailable, path: name, reason: "was unplugged")
-        : SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
+      SourceError(.notFound, path: name, reason: "there is no such camera; " + others())
     case ENODEV, ENXIO:
       // The node may be left over without its device, or hidden from a container.
-      wasOpen
-        ? SourceError(.unavailable, path: name, reason: "was unplugged")
-        : SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
+      SourceError(.notFound, path: name, reason: "no camera is behind it; " + others())
     case EACCES, EPERM: SourceError(.unreadable, path: name, reason: permission(path, code: error.code))
     case EBUSY: SourceError(.unavailable, path: name, reason: "is in use by \(holders(of: path))")
     case _ where error.activity == "asking what it is":

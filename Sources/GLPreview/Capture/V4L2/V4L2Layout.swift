@@ -20,7 +20,6 @@ struct V4L2Layout: Sendable, Hashable {
   let planes: [Plane]
   /// The fewest bytes of each memory plane that hold a whole picture.
   let neededByteCounts: [Int]
-  /// The bytes of a frame.
   let byteCount: Int
 
   /// `bytesPerLine` is the driver's stride of each memory plane; of a single one, that of the first plane's rows. Nil

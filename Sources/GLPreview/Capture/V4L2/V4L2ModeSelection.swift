@@ -178,9 +178,7 @@ extension V4L2ModeSelection {
   }
 
   /// The slowest rate that is sufficient, or else the fastest. Without a wanted rate, the fastest up to 30 per second.
-  static func interval(_ intervals: [FrameIntervals], rate: Double?)
-    -> FrameIntervals.Interval?
-  {
+  static func interval(_ intervals: [FrameIntervals], rate: Double?) -> FrameIntervals.Interval? {
     let wanted = rate ?? usualMostRate
     let choices = intervals.map { range in
       guard range.shortest != range.longest, range.shortest.framesPerSecond > wanted else {

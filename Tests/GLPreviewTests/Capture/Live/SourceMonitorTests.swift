@@ -73,7 +73,7 @@ struct SourceMonitorTests {
     monitor.connected(mode, at: .second(100))
 
     for second in 101..<103 {
-      monitor.received(damaged: 1, "cut short")
+      monitor.receivedDamaged("cut short")
       _ = monitor.patience(isHeld: false, at: .second(second))
     }
 
