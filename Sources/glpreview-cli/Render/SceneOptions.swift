@@ -1,5 +1,5 @@
 // The options for several sources in one picture, and the sources' names, given (`ann=/dev/video0`) or derived.
-package import ArgumentParser
+import ArgumentParser
 package import GLPreview
 
 struct SceneOptions: ParsableArguments {

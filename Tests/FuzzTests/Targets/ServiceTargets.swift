@@ -91,7 +91,7 @@ extension FuzzTarget {
         if case .newest(let age) = wanted.request.mode { try must(age > .zero, "an age of \(age)") }
         try must((wanted.maximumBytes ?? 1) > 0, "\(wanted.maximumBytes ?? 0) bytes")
         let size = Size(width: 64, height: 48)
-        _ = try? ServiceLimits().check(wanted.served.view, in: size, of: size)
+        _ = try? RenderPlanner(maximumPixels: ServiceLimits().pixels).size(of: wanted.served.view, in: size)
       }
     })
 
