@@ -46,20 +46,30 @@ static const char signals_glsl[] = {
 };
 const glp_shader_text glp_signals_glsl = {signals_glsl, sizeof signals_glsl};
 
-static const char box_frag[] = {
-#embed "../../Resources/shaders/box.frag"
+static const char rows_frag[] = {
+#embed "../../Resources/shaders/rows.frag"
 };
-const glp_shader_text glp_box_frag = {box_frag, sizeof box_frag};
+const glp_shader_text glp_rows_frag = {rows_frag, sizeof rows_frag};
+
+static const char columns_frag[] = {
+#embed "../../Resources/shaders/columns.frag"
+};
+const glp_shader_text glp_columns_frag = {columns_frag, sizeof columns_frag};
+
+static const char pick_frag[] = {
+#embed "../../Resources/shaders/pick.frag"
+};
+const glp_shader_text glp_pick_frag = {pick_frag, sizeof pick_frag};
 
 static const char turn_frag[] = {
 #embed "../../Resources/shaders/turn.frag"
 };
 const glp_shader_text glp_turn_frag = {turn_frag, sizeof turn_frag};
 
-static const char box_glsl[] = {
-#embed "../../Resources/shaders/include/box.glsl"
+static const char store_glsl[] = {
+#embed "../../Resources/shaders/include/store.glsl"
 };
-const glp_shader_text glp_box_glsl = {box_glsl, sizeof box_glsl};
+const glp_shader_text glp_store_glsl = {store_glsl, sizeof store_glsl};
 
 static const char words_frag[] = {
 #embed "../../Resources/shaders/words.frag"

@@ -15,8 +15,12 @@ package struct ShaderSource: Sendable, Hashable {
   /// Reduces a signal along one axis.
   package static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
 
-  /// Resamples a plane, or pixels, by areas.
-  package static let box = unsafe ShaderSource("box.frag", glp_box_frag)
+  /// Adds up weighted rows of a plane.
+  package static let rows = unsafe ShaderSource("rows.frag", glp_rows_frag)
+  /// Adds up weighted columns of sums of rows.
+  package static let columns = unsafe ShaderSource("columns.frag", glp_columns_frag)
+  /// Picks one sample for each output.
+  package static let pick = unsafe ShaderSource("pick.frag", glp_pick_frag)
   /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
@@ -35,7 +39,7 @@ package struct ShaderSource: Sendable, Hashable {
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
     ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
-    ShaderSource("box.glsl", glp_box_glsl), ShaderSource("words.glsl", glp_words_glsl),
+    ShaderSource("store.glsl", glp_store_glsl), ShaderSource("words.glsl", glp_words_glsl),
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
     ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
   ]

@@ -70,6 +70,11 @@ struct Texture: ~Copyable {
     try unsafe replace(bounds, with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
   }
 
+  /// The same for a table of words.
+  borrowing func replace(with table: Span<UInt32>) throws(GLError) {
+    try unsafe replace(bounds, with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
+  }
+
   private borrowing func replace(
     _ region: Rectangle, with rows: RawSpan, bytesPerRow: Int
   ) throws(GLError) {

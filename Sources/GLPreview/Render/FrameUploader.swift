@@ -94,6 +94,9 @@ final class UploadedFrame {
   /// Whether all planes can be read as words.
   var fitsWords: Bool { frameWords.canHold(format) }
 
+  /// Whether they can also be read as single bytes.
+  var fitsBytes: Bool { frameWords.canHoldBytes(frame) }
+
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
     // What is lent is read where it is.
@@ -129,7 +132,7 @@ final class PlaneTexture {
     let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
     let size = Size(width: width, height: description.texels(of: format.size).height)
     bands = PlaneBands(size, maximumSide: .max)
-    texture = try Texture(.rgba8, width: size.width, height: size.height)
+    texture = try Texture(.rgba8ui, width: size.width, height: size.height)
   }
 
   var width: Int { texture.width }

@@ -25,7 +25,11 @@ struct GLState: ~Copyable {
   private let compositor: Compositor
   private let programs: ProgramCache
   private let tables = TapTextureCache(capacity: 512) { key throws(GLError) in try TapTexture(key) }
-  private let geometries = BoxGeometryCache(capacity: 256) { BoxGeometry($0) }
+  private let weights = ColumnTableCache(capacity: 256, maximumCost: 16 << 20) { key throws(GLError) in
+    try ColumnTable(key)
+  } cost: {
+    $0.byteCount
+  }
   private let wordGeometries = WordGeometryCache(capacity: 256) {
     WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
   }
@@ -141,7 +145,7 @@ struct GLState: ~Copyable {
   ) throws -> Result {
     programs.trim()
     tables.trim()
-    geometries.trim()
+    weights.trim()
     wordGeometries.trim()
     compositor.trim()
     targets.idle.beginDrawing()
@@ -202,15 +206,18 @@ struct GLState: ~Copyable {
   ) -> FrameDrawing {
     uploader.mappedMemory.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload)
-    let texels = TexelBoxes(
-      frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
+    let painter = PassPainter(
+      frame: uploaded, programs: programs, tables: tables, weights: weights, targets: targets,
+      prefersBuffer: sumsWords)
     let words =
       sumsWords
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
     return FrameDrawing(
       uploaded: uploaded,
       passes: PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
-      boxes: BoxPainter(texels, words, for: views), targets: targets)
+      boxes: BoxPainter(
+        painter, words, for: views, of: frame.format.pixelFormat, programs: programs, targets: targets),
+      targets: targets)
   }
 }
 
@@ -226,7 +233,7 @@ struct FrameDrawing {
   /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap. Its target is the
   /// caller's, or lent until `finish`.
   func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
-    if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
+    if let box = pass.box { return (try boxes.plane(of: pass, box, view), false) }
     let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
     let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
     try passes.draw(pass, of: view, into: target)

@@ -8,14 +8,16 @@ enum TapTableKey: Hashable {
   case reduced(SamplingMap)
   /// Consecutive samples from `lowerBound` on.
   case whole(ClosedRange<Int>)
-  /// The start of each group's boxes: (first texel, samples from there).
-  case boxes(SamplingMap, outputsPerGroup: Int, samplesPerTexel: Int)
+  /// A map's taps with whole weights.
+  case sums(SamplingMap)
 }
 
 /// One table as a texture: (index, weight) for each tap of each sample, then (coverage, 0) for each sample.
 final class TapTexture {
   let sampleCount: Int
   let tapCount: Int
+  /// The sum of an output's weights: 1, or that of whole weights.
+  let total: Int
   private let texture: Texture
 
   /// Entries per row; a power of two within every GLES 3.0 device's limit.
@@ -23,6 +25,7 @@ final class TapTexture {
 
   init(_ key: TapTableKey) throws(GLError) {
     let entries: [Float]
+    var total = 1
     switch key {
     case .taps(let map, let from):
       let table = TapTable(map)
@@ -34,14 +37,18 @@ final class TapTexture {
       (sampleCount, tapCount) = (map.output.sampleCount, 1)
       entries =
         (0..<sampleCount).flatMap { [Float($0), 1] } + TapTable.coverage(of: map).flatMap { [Float($0), 0] }
-    case .boxes(let map, let outputsPerGroup, let samplesPerTexel):
-      let boxes = BoxAxis(map, outputsPerGroup: outputsPerGroup, samplesPerTexel: samplesPerTexel)
-      (sampleCount, tapCount) = (boxes.firsts.count, 1)
-      entries = zip(boxes.firsts, boxes.starts).flatMap { [Float($0), Float($1)] }
+    case .sums(let map):
+      let taps = WholeTaps(map)
+      (sampleCount, tapCount) = (taps.table.sampleCount, taps.table.tapCount)
+      total = taps.total
+      entries =
+        zip(taps.table.indices, taps.weights).flatMap { [Float($0), Float($1)] }
+        + taps.table.coverage.flatMap { [Float($0), 0] }
     case .whole(let range):
       (sampleCount, tapCount) = (range.count, 1)
       entries = range.flatMap { [Float($0), 1] } + range.flatMap { _ in [1, 0] }
     }
+    self.total = total
     let count = entries.count / 2
     let width = min(count, TapTexture.entriesPerRow)
     let height = (count + width - 1) / width

@@ -162,7 +162,7 @@ private struct ViewLayout {
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
       positions: isFilteredAsRGB ? placement.target : size,
       conversion: conversion,
-      box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size, output: output) : nil,
+      box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size) : nil,
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
   }
 

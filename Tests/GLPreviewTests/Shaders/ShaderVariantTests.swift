@@ -53,7 +53,7 @@ struct ShaderVariantTests {
 
   @Test("an include that is included twice or is missing would be seen")
   func includes() {
-    for source in [ShaderSource.compose, .reduce, .box] {
+    for source in [ShaderSource.compose, .reduce, .rows, .columns, .pick] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
       #expect(text.components(separatedBy: "vec2 tableEntry(").count == 2)
@@ -107,7 +107,7 @@ struct ShaderFileTests {
 
   @Test("what is embedded is what is in the files")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .compose, .reduce, .box, .turn] {
+    for source in [ShaderSource.fullscreen, .compose, .reduce, .rows, .columns, .pick, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

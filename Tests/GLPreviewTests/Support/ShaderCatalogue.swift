@@ -3,11 +3,11 @@ import Shaders
 
 extension ProgramKey {
   static let all: [ProgramKey] =
-    ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
+    ShaderVariant.all.map(\.program) + PassVariant.programs
     + WordVariant.samples.map(\.program) + LayerVariant.programs
     + [
-      BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true),
-      BoxVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
+      PassVariant.turn(pixels: false), PassVariant.turn(pixels: true),
+      PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
     ]
 }
 
@@ -53,31 +53,32 @@ extension ShaderVariant.Inputs {
   }
 }
 
-extension BoxVariant {
-  /// A selection of variants that covers each shader text and each texel count.
-  static let samples: [BoxVariant] = counts.flatMap { texels in
-    [4, 2, 1].flatMap { samples -> [BoxVariant] in
-      let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]
-      let packing = Packing(texels: texels, rows: texels, samples: samples, firstBytes: firstBytes)
-      let repeated = Packing(
-        texels: texels, rows: min(texels, 8), samples: samples, firstBytes: firstBytes,
-        boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
-      let other = Packing(
-        texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes,
-        columnWeights: .nearness, rowWeights: texels % 2 == 0 ? .nearness : .coverage)
-      let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
-      return [
-        BoxVariant(
-          luma: packing, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
-        BoxVariant(luma: repeated, chroma: nil, isChromaApart: false, output: .plane),
-        BoxVariant(
-          luma: nil, chroma: packing, isChromaApart: isApart, reachesOver: reachesOver, output: .twoPlanes),
-        BoxVariant(
-          luma: packing, chroma: other, isChromaApart: isApart, reachesOver: reachesOver,
-          output: texels % 3 == 0 ? .plane : .pixels),
+extension PassVariant {
+  /// Every program that draws in two passes, or picks samples.
+  static let programs: [ProgramKey] = {
+    let planar = Samples(step: 1)
+    let pairs: [(Samples, Samples)] = [
+      (planar, planar), (planar, Samples(step: 2)), (Samples(step: 2), Samples(step: 4, first: 1)),
+      (Samples(step: 2, first: 1), Samples(step: 4)),
+    ]
+    let luma = Set(pairs.map(\.0)).map { PassVariant(.luma($0), to: .plane) }
+    let chroma = pairs.map { PassVariant(.chroma($0.1), to: .twoPlanes) }
+    let both = pairs.flatMap { pair in
+      [Output.plane, .pixels].map { PassVariant(.both(luma: pair.0, chroma: pair.1), to: $0) }
+    }
+    let pixels = [PassVariant(.luma(planar), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
+    let stores = [false, true].flatMap { isBuffer in
+      [
+        Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasAlpha: true),
+        Store(isBuffer: isBuffer, isWide: true, hasAlpha: true),
       ]
     }
-  }
+    let all = luma + chroma + both + pixels
+    let picks = stores.flatMap { store in
+      (store.hasAlpha ? [pixels[2]] : all).map { $0.pick(store) }
+    }
+    return all.map(\.columns) + stores.map { rows($0) } + Array(Set(picks))
+  }()
 }
 
 extension WordVariant {

@@ -1,0 +1,154 @@
+#version 300 es
+// Picks one sample for each output, four neighbours at a time: the nearest, or the only one where a picture is copied.
+precision highp float;
+precision highp int;
+
+#include "taps.glsl"
+
+#ifdef READS_BUFFER
+#define STORE usamplerBuffer
+// `store`: the component's first byte, and the bytes of a row.
+uint byteAt(highp usamplerBuffer plane, ivec2 store, int x, int row) {
+  return texelFetch(plane, store.x + row * store.y + x).x;
+}
+#else
+#define STORE usampler2D
+uint byteAt(highp usampler2D plane, ivec2 store, int x, int row) {
+  return texelFetch(plane, ivec2((store.x + x) >> 2, row), 0)[(store.x + x) & 3];
+}
+#endif
+
+uniform int lastOutput;     // the last column
+uniform vec4 firstOutput;   // the row of the conversion, then its offset
+uniform vec4 secondOutput;
+uniform vec4 thirdOutput;
+uniform vec3 background;    // in the codes of the outputs
+uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
+uniform highp sampler2D coverageRows;
+uniform highp sampler2D coverageColumns;
+uniform ivec2 firstCoverage; // of the tables' entries: columns, rows
+
+#ifdef READS_LUMA
+uniform highp STORE lumaPlane;
+uniform ivec2 lumaStore;
+uniform int lumaStep;       // bytes from one sample to the next
+uniform highp sampler2D lumaColumns;
+uniform highp sampler2D lumaRows;
+#endif
+#ifdef READS_CHROMA
+uniform highp STORE cbPlane;
+uniform highp STORE crPlane;
+uniform ivec2 cbStore;
+uniform ivec2 crStore;
+uniform int chromaStep;
+uniform highp sampler2D chromaColumns;
+uniform highp sampler2D chromaRows;
+#endif
+#ifdef READS_RGB
+uniform highp STORE rgbPlane;
+uniform ivec2 rgbStore;
+uniform int rgbStep;
+uniform highp sampler2D rgbColumns;
+uniform highp sampler2D rgbRows;
+#ifdef HAS_ALPHA
+uniform vec3 behind;        // in the order of the bytes
+#endif
+#endif
+
+#ifdef WRITES_PIXELS
+layout(location = 0) out uvec4 pixels;
+#else
+layout(location = 0) out vec4 plane;
+#ifdef WRITES_TWO_PLANES
+layout(location = 1) out vec4 secondPlane;
+#endif
+#endif
+
+vec4 first = vec4(128.0);
+vec4 second = vec4(128.0);
+vec4 third = vec4(128.0);
+
+// The byte positions of four outputs' samples.
+ivec4 positions(highp sampler2D columns, int x, int step) {
+  vec4 samples;
+  for (int index = 0; index < 4; ++index) samples[index] = tableEntry(columns, min(x + index, lastOutput)).x;
+  return ivec4(samples) * step;
+}
+
+vec4 codesAt(highp STORE plane, ivec2 store, ivec4 bytes, int row) {
+#ifdef IS_WIDE
+  return vec4(
+    byteAt(plane, store, bytes.x, row) | byteAt(plane, store, bytes.x + 1, row) << 8u,
+    byteAt(plane, store, bytes.y, row) | byteAt(plane, store, bytes.y + 1, row) << 8u,
+    byteAt(plane, store, bytes.z, row) | byteAt(plane, store, bytes.z + 1, row) << 8u,
+    byteAt(plane, store, bytes.w, row) | byteAt(plane, store, bytes.w + 1, row) << 8u) / 257.0;
+#else
+  return vec4(
+    byteAt(plane, store, bytes.x, row), byteAt(plane, store, bytes.y, row), byteAt(plane, store, bytes.z, row),
+    byteAt(plane, store, bytes.w, row));
+#endif
+}
+
+vec4 converted(vec4 outputRow, float behindAll, vec4 coverage) {
+  vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
+  codes = mix(vec4(behindAll), codes, coverage);
+  return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
+}
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+  int x = place.x * 4;
+#ifdef READS_LUMA
+  {
+    int row = int(tableEntry(lumaRows, place.y).x);
+    first = codesAt(lumaPlane, lumaStore, positions(lumaColumns, x, lumaStep), row);
+  }
+#endif
+#ifdef READS_CHROMA
+  {
+    int row = int(tableEntry(chromaRows, place.y).x);
+    ivec4 bytes = positions(chromaColumns, x, chromaStep);
+    second = codesAt(cbPlane, cbStore, bytes, row);
+    third = codesAt(crPlane, crStore, bytes, row);
+  }
+#endif
+#ifdef READS_RGB
+  {
+#ifdef IS_WIDE
+    const int next = 2;
+#else
+    const int next = 1;
+#endif
+    int row = int(tableEntry(rgbRows, place.y).x);
+    ivec4 bytes = positions(rgbColumns, x, rgbStep);
+    first = codesAt(rgbPlane, rgbStore, bytes, row);
+    second = codesAt(rgbPlane, rgbStore, bytes + next, row);
+    third = codesAt(rgbPlane, rgbStore, bytes + 2 * next, row);
+#ifdef HAS_ALPHA
+    vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 3 * next, row) / 255.0;
+    first = mix(vec4(behind.x), first, alpha);
+    second = mix(vec4(behind.y), second, alpha);
+    third = mix(vec4(behind.z), third, alpha);
+#endif
+  }
+#endif
+  vec4 coverage = vec4(1.0);
+  // A loop, because it costs nothing where it is not entered.
+  for (int index = 0; index < barCount; ++index) {
+    for (int column = 0; column < 4; ++column) {
+      coverage[column] = tableEntry(coverageColumns, firstCoverage.x + min(x + column, lastOutput)).x;
+    }
+    coverage *= tableEntry(coverageRows, firstCoverage.y + place.y).x;
+  }
+#ifdef WRITES_PIXELS
+  uvec4 red = uvec4(converted(firstOutput, background.r, coverage));
+  uvec4 green = uvec4(converted(secondOutput, background.g, coverage));
+  uvec4 blue = uvec4(converted(thirdOutput, background.b, coverage));
+  pixels = red | green << 8u | blue << 16u | 0xff000000u;
+#else
+  plane = converted(firstOutput, background.r, coverage) / 255.0;
+#ifdef WRITES_TWO_PLANES
+  secondPlane = converted(secondOutput, background.g, coverage) / 255.0;
+#endif
+#endif
+}
