@@ -7,6 +7,7 @@ precision highp float;
 precision highp int;
 
 #include "taps.glsl"
+#include "light.glsl"
 
 #define TABLE usampler2D
 // Records lie in rows of 2048 texels.
@@ -130,6 +131,27 @@ Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int window
   return sums;
 }
 
+// Light: four samples a texel, as the bits of floats.
+vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+  vec4 sum = vec4(0.0);
+  EACH_WINDOW(1, 2) {
+    vec4 light = uintBitsToFloat(texelFetch(rows, ivec2(texel, row), 0));
+    uvec4 weights = weightsAt(table, weight);
+    sum += light.x * evenWeights(weights) + light.y * oddWeights(weights);
+    weights = weightsAt(table, weight + 1);
+    sum += light.z * evenWeights(weights) + light.w * oddWeights(weights);
+  }
+  return sum;
+}
+
+#ifdef SUMS_LIGHT
+uniform highp usampler2D redRows;
+uniform highp usampler2D greenRows;
+uniform highp usampler2D blueRows;
+uniform highp TABLE rgbColumns;
+uniform ivec2 rgbRecords;
+uniform vec2 rgbScale;
+#endif
 #ifdef LUMA_BYTES
 uniform highp usampler2D lumaRows;
 uniform highp TABLE lumaColumns;
@@ -223,6 +245,15 @@ void main() {
     first = sums.first * rgbScale.x + rgbScale.y;
     second = sums.second * rgbScale.x + rgbScale.y;
     third = sums.third * rgbScale.x + rgbScale.y;
+  }
+#endif
+#ifdef SUMS_LIGHT
+  {
+    int record = place.x * rgbRecords.x;
+    header = weightsAt(rgbColumns, record);
+    first = codesFromLight(clamp(sumOfLight(redRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+    second = codesFromLight(clamp(sumOfLight(greenRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+    third = codesFromLight(clamp(sumOfLight(blueRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
   }
 #endif
   vec4 coverage = vec4(1.0);

@@ -5,18 +5,7 @@ precision highp int;
 
 #include "taps.glsl"
 
-#ifdef READS_BUFFER
-#define STORE usamplerBuffer
-// `store`: the component's first byte, and the bytes of a row.
-uint byteAt(highp usamplerBuffer plane, ivec2 store, int x, int row) {
-  return texelFetch(plane, store.x + row * store.y + x).x;
-}
-#else
-#define STORE usampler2D
-uint byteAt(highp usampler2D plane, ivec2 store, int x, int row) {
-  return texelFetch(plane, ivec2((store.x + x) >> 2, row), 0)[(store.x + x) & 3];
-}
-#endif
+#include "store.glsl"
 
 uniform int lastOutput;     // the last column
 uniform vec4 firstOutput;   // the row of the conversion, then its offset
@@ -30,7 +19,8 @@ uniform ivec2 firstCoverage; // of the tables' entries: columns, rows
 
 #ifdef READS_LUMA
 uniform highp STORE lumaPlane;
-uniform ivec2 lumaStore;
+uniform ivec4 lumaStore;
+uniform int lumaFirst;      // the first sample's byte
 uniform int lumaStep;       // bytes from one sample to the next
 uniform highp sampler2D lumaColumns;
 uniform highp sampler2D lumaRows;
@@ -38,20 +28,22 @@ uniform highp sampler2D lumaRows;
 #ifdef READS_CHROMA
 uniform highp STORE cbPlane;
 uniform highp STORE crPlane;
-uniform ivec2 cbStore;
-uniform ivec2 crStore;
+uniform ivec4 cbStore;
+uniform ivec4 crStore;
+uniform ivec2 chromaFirst;  // the first bytes of Cb and Cr
 uniform int chromaStep;
 uniform highp sampler2D chromaColumns;
 uniform highp sampler2D chromaRows;
 #endif
 #ifdef READS_RGB
 uniform highp STORE rgbPlane;
-uniform ivec2 rgbStore;
+uniform ivec4 rgbStore;
+uniform ivec3 rgbFirst;     // the first bytes of R, G and B
 uniform int rgbStep;
 uniform highp sampler2D rgbColumns;
 uniform highp sampler2D rgbRows;
 #ifdef HAS_ALPHA
-uniform vec3 behind;        // in the order of the bytes
+uniform vec3 behind;
 #endif
 #endif
 
@@ -75,20 +67,6 @@ ivec4 positions(highp sampler2D columns, int x, int step) {
   return ivec4(samples) * step;
 }
 
-vec4 codesAt(highp STORE plane, ivec2 store, ivec4 bytes, int row) {
-#ifdef IS_WIDE
-  return vec4(
-    byteAt(plane, store, bytes.x, row) | byteAt(plane, store, bytes.x + 1, row) << 8u,
-    byteAt(plane, store, bytes.y, row) | byteAt(plane, store, bytes.y + 1, row) << 8u,
-    byteAt(plane, store, bytes.z, row) | byteAt(plane, store, bytes.z + 1, row) << 8u,
-    byteAt(plane, store, bytes.w, row) | byteAt(plane, store, bytes.w + 1, row) << 8u) / 257.0;
-#else
-  return vec4(
-    byteAt(plane, store, bytes.x, row), byteAt(plane, store, bytes.y, row), byteAt(plane, store, bytes.z, row),
-    byteAt(plane, store, bytes.w, row));
-#endif
-}
-
 vec4 converted(vec4 outputRow, float behindAll, vec4 coverage) {
   vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
   codes = mix(vec4(behindAll), codes, coverage);
@@ -101,31 +79,30 @@ void main() {
 #ifdef READS_LUMA
   {
     int row = int(tableEntry(lumaRows, place.y).x);
-    first = codesAt(lumaPlane, lumaStore, positions(lumaColumns, x, lumaStep), row);
+    first = codesAt(lumaPlane, lumaStore, positions(lumaColumns, x, lumaStep) + lumaFirst, row);
   }
 #endif
 #ifdef READS_CHROMA
   {
     int row = int(tableEntry(chromaRows, place.y).x);
     ivec4 bytes = positions(chromaColumns, x, chromaStep);
-    second = codesAt(cbPlane, cbStore, bytes, row);
-    third = codesAt(crPlane, crStore, bytes, row);
+    second = codesAt(cbPlane, cbStore, bytes + chromaFirst.x, row);
+    third = codesAt(crPlane, crStore, bytes + chromaFirst.y, row);
   }
 #endif
 #ifdef READS_RGB
   {
-#ifdef IS_WIDE
-    const int next = 2;
-#else
-    const int next = 1;
-#endif
     int row = int(tableEntry(rgbRows, place.y).x);
     ivec4 bytes = positions(rgbColumns, x, rgbStep);
-    first = codesAt(rgbPlane, rgbStore, bytes, row);
-    second = codesAt(rgbPlane, rgbStore, bytes + next, row);
-    third = codesAt(rgbPlane, rgbStore, bytes + 2 * next, row);
+    first = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.x, row);
+    second = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.y, row);
+    third = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.z, row);
 #ifdef HAS_ALPHA
-    vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 3 * next, row) / 255.0;
+#ifdef IS_WIDE
+    vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 6, row) / 255.0;
+#else
+    vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 3, row) / 255.0;
+#endif
     first = mix(vec4(behind.x), first, alpha);
     second = mix(vec4(behind.y), second, alpha);
     third = mix(vec4(behind.z), third, alpha);

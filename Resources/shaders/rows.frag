@@ -8,7 +8,7 @@ precision highp int;
 #include "store.glsl"
 
 uniform highp STORE plane;
-uniform ivec2 planeStore;
+uniform ivec4 planeStore;
 uniform int firstTexel;            // of eight samples
 uniform highp sampler2D planeRows; // the taps of each output row
 uniform int tapCount;

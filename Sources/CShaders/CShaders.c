@@ -6,15 +6,10 @@ static const char fullscreen_vert[] = {
 };
 const glp_shader_text glp_fullscreen_vert = {fullscreen_vert, sizeof fullscreen_vert};
 
-static const char compose_frag[] = {
-#embed "../../Resources/shaders/compose.frag"
+static const char light_frag[] = {
+#embed "../../Resources/shaders/light.frag"
 };
-const glp_shader_text glp_compose_frag = {compose_frag, sizeof compose_frag};
-
-static const char reduce_frag[] = {
-#embed "../../Resources/shaders/reduce.frag"
-};
-const glp_shader_text glp_reduce_frag = {reduce_frag, sizeof reduce_frag};
+const glp_shader_text glp_light_frag = {light_frag, sizeof light_frag};
 
 static const char taps_glsl[] = {
 #embed "../../Resources/shaders/include/taps.glsl"
@@ -25,26 +20,6 @@ static const char light_glsl[] = {
 #embed "../../Resources/shaders/include/light.glsl"
 };
 const glp_shader_text glp_light_glsl = {light_glsl, sizeof light_glsl};
-
-static const char luma_glsl[] = {
-#embed "../../Resources/shaders/include/luma.glsl"
-};
-const glp_shader_text glp_luma_glsl = {luma_glsl, sizeof luma_glsl};
-
-static const char chroma_glsl[] = {
-#embed "../../Resources/shaders/include/chroma.glsl"
-};
-const glp_shader_text glp_chroma_glsl = {chroma_glsl, sizeof chroma_glsl};
-
-static const char rgb_glsl[] = {
-#embed "../../Resources/shaders/include/rgb.glsl"
-};
-const glp_shader_text glp_rgb_glsl = {rgb_glsl, sizeof rgb_glsl};
-
-static const char signals_glsl[] = {
-#embed "../../Resources/shaders/include/signals.glsl"
-};
-const glp_shader_text glp_signals_glsl = {signals_glsl, sizeof signals_glsl};
 
 static const char rows_frag[] = {
 #embed "../../Resources/shaders/rows.frag"

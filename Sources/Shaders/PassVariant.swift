@@ -8,6 +8,8 @@ package struct PassVariant: Sendable, Hashable {
     case luma(Samples), chroma(Samples), both(luma: Samples, chroma: Samples)
     /// R, G and B in turn, or with a fourth.
     case rgb(step: Int)
+    /// Sums of the light of R, G and B.
+    case light
   }
 
   /// The positions of a signal's samples.
@@ -78,6 +80,24 @@ package struct PassVariant: Sendable, Hashable {
     ProgramKey(store.version(of: .rows), store.defines)
   }
 
+  /// The components of light.
+  package enum Light: Sendable, Hashable, CaseIterable {
+    case rgb, luma, ycbcr
+
+    fileprivate var defines: [String] {
+      switch self {
+      case .rgb: ["READS_RGB 1"]
+      case .luma: []
+      case .ycbcr: ["READS_CHROMA 1"]
+      }
+    }
+  }
+
+  /// The first of two passes in linear light.
+  package static func light(_ light: Light, _ store: Store) -> ProgramKey {
+    ProgramKey(store.version(of: .light), light.defines + store.defines)
+  }
+
   /// The second of two passes.
   package var columns: ProgramKey {
     func defines(_ name: String, _ samples: Samples) -> [String] {
@@ -89,6 +109,7 @@ package struct PassVariant: Sendable, Hashable {
       case .chroma(let samples): defines("CHROMA", samples)
       case .both(let luma, let chroma): defines("LUMA", luma) + defines("CHROMA", chroma)
       case .rgb(let step): ["RGB_BYTES \(step)"]
+      case .light: ["SUMS_LIGHT 1"]
       }
     return ProgramKey(.columns, inputs + output.defines)
   }
@@ -100,7 +121,7 @@ package struct PassVariant: Sendable, Hashable {
       case .luma: ["READS_LUMA 1"]
       case .chroma: ["READS_CHROMA 1"]
       case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
-      case .rgb: ["READS_RGB 1"]
+      case .rgb, .light: ["READS_RGB 1"]
       }
     return ProgramKey(store.version(of: .pick), inputs + store.defines + output.defines)
   }

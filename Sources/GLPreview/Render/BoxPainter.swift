@@ -20,7 +20,7 @@ final class BoxPainter {
   private let passes: PassPainter
   /// Nil if the device is no software renderer.
   private let words: WordBoxes?
-  private let format: PixelFormat
+  private let format: FrameFormat
   private let programs: ProgramCache
   private let targets: TargetPool
   /// The finished drawings, and the first output that holds each.
@@ -50,7 +50,7 @@ final class BoxPainter {
   }
 
   init(
-    _ passes: PassPainter, _ words: WordBoxes?, for views: [PlannedView], of format: PixelFormat,
+    _ passes: PassPainter, _ words: WordBoxes?, for views: [PlannedView], of format: FrameFormat,
     programs: ProgramCache, targets: TargetPool
   ) {
     self.passes = passes

@@ -214,10 +214,8 @@ struct GLState: ~Copyable {
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
     return FrameDrawing(
       uploaded: uploaded,
-      passes: PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
       boxes: BoxPainter(
-        painter, words, for: views, of: frame.format.pixelFormat, programs: programs, targets: targets),
-      targets: targets)
+        painter, words, for: views, of: frame.format, programs: programs, targets: targets))
   }
 }
 
@@ -226,23 +224,16 @@ struct GLState: ~Copyable {
 /// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
 struct FrameDrawing {
   let uploaded: UploadedFrame
-  let passes: PassExecutor
   let boxes: BoxPainter
-  let targets: TargetPool
 
-  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap. Its target is the
-  /// caller's, or lent until `finish`.
-  func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
-    if let box = pass.box { return (try boxes.plane(of: pass, box, view), false) }
-    let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
-    let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
-    try passes.draw(pass, of: view, into: target)
-    return (DrawnPlane(target: target, layout: .whole(output: 0)), true)
+  /// Draws one plane of a view, lent until `finish`.
+  func plane(of pass: PlanePass, _ view: PlannedView) throws -> DrawnPlane {
+    guard let box = pass.box else { throw RenderError("the plan of view '\(view.name)' is the reference renderer's") }
+    return try boxes.plane(of: pass, box, view)
   }
 
   /// Returns the drawn targets, except those that `tiles` holds.
   func finish(keeping tiles: TileCache) {
-    passes.finish()
     boxes.finish { !tiles.holds($0) }
     uploaded.finish()
   }

@@ -21,6 +21,7 @@ final class PassPainter {
     /// The texels of each stored row: eight samples each.
     let texels: Range<Int>
     let behind: RGBColor?
+    let lightCrop: Rectangle?
   }
 
   init(
@@ -32,7 +33,7 @@ final class PassPainter {
     self.tables = tables
     self.weights = weights
     self.targets = targets
-    readsBuffer = prefersBuffer && frame.fitsWords
+    readsBuffer = prefersBuffer && frame.fitsBytes
   }
 
   func draw(_ drawing: BoxDrawing) throws -> PooledTarget {
@@ -40,7 +41,7 @@ final class PassPainter {
       TargetDescription(
         drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
         height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1))
-    if drawing.isCopied, !readsBuffer || frame.fitsBytes {
+    if drawing.isCopied {
       try pick(drawing, into: target)
     } else {
       try addUp(drawing, into: target)
@@ -59,10 +60,10 @@ final class PassPainter {
       isBuffer: readsBuffer, isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
   }
 
-  private func setOutputs(_ drawing: BoxDrawing, _ program: borrowing Program) {
+  private func setOutputs(_ drawing: BoxDrawing, _ order: BoxDrawing.Order, _ program: borrowing Program) {
     let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
     for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
-      program.shader.set(name, drawing.conversion.row(row, drawing.order))
+      program.shader.set(name, drawing.conversion.row(row, order))
     }
     let background = drawing.background
     program.shader.set(
@@ -78,69 +79,136 @@ final class PassPainter {
 
   private func addUp(_ drawing: BoxDrawing, into target: PooledTarget) throws {
     // The sums before binding anything: both passes use the same context.
-    let sums = try drawing.signals.map { try sumRows($0, behind: drawing) }
+    let sums = try drawing.signals.map { try sumRows(of: $0, drawing) }
     let program = try programs.program(PassVariant(drawing.input, to: drawing.shaderOutput).columns)
     program.shader.use()
     var units = UnitCounter()
-    for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, program, &units) }
-    setOutputs(drawing, program)
+    for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
+    setOutputs(drawing, drawing.order, program)
     // Samplers of different types may not share a unit, even where they are not read.
     let coverage = units.next(for: "coverageRows", in: program)
     if !drawing.isWhole, let first = drawing.signals.first {
-      let rows = try tables.value(of: .sums(first.rows))
+      let rows = try tables.value(of: first.rows)
       rows.bind(unit: coverage)
-      program.shader.set("firstCoverage", rows.sampleCount * rows.tapCount)
+      program.shader.set("firstCoverage", rows.firstCoverage)
     }
     target.target.begin()
     program.shader.drawTriangle()
   }
 
-  /// The sums of rows of a signal's planes, one or two.
-  private func sumRows(_ signal: PackedSignal, behind drawing: BoxDrawing) throws -> [PooledTarget] {
-    let layout = ColumnWeights.Layout(step: signal.step)
-    let texels = layout.texels(of: signal.columns.source.samples)
+  /// The sums of rows of a signal's planes, one or two, or of its light.
+  private func sumRows(of signal: PackedSignal, _ drawing: BoxDrawing) throws -> [PooledTarget] {
+    let texels = signal.layout(drawing).texels(of: signal.columns.source.samples)
     var planes: [Int] = []
     for component in signal.components where planes.last != component.plane { planes.append(component.plane) }
+    if drawing.lightCrop != nil { planes = [0] }
     return try planes.map { plane in
-      try sumRows(RowSums(plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind), drawing)
+      let wanted = RowSums(
+        plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop)
+      if let done = sums[wanted] { return done }
+      let table = try tables.value(of: wanted.rows)
+      let target = try targets.take(
+        TargetDescription(
+          .rgba32ui, width: texels.count, height: table.sampleCount,
+          outputs: drawing.lightCrop == nil ? 1 : 3))
+      sums[wanted] = target
+      if let crop = drawing.lightCrop {
+        try sumLight(signal, wanted, table, drawing, within: crop, into: target)
+      } else {
+        try sumBytes(wanted, table, drawing, into: target)
+      }
+      try GLError.check("adding up rows of \(frame.format)")
+      return target
     }
   }
 
-  private func sumRows(_ wanted: RowSums, _ drawing: BoxDrawing) throws -> PooledTarget {
-    if let done = sums[wanted] { return done }
-    let table = try tables.value(of: .sums(wanted.rows))
+  private func sumBytes(
+    _ wanted: RowSums, _ table: TapTexture, _ drawing: BoxDrawing, into target: PooledTarget
+  ) throws {
     let program = try programs.program(PassVariant.rows(store(drawing)))
     program.shader.use()
     var units = UnitCounter()
-    try bind(plane: wanted.plane, as: "plane", program, &units)
+    try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstTexel", wanted.texels.lowerBound)
     program.shader.set("tapCount", table.tapCount)
     let (scale, offset) = wanted.rows.stored(total: table.total)
     program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
     if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
-    let target = try targets.take(
-      TargetDescription(.rgba32ui, width: wanted.texels.count, height: table.sampleCount))
     target.target.begin()
     program.shader.drawTriangle()
-    try GLError.check("adding up rows of \(frame.format)")
-    sums[wanted] = target
-    return target
+  }
+
+  private func sumLight(
+    _ signal: PackedSignal, _ wanted: RowSums, _ table: TapTexture, _ drawing: BoxDrawing,
+    within crop: Rectangle, into target: PooledTarget
+  ) throws {
+    let format = frame.format
+    let components = signal.components
+    let kind: PassVariant.Light = format.pixelFormat.isRGB ? .rgb : components.count == 1 ? .luma : .ycbcr
+    let program = try programs.program(PassVariant.light(kind, store(drawing)))
+    program.shader.use()
+    var units = UnitCounter()
+    if kind == .rgb {
+      try bindRGB(signal, program, &units)
+      if let behind = wanted.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+    } else {
+      try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+      program.shader.set("lumaStep", components[0].step)
+      program.shader.set("lumaFirst", components[0].first)
+      let decoding = ColorConversion(rgbFrom: format.color)
+      for (row, name) in ["redRow", "greenRow", "blueRow"].enumerated() {
+        program.shader.set(name, decoding.row(row))
+      }
+    }
+    if kind == .ycbcr, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
+      try bindChroma(components[1], components[2], program, &units)
+      setUpsampling(cb.subsampling, within: crop, program)
+    }
+    table.bind(unit: units.next(for: "planeRows", in: program))
+    program.shader.set("firstSample", wanted.texels.lowerBound * 4)
+    program.shader.set("tapCount", table.tapCount)
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  /// Brings chroma to luma's grid with the same arithmetic as the maps, at every pixel of the crop.
+  private func setUpsampling(_ step: Subsampling, within crop: Rectangle, _ program: borrowing Program) {
+    let siting = frame.format.color.siting == .left ? 0.5 - 0.5 / Float(step.x) : 0
+    program.shader.set("chromaScale", SIMD2(1 / Float(step.x), 1 / Float(step.y)))
+    program.shader.set("chromaSiting", SIMD2(siting, 0))
+    func samples(_ start: Int, _ length: Int, _ step: Int) -> ClosedRange<Int> {
+      CropSpan(start: start, length: length, subsampling: step, eighths: frame.format.eighths).samples
+    }
+    let columns = samples(crop.x, crop.width, step.x)
+    let rows = samples(crop.y, crop.height, step.y)
+    program.shader.set(
+      "chromaSpan",
+      SIMD4(
+        Int32(columns.lowerBound), Int32(rows.lowerBound), Int32(columns.upperBound), Int32(rows.upperBound)))
   }
 
   private func bind(
-    _ signal: PackedSignal, _ sums: [PooledTarget], _ program: borrowing Program, _ units: inout UnitCounter
+    _ signal: PackedSignal, _ sums: [PooledTarget], _ drawing: BoxDrawing, _ program: borrowing Program,
+    _ units: inout UnitCounter
   ) throws {
     let name = signal.signal.rawValue
-    for (sampler, target) in zip(signal.signal == .chroma ? ["cb", "cr"] : [name], sums) {
-      target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
+    if drawing.lightCrop != nil, let target = sums.first {
+      for (output, sampler) in ["redRows", "greenRows", "blueRows"].enumerated() {
+        target.bind(output, unit: units.next(for: sampler, in: program))
+      }
+    } else {
+      for (sampler, target) in zip(signal.signal == .chroma ? ["cb", "cr"] : [name], sums) {
+        target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
+      }
     }
-    let table = try weights.value(
-      of: ColumnTableKey(map: signal.columns, layout: ColumnWeights.Layout(step: signal.step)))
+    let table = try weights.value(of: ColumnTableKey(map: signal.columns, layout: signal.layout(drawing)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
-    let rows = try tables.value(of: .sums(signal.rows))
-    let (scale, offset) = signal.rows.stored(total: rows.total)
+    // Light is not stored in sixteen bits: its sums' total is left.
+    let rows = try tables.value(of: signal.rows)
+    let (scale, offset) =
+      drawing.lightCrop == nil ? signal.rows.stored(total: rows.total) : (Double(rows.total), 0)
     program.shader.set(
       "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
   }
@@ -151,31 +219,31 @@ final class PassPainter {
     let program = try programs.program(PassVariant(drawing.input, to: drawing.shaderOutput).pick(store(drawing)))
     program.shader.use()
     var units = UnitCounter()
-    let bytes = frame.format.pixelFormat.isWide ? 2 : 1
     for signal in drawing.signals {
-      let name = signal.signal.rawValue
-      let samplers = signal.signal == .chroma ? ["cb", "cr"] : [name]
-      // R'G'B' is read from its first byte on, in the order of the bytes.
-      for (sampler, component) in zip(samplers, signal.components) {
-        let first = signal.signal == .rgb ? 0 : component.first * bytes
-        try bind(plane: component.plane, as: sampler, from: first, program, &units)
+      let (name, components) = (signal.signal.rawValue, signal.components)
+      switch signal.signal {
+      case .rgb: try bindRGB(signal, program, &units)
+      case .chroma: try bindChroma(components[0], components[1], program, &units)
+      case .luma:
+        try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+        program.shader.set("lumaStep", components[0].step)
+        program.shader.set("lumaFirst", components[0].first)
       }
-      program.shader.set("\(name)Step", signal.step * bytes)
-      try tables.value(of: .sums(signal.columns)).bind(unit: units.next(for: "\(name)Columns", in: program))
-      try tables.value(of: .sums(signal.rows)).bind(unit: units.next(for: "\(name)Rows", in: program))
+      try tables.value(of: signal.columns).bind(unit: units.next(for: "\(name)Columns", in: program))
+      try tables.value(of: signal.rows).bind(unit: units.next(for: "\(name)Rows", in: program))
     }
-    if let behind = drawing.behind { program.shader.set("behind", drawing.inOrder(behind)) }
-    setOutputs(drawing, program)
+    if let behind = drawing.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+    setOutputs(drawing, .asNamed, program)
     program.shader.set("lastOutput", drawing.size.width - 1)
     let across = units.next(for: "coverageColumns", in: program)
     let down = units.next(for: "coverageRows", in: program)
     if !drawing.isWhole, let first = drawing.signals.first {
-      let (columns, rows) = (try tables.value(of: .sums(first.columns)), try tables.value(of: .sums(first.rows)))
+      let (columns, rows) = (try tables.value(of: first.columns), try tables.value(of: first.rows))
       columns.bind(unit: across)
       rows.bind(unit: down)
       program.shader.set(
         "firstCoverage",
-        SIMD2(Int32(columns.sampleCount * columns.tapCount), Int32(rows.sampleCount * rows.tapCount)))
+        SIMD2(Int32(columns.firstCoverage), Int32(rows.firstCoverage)))
     }
     target.target.begin()
     program.shader.drawTriangle()
@@ -183,44 +251,65 @@ final class PassPainter {
 
   // MARK: The frame
 
-  /// For `rows.frag` without `first`, for `pick.frag` with the byte of the component's first sample.
-  private func bind(
-    plane: Int, as name: String, from first: Int? = nil, _ program: borrowing Program, _ units: inout UnitCounter
+  private func bindRGB(_ signal: PackedSignal, _ program: borrowing Program, _ units: inout UnitCounter) throws {
+    let bytes = frame.format.pixelFormat.isWide ? 2 : 1
+    let firsts = signal.components.map { Int32($0.first * bytes) }
+    try bind(plane: signal.components[0].plane, as: "rgbPlane", .bytes, program, &units)
+    program.shader.set("rgbStep", signal.step * bytes)
+    program.shader.set("rgbFirst", SIMD3(firsts[0], firsts[1], firsts[2]))
+  }
+
+  private func bindChroma(
+    _ cb: PackedComponent, _ cr: PackedComponent, _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
-    let sampler = name == "plane" ? "plane" : "\(name)Plane"
+    try bind(plane: cb.plane, as: "cbPlane", .bytes, program, &units)
+    try bind(plane: cr.plane, as: "crPlane", .bytes, program, &units)
+    program.shader.set("chromaStep", cb.step)
+    program.shader.set("chromaFirst", SIMD2(Int32(cb.first), Int32(cr.first)))
+  }
+
+  /// In texels of this size, if the frame is in a buffer.
+  private func bind(
+    plane: Int, as sampler: String, _ view: TexelBuffer.View, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
     let unit = units.next(for: sampler, in: program)
-    let store: SIMD2<Int32>
+    let store: SIMD4<Int32>
     if readsBuffer {
       let words = try frame.words()
-      let place = words.planes[plane]
-      if let first {
-        words.bind(unit: unit, as: .bytes)
-        store = SIMD2(Int32(place.firstTexel * 16 + first), Int32(place.texelsPerRow * 16))
-      } else {
-        words.bind(unit: unit, as: .pairs)
-        store = SIMD2(Int32(place.firstTexel * 2), Int32(place.texelsPerRow * 2))
-      }
+      words.bind(unit: unit, as: view)
+      let (place, perTexel) = (words.planes[plane], TexelBuffer.bytesPerTexel / view.rawValue)
+      store = SIMD4(Int32(place.firstTexel * perTexel), Int32(place.texelsPerRow * perTexel), 0, 0)
     } else {
-      let texture = try frame.plane(plane, isPacked: true)
+      let texture = try frame.plane(plane)
       texture.bind(unit: unit)
-      store = SIMD2(Int32(first ?? texture.width - 1), 0)
+      store = texture.bands.uniform
     }
+    let name = sampler == "plane" ? sampler : String(sampler.dropLast("Plane".count))
     program.shader.set("\(name)Store", store)
+  }
+}
+
+extension PackedSignal {
+  /// How its samples lie in sums of rows. Light has four a texel.
+  fileprivate func layout(_ drawing: BoxDrawing) -> ColumnWeights.Layout {
+    ColumnWeights.Layout(step: drawing.lightCrop == nil ? step : 2)
   }
 }
 
 extension BoxDrawing {
   /// The order in which shaders see the three components.
-  fileprivate enum Order { case asNamed, chromaSwapped, reversed }
+  enum Order { case asNamed, chromaSwapped, reversed }
 
   fileprivate var order: Order {
+    guard lightCrop == nil else { return .asNamed }
     for signal in signals {
       switch signal.signal {
       case .rgb where signal.components[0].first > signal.components[2].first: return .reversed
       // Those of separate planes are bound by name.
       case .chroma
       where signal.components[0].plane == signal.components[1].plane
-        && signal.components[0].first > signal.components[1].first && !isCopied:
+        && signal.components[0].first > signal.components[1].first:
         return .chromaSwapped
       default: break
       }
@@ -234,6 +323,7 @@ extension BoxDrawing {
   }
 
   fileprivate var input: PassVariant.Input {
+    guard lightCrop == nil else { return .light }
     func samples(_ signal: PackedSignal) -> PassVariant.Samples {
       let isApart = Set(signal.components.map(\.plane)).count > 1
       let first = signal.components.map(\.first).min() ?? 0

@@ -3,9 +3,9 @@
 /// One signal: the positions of its samples in stored rows.
 package struct PackedSignal: Sendable, Hashable {
   package let signal: Signal
-  /// Stored samples from one sample of a component to the next: 1, 2, 3 or 4.
+  /// Stored samples from one sample of its first component to the next: 1, 2, 3 or 4.
   package let step: Int
-  /// R, G and B; Y'; or Cb and Cr.
+  /// R, G and B, or what they are made of in linear light; Y'; or Cb and Cr.
   package let components: [PackedComponent]
   /// For the columns of the drawn picture; runs along the stored rows.
   package let columns: SamplingMap
@@ -16,6 +16,8 @@ package struct PackedSignal: Sendable, Hashable {
 /// The position of one component in the stored rows of its plane.
 package struct PackedComponent: Sendable, Hashable {
   package let plane: Int
+  /// Stored samples from one of its samples to the next.
+  package let step: Int
   /// The stored sample that is its first, below the signal's step.
   package let first: Int
 }
@@ -68,7 +70,7 @@ extension PackedSignal {
     }
     return PackedSignal(
       signal: signal, step: 1,
-      components: (0..<(signal == .chroma ? 2 : 1)).map { PackedComponent(plane: $0, first: 0) },
+      components: (0..<(signal == .chroma ? 2 : 1)).map { PackedComponent(plane: $0, step: 1, first: 0) },
       columns: map(size.width, factors.x, flips.flipsX), rows: map(size.height, factors.y, flips.flipsY))
   }
 
@@ -99,16 +101,17 @@ extension PackedSignal {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
     case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
     case (.rgb, .rgb(let red, let green, let blue, _)): components = [red, green, blue]
+    case (.rgb, .luma(let luma)): components = [luma]
+    case (.rgb, .ycbcr(let luma, let cb, let cr)): components = [luma, cb, cr]
     default: return nil
     }
     signal = input.signal
-    let texels = components.map { format.planes[$0.plane].texel }
-    let steps = zip(components, texels).map { $0.texelStep * $1.channelCount }
-    guard let step = steps.first, steps.allSatisfy({ $0 == step }), (1...4).contains(step) else { return nil }
-    self.step = step
-    self.components = zip(components, texels).map {
-      PackedComponent(plane: $0.plane, first: $0.texelOffset * $1.channelCount + $0.channel)
+    self.components = components.map {
+      let channels = format.planes[$0.plane].texel.channelCount
+      return PackedComponent(
+        plane: $0.plane, step: $0.texelStep * channels, first: $0.texelOffset * channels + $0.channel)
     }
+    step = self.components.first?.step ?? 1
     let (along, across) = input.swapsAxes ? (input.vertical, input.horizontal) : (input.horizontal, input.vertical)
     columns = isForward ? along.forward : along
     rows = isForward ? across.forward : across

@@ -1,56 +1,13 @@
-// Every program that the tests compile: all that draw tap by tap or compose, and a selection of the others.
+// Every program that the tests compile: all that draw in two passes or compose, and a selection of the others.
 import Shaders
 
 extension ProgramKey {
   static let all: [ProgramKey] =
-    ShaderVariant.all.map(\.program) + PassVariant.programs
-    + WordVariant.samples.map(\.program) + LayerVariant.programs
+    PassVariant.programs + WordVariant.samples.map(\.program) + LayerVariant.programs
     + [
       PassVariant.turn(pixels: false), PassVariant.turn(pixels: true),
       PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
     ]
-}
-
-extension ShaderVariant {
-  /// Every variant that a plan may need.
-  static let all: [ShaderVariant] = {
-    let rgb = RGBOrigin.allCases.map { Inputs.rgb($0) }
-    let single = Origin.allCases.flatMap { [Inputs.luma($0), .chroma($0)] }
-    let both = Origin.allCases.flatMap { luma in
-      Origin.allCases.map { Inputs.lumaAndChroma(luma: luma, chroma: $0) }
-    }
-    return (rgb + single + both).flatMap { inputs in
-      Output.allCases.filter { $0.takes(inputs) }.flatMap { output in
-        [false, true].filter { inputs.can(beInLinearLight: $0) }.flatMap { isLinear in
-          [false, true].map {
-            ShaderVariant(inputs, to: output, isInLinearLight: isLinear, isInBands: $0)
-          }
-        }
-      }
-    }
-  }()
-}
-
-extension ShaderVariant.Output {
-  /// Only one signal is reduced at a time, and only once.
-  fileprivate func takes(_ inputs: ShaderVariant.Inputs) -> Bool {
-    switch (self, inputs) {
-    case (.floatBits, .rgb(.reduced)), (.floatBits, .luma(.reduced)), (.floatBits, .chroma(.reduced)): false
-    case (.floatBits, .lumaAndChroma): false
-    default: true
-    }
-  }
-}
-
-extension ShaderVariant.Inputs {
-  /// Only R, G, B can be linear; R, G, B converted from Y'CbCr always is.
-  fileprivate func can(beInLinearLight isLinear: Bool) -> Bool {
-    switch self {
-    case .rgb(.ycbcr), .rgb(.luma): isLinear
-    case .rgb: true
-    case .luma, .chroma, .lumaAndChroma: !isLinear
-    }
-  }
 }
 
 extension PassVariant {
@@ -67,6 +24,7 @@ extension PassVariant {
       [Output.plane, .pixels].map { PassVariant(.both(luma: pair.0, chroma: pair.1), to: $0) }
     }
     let pixels = [PassVariant(.luma(planar), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
+    let light = PassVariant(.light, to: .pixels)
     let stores = [false, true].flatMap { isBuffer in
       [
         Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasAlpha: true),
@@ -77,7 +35,10 @@ extension PassVariant {
     let picks = stores.flatMap { store in
       (store.hasAlpha ? [pixels[2]] : all).map { $0.pick(store) }
     }
-    return all.map(\.columns) + stores.map { rows($0) } + Array(Set(picks))
+    let lights = stores.flatMap { store in
+      (store.hasAlpha ? [.rgb] : Light.allCases).map { PassVariant.light($0, store) }
+    }
+    return all.map(\.columns) + [light.columns] + stores.map { rows($0) } + lights + Array(Set(picks))
   }()
 }
 
