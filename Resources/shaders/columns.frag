@@ -9,17 +9,13 @@ precision highp int;
 #include "taps.glsl"
 #include "light.glsl"
 
-#define TABLE usampler2D
-// Records lie in rows of 2048 texels.
-uvec4 weightsAt(highp usampler2D table, int texel) { return texelFetch(table, ivec2(texel & 2047, texel >> 11), 0); }
-
 uniform vec4 firstOutput;   // the row of the conversion, then its offset
 uniform vec4 secondOutput;
 uniform vec4 thirdOutput;
 uniform vec3 background;    // in the codes of the outputs
 uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
-uniform highp sampler2D coverageRows;
-uniform int firstCoverage;  // of the table's entries
+uniform highp TABLE coverageRows;
+uniform int firstCoverage;  // of the table's texels
 
 #ifdef WRITES_PIXELS
 layout(location = 0) out uvec4 pixels;
@@ -38,7 +34,7 @@ vec4 oddWeights(uvec4 words) { return vec4(ivec4(words) >> 16); }
 struct Sums { vec4 first; vec4 second; vec4 third; };
 
 #define EACH_WINDOW(TEXELS, WEIGHTS) \
-  int texel = int(weightsAt(table, record).x); \
+  int texel = int(tableTexel(table, record).x); \
   int weight = record + 1; \
   for (int index = 0; index < windows; ++index, texel += TEXELS, weight += WEIGHTS)
 
@@ -50,7 +46,7 @@ vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows,
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 4; ++pair) {
-      uvec4 weights = weightsAt(table, weight + pair);
+      uvec4 weights = tableTexel(table, weight + pair);
       sum += even[pair] * evenWeights(weights) + odd[pair] * oddWeights(weights);
     }
   }
@@ -65,7 +61,7 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 2; ++pair) {
-      uvec4 weights = weightsAt(table, weight + pair);
+      uvec4 weights = tableTexel(table, weight + pair);
       vec4 first = evenWeights(weights);
       vec4 second = oddWeights(weights);
       sums.first += even[pair * 2] * first + even[pair * 2 + 1] * second;
@@ -83,7 +79,7 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
       uvec4 words = texelFetch(rows, ivec2(texel, row), 0); \
       vec4 even = vec4(words & 65535u); \
       vec4 odd = vec4(words >> 16u); \
-      uvec4 weights = weightsAt(table, weight); \
+      uvec4 weights = tableTexel(table, weight); \
       vec4 near = evenWeights(weights); \
       vec4 far = oddWeights(weights); \
       sums.first += near * FIRST(x, y) + far * FIRST(z, w); \
@@ -107,22 +103,22 @@ Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int window
     vec4 a0 = vec4(a & 65535u), a1 = vec4(a >> 16u);
     vec4 b0 = vec4(b & 65535u), b1 = vec4(b >> 16u);
     vec4 c0 = vec4(c & 65535u), c1 = vec4(c >> 16u);
-    uvec4 weights = weightsAt(table, weight);
+    uvec4 weights = tableTexel(table, weight);
     vec4 near = evenWeights(weights), far = oddWeights(weights);
     sums.first += near * a0.x + far * a1.y;
     sums.second += near * a1.x + far * a0.z;
     sums.third += near * a0.y + far * a1.z;
-    weights = weightsAt(table, weight + 1);
+    weights = tableTexel(table, weight + 1);
     near = evenWeights(weights), far = oddWeights(weights);
     sums.first += near * a0.w + far * b1.x;
     sums.second += near * a1.w + far * b0.y;
     sums.third += near * b0.x + far * b1.y;
-    weights = weightsAt(table, weight + 2);
+    weights = tableTexel(table, weight + 2);
     near = evenWeights(weights), far = oddWeights(weights);
     sums.first += near * b0.z + far * b1.w;
     sums.second += near * b1.z + far * c0.x;
     sums.third += near * b0.w + far * c1.x;
-    weights = weightsAt(table, weight + 3);
+    weights = tableTexel(table, weight + 3);
     near = evenWeights(weights), far = oddWeights(weights);
     sums.first += near * c0.y + far * c1.z;
     sums.second += near * c1.y + far * c0.w;
@@ -136,9 +132,9 @@ vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int window
   vec4 sum = vec4(0.0);
   EACH_WINDOW(1, 2) {
     vec4 light = uintBitsToFloat(texelFetch(rows, ivec2(texel, row), 0));
-    uvec4 weights = weightsAt(table, weight);
+    uvec4 weights = tableTexel(table, weight);
     sum += light.x * evenWeights(weights) + light.y * oddWeights(weights);
-    weights = weightsAt(table, weight + 1);
+    weights = tableTexel(table, weight + 1);
     sum += light.z * evenWeights(weights) + light.w * oddWeights(weights);
   }
   return sum;
@@ -201,7 +197,7 @@ void main() {
 #ifdef LUMA_BYTES
   {
     int record = place.x * lumaRecords.x;
-    header = weightsAt(lumaColumns, record);
+    header = tableTexel(lumaColumns, record);
 #if LUMA_BYTES == 1
     first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, place.y);
 #else
@@ -215,7 +211,7 @@ void main() {
   {
     int record = place.x * chromaRecords.x;
 #ifndef LUMA_BYTES
-    header = weightsAt(chromaColumns, record);
+    header = tableTexel(chromaColumns, record);
 #endif
 #if CHROMA_BYTES == 1
     second = sumOfOne(cbRows, chromaColumns, record, chromaRecords.y, place.y);
@@ -236,7 +232,7 @@ void main() {
 #ifdef RGB_BYTES
   {
     int record = place.x * rgbRecords.x;
-    header = weightsAt(rgbColumns, record);
+    header = tableTexel(rgbColumns, record);
 #if RGB_BYTES == 3
     Sums sums = sumOfThree(rgbRows, rgbColumns, record, rgbRecords.y, place.y);
 #else
@@ -250,7 +246,7 @@ void main() {
 #ifdef SUMS_LIGHT
   {
     int record = place.x * rgbRecords.x;
-    header = weightsAt(rgbColumns, record);
+    header = tableTexel(rgbColumns, record);
     first = codesFromLight(clamp(sumOfLight(redRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
     second = codesFromLight(clamp(sumOfLight(greenRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
     third = codesFromLight(clamp(sumOfLight(blueRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
@@ -260,7 +256,7 @@ void main() {
   // A loop, because it costs nothing where it is not entered.
   for (int index = 0; index < barCount; ++index) {
     vec4 columns = vec4(header.y & 65535u, header.y >> 16u, header.z & 65535u, header.z >> 16u) / 32768.0;
-    coverage = columns * tableEntry(coverageRows, firstCoverage + place.y).x;
+    coverage = columns * tapsAt(coverageRows, firstCoverage + place.y).x;
   }
 #ifdef WRITES_PIXELS
   uvec4 red = uvec4(converted(firstOutput, background.r, coverage));

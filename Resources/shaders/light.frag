@@ -9,8 +9,8 @@ precision highp int;
 #include "light.glsl"
 
 uniform int firstSample;
-uniform highp sampler2D planeRows;  // the taps of each output row
-uniform int tapCount;
+uniform highp TABLE planeRows;      // the taps of each output row
+uniform int pairCount;              // half as many, rounded up
 
 #ifdef READS_RGB
 uniform highp STORE rgbPlane;
@@ -65,8 +65,9 @@ void main() {
   ivec4 left = clamp(ivec4(corner), chromaSpan.x, chromaSpan.z) * chromaStep;
   ivec4 right = clamp(ivec4(corner) + 1, chromaSpan.x, chromaSpan.z) * chromaStep;
 #endif
-  for (int index = 0; index < tapCount; ++index) {
-    vec2 tap = tableEntry(planeRows, place.y * tapCount + index);
+  for (int index = 0; index < pairCount * 2; ++index) {
+    vec4 taps = tapsAt(planeRows, place.y * pairCount + (index >> 1));
+    vec2 tap = (index & 1) == 0 ? taps.xy : taps.zw;
     int row = int(tap.x);
 #ifdef READS_RGB
     ivec4 bytes = samples * rgbStep;

@@ -13,17 +13,17 @@ uniform vec4 secondOutput;
 uniform vec4 thirdOutput;
 uniform vec3 background;    // in the codes of the outputs
 uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
-uniform highp sampler2D coverageRows;
-uniform highp sampler2D coverageColumns;
-uniform ivec2 firstCoverage; // of the tables' entries: columns, rows
+uniform highp TABLE coverageRows;
+uniform highp TABLE coverageColumns;
+uniform ivec2 firstCoverage; // of the tables' texels: columns, rows
 
 #ifdef READS_LUMA
 uniform highp STORE lumaPlane;
 uniform ivec4 lumaStore;
 uniform int lumaFirst;      // the first sample's byte
 uniform int lumaStep;       // bytes from one sample to the next
-uniform highp sampler2D lumaColumns;
-uniform highp sampler2D lumaRows;
+uniform highp TABLE lumaColumns;
+uniform highp TABLE lumaRows;
 #endif
 #ifdef READS_CHROMA
 uniform highp STORE cbPlane;
@@ -32,16 +32,16 @@ uniform ivec4 cbStore;
 uniform ivec4 crStore;
 uniform ivec2 chromaFirst;  // the first bytes of Cb and Cr
 uniform int chromaStep;
-uniform highp sampler2D chromaColumns;
-uniform highp sampler2D chromaRows;
+uniform highp TABLE chromaColumns;
+uniform highp TABLE chromaRows;
 #endif
 #ifdef READS_RGB
 uniform highp STORE rgbPlane;
 uniform ivec4 rgbStore;
 uniform ivec3 rgbFirst;     // the first bytes of R, G and B
 uniform int rgbStep;
-uniform highp sampler2D rgbColumns;
-uniform highp sampler2D rgbRows;
+uniform highp TABLE rgbColumns;
+uniform highp TABLE rgbRows;
 #ifdef HAS_ALPHA
 uniform vec3 behind;
 #endif
@@ -61,9 +61,9 @@ vec4 second = vec4(128.0);
 vec4 third = vec4(128.0);
 
 // The byte positions of four outputs' samples.
-ivec4 positions(highp sampler2D columns, int x, int step) {
+ivec4 positions(highp TABLE columns, int x, int step) {
   vec4 samples;
-  for (int index = 0; index < 4; ++index) samples[index] = tableEntry(columns, min(x + index, lastOutput)).x;
+  for (int index = 0; index < 4; ++index) samples[index] = tapsAt(columns, min(x + index, lastOutput)).x;
   return ivec4(samples) * step;
 }
 
@@ -78,13 +78,13 @@ void main() {
   int x = place.x * 4;
 #ifdef READS_LUMA
   {
-    int row = int(tableEntry(lumaRows, place.y).x);
+    int row = int(tapsAt(lumaRows, place.y).x);
     first = codesAt(lumaPlane, lumaStore, positions(lumaColumns, x, lumaStep) + lumaFirst, row);
   }
 #endif
 #ifdef READS_CHROMA
   {
-    int row = int(tableEntry(chromaRows, place.y).x);
+    int row = int(tapsAt(chromaRows, place.y).x);
     ivec4 bytes = positions(chromaColumns, x, chromaStep);
     second = codesAt(cbPlane, cbStore, bytes + chromaFirst.x, row);
     third = codesAt(crPlane, crStore, bytes + chromaFirst.y, row);
@@ -92,7 +92,7 @@ void main() {
 #endif
 #ifdef READS_RGB
   {
-    int row = int(tableEntry(rgbRows, place.y).x);
+    int row = int(tapsAt(rgbRows, place.y).x);
     ivec4 bytes = positions(rgbColumns, x, rgbStep);
     first = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.x, row);
     second = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.y, row);
@@ -113,9 +113,9 @@ void main() {
   // A loop, because it costs nothing where it is not entered.
   for (int index = 0; index < barCount; ++index) {
     for (int column = 0; column < 4; ++column) {
-      coverage[column] = tableEntry(coverageColumns, firstCoverage.x + min(x + column, lastOutput)).x;
+      coverage[column] = tapsAt(coverageColumns, firstCoverage.x + min(x + column, lastOutput)).x;
     }
-    coverage *= tableEntry(coverageRows, firstCoverage.y + place.y).x;
+    coverage *= tapsAt(coverageRows, firstCoverage.y + place.y).x;
   }
 #ifdef WRITES_PIXELS
   uvec4 red = uvec4(converted(firstOutput, background.r, coverage));

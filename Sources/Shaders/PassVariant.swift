@@ -98,20 +98,21 @@ package struct PassVariant: Sendable, Hashable {
     ProgramKey(store.version(of: .light), light.defines + store.defines)
   }
 
-  /// The second of two passes.
-  package var columns: ProgramKey {
-    func defines(_ name: String, _ samples: Samples) -> [String] {
+  /// The second of two passes, whose tables are stored like the frame.
+  package func columns(_ store: Store) -> ProgramKey {
+    func words(_ name: String, _ samples: Samples) -> [String] {
       ["\(name)_BYTES \(samples.step)", "\(name)_SLOT \(samples.first)"]
     }
     let inputs =
       switch input {
-      case .luma(let samples): defines("LUMA", samples)
-      case .chroma(let samples): defines("CHROMA", samples)
-      case .both(let luma, let chroma): defines("LUMA", luma) + defines("CHROMA", chroma)
+      case .luma(let samples): words("LUMA", samples)
+      case .chroma(let samples): words("CHROMA", samples)
+      case .both(let luma, let chroma): words("LUMA", luma) + words("CHROMA", chroma)
       case .rgb(let step): ["RGB_BYTES \(step)"]
       case .light: ["SUMS_LIGHT 1"]
       }
-    return ProgramKey(.columns, inputs + output.defines)
+    let defines = (store.isBuffer ? ["READS_BUFFER 1"] : []) + inputs + output.defines
+    return ProgramKey(store.version(of: .columns), defines)
   }
 
   /// The only pass where each output is one sample. The positions of samples are no part of the program.

@@ -1,6 +1,15 @@
-// Tap tables: `taps` entries (index of a source sample, weight) for each sample along an axis, then one entry
-// (coverage, 0) per sample. Entries lie in rows of 2048, to stay within texture size limits.
-
-vec2 tableEntry(highp sampler2D table, int entry) {
-  return texelFetch(table, ivec2(entry & 2047, entry >> 11), 0).rg;
+// Tables of texels of four words, in buffers or, in rows of 2048, in textures.
+//
+// A tap table has for each sample along an axis `pairs` texels of two taps, as the bits of floats (index of a source
+// sample, weight, the next tap's), and then for each sample one texel with its coverage.
+#ifdef READS_BUFFER
+#define TABLE usamplerBuffer
+uvec4 tableTexel(highp usamplerBuffer table, int texel) { return texelFetch(table, texel); }
+#else
+#define TABLE usampler2D
+uvec4 tableTexel(highp usampler2D table, int texel) {
+  return texelFetch(table, ivec2(texel & 2047, texel >> 11), 0);
 }
+#endif
+
+vec4 tapsAt(highp TABLE table, int texel) { return uintBitsToFloat(tableTexel(table, texel)); }

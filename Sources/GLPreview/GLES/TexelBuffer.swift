@@ -87,12 +87,16 @@ internal import CGLES
     glBindTexture(GLenum(GL_TEXTURE_BUFFER), textures[view] ?? 0)
   }
 
-  borrowing func replace(with bytes: Span<UInt8>) throws(GLError) {
-    guard bytes.count <= byteCount else {
-      throw GLError("filling a texel buffer", .size(needed: bytes.count, given: byteCount))
+  borrowing func replace(with bytes: Span<UInt8>) throws(GLError) { try unsafe replace(with: bytes.bytes) }
+
+  borrowing func replace(with words: Span<UInt32>) throws(GLError) { try unsafe replace(with: words.bytes) }
+
+  private borrowing func replace(with bytes: RawSpan) throws(GLError) {
+    guard bytes.byteCount <= byteCount else {
+      throw GLError("filling a texel buffer", .size(needed: bytes.byteCount, given: byteCount))
     }
     glBindBuffer(GLenum(GL_TEXTURE_BUFFER), buffer)
-    unsafe bytes.withUnsafeBufferPointer {
+    unsafe bytes.withUnsafeBytes {
       unsafe glBufferSubData(GLenum(GL_TEXTURE_BUFFER), 0, $0.count, $0.baseAddress)
     }
     try GLError.check("filling a texel buffer of \(byteCount) bytes")

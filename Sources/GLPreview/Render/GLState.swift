@@ -24,12 +24,7 @@ struct GLState: ~Copyable {
   let tiles: TileCache
   private let compositor: Compositor
   private let programs: ProgramCache
-  private let tables = TapTextureCache(capacity: 512) { key throws(GLError) in try TapTexture(key) }
-  private let weights = ColumnTableCache(capacity: 256, maximumCost: 16 << 20) { key throws(GLError) in
-    try ColumnTable(key)
-  } cost: {
-    $0.byteCount
-  }
+  private let tables: TableCache
   private let wordGeometries = WordGeometryCache(capacity: 256) {
     WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
   }
@@ -51,6 +46,7 @@ struct GLState: ~Copyable {
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
     pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
+    tables = TableCache(inBuffers: sumsWords)
     self.context = context
   }
 
@@ -145,7 +141,6 @@ struct GLState: ~Copyable {
   ) throws -> Result {
     programs.trim()
     tables.trim()
-    weights.trim()
     wordGeometries.trim()
     compositor.trim()
     targets.idle.beginDrawing()
@@ -207,8 +202,7 @@ struct GLState: ~Copyable {
     uploader.mappedMemory.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload)
     let painter = PassPainter(
-      frame: uploaded, programs: programs, tables: tables, weights: weights, targets: targets,
-      prefersBuffer: sumsWords)
+      frame: uploaded, programs: programs, tables: tables, targets: targets)
     let words =
       sumsWords
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil

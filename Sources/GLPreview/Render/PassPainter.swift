@@ -7,8 +7,7 @@ internal import Shaders
 final class PassPainter {
   private let frame: UploadedFrame
   private let programs: ProgramCache
-  private let tables: TapTextureCache
-  private let weights: ColumnTableCache
+  private let tables: TableCache
   private let targets: TargetPool
   /// Whether shaders read the frame from a buffer.
   private let readsBuffer: Bool
@@ -25,15 +24,13 @@ final class PassPainter {
   }
 
   init(
-    frame: UploadedFrame, programs: ProgramCache, tables: TapTextureCache, weights: ColumnTableCache,
-    targets: TargetPool, prefersBuffer: Bool
+    frame: UploadedFrame, programs: ProgramCache, tables: TableCache, targets: TargetPool
   ) {
     self.frame = frame
     self.programs = programs
     self.tables = tables
-    self.weights = weights
     self.targets = targets
-    readsBuffer = prefersBuffer && frame.fitsBytes
+    readsBuffer = tables.isInBuffers && frame.fitsBytes
   }
 
   func draw(_ drawing: BoxDrawing) throws -> PooledTarget {
@@ -80,7 +77,7 @@ final class PassPainter {
   private func addUp(_ drawing: BoxDrawing, into target: PooledTarget) throws {
     // The sums before binding anything: both passes use the same context.
     let sums = try drawing.signals.map { try sumRows(of: $0, drawing) }
-    let program = try programs.program(PassVariant(drawing.input, to: drawing.shaderOutput).columns)
+    let program = try programs.program(PassVariant(drawing.input, to: drawing.shaderOutput).columns(store(drawing)))
     program.shader.use()
     var units = UnitCounter()
     for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
@@ -88,7 +85,7 @@ final class PassPainter {
     // Samplers of different types may not share a unit, even where they are not read.
     let coverage = units.next(for: "coverageRows", in: program)
     if !drawing.isWhole, let first = drawing.signals.first {
-      let rows = try tables.value(of: first.rows)
+      let rows = try tables.taps(first.rows)
       rows.bind(unit: coverage)
       program.shader.set("firstCoverage", rows.firstCoverage)
     }
@@ -106,7 +103,7 @@ final class PassPainter {
       let wanted = RowSums(
         plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop)
       if let done = sums[wanted] { return done }
-      let table = try tables.value(of: wanted.rows)
+      let table = try tables.taps(wanted.rows)
       let target = try targets.take(
         TargetDescription(
           .rgba32ui, width: texels.count, height: table.sampleCount,
@@ -123,7 +120,7 @@ final class PassPainter {
   }
 
   private func sumBytes(
-    _ wanted: RowSums, _ table: TapTexture, _ drawing: BoxDrawing, into target: PooledTarget
+    _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, into target: PooledTarget
   ) throws {
     let program = try programs.program(PassVariant.rows(store(drawing)))
     program.shader.use()
@@ -131,7 +128,7 @@ final class PassPainter {
     try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstTexel", wanted.texels.lowerBound)
-    program.shader.set("tapCount", table.tapCount)
+    program.shader.set("pairCount", table.pairCount)
     let (scale, offset) = wanted.rows.stored(total: table.total)
     program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
     if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
@@ -140,7 +137,7 @@ final class PassPainter {
   }
 
   private func sumLight(
-    _ signal: PackedSignal, _ wanted: RowSums, _ table: TapTexture, _ drawing: BoxDrawing,
+    _ signal: PackedSignal, _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing,
     within crop: Rectangle, into target: PooledTarget
   ) throws {
     let format = frame.format
@@ -167,7 +164,7 @@ final class PassPainter {
     }
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstSample", wanted.texels.lowerBound * 4)
-    program.shader.set("tapCount", table.tapCount)
+    program.shader.set("pairCount", table.pairCount)
     target.target.begin()
     program.shader.drawTriangle()
   }
@@ -202,11 +199,12 @@ final class PassPainter {
         target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
       }
     }
-    let table = try weights.value(of: ColumnTableKey(map: signal.columns, layout: signal.layout(drawing)))
+    let table = try tables.columns(
+      ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Light is not stored in sixteen bits: its sums' total is left.
-    let rows = try tables.value(of: signal.rows)
+    let rows = try tables.taps(signal.rows)
     let (scale, offset) =
       drawing.lightCrop == nil ? signal.rows.stored(total: rows.total) : (Double(rows.total), 0)
     program.shader.set(
@@ -229,8 +227,8 @@ final class PassPainter {
         program.shader.set("lumaStep", components[0].step)
         program.shader.set("lumaFirst", components[0].first)
       }
-      try tables.value(of: signal.columns).bind(unit: units.next(for: "\(name)Columns", in: program))
-      try tables.value(of: signal.rows).bind(unit: units.next(for: "\(name)Rows", in: program))
+      try tables.taps(signal.columns).bind(unit: units.next(for: "\(name)Columns", in: program))
+      try tables.taps(signal.rows).bind(unit: units.next(for: "\(name)Rows", in: program))
     }
     if let behind = drawing.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
     setOutputs(drawing, .asNamed, program)
@@ -238,7 +236,7 @@ final class PassPainter {
     let across = units.next(for: "coverageColumns", in: program)
     let down = units.next(for: "coverageRows", in: program)
     if !drawing.isWhole, let first = drawing.signals.first {
-      let (columns, rows) = (try tables.value(of: first.columns), try tables.value(of: first.rows))
+      let (columns, rows) = (try tables.taps(first.columns), try tables.taps(first.rows))
       columns.bind(unit: across)
       rows.bind(unit: down)
       program.shader.set(
@@ -355,36 +353,3 @@ extension ColorConversion {
     return [factors[0], factors[1], factors[2], Float(offset[index])]
   }
 }
-
-struct ColumnTableKey: Hashable {
-  let map: SamplingMap
-  let layout: ColumnWeights.Layout
-}
-
-/// Weights of columns as a texture.
-final class ColumnTable {
-  let windowCount: Int
-  let recordLength: Int
-  let total: Int
-  private let texture: Texture
-
-  /// Texels per row; a power of two within every GLES 3.0 device's limit.
-  private static let texelsPerRow = 2048
-
-  init(_ key: ColumnTableKey) throws(GLError) {
-    let weights = ColumnWeights(key.map, key.layout)
-    (windowCount, recordLength, total) = (weights.windowCount, weights.recordLength, weights.total)
-    let count = weights.words.count / 4
-    let width = min(count, ColumnTable.texelsPerRow)
-    let height = (count + width - 1) / width
-    texture = try Texture(.rgba32ui, width: width, height: height)
-    let padded = weights.words + [UInt32](repeating: 0, count: (width * height - count) * 4)
-    try texture.replace(with: padded.span)
-  }
-
-  var byteCount: Int { texture.width * texture.height * 16 }
-
-  func bind(unit: Int) { texture.bind(unit: unit) }
-}
-
-typealias ColumnTableCache = DrawingCache<ColumnTableKey, ColumnTable, GLError>

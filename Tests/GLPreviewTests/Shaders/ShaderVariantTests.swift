@@ -45,7 +45,7 @@ struct ShaderVariantTests {
     for source in [ShaderSource.rows, .columns, .pick, .light] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
-      #expect(text.components(separatedBy: "vec2 tableEntry(").count == 2)
+      #expect(text.components(separatedBy: "vec4 tapsAt(").count == 2)
     }
   }
 }

@@ -38,7 +38,10 @@ extension PassVariant {
     let lights = stores.flatMap { store in
       (store.hasAlpha ? [.rgb] : Light.allCases).map { PassVariant.light($0, store) }
     }
-    return all.map(\.columns) + [light.columns] + stores.map { rows($0) } + lights + Array(Set(picks))
+    let columns = [false, true].flatMap { isBuffer in
+      (all + [light]).map { $0.columns(Store(isBuffer: isBuffer)) }
+    }
+    return columns + stores.map { rows($0) } + lights + Array(Set(picks))
   }()
 }
 
