@@ -6,15 +6,10 @@ static const char fullscreen_vert[] = {
 };
 const glp_shader_text glp_fullscreen_vert = {fullscreen_vert, sizeof fullscreen_vert};
 
-static const char compose_frag[] = {
-#embed "../../Resources/shaders/compose.frag"
+static const char light_frag[] = {
+#embed "../../Resources/shaders/light.frag"
 };
-const glp_shader_text glp_compose_frag = {compose_frag, sizeof compose_frag};
-
-static const char reduce_frag[] = {
-#embed "../../Resources/shaders/reduce.frag"
-};
-const glp_shader_text glp_reduce_frag = {reduce_frag, sizeof reduce_frag};
+const glp_shader_text glp_light_frag = {light_frag, sizeof light_frag};
 
 static const char taps_glsl[] = {
 #embed "../../Resources/shaders/include/taps.glsl"
@@ -26,40 +21,30 @@ static const char light_glsl[] = {
 };
 const glp_shader_text glp_light_glsl = {light_glsl, sizeof light_glsl};
 
-static const char luma_glsl[] = {
-#embed "../../Resources/shaders/include/luma.glsl"
+static const char rows_frag[] = {
+#embed "../../Resources/shaders/rows.frag"
 };
-const glp_shader_text glp_luma_glsl = {luma_glsl, sizeof luma_glsl};
+const glp_shader_text glp_rows_frag = {rows_frag, sizeof rows_frag};
 
-static const char chroma_glsl[] = {
-#embed "../../Resources/shaders/include/chroma.glsl"
+static const char columns_frag[] = {
+#embed "../../Resources/shaders/columns.frag"
 };
-const glp_shader_text glp_chroma_glsl = {chroma_glsl, sizeof chroma_glsl};
+const glp_shader_text glp_columns_frag = {columns_frag, sizeof columns_frag};
 
-static const char rgb_glsl[] = {
-#embed "../../Resources/shaders/include/rgb.glsl"
+static const char pick_frag[] = {
+#embed "../../Resources/shaders/pick.frag"
 };
-const glp_shader_text glp_rgb_glsl = {rgb_glsl, sizeof rgb_glsl};
-
-static const char signals_glsl[] = {
-#embed "../../Resources/shaders/include/signals.glsl"
-};
-const glp_shader_text glp_signals_glsl = {signals_glsl, sizeof signals_glsl};
-
-static const char box_frag[] = {
-#embed "../../Resources/shaders/box.frag"
-};
-const glp_shader_text glp_box_frag = {box_frag, sizeof box_frag};
+const glp_shader_text glp_pick_frag = {pick_frag, sizeof pick_frag};
 
 static const char turn_frag[] = {
 #embed "../../Resources/shaders/turn.frag"
 };
 const glp_shader_text glp_turn_frag = {turn_frag, sizeof turn_frag};
 
-static const char box_glsl[] = {
-#embed "../../Resources/shaders/include/box.glsl"
+static const char store_glsl[] = {
+#embed "../../Resources/shaders/include/store.glsl"
 };
-const glp_shader_text glp_box_glsl = {box_glsl, sizeof box_glsl};
+const glp_shader_text glp_store_glsl = {store_glsl, sizeof store_glsl};
 
 static const char words_frag[] = {
 #embed "../../Resources/shaders/words.frag"

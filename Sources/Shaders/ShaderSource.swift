@@ -10,13 +10,14 @@ package struct ShaderSource: Sendable, Hashable {
 
   /// A triangle that covers the viewport.
   package static let fullscreen = unsafe ShaderSource("fullscreen.vert", glp_fullscreen_vert)
-  /// Draws a plane of a picture, tap by tap.
-  package static let compose = unsafe ShaderSource("compose.frag", glp_compose_frag)
-  /// Reduces a signal along one axis.
-  package static let reduce = unsafe ShaderSource("reduce.frag", glp_reduce_frag)
-
-  /// Resamples a plane, or pixels, by areas.
-  package static let box = unsafe ShaderSource("box.frag", glp_box_frag)
+  /// Adds up weighted rows of a plane.
+  package static let rows = unsafe ShaderSource("rows.frag", glp_rows_frag)
+  /// Adds up weighted rows of light.
+  package static let light = unsafe ShaderSource("light.frag", glp_light_frag)
+  /// Adds up weighted columns of sums of rows.
+  package static let columns = unsafe ShaderSource("columns.frag", glp_columns_frag)
+  /// Picks one sample for each output.
+  package static let pick = unsafe ShaderSource("pick.frag", glp_pick_frag)
   /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 
@@ -34,10 +35,8 @@ package struct ShaderSource: Sendable, Hashable {
 
   private static let included = unsafe [
     ShaderSource("taps.glsl", glp_taps_glsl), ShaderSource("light.glsl", glp_light_glsl),
-    ShaderSource("luma.glsl", glp_luma_glsl), ShaderSource("chroma.glsl", glp_chroma_glsl),
-    ShaderSource("box.glsl", glp_box_glsl), ShaderSource("words.glsl", glp_words_glsl),
+    ShaderSource("store.glsl", glp_store_glsl), ShaderSource("words.glsl", glp_words_glsl),
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
-    ShaderSource("rgb.glsl", glp_rgb_glsl), ShaderSource("signals.glsl", glp_signals_glsl),
   ]
 
   private init(_ fileName: String, _ embedded: glp_shader_text) {

@@ -53,13 +53,13 @@ package struct WordVariant: Sendable, Hashable {
   package let reversesColumns: Bool
   /// Whether boxes may reach over the crop's edges.
   package let reachesOver: Bool
-  package let output: BoxVariant.Output
+  package let output: PassVariant.Output
   /// Whether it also writes the codes before their conversion.
   package let writesCodes: Bool
 
   package init(
     luma: Packing?, chroma: Packing?, isChromaApart: Bool, readsPicture: Bool = false,
-    reversesColumns: Bool = false, reachesOver: Bool = false, output: BoxVariant.Output,
+    reversesColumns: Bool = false, reachesOver: Bool = false, output: PassVariant.Output,
     writesCodes: Bool = false
   ) {
     self.luma = luma

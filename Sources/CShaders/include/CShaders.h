@@ -10,20 +10,17 @@ typedef struct {
 } glp_shader_text;
 
 extern const glp_shader_text glp_fullscreen_vert;
-extern const glp_shader_text glp_compose_frag;
-extern const glp_shader_text glp_reduce_frag;
-extern const glp_shader_text glp_box_frag;
+extern const glp_shader_text glp_light_frag;
+extern const glp_shader_text glp_rows_frag;
+extern const glp_shader_text glp_columns_frag;
+extern const glp_shader_text glp_pick_frag;
 extern const glp_shader_text glp_turn_frag;
 extern const glp_shader_text glp_words_frag;
 extern const glp_shader_text glp_turnwords_frag;
 extern const glp_shader_text glp_words_glsl;
-extern const glp_shader_text glp_box_glsl;
+extern const glp_shader_text glp_store_glsl;
 extern const glp_shader_text glp_taps_glsl;
 extern const glp_shader_text glp_light_glsl;
-extern const glp_shader_text glp_luma_glsl;
-extern const glp_shader_text glp_chroma_glsl;
-extern const glp_shader_text glp_rgb_glsl;
-extern const glp_shader_text glp_signals_glsl;
 extern const glp_shader_text glp_layer_frag;
 extern const glp_shader_text glp_spread_frag;
 extern const glp_shader_text glp_planes_frag;

@@ -7,7 +7,7 @@ struct RenderTarget: ~Copyable {
   let texture: Texture
   private let framebuffer: GLuint
 
-  /// Takes ownership of a texture, whose format must be renderable: `rgb8ui` and `rg32f` are not on all devices.
+  /// Takes ownership of a texture, whose format must be renderable.
   /// `others` are at most three textures for shader outputs from location 1 on; they must outlive the target.
   init(_ texture: consuming Texture, others: [GLuint] = []) throws(GLError) {
     var framebuffer: GLuint = 0

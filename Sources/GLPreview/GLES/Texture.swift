@@ -11,7 +11,7 @@ struct Texture: ~Copyable {
   private let lease: MemoryLease?
 
   /// Allocates immutable storage with undefined content.
-  init(_ format: TextureFormat, width: Int, height: Int, swizzle: Swizzle = .rgba) throws(GLError) {
+  init(_ format: TextureFormat, width: Int, height: Int) throws(GLError) {
     let memory = GLMemory.reserve(width, height, format.bytesPerTexel)
     var name: GLuint = 0
     unsafe glGenTextures(1, &name)
@@ -28,8 +28,6 @@ struct Texture: ~Copyable {
     for (parameter, value) in [
       (GL_TEXTURE_MIN_FILTER, GL_NEAREST), (GL_TEXTURE_MAG_FILTER, GL_NEAREST),
       (GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE), (GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE),
-      (GL_TEXTURE_SWIZZLE_R, swizzle == .bgra ? GL_BLUE : GL_RED),
-      (GL_TEXTURE_SWIZZLE_B, swizzle == .bgra ? GL_RED : GL_BLUE),
     ] {
       glTexParameteri(target, GLenum(parameter), value)
     }
@@ -65,8 +63,8 @@ struct Texture: ~Copyable {
     try unsafe replace(region ?? bounds, with: rows.bytes, bytesPerRow: bytesPerRow)
   }
 
-  /// Replaces all of it by the floats of a tap table, without padding.
-  borrowing func replace(with table: Span<Float>) throws(GLError) {
+  /// Replaces all of it by the words of a table, without padding.
+  borrowing func replace(with table: Span<UInt32>) throws(GLError) {
     try unsafe replace(bounds, with: table.bytes, bytesPerRow: width * format.bytesPerTexel)
   }
 

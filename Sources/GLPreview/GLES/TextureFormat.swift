@@ -5,13 +5,11 @@ internal import PreviewCore
 /// The formats of planes, targets and tables. Names are OpenGL's: channels, bits per channel, type.
 enum TextureFormat: Sendable, Hashable, CaseIterable {
   /// Samples of a plane, read by `usampler2D` as integers.
-  case r8ui, rg8ui, rgb8ui, rgba8ui, rgba16ui
+  case r8ui, rg8ui, rgba8ui
   /// Bytes that a shader writes as 0...1. The only format that `RenderTarget` reads back as bytes.
   case rgba8
-  /// Words; as targets they hold the bits of floats, because float targets are not always available.
-  case r32ui, rg32ui, rgba32ui
-  /// Tap tables, read by `sampler2D` and `texelFetch`.
-  case rg32f
+  /// Words: pixels, sums, tables, or the bits of floats, because float targets are not always available.
+  case rgba32ui
 
   var bytesPerTexel: Int { properties.bytesPerTexel }
 
@@ -24,14 +22,9 @@ enum TextureFormat: Sendable, Hashable, CaseIterable {
     switch self {
     case .r8ui: (1, GL_R8UI, PixelLayout(GL_RED_INTEGER, GL_UNSIGNED_BYTE))
     case .rg8ui: (2, GL_RG8UI, PixelLayout(GL_RG_INTEGER, GL_UNSIGNED_BYTE))
-    case .rgb8ui: (3, GL_RGB8UI, PixelLayout(GL_RGB_INTEGER, GL_UNSIGNED_BYTE))
     case .rgba8ui: (4, GL_RGBA8UI, PixelLayout(GL_RGBA_INTEGER, GL_UNSIGNED_BYTE))
-    case .rgba16ui: (8, GL_RGBA16UI, PixelLayout(GL_RGBA_INTEGER, GL_UNSIGNED_SHORT))
     case .rgba8: (4, GL_RGBA8, PixelLayout(GL_RGBA, GL_UNSIGNED_BYTE))
-    case .r32ui: (4, GL_R32UI, PixelLayout(GL_RED_INTEGER, GL_UNSIGNED_INT))
-    case .rg32ui: (8, GL_RG32UI, PixelLayout(GL_RG_INTEGER, GL_UNSIGNED_INT))
     case .rgba32ui: (16, GL_RGBA32UI, PixelLayout(GL_RGBA_INTEGER, GL_UNSIGNED_INT))
-    case .rg32f: (8, GL_RG32F, PixelLayout(GL_RG, GL_FLOAT))
     }
   }
 
@@ -53,12 +46,6 @@ struct PixelLayout: Sendable, Equatable {
     self.format = GLenum(format)
     self.type = GLenum(type)
   }
-}
-
-/// The order in memory of the red, green, blue and alpha that a shader fetches. Does not affect drawing and readback.
-enum Swizzle {
-  case rgba
-  case bgra
 }
 
 extension Rectangle {

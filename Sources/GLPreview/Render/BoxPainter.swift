@@ -17,9 +17,10 @@ struct DrawnPlane {
 }
 
 final class BoxPainter {
-  private let texels: TexelBoxes
-  /// Nil if texels are faster on the device.
+  private let passes: PassPainter
+  /// Nil if the device is no software renderer.
   private let words: WordBoxes?
+  private let format: Frame.Format
   private let programs: ProgramCache
   private let targets: TargetPool
   /// The finished drawings, and the first output that holds each.
@@ -48,22 +49,28 @@ final class BoxPainter {
     let factors: (x: Int, y: Int)
   }
 
-  init(_ texels: TexelBoxes, _ words: WordBoxes?, for views: [PlannedView]) {
-    self.texels = texels
+  init(
+    _ passes: PassPainter, _ words: WordBoxes?, for views: [PlannedView], of format: Frame.Format,
+    programs: ProgramCache, targets: TargetPool
+  ) {
+    self.passes = passes
     self.words = words
-    programs = texels.programs
-    targets = texels.targets
-    for pass in views.flatMap(\.passes) {
-      guard let box = pass.box else { continue }
-      let drawing = BoxDrawing.of(pass, box).drawing
-      converted[drawing.unconverted] = drawing
-      if let first = drawing.firstStep { firstSteps.insert(first.drawing) }
+    self.format = format
+    self.programs = programs
+    self.targets = targets
+    for view in views {
+      for pass in view.passes {
+        guard let box = pass.box else { continue }
+        let drawing = BoxDrawing.of(pass, box, view, format).drawing
+        converted[drawing.unconverted] = drawing
+        if let first = firstStep(of: drawing) { firstSteps.insert(first.drawing) }
+      }
     }
   }
 
   /// The plane that a pass needs; drawn now unless another view needed it before.
-  func plane(of pass: PlanePass, _ box: BoxRecipe) throws -> DrawnPlane {
-    let (drawing, output) = BoxDrawing.of(pass, box)
+  func plane(of pass: PlanePass, _ box: BoxRecipe, _ view: PlannedView) throws -> DrawnPlane {
+    let (drawing, output) = BoxDrawing.of(pass, box, view, format)
     let source = try draw(drawing)
     guard box.turn != .upright else {
       let isByTurns = drawing.output == .pixels && source.target.description.outputs == 2
@@ -80,6 +87,15 @@ final class BoxPainter {
     let drawnTargets = drawn.values.filter { $0.firstOutput == 0 }.map(\.target)
     for target in drawnTargets + turned.values.map(\.target) where isFree(target) { targets.giveBack(target) }
     (drawn, turned) = ([:], [:])
+    passes.finish()
+  }
+
+  /// The first of two steps, if words are summed in both.
+  private func firstStep(of drawing: BoxDrawing) -> BoxDrawing.FirstStep? {
+    guard let words, let first = drawing.firstStep, words.canDraw(first.drawing),
+      words.canDraw(drawing, shrinkingBy: first.factors)
+    else { return nil }
+    return first
   }
 
   private func draw(_ drawing: BoxDrawing) throws -> Drawn {
@@ -90,7 +106,7 @@ final class BoxPainter {
       if let done = drawn[drawing] { return done }
     }
     // Draw the first step before binding anything: both use the same context.
-    let base = try drawing.firstStep.map { first in
+    let base = try firstStep(of: drawing).map { first in
       let done = try draw(first.drawing)
       return Base(target: done.target, firstOutput: done.firstOutput, factors: first.factors)
     }
@@ -103,7 +119,7 @@ final class BoxPainter {
         drawn[unconverted] = Drawn(target: target, firstOutput: drawing.output == .twoPlanes ? 2 : 1)
       }
     } else {
-      target = try texels.draw(drawing, from: base)
+      target = try passes.draw(drawing)
     }
     let done = Drawn(target: target, firstOutput: 0)
     drawn[drawing] = done
@@ -126,7 +142,7 @@ final class BoxPainter {
       TargetDescription(source.target.description.format, width: (size.height + 3) / 4, height: size.width))
     let isPixels = turning.drawing.output == .pixels
     let isByTurns = isPixels && source.target.description.outputs == 2
-    let key = BoxVariant.turn(pixels: isPixels, byTurns: isByTurns)
+    let key = PassVariant.turn(pixels: isPixels, byTurns: isByTurns)
     try turn(source, turning, key, size, into: target)
     return DrawnPlane(target: target, layout: .whole(output: 0))
   }
@@ -162,7 +178,7 @@ final class BoxPainter {
 }
 
 extension BoxDrawing {
-  var shaderOutput: BoxVariant.Output {
+  var shaderOutput: PassVariant.Output {
     switch output {
     case .plane: .plane
     case .twoPlanes: .twoPlanes
@@ -174,14 +190,5 @@ extension BoxDrawing {
   var conversionRows: [(name: String, row: SIMD4<Float>)] {
     let rows = output == .plane ? [0] : output == .twoPlanes ? [1, 2] : [0, 1, 2]
     return zip(["firstOutput", "secondOutput", "thirdOutput"], rows).map { ($0, conversion.row($1)) }
-  }
-}
-
-extension ColorConversion {
-  /// The coefficients and offset of output `index`.
-  func row(_ index: Int) -> SIMD4<Float> {
-    [
-      Float(columns[0][index]), Float(columns[1][index]), Float(columns[2][index]), Float(offset[index]),
-    ]
   }
 }

@@ -15,7 +15,7 @@ final class Compositor {
     try texture.replace(with: bytes.span, bytesPerRow: bitmap.size.width * 4)
     return Shared(texture)
   } cost: {
-    $0.bytes.count
+    $0.object.width * $0.object.height * 4
   }
 
   init(_ programs: ProgramCache, _ targets: TargetPool) {

@@ -4,11 +4,11 @@
 final class DrawingCache<Key: Hashable, Value, Failure: Error> {
   private var values: LRUCache<Key, Value>
   private let make: (Key) throws(Failure) -> Value
-  private let cost: (Key) -> Int
+  private let cost: (Value) -> Int
 
   init(
     capacity: Int, maximumCost: Int = .max, make: @escaping (Key) throws(Failure) -> Value,
-    cost: @escaping (Key) -> Int = { _ in 0 }
+    cost: @escaping (Value) -> Int = { _ in 0 }
   ) {
     values = LRUCache(capacity: capacity, maximumCost: maximumCost)
     self.make = make
@@ -19,7 +19,7 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
   func value(of key: Key) throws(Failure) -> Value {
     if let value = values[key] { return value }
     let value = try make(key)
-    values.hold(value, for: key, cost: cost(key))
+    values.hold(value, for: key, cost: cost(value))
     return value
   }
 

@@ -36,26 +36,19 @@ final class FrameUploader {
 /// An uploaded frame, as far as its passes have read it.
 final class UploadedFrame {
   let format: Frame.Format
-  let isInBands: Bool
   private let frame: Frame
   private let maximumSide: Int
   private var buffers: BufferedUpload?
   private let clock: PassClock
-  private var planes: [PlaneKey: PlaneTexture]
-  private var freshPlanes: Set<PlaneKey> = []
+  private var planes: [Int: PlaneTexture]
+  private var freshPlanes: Set<Int> = []
   private let frameWords: FrameWords
   private var hasFreshWords = false
-
-  private struct PlaneKey: Hashable {
-    let index: Int
-    let isPacked: Bool
-  }
 
   init(
     _ frame: Frame, maximumSide: Int, words: FrameWords, keeping kept: UploadedFrame?,
     _ buffers: BufferedUpload?, _ clock: PassClock
   ) {
-    let descriptions = frame.format.pixelFormat.planes
     self.frame = frame
     self.buffers = buffers
     self.clock = clock
@@ -63,24 +56,16 @@ final class UploadedFrame {
     self.maximumSide = maximumSide
     planes = kept?.format == frame.format ? kept?.planes ?? [:] : [:]
     frameWords = words
-    isInBands = descriptions.contains {
-      PlaneBands($0.texels(of: frame.format.size), maximumSide: maximumSide).isNeeded
-    }
   }
 
   var byteCount: Int { frame.storage.count }
 
-  /// A plane with its own texels, or packed into four-byte ones.
-  func plane(_ index: Int, isPacked: Bool = false) throws -> PlaneTexture {
+  /// A plane as a texture.
+  func plane(_ index: Int) throws -> PlaneTexture {
     let description = format.pixelFormat.planes[index]
-    let key = PlaneKey(index: index, isPacked: isPacked)
-    let texture =
-      try planes[key]
-      ?? (isPacked
-        ? PlaneTexture(packing: description, of: format)
-        : PlaneTexture(description, of: format, maximumSide: maximumSide))
-    planes[key] = texture
-    if freshPlanes.insert(key).inserted {
+    let texture = try planes[index] ?? PlaneTexture(description, of: format, maximumSide: maximumSide)
+    planes[index] = texture
+    if freshPlanes.insert(index).inserted {
       try clock.upload(
         byteCount: description.tightBytesPerRow(of: format.size) * description.texels(of: format.size).height
       ) { try texture.replace(with: frame, frame.planes[index], through: buffers) }
@@ -93,6 +78,9 @@ final class UploadedFrame {
 
   /// Whether all planes can be read as words.
   var fitsWords: Bool { frameWords.canHold(format) }
+
+  /// Whether they can also be read as single bytes.
+  var fitsBytes: Bool { frameWords.canHoldBytes(frame) }
 
   func words() throws -> FrameWords {
     guard !hasFreshWords else { return frameWords }
@@ -107,32 +95,23 @@ final class UploadedFrame {
   }
 }
 
-/// One plane of a frame as a texture: its samples as integers, so that a shader reads exact codes, or its bytes.
+/// One plane of a frame as a texture with four bytes a texel, whatever the sample format, in bands if it is large.
 final class PlaneTexture {
   let bands: PlaneBands
   private let texture: Texture
 
+  /// Bytes after a row's last sample are read, and count for nothing.
   init(_ description: PlaneDescription, of format: Frame.Format, maximumSide: Int) throws {
-    bands = PlaneBands(description.texels(of: format.size), maximumSide: maximumSide)
+    let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
+    bands = PlaneBands(
+      Size(width: width, height: description.texels(of: format.size).height), maximumSide: maximumSide)
     let size = bands.textureSize
     guard max(size.width, size.height) <= maximumSide else {
       throw RenderError(
         "a \(format.size) frame is too large for this device's textures of \(maximumSide) a side")
     }
-    texture = try Texture(
-      TextureFormat(description.texel), width: size.width, height: size.height,
-      swizzle: format.pixelFormat.storesBlueFirst ? .bgra : .rgba)
+    texture = try Texture(.rgba8ui, width: size.width, height: size.height)
   }
-
-  /// Four bytes a texel, whatever the sample format. Bytes after a row's last sample always have weight 0.
-  init(packing description: PlaneDescription, of format: Frame.Format) throws {
-    let width = (description.tightBytesPerRow(of: format.size) + 3) / 4
-    let size = Size(width: width, height: description.texels(of: format.size).height)
-    bands = PlaneBands(size, maximumSide: .max)
-    texture = try Texture(.rgba8, width: size.width, height: size.height)
-  }
-
-  var width: Int { texture.width }
 
   func bind(unit: Int) { texture.bind(unit: unit) }
 
@@ -145,7 +124,8 @@ final class PlaneTexture {
       precondition(band.source.isInside(bands.plane), "bands are parts of their plane")
       // A packed row's last texel may reach beyond the row, and the last row's beyond the frame.
       guard buffers != nil || (row <= plane.bytesPerRow && end <= frame.storage.count) else {
-        try texture.replace(with: Self.padded(frame, plane, row, band.source.height).span, bytesPerRow: row)
+        try texture.replace(
+          with: Self.padded(frame, plane, band.source).span, bytesPerRow: row, in: band.target)
         continue
       }
       try frame.storage.withSpan { bytes throws in
@@ -159,38 +139,18 @@ final class PlaneTexture {
     }
   }
 
-  /// All rows of a plane, each extended to `row` bytes.
-  private static func padded(_ frame: Frame, _ plane: Frame.Plane, _ row: Int, _ height: Int) -> [UInt8] {
+  /// Texels of a plane, the last of a row extended to four bytes.
+  private static func padded(_ frame: Frame, _ plane: Frame.Plane, _ texels: Rectangle) -> [UInt8] {
+    let (row, first) = (texels.width * 4, texels.x * 4)
     var padded: [UInt8] = []
-    padded.reserveCapacity(row * height)
+    padded.reserveCapacity(row * texels.height)
     let bytes = frame.bytes
-    for y in 0..<height {
-      let start = plane.offset + y * plane.bytesPerRow
-      let end = min(start + min(row, plane.bytesPerRow), bytes.count)
+    for y in texels.y..<texels.y + texels.height {
+      let start = plane.offset + y * plane.bytesPerRow + first
+      let end = min(start + min(row, plane.bytesPerRow - first), bytes.count)
       padded += bytes[start..<end]
       padded += repeatElement(0, count: row - (end - start))
     }
     return padded
-  }
-}
-
-extension TextureFormat {
-  /// The format that stores a plane's texels unchanged.
-  init(_ texel: TexelLayout) {
-    self =
-      switch texel {
-      case .one8: .r8ui
-      case .two8: .rg8ui
-      case .three8: .rgb8ui
-      case .four8: .rgba8ui
-      case .four16: .rgba16ui
-      }
-  }
-}
-
-extension PixelFormat {
-  /// Whether memory holds B, G, R; the texture swizzles it to R, G, B.
-  fileprivate var storesBlueFirst: Bool {
-    if case .rgb(let red, _, let blue, _) = model { red.channel > blue.channel } else { false }
   }
 }

@@ -22,12 +22,21 @@ final class FrameWords {
 
   /// Whether a buffer that samplers can read holds the frame with aligned rows.
   func canHold(_ format: Frame.Format) -> Bool {
+    alignedByteCount(format) <= maximumByteCount
+  }
+
+  /// Whether samplers can read each of its bytes.
+  func canHoldBytes(_ frame: Frame) -> Bool {
+    max(alignedByteCount(frame.format), frame.storage.count + FrameWords.slack)
+      <= maximumByteCount / TexelBuffer.View.pairs.rawValue
+  }
+
+  private func alignedByteCount(_ format: Frame.Format) -> Int {
     let unit = TexelBuffer.bytesPerTexel
-    let aligned = format.pixelFormat.planes.reduce(0) { count, plane in
+    return format.pixelFormat.planes.reduce(FrameWords.slack) { count, plane in
       let row = (plane.tightBytesPerRow(of: format.size) + unit - 1) / unit * unit
       return count + row * plane.texels(of: format.size).height
     }
-    return aligned + FrameWords.slack <= maximumByteCount
   }
 
   /// The same for a frame whose rows may have extra padding.
@@ -35,7 +44,7 @@ final class FrameWords {
 
   private lazy var maximumByteCount = TexelBuffer.maximumByteCount
 
-  func bind(unit: Int) { current?.object.bind(unit: unit) }
+  func bind(unit: Int, as view: TexelBuffer.View = .texels) { current?.object.bind(unit: unit, as: view) }
 
   /// Whether no copy is needed.
   func isLent(_ frame: Frame) -> Bool { frame.isInWords && mappedMemory.buffer(of: frame) != nil }

@@ -24,8 +24,7 @@ struct GLState: ~Copyable {
   let tiles: TileCache
   private let compositor: Compositor
   private let programs: ProgramCache
-  private let tables = TapTextureCache(capacity: 512) { key throws(GLError) in try TapTexture(key) }
-  private let geometries = BoxGeometryCache(capacity: 256) { BoxGeometry($0) }
+  private let tables: TableCache
   private let wordGeometries = WordGeometryCache(capacity: 256) {
     WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
   }
@@ -47,6 +46,7 @@ struct GLState: ~Copyable {
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
     pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
     sumsWords = tuning.boxes == .words
+    tables = TableCache(inBuffers: sumsWords)
     self.context = context
   }
 
@@ -141,7 +141,6 @@ struct GLState: ~Copyable {
   ) throws -> Result {
     programs.trim()
     tables.trim()
-    geometries.trim()
     wordGeometries.trim()
     compositor.trim()
     targets.idle.beginDrawing()
@@ -202,15 +201,15 @@ struct GLState: ~Copyable {
   ) -> FrameDrawing {
     uploader.mappedMemory.restock(for: frame)
     let uploaded = uploader.upload(frame, through: upload)
-    let texels = TexelBoxes(
-      frame: uploaded, programs: programs, tables: tables, geometries: geometries, targets: targets)
+    let painter = PassPainter(
+      frame: uploaded, programs: programs, tables: tables, targets: targets)
     let words =
       sumsWords
       ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
     return FrameDrawing(
       uploaded: uploaded,
-      passes: PassExecutor(frame: uploaded, programs: programs, tables: tables, targets: targets),
-      boxes: BoxPainter(texels, words, for: views), targets: targets)
+      boxes: BoxPainter(
+        painter, words, for: views, of: frame.format, programs: programs, targets: targets))
   }
 }
 
@@ -219,23 +218,18 @@ struct GLState: ~Copyable {
 /// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
 struct FrameDrawing {
   let uploaded: UploadedFrame
-  let passes: PassExecutor
   let boxes: BoxPainter
-  let targets: TargetPool
 
-  /// Draws one plane of a view: four outputs at a time if the plan says so, otherwise tap by tap. Its target is the
-  /// caller's, or lent until `finish`.
-  func plane(of pass: PlanePass, _ view: PlannedView) throws -> (plane: DrawnPlane, isOwn: Bool) {
-    if let box = pass.box { return (try boxes.plane(of: pass, box), false) }
-    let width = pass.output == .rgba ? pass.size.width : (pass.size.width + 3) / 4
-    let target = try targets.take(TargetDescription(.rgba8, width: width, height: pass.size.height))
-    try passes.draw(pass, of: view, into: target)
-    return (DrawnPlane(target: target, layout: .whole(output: 0)), true)
+  /// Draws one plane of a view, lent until `finish`.
+  func plane(of pass: PlanePass, _ view: PlannedView) throws -> DrawnPlane {
+    guard let box = pass.box else {
+      throw RenderError("the plan of view '\(view.name)' is the reference renderer's")
+    }
+    return try boxes.plane(of: pass, box, view)
   }
 
   /// Returns the drawn targets, except those that `tiles` holds.
   func finish(keeping tiles: TileCache) {
-    passes.finish()
     boxes.finish { !tiles.holds($0) }
     uploaded.finish()
   }

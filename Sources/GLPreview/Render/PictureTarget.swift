@@ -9,8 +9,7 @@ struct PictureTarget {
   let own: [PooledTarget]
 
   init(drawing view: PlannedView, _ drawing: FrameDrawing) throws {
-    let drawn = try view.passes.map { try drawing.plane(of: $0, view) }
-    self.init(view, drawn.map(\.plane), own: drawn.filter(\.isOwn).map(\.plane.target))
+    self.init(view, try view.passes.map { try drawing.plane(of: $0, view) }, own: [])
   }
 
   init(

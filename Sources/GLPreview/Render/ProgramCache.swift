@@ -18,7 +18,6 @@ final class ProgramCache {
   private let programs: DrawingCache<ProgramKey, Program, ShaderError>
   /// The same programs by variant, because building the defines for each draw costs more than a lookup.
   private let ofWords: DrawingCache<WordVariant, Program, ShaderError>
-  private let ofTexels: DrawingCache<BoxVariant, Program, ShaderError>
 
   private static let capacity = 128
 
@@ -32,22 +31,16 @@ final class ProgramCache {
     ofWords = DrawingCache(capacity: capacity) { variant throws(ShaderError) in
       try programs.value(of: variant.program)
     }
-    ofTexels = DrawingCache(capacity: capacity) { variant throws(ShaderError) in
-      try programs.value(of: variant.program)
-    }
   }
 
   func trim() {
     programs.trim()
     ofWords.trim()
-    ofTexels.trim()
   }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
   func program(_ variant: WordVariant) throws(ShaderError) -> Program { try ofWords.value(of: variant) }
-
-  func program(_ variant: BoxVariant) throws(ShaderError) -> Program { try ofTexels.value(of: variant) }
 }
 
 /// Hands out each texture unit once per pass.

@@ -37,7 +37,7 @@ final class TileCache {
       guard let pass = view.passes.first else { continue }
       uses += 1
       drawnCount += 1
-      let plane = try drawing.plane(of: pass, view).plane
+      let plane = try drawing.plane(of: pass, view)
       tiles[Key(frame: frame.identity, view: view)] = Tile(plane: plane, lastUse: uses)
     }
   }

@@ -13,13 +13,8 @@ struct WordBoxes {
   /// Makes a drawing from the frame or from its first step; nil if the boxes do not repeat suitably. With
   /// `keepingCodes`, the second half of the target's outputs holds the unconverted drawing.
   func draw(_ drawing: BoxDrawing, from base: BoxPainter.Base?, keepingCodes: Bool) throws -> PooledTarget? {
-    guard base.map({ $0.target.description.format == .rgba32ui }) ?? frame.fitsWords else { return nil }
-    let outputsPerGroup = drawing.output == .pixels ? 8 : 16
-    let read = base.map { [drawing.signal(shrinkingBy: $0.factors)] } ?? drawing.signals
-    let signals = read.compactMap {
-      geometries.value(of: WordGrouping(signal: $0, outputsPerGroup: outputsPerGroup))
-    }
-    guard signals.count == read.count else { return nil }
+    guard let signals = signals(drawing, shrinkingBy: base?.factors) else { return nil }
+    let outputsPerGroup = outputsPerGroup(drawing)
     let target = try targets.take(
       TargetDescription(
         .rgba32ui, width: (drawing.size.width + outputsPerGroup - 1) / outputsPerGroup,
@@ -34,6 +29,22 @@ struct WordBoxes {
       try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     }
     return target
+  }
+
+  /// Whether the boxes of a drawing, or of its second step, repeat suitably.
+  func canDraw(_ drawing: BoxDrawing, shrinkingBy factors: (x: Int, y: Int)? = nil) -> Bool {
+    signals(drawing, shrinkingBy: factors) != nil
+  }
+
+  private func outputsPerGroup(_ drawing: BoxDrawing) -> Int { drawing.output == .pixels ? 8 : 16 }
+
+  private func signals(_ drawing: BoxDrawing, shrinkingBy factors: (x: Int, y: Int)?) -> [WordGeometry]? {
+    guard factors != nil || frame.fitsWords else { return nil }
+    let read = factors.map { [drawing.signal(shrinkingBy: $0)] } ?? drawing.signals
+    let signals = read.compactMap {
+      geometries.value(of: WordGrouping(signal: $0, outputsPerGroup: outputsPerGroup(drawing)))
+    }
+    return signals.count == read.count ? signals : nil
   }
 
   private func prepare(
@@ -98,20 +109,21 @@ struct WordGeometry {
   let packing: WordVariant.Packing
 
   /// Bytes from one sample of a component to the next.
-  var step: Int { 4 / signal.samplesPerTexel }
+  var step: Int { signal.step }
 
   /// The most texels that a fragment may read.
   private static let maximumTexels = 17
 
   /// Nil if the boxes do not repeat, or are too wide or too high.
   init?(_ signal: PackedSignal, outputsPerGroup: Int) {
-    guard let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
+    guard signal.signal != .rgb, signal.isWhole,
+      let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
       let rows = WordRows(signal.rows)
     else { return nil }
     self.signal = signal
     self.columns = columns
     self.rows = rows
-    let step = 4 / signal.samplesPerTexel
+    let step = signal.step
     let places = (0..<columns.groupCount).map {
       (columns.firstSample + $0 * columns.samplesPerGroup) * step & 15
     }
@@ -120,7 +132,7 @@ struct WordGeometry {
     guard texels <= WordGeometry.maximumTexels else { return nil }
     packing = WordVariant.Packing(
       texels: texels, shifts: shifts, samples: columns.sampleCount, step: step,
-      firstBytes: signal.components.map { $0.firstByte + (places[0] & ~shifts) },
+      firstBytes: signal.components.map { $0.first + (places[0] & ~shifts) },
       columns: SIMD2(columns.start, columns.width), rows: SIMD3(rows.rowCount, rows.unit, rows.height))
   }
 

@@ -135,6 +135,14 @@ package enum ColorModel: Sendable, Hashable {
 }
 
 extension PixelFormat {
+  /// Whether samples have sixteen bits.
+  package var isWide: Bool { planes.contains { $0.texel == .four16 } }
+
+  /// Whether pixels have an alpha.
+  package var isTransparent: Bool {
+    if case .rgb(_, _, _, .some) = model { true } else { false }
+  }
+
   /// The planes, in memory order.
   package var planes: [PlaneDescription] {
     func plane(_ texel: TexelLayout, x: Int = 1, y: Int = 1, texelsPerColumn: Int = 1) -> PlaneDescription {

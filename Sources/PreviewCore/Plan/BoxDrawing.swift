@@ -16,9 +16,17 @@ package struct BoxDrawing: Sendable, Hashable {
   package let size: Size
   package let conversion: ColorConversion
   package let output: Output
+  /// The colour outside the picture, in the codes of all three outputs; zero if there is no outside.
+  package let background: SIMD3<Double>
+  /// The colour behind a transparent frame; nil if the frame is opaque.
+  package let behind: RGBColor?
+  /// In linear light: the crop of stored pixels, within which chroma is brought to luma's grid. Otherwise nil.
+  package let lightCrop: Rectangle?
 
-  /// The drawing that a pass needs, and its output in it.
-  package static func of(_ pass: PlanePass, _ box: BoxRecipe) -> (drawing: BoxDrawing, output: Int) {
+  /// The drawing that a pass of `view` needs, and its output in it.
+  package static func of(_ pass: PlanePass, _ box: BoxRecipe, _ view: PlannedView, _ format: Frame.Format)
+    -> (drawing: BoxDrawing, output: Int)
+  {
     let (output, index): (Output, Int) =
       switch pass.output {
       case .rgba: (.pixels, 0)
@@ -26,9 +34,20 @@ package struct BoxDrawing: Sendable, Hashable {
       case .component(let component): (.twoPlanes, component - 1)
       }
     return (
-      BoxDrawing(signals: box.signals, size: box.size, conversion: pass.conversion, output: output), index
+      BoxDrawing(
+        signals: box.signals, size: box.size, conversion: pass.conversion, output: output,
+        background: box.signals.allSatisfy(\.isWhole) ? .zero : pass.background,
+        behind: format.pixelFormat.isTransparent ? view.background : nil,
+        lightCrop: view.light == .linear ? view.crop : nil),
+      index
     )
   }
+
+  /// Whether every output is one sample of the frame.
+  package var isCopied: Bool { lightCrop == nil && signals.allSatisfy(\.isCopied) }
+
+  /// Whether the picture covers all outputs.
+  package var isWhole: Bool { signals.allSatisfy(\.isWhole) }
 
   package var flips: Orientation {
     Orientation(
@@ -53,7 +72,7 @@ package struct BoxDrawing: Sendable, Hashable {
   /// The first step of a large reduction; nil to read the frame itself. It depends only on the drawing, so that a
   /// view looks the same whatever else is requested. Views with the same first step share it.
   package var firstStep: FirstStep? {
-    guard output != .pixels, signals.count == 1 else { return nil }
+    guard output != .pixels, signals.count == 1, lightCrop == nil else { return nil }
     func factor(_ ratio: Double) -> Int {
       ratio > BoxDrawing.maximumRatioInOneStep
         ? Int((ratio / BoxDrawing.ratioOfFirstStep).rounded(.up)) : 1
@@ -65,7 +84,7 @@ package struct BoxDrawing: Sendable, Hashable {
     guard refined.count == signals.count else { return nil }
     let drawing = BoxDrawing(
       signals: refined, size: Size(width: size.width * x, height: size.height * y), conversion: .identity,
-      output: output)
+      output: output, background: .zero, behind: nil, lightCrop: nil)
     return FirstStep(drawing: drawing, factors: (x, y))
   }
 
@@ -76,6 +95,8 @@ package struct BoxDrawing: Sendable, Hashable {
 
   /// The same drawing before its conversion.
   package var unconverted: BoxDrawing {
-    BoxDrawing(signals: signals, size: size, conversion: .identity, output: output)
+    BoxDrawing(
+      signals: signals, size: size, conversion: .identity, output: output, background: .zero, behind: nil,
+      lightCrop: nil)
   }
 }

@@ -1,13 +1,11 @@
-// The fast path for area reduction and enlargement: fetch four bytes at once, add up rows, and distribute the sums
-// over four neighbouring outputs. A recipe says which passes can use it and what they read; the weights come from the
-// sampling maps.
+// What a drawing of packed samples reads of each signal, and which way round it is drawn.
 
-/// One signal of a recipe: the positions of its samples in four-byte texels.
+/// One signal: the positions of its samples in stored rows.
 package struct PackedSignal: Sendable, Hashable {
   package let signal: Signal
-  /// Samples of a component per four bytes: 4, 2 or 1.
-  package let samplesPerTexel: Int
-  /// For each component, its plane and the byte of a texel that holds its first sample.
+  /// Stored samples from one sample of its first component to the next: 1, 2, 3 or 4.
+  package let step: Int
+  /// R, G and B, or what they are made of in linear light; Y'; or Cb and Cr.
   package let components: [PackedComponent]
   /// For the columns of the drawn picture; runs along the stored rows.
   package let columns: SamplingMap
@@ -15,53 +13,49 @@ package struct PackedSignal: Sendable, Hashable {
   package let rows: SamplingMap
 }
 
-/// The position of one component in four-byte texels.
+/// The position of one component in the stored rows of its plane.
 package struct PackedComponent: Sendable, Hashable {
   package let plane: Int
-  /// 0...3.
-  package let firstByte: Int
+  /// Stored samples from one of its samples to the next.
+  package let step: Int
+  /// The stored sample that is its first, below the signal's step.
+  package let first: Int
 }
 
 /// How to draw a pass four outputs at a time.
 package struct BoxRecipe: Sendable, Hashable {
-  /// The signals to read: luma, chroma or both.
+  /// The signals to read: R'G'B', luma, chroma, or the last two.
   package let signals: [PackedSignal]
   /// Columns and rows drawn from the frame.
   package let size: Size
   /// The orientation of the pass's output in the drawn picture. Unless upright, the output is a copy of it.
   package let turn: Orientation
 
-  /// The most texels of a row that four outputs may read.
-  static let maximumTexelsAcross = 16
-  /// The largest reduction in two steps: beyond it, the second step would read too many texels. Larger reductions are
-  /// summed tap by tap, or in two passes.
+  /// The largest reduction in two steps: beyond it, the second step would read too many texels.
   static let maximumRatio = 48.0
 
   /// The recipe for a pass over `format`'s planes; nil if the pass must be drawn tap by tap.
-  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size, output: PassOutput) {
-    var signals: [PackedSignal] = []
-    for input in inputs {
-      let packed = PackedSignal.signals(of: input, format)
-      guard !packed.isEmpty else { return nil }
-      signals += packed
-    }
-    guard let first = inputs.first,
-      signals.allSatisfy({ $0.isNarrow || (signals.count == 1 && output != .rgba && $0.isRefinable) })
-    else { return nil }
+  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
+    guard let first = inputs.first else { return nil }
+    // A rotated output is drawn upright first, because another view may share that picture.
+    let isForward =
+      first.swapsAxes
+      && inputs.allSatisfy { $0.horizontal.isForwardInReverse && $0.vertical.isForwardInReverse }
+    let signals = inputs.compactMap { PackedSignal($0, format, isForward: isForward) }
+    guard signals.count == inputs.count else { return nil }
     self.signals = signals
     self.size = first.swapsAxes ? size.transposed : size
-    // A rotated output is drawn upright first, because another view may share that picture. Flips cost nothing.
     self.turn =
       first.swapsAxes
       ? Orientation(
-        swapsAxes: true, flipsX: first.vertical.source.isReversed, flipsY: first.horizontal.source.isReversed)
+        swapsAxes: true, flipsX: isForward && first.vertical.source.isReversed,
+        flipsY: isForward && first.horizontal.source.isReversed)
       : .upright
   }
 }
 
 extension PackedSignal {
-  /// The second step of a large reduction: an intermediate plane of four or two samples per texel, reduced by whole
-  /// factors.
+  /// The second step of a large reduction: an intermediate plane, reduced by whole factors.
   ///
   /// Each box of the second step consists of whole boxes of the first. Rounding in the first step costs at most half
   /// a code, and so does the mean. Converting colours afterwards less than doubles differences, so the result is within
@@ -77,8 +71,8 @@ extension PackedSignal {
         window: SourceWindow(start: 0, length: count * factor, denominator: 1), filter: .area)
     }
     return PackedSignal(
-      signal: signal, samplesPerTexel: 4,
-      components: (0..<(signal == .chroma ? 2 : 1)).map { PackedComponent(plane: $0, firstByte: 0) },
+      signal: signal, step: 1,
+      components: (0..<(signal == .chroma ? 2 : 1)).map { PackedComponent(plane: $0, step: 1, first: 0) },
       columns: map(size.width, factors.x, flips.flipsX), rows: map(size.height, factors.y, flips.flipsY))
   }
 
@@ -87,71 +81,66 @@ extension PackedSignal {
     guard isRefinable, let columns = columns.refined(by: x), let rows = rows.refined(by: y) else {
       return nil
     }
-    return PackedSignal(
-      signal: signal, samplesPerTexel: samplesPerTexel, components: components, columns: columns, rows: rows)
+    return PackedSignal(signal: signal, step: step, components: components, columns: columns, rows: rows)
   }
 
-  /// Whether four outputs read few enough texels.
-  fileprivate var isNarrow: Bool {
-    columns.samplesPerOutput * 4 + 2 <= Double(BoxRecipe.maximumTexelsAcross * samplesPerTexel)
-  }
+  /// Whether every output is one sample of the frame.
+  package var isCopied: Bool { columns.isPick && rows.isPick }
+
+  /// Whether the picture covers all outputs.
+  package var isWhole: Bool { columns.coversTarget && rows.coversTarget }
 
   /// Whether it can be reduced in two steps.
   fileprivate var isRefinable: Bool {
-    columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box && rows.kernel == .box
+    isWhole && columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box
+      && rows.kernel == .box
       && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
   }
 
-  /// The signals that a shader can read of an input; empty if it cannot read it.
-  ///
-  /// Opaque R, G and B take the path of Y', Cb and Cr: only the pass's conversion knows the meaning of the three
-  /// numbers.
-  fileprivate static func signals(of input: SignalInput, _ format: PixelFormat) -> [PackedSignal] {
-    let parts: [(Signal, [Component])]
+  /// Nil if the frame lacks the signal.
+  fileprivate init?(_ input: SignalInput, _ format: PixelFormat, isForward: Bool) {
+    let components: [Component]
     switch (input.signal, format.model) {
-    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): parts = [(.luma, [luma])]
-    case (.chroma, .ycbcr(_, let cb, let cr)): parts = [(.chroma, [cb, cr])]
-    case (.rgb, .rgb(let red, let green, let blue, nil)): parts = [(.luma, [red]), (.chroma, [green, blue])]
-    default: return []
+    case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
+    case (.chroma, .ycbcr(_, let cb, let cr)): components = [cb, cr]
+    case (.rgb, .rgb(let red, let green, let blue, _)): components = [red, green, blue]
+    case (.rgb, .luma(let luma)): components = [luma]
+    case (.rgb, .ycbcr(let luma, let cb, let cr)): components = [luma, cb, cr]
+    default: return nil
     }
-    let signals = parts.compactMap { PackedSignal($0, $1, input, format) }
-    return signals.count == parts.count ? signals : []
-  }
-
-  private init?(_ signal: Signal, _ components: [Component], _ input: SignalInput, _ format: PixelFormat) {
-    guard input.horizontal.isPackable, input.vertical.isPackable else { return nil }
-    if input.swapsAxes {
-      guard input.horizontal.isForwardInReverse, input.vertical.isForwardInReverse else { return nil }
-      columns = input.vertical.forward
-      rows = input.horizontal.forward
-    } else {
-      columns = input.horizontal
-      rows = input.vertical
-    }
-    self.signal = signal
-    let steps = components.map { $0.texelStep * format.planes[$0.plane].texel.byteCount }
-    guard let step = steps.first, steps.allSatisfy({ $0 == step }), [1, 2, 4].contains(step) else {
-      return nil
-    }
-    samplesPerTexel = 4 / step
+    signal = input.signal
     self.components = components.map {
-      PackedComponent(
-        plane: $0.plane, firstByte: $0.texelOffset * format.planes[$0.plane].texel.byteCount + $0.channel)
+      let channels = format.planes[$0.plane].texel.channelCount
+      return PackedComponent(
+        plane: $0.plane, step: $0.texelStep * channels, first: $0.texelOffset * channels + $0.channel)
     }
+    step = self.components.first?.step ?? 1
+    let (along, across) =
+      input.swapsAxes ? (input.vertical, input.horizontal) : (input.horizontal, input.vertical)
+    columns = isForward ? along.forward : along
+    rows = isForward ? across.forward : across
   }
 }
 
+extension TexelLayout {
+  fileprivate var channelCount: Int { byteCount / bytesPerChannel }
+}
+
 extension SamplingMap {
-  /// Whether it uses boxes or pairs of neighbours over the whole target, without bars.
-  fileprivate var isPackable: Bool {
-    (kernel == .box || kernel == .bilinear) && output.start == 0 && output.length == output.target
-  }
+  /// Whether the picture covers the whole target, without bars.
+  package var coversTarget: Bool { output.start <= 0 && output.start + output.length >= output.target }
+
+  /// Whether every output sample is one source sample.
+  fileprivate var isPick: Bool { kernel == .nearest || isCopy }
 
   /// Whether no output sample lies partly beyond the target.
   fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }
 
   /// Whether the forward map gives the same samples.
-  fileprivate var isForwardInReverse: Bool { !source.isReversed || isWholeEverywhere }
+  fileprivate var isForwardInReverse: Bool {
+    !source.isReversed
+      || (kernel != .nearest && isWholeEverywhere && output.start * 2 + output.length == output.target)
+  }
 
   /// The forward map of the same span with `factor` times as many samples; nil if that would enlarge.
   fileprivate func refined(by factor: Int) -> SamplingMap? {
@@ -164,12 +153,19 @@ extension SamplingMap {
 
   /// The same samples in stored order.
   fileprivate var forward: SamplingMap {
-    SamplingMap(
+    let filter: Filter =
+      switch kernel {
+      case .nearest: .nearest
+      case .bilinear: .bilinear
+      case .box: .area
+      case .lanczos: .lanczos
+      }
+    return SamplingMap(
       output: output,
       source: CropSpan(
         start: source.start, length: source.length, subsampling: source.subsampling, siting: source.siting,
         eighths: source.eighths),
-      window: window, filter: kernel == .bilinear ? .bilinear : .area)
+      window: window, filter: filter)
   }
 
   /// Source samples per output sample.

@@ -11,13 +11,6 @@ package enum Signal: String, Sendable, Hashable {
   case chroma
 }
 
-package enum Axis: String, Sendable, Hashable {
-  /// Along a row.
-  case horizontal
-  /// Along a column.
-  case vertical
-}
-
 /// A signal, and the source positions of each output sample.
 package struct SignalInput: Sendable, Hashable, CustomStringConvertible {
   package let signal: Signal
@@ -27,15 +20,10 @@ package struct SignalInput: Sendable, Hashable, CustomStringConvertible {
   package let vertical: SamplingMap
   /// Whether the output's columns are rows of the stored frame.
   package let swapsAxes: Bool
-  /// The axis that a separate pass reduces beforehand; nil if there is none.
-  package let reduction: Axis?
-
-  package func map(_ axis: Axis) -> SamplingMap { axis == .horizontal ? horizontal : vertical }
 
   /// For example `luma (box 1920->640, box 1080->360)`.
   package var description: String {
-    let first = reduction.map { ", \($0.rawValue) first" } ?? ""
-    return "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : "")\(first))"
+    "\(signal.rawValue) (\(horizontal), \(vertical)\(swapsAxes ? ", swapped" : ""))"
   }
 }
 
@@ -61,7 +49,7 @@ package struct PlanePass: Sendable, Hashable {
   package let positions: Size
   /// From the signals' codes, 0...255, to the output's. Signals that are not read count as 128.
   package let conversion: ColorConversion
-  /// How to draw four outputs at a time; nil if the pass is drawn tap by tap.
+  /// How the GPU draws it; nil for the reference renderer.
   package let box: BoxRecipe?
   /// The colour outside the picture, in the output's codes.
   package let background: SIMD3<Double>
@@ -92,7 +80,7 @@ package struct PlannedView: Sendable, Hashable {
         let linear = light == .linear ? " in linear light" : ""
         let inputs = pass.inputs.map(\.description).joined(separator: ", ")
         return
-          "\(name) \(format)[\(index)] \(pass.size)\(linear)\(pass.box == nil ? "" : " packed") <- \(inputs)"
+          "\(name) \(format)[\(index)] \(pass.size)\(linear) <- \(inputs)"
       }
   }
 }

@@ -40,7 +40,7 @@ package struct RenderPlanner: Sendable {
     let view = request.view
     let (crop, placement) = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
-    guard isInItsBlur || isDrawnAsPixels(format, request.format) else {
+    guard isInItsBlur || isDrawnAsPixels(format, view, request.format) else {
       return planned(view, of: format, crop, placement, as: request.format)
     }
     let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
@@ -51,8 +51,10 @@ package struct RenderPlanner: Sendable {
 
   /// Whether Y'CbCr planes are made from a drawn R'G'B' picture, instead of reducing R'G'B' again for each plane.
   /// Each pixel, and so each result, is off by at most half a code.
-  private func isDrawnAsPixels(_ format: Frame.Format, _ output: Picture.Format) -> Bool {
-    tuning.boxes != .none && format.pixelFormat.isRGB && output != .rgba
+  private func isDrawnAsPixels(
+    _ format: Frame.Format, _ view: ViewConfiguration, _ output: Picture.Format
+  ) -> Bool {
+    tuning.boxes != .none && (format.pixelFormat.isRGB || view.light == .linear) && output != .rgba
   }
 
   /// The part of an upright frame that a view shows, and its position in the target.
@@ -158,27 +160,13 @@ private struct ViewLayout {
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
     let behind = view.background.codes
     let inputs = signals(for: output, conversion).map { input($0, grid) }
-    let isPackable = tuning.boxes != .none && planesFitPacked && (!isFilteredAsRGB || isPlainRGB(output))
     return PlanePass(
       output: output, size: size, inputs: inputs,
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
       positions: isFilteredAsRGB ? placement.target : size,
       conversion: conversion,
-      box: isPackable ? BoxRecipe(inputs, format.pixelFormat, size: size, output: output) : nil,
+      box: tuning.boxes == .none ? nil : BoxRecipe(inputs, format.pixelFormat, size: size),
       background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
-  }
-
-  /// Whether R'G'B' pixels are reduced as stored.
-  private func isPlainRGB(_ output: PassOutput) -> Bool { output == .rgba && view.light == .encoded }
-
-  /// Whether every plane fits a texture of four-byte texels. Larger planes are drawn tap by tap, in bands.
-  private var planesFitPacked: Bool {
-    format.pixelFormat.planes.allSatisfy { plane in
-      let texels = Size(
-        width: (plane.tightBytesPerRow(of: format.size) + 3) / 4, height: plane.texels(of: format.size).height
-      )
-      return max(texels.width, texels.height) <= tuning.maximumTargetSide
-    }
   }
 
   private func conversion(to output: PassOutput) -> ColorConversion {
@@ -225,26 +213,6 @@ private struct ViewLayout {
         target: placement.target.height, start: placed.y, length: placed.height, step: grid.y),
       source: orientation.swapsAxes ? storedX : storedY, window: placement.windowY, filter: view.filter)
     return SignalInput(
-      signal: signal, horizontal: horizontal, vertical: vertical, swapsAxes: orientation.swapsAxes,
-      reduction: reduction(horizontal, vertical))
-  }
-
-  /// The axis that is cheaper to reduce first, if one pass over both would take too many taps.
-  private func reduction(_ horizontal: SamplingMap, _ vertical: SamplingMap) -> Axis? {
-    let (direct, overflow) = horizontal.tapBound.multipliedReportingOverflow(by: vertical.tapBound)
-    guard overflow || direct > tuning.maximumDirectTaps, horizontal.tapBound > 1, vertical.tapBound > 1 else {
-      return nil
-    }
-    let columnsFirst = cost(ofFirst: horizontal, keeping: vertical)
-    let rowsFirst = cost(ofFirst: vertical, keeping: horizontal)
-    // A slow pass is better than none.
-    guard min(columnsFirst, rowsFirst) < .max else { return nil }
-    return columnsFirst <= rowsFirst ? .horizontal : .vertical
-  }
-
-  /// The taps of an intermediate reduced along `first`; `Int.max` if it is too large for the device.
-  private func cost(ofFirst first: SamplingMap, keeping other: SamplingMap) -> Int {
-    let (outputs, samples) = (first.output.sampleCount, other.source.samples.count)
-    return max(outputs, samples) <= tuning.maximumTargetSide ? outputs * samples * first.tapBound : .max
+      signal: signal, horizontal: horizontal, vertical: vertical, swapsAxes: orientation.swapsAxes)
   }
 }

@@ -4,10 +4,7 @@
 package struct RenderTuning: Sendable, Hashable {
   /// The longest side of a target, in pixels.
   package let maximumTargetSide: Int
-  /// The most taps of one sample of one signal (columns times rows) that one pass reduces along both axes. Beyond it,
-  /// one axis is reduced first, into an intermediate of 32-bit floats.
-  package let maximumDirectTaps: Int
-  /// How areas are reduced where several outputs can be computed at a time.
+  /// How pictures are drawn.
   package let boxes: BoxPacking
   /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
@@ -15,11 +12,10 @@ package struct RenderTuning: Sendable, Hashable {
   package let timesPasses: Bool
 
   package init(
-    maximumTargetSide: Int, maximumDirectTaps: Int = 64, boxes: BoxPacking = .texels,
+    maximumTargetSide: Int, boxes: BoxPacking = .texels,
     transfer: FrameTransfer = .direct, timesPasses: Bool = false
   ) {
     self.maximumTargetSide = maximumTargetSide
-    self.maximumDirectTaps = maximumDirectTaps
     self.boxes = boxes
     self.transfer = transfer
     self.timesPasses = timesPasses
@@ -35,16 +31,16 @@ package struct RenderTuning: Sendable, Hashable {
 
   /// No limits, for the reference renderer.
   package static let unlimited = RenderTuning(
-    maximumTargetSide: .max, maximumDirectTaps: .max, boxes: .none)
+    maximumTargetSide: .max, boxes: .none)
 }
 
-/// The number of outputs that a shader computes at once.
+/// Where shaders read a frame, and the number of outputs that one computes at once.
 package enum BoxPacking: Sendable, Hashable {
-  /// One, tap by tap.
+  /// Nowhere: the reference renderer.
   case none
-  /// Four, from textures of four-byte texels.
+  /// In textures of four-byte texels; four outputs.
   case texels
-  /// Sixteen, or eight pixels, from word buffers where boxes repeat evenly; otherwise four. For software renderers.
+  /// In buffers; sixteen outputs, or eight pixels, where boxes repeat evenly, otherwise four. For software renderers.
   case words
 }
 

@@ -57,18 +57,6 @@ private struct Tap {
 }
 
 extension SamplingMap {
-  /// The most taps of an output sample, computed without a table.
-  package var tapBound: Int {
-    let perSample =
-      switch kernel {
-      case .nearest: 1
-      case .bilinear: 2
-      case .box: ratio / denominator + 2
-      case .lanczos: 6 * max(1, ratio / denominator + 1) + 1
-      }
-    return isCopy ? 1 : min(perSample, source.samples.count)
-  }
-
   /// The taps of one output sample in index order, merged at the crop's edges.
   fileprivate func taps(of index: Int) -> [Tap] {
     let position = position(of: index)

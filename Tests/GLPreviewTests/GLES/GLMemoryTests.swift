@@ -18,7 +18,7 @@ struct GLMemoryTests {
   }
 
   private static func plan(_ frame: Frame, width: Int) throws -> RenderPlan {
-    try RenderPlanner().plan(
+    try RenderPlanner(tuning: RenderTuning(maximumTargetSide: 4096)).plan(
       frame.format, [ViewRequest(ViewConfiguration(width: width, height: width), as: .rgba)])
   }
 

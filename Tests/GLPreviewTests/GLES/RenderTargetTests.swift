@@ -66,17 +66,6 @@ import Testing
     }
   }
 
-  @Test("a format that cannot be drawn into is an error that names the reason")
-  func incomplete() async throws {
-    try await withContext {
-      let error = #expect(throws: GLError.self) {
-        _ = try RenderTarget(Texture(.rgb8ui, width: 2, height: 1))
-      }
-      #expect(error?.activity == "a 2x1 rgb8ui render target")
-      #expect(error?.description.contains("GL_FRAMEBUFFER_") == true)
-    }
-  }
-
   @Test("a pixel buffer holds the picture once its fence is passed")
   func pixelBuffer() async throws {
     try await withContext {

@@ -40,23 +40,12 @@ struct ShaderVariantTests {
     return file
   }
 
-  @Test("variants are distinct, and only R, G, B is ever light")
-  func catalogue() {
-    #expect(Set(ShaderVariant.all).count == ShaderVariant.all.count)
-    for variant in ShaderVariant.all where variant.isInLinearLight {
-      guard case .rgb = variant.inputs else {
-        Issue.record("\(variant) mixes what is not R, G, B in linear light")
-        continue
-      }
-    }
-  }
-
   @Test("an include that is included twice or is missing would be seen")
   func includes() {
-    for source in [ShaderSource.compose, .reduce, .box] {
+    for source in [ShaderSource.rows, .columns, .pick, .light] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
-      #expect(text.components(separatedBy: "vec2 tableEntry(").count == 2)
+      #expect(text.components(separatedBy: "vec4 tapsAt(").count == 2)
     }
   }
 }
@@ -107,7 +96,7 @@ struct ShaderFileTests {
 
   @Test("what is embedded is what is in the files")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .compose, .reduce, .box, .turn] {
+    for source in [ShaderSource.fullscreen, .rows, .columns, .pick, .light, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

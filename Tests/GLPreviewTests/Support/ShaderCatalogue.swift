@@ -1,83 +1,49 @@
-// Every program that the tests compile: all that draw tap by tap or compose, and a selection of the others.
+// Every program that the tests compile: all that draw in two passes or compose, and a selection of the others.
 import Shaders
 
 extension ProgramKey {
   static let all: [ProgramKey] =
-    ShaderVariant.all.map(\.program) + BoxVariant.samples.map(\.program)
-    + WordVariant.samples.map(\.program) + LayerVariant.programs
+    PassVariant.programs + WordVariant.samples.map(\.program) + LayerVariant.programs
     + [
-      BoxVariant.turn(pixels: false), BoxVariant.turn(pixels: true),
-      BoxVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
+      PassVariant.turn(pixels: false), PassVariant.turn(pixels: true),
+      PassVariant.turn(pixels: true, byTurns: true), WordVariant.turn,
     ]
 }
 
-extension ShaderVariant {
-  /// Every variant that a plan may need.
-  static let all: [ShaderVariant] = {
-    let rgb = RGBOrigin.allCases.map { Inputs.rgb($0) }
-    let single = Origin.allCases.flatMap { [Inputs.luma($0), .chroma($0)] }
-    let both = Origin.allCases.flatMap { luma in
-      Origin.allCases.map { Inputs.lumaAndChroma(luma: luma, chroma: $0) }
+extension PassVariant {
+  /// Every program that draws in two passes, or picks samples.
+  static let programs: [ProgramKey] = {
+    let planar = Samples(step: 1)
+    let pairs: [(Samples, Samples)] = [
+      (planar, planar), (planar, Samples(step: 2)), (Samples(step: 2), Samples(step: 4, first: 1)),
+      (Samples(step: 2, first: 1), Samples(step: 4)),
+    ]
+    let luma = Set(pairs.map(\.0)).map { PassVariant(.luma($0), to: .plane) }
+    let chroma = pairs.map { PassVariant(.chroma($0.1), to: .twoPlanes) }
+    let both = pairs.flatMap { pair in
+      [Output.plane, .pixels].map { PassVariant(.both(luma: pair.0, chroma: pair.1), to: $0) }
     }
-    return (rgb + single + both).flatMap { inputs in
-      Output.allCases.filter { $0.takes(inputs) }.flatMap { output in
-        [false, true].filter { inputs.can(beInLinearLight: $0) }.flatMap { isLinear in
-          [false, true].map {
-            ShaderVariant(inputs, to: output, isInLinearLight: isLinear, isInBands: $0)
-          }
-        }
-      }
-    }
-  }()
-}
-
-extension ShaderVariant.Output {
-  /// Only one signal is reduced at a time, and only once.
-  fileprivate func takes(_ inputs: ShaderVariant.Inputs) -> Bool {
-    switch (self, inputs) {
-    case (.floatBits, .rgb(.reduced)), (.floatBits, .luma(.reduced)), (.floatBits, .chroma(.reduced)): false
-    case (.floatBits, .lumaAndChroma): false
-    default: true
-    }
-  }
-}
-
-extension ShaderVariant.Inputs {
-  /// Only R, G, B can be linear; R, G, B converted from Y'CbCr always is.
-  fileprivate func can(beInLinearLight isLinear: Bool) -> Bool {
-    switch self {
-    case .rgb(.ycbcr), .rgb(.luma): isLinear
-    case .rgb: true
-    case .luma, .chroma, .lumaAndChroma: !isLinear
-    }
-  }
-}
-
-extension BoxVariant {
-  /// A selection of variants that covers each shader text and each texel count.
-  static let samples: [BoxVariant] = counts.flatMap { texels in
-    [4, 2, 1].flatMap { samples -> [BoxVariant] in
-      let firstBytes = samples == 4 ? [0, 0] : samples == 2 ? [0, 1] : [1, 3]
-      let packing = Packing(texels: texels, rows: texels, samples: samples, firstBytes: firstBytes)
-      let repeated = Packing(
-        texels: texels, rows: min(texels, 8), samples: samples, firstBytes: firstBytes,
-        boxes: Packing.Boxes(columns: [0.25, Double(texels)], rows: [0, 1.5]))
-      let other = Packing(
-        texels: max(1, texels / 2), rows: 2, samples: samples, firstBytes: firstBytes,
-        columnWeights: .nearness, rowWeights: texels % 2 == 0 ? .nearness : .coverage)
-      let (isApart, reachesOver) = (samples == 4, texels % 2 == 0)
-      return [
-        BoxVariant(
-          luma: packing, chroma: nil, isChromaApart: false, reachesOver: reachesOver, output: .plane),
-        BoxVariant(luma: repeated, chroma: nil, isChromaApart: false, output: .plane),
-        BoxVariant(
-          luma: nil, chroma: packing, isChromaApart: isApart, reachesOver: reachesOver, output: .twoPlanes),
-        BoxVariant(
-          luma: packing, chroma: other, isChromaApart: isApart, reachesOver: reachesOver,
-          output: texels % 3 == 0 ? .plane : .pixels),
+    let pixels =
+      [PassVariant(.luma(planar), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
+    let light = PassVariant(.light, to: .pixels)
+    let stores = [false, true].flatMap { isBuffer in
+      [
+        Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasAlpha: true),
+        Store(isBuffer: isBuffer, isWide: true, hasAlpha: true),
       ]
     }
-  }
+    let all = luma + chroma + both + pixels
+    let picks = stores.flatMap { store in
+      (store.hasAlpha ? [pixels[2]] : all).map { $0.pick(store) }
+    }
+    let lights = stores.flatMap { store in
+      (store.hasAlpha ? [.rgb] : Light.allCases).map { PassVariant.light($0, store) }
+    }
+    let columns = [false, true].flatMap { isBuffer in
+      (all + [light]).map { $0.columns(Store(isBuffer: isBuffer)) }
+    }
+    return columns + stores.map { rows($0) } + lights + Array(Set(picks))
+  }()
 }
 
 extension WordVariant {

@@ -107,39 +107,6 @@ func greyTrace() throws {
       """)
 }
 
-@Test("many taps are summed up along one axis first, the one that makes the smaller intermediate")
-func reductions() throws {
-  // 30:1 is up to 32 taps. Columns first makes 64 x 1080 sums of 32, rows first 1920 x 36 of 32: as many.
-  #expect(
-    try trace(camera, "a:size=64x36", tuning: gpu).contains(
-      "luma (box 1920->64, box 1080->36, horizontal first)"))
-  // 30:1 and 2:1, up to 32 and 4 taps: 64 x 1080 x 32 against 1920 x 540 x 4.
-  #expect(
-    try trace(camera, "a:size=64x540,mode=stretch", tuning: gpu).contains(
-      "luma (box 1920->64, box 1080->540, horizontal first)"))
-  // 2:1 and 120:1, up to 4 and 122 taps: 960 x 1080 x 4 against 1920 x 9 x 122.
-  #expect(
-    try trace(camera, "a:size=960x9,mode=stretch", tuning: gpu).contains(
-      "luma (box 1920->960, box 1080->9, vertical first)"))
-  // 4:1 in both is up to 6 x 6 taps: at once.
-  #expect(!(try trace(camera, "a:size=480x270", tuning: gpu).contains("first")))
-  // No end of taps along one axis alone is no reason.
-  #expect(!(try trace(camera, "a:size=1x1080,mode=stretch", tuning: gpu).contains("first")))
-  // The reference sums up everything at once.
-  #expect(!(try trace(camera, "a:size=1x1", tuning: .unlimited).contains("first")))
-}
-
-@Test("an intermediate that the device can't hold is not planned")
-func impossibleReduction() throws {
-  // 40 columns and 40 rows where a target has 16 at most: neither order's intermediate (4x40, 40x4) can be.
-  let large = Frame.Format(.grey, Size(width: 40, height: 40), color: .jfif)
-  let tuning = RenderTuning(maximumTargetSide: 16, maximumDirectTaps: 4)
-  #expect(!(try trace(large, "a:size=4x4", as: .rgba, tuning: tuning).contains("first")))
-  // One of the two can.
-  let wide = Frame.Format(.grey, Size(width: 40, height: 16), color: .jfif)
-  #expect(try trace(wide, "a:size=4x4,mode=stretch", as: .rgba, tuning: tuning).contains("horizontal first"))
-}
-
 @Test("a crop must be inside the upright picture, and is stored as the sensor has it")
 func cropsOfPlans() throws {
   let photo = Frame.Format(

@@ -55,10 +55,10 @@ func copies() {
   for filter in [Filter.nearest, .auto, .area] {
     for length in [1, 2, 5, 65535] {
       let row = AxisCase(length, to: length, filter, from: 3)
-      #expect(row.map.isCopy && row.map.tapBound == 1)
+      #expect(row.map.isCopy && TapTable(row.map).tapCount == 1)
       #expect(row.copies == Array(3..<3 + length))
       let mirrored = row.with { $0.isReversed = true }
-      #expect(mirrored.map.isCopy && mirrored.map.tapBound == 1)
+      #expect(mirrored.map.isCopy && TapTable(mirrored.map).tapCount == 1)
       #expect(mirrored.copies == (3..<3 + length).reversed())
     }
   }
@@ -133,45 +133,6 @@ func coverage() {
   #expect(coverage(5, 1, 4, step: 2) == [0.5, 1, 1])
   #expect(coverage(5, 1, 3, step: 2) == [0.5, 1, 0])
   #expect(coverage(1, 0, 1, step: 2) == [1])
-}
-
-@Test("the bound on taps is never below what a table has, nor above the samples there are")
-func tapBounds() {
-  for source in 1...13 {
-    for target in [1, 2, 3, 4, 5, 7, 12, 26, 40] {
-      for (subsampling, step) in [(1, 1), (2, 1), (2, 2), (4, 1), (1, 2)] {
-        for filter in Filter.allCases {
-          for start in 0...2 {
-            for isReversed in [false, true] {
-              let map = AxisCase(source, to: target, filter, from: start).with {
-                ($0.subsampling, $0.step, $0.isReversed) = (subsampling, step, isReversed)
-                $0.siting = start == 1 ? .left : .centred
-              }.map
-              #expect(TapTable(map).tapCount <= map.tapBound, "\(map) from \(start)")
-              #expect(map.tapBound <= map.source.samples.count)
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-@Test("the bound on taps holds for fractional windows and between bars")
-func tapBoundsOfModes() {
-  for crop in 1...12 {
-    for target in 1...12 {
-      for filter in Filter.allCases {
-        let fill = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fill)
-        let filled = AxisCase(crop, to: target, filter).with { $0.window = fill.windowX }.map
-        #expect(TapTable(filled).tapCount <= filled.tapBound, "\(filled) of \(fill.windowX)")
-
-        let fit = Placement(of: Size(width: crop, height: 5), width: target, height: 7, mode: .fit).placed
-        let fitted = AxisCase(crop, to: target, filter).with { $0.placed = (fit.x, fit.width) }.map
-        #expect(TapTable(fitted).tapCount <= fitted.tapBound, "\(fitted)")
-      }
-    }
-  }
 }
 
 @Test("a map prints its kernel and what becomes of its samples")

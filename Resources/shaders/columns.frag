@@ -1,0 +1,272 @@
+#version 300 es
+// The second of two passes: adds up weighted columns of the sums of rows, for four neighbouring outputs at a time,
+// converts them, and writes one component of Y'CbCr, two, or whole pixels.
+//
+// A texel of sums holds eight samples of a row of bytes, two a word. A record of weights is described by ColumnWeights.
+precision highp float;
+precision highp int;
+
+#include "taps.glsl"
+#include "light.glsl"
+
+uniform vec4 firstOutput;   // the row of the conversion, then its offset
+uniform vec4 secondOutput;
+uniform vec4 thirdOutput;
+uniform vec3 background;    // in the codes of the outputs
+uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
+uniform highp TABLE coverageRows;
+uniform int firstCoverage;  // of the table's texels
+
+#ifdef WRITES_PIXELS
+layout(location = 0) out uvec4 pixels;
+#else
+layout(location = 0) out vec4 plane;
+#ifdef WRITES_TWO_PLANES
+layout(location = 1) out vec4 secondPlane;
+#endif
+#endif
+
+// Per texel of weights: those of four outputs, for the even and the odd sample.
+vec4 evenWeights(uvec4 words) { return vec4(ivec4(words << 16u) >> 16); }
+vec4 oddWeights(uvec4 words) { return vec4(ivec4(words) >> 16); }
+
+// The weighted sums of up to four components, each of four outputs.
+struct Sums { vec4 first; vec4 second; vec4 third; };
+
+#define EACH_WINDOW(TEXELS, WEIGHTS) \
+  int texel = int(tableTexel(table, record).x); \
+  int weight = record + 1; \
+  for (int index = 0; index < windows; ++index, texel += TEXELS, weight += WEIGHTS)
+
+// One component: eight samples a texel.
+vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+  vec4 sum = vec4(0.0);
+  EACH_WINDOW(1, 4) {
+    uvec4 words = texelFetch(rows, ivec2(texel, row), 0);
+    vec4 even = vec4(words & 65535u);
+    vec4 odd = vec4(words >> 16u);
+    for (int pair = 0; pair < 4; ++pair) {
+      uvec4 weights = tableTexel(table, weight + pair);
+      sum += even[pair] * evenWeights(weights) + odd[pair] * oddWeights(weights);
+    }
+  }
+  return sum;
+}
+
+// Two components in turn: four samples a texel.
+Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+  Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+  EACH_WINDOW(1, 2) {
+    uvec4 words = texelFetch(rows, ivec2(texel, row), 0);
+    vec4 even = vec4(words & 65535u);
+    vec4 odd = vec4(words >> 16u);
+    for (int pair = 0; pair < 2; ++pair) {
+      uvec4 weights = tableTexel(table, weight + pair);
+      vec4 first = evenWeights(weights);
+      vec4 second = oddWeights(weights);
+      sums.first += even[pair * 2] * first + even[pair * 2 + 1] * second;
+      sums.second += odd[pair * 2] * first + odd[pair * 2 + 1] * second;
+    }
+  }
+  return sums;
+}
+
+// Three of four components in turn, SLOTS; two samples a texel.
+#define DEFINE_SUM_OF_FOUR(NAME, FIRST, SECOND, THIRD) \
+  Sums NAME(highp usampler2D rows, highp TABLE table, int record, int windows, int row) { \
+    Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0)); \
+    EACH_WINDOW(1, 1) { \
+      uvec4 words = texelFetch(rows, ivec2(texel, row), 0); \
+      vec4 even = vec4(words & 65535u); \
+      vec4 odd = vec4(words >> 16u); \
+      uvec4 weights = tableTexel(table, weight); \
+      vec4 near = evenWeights(weights); \
+      vec4 far = oddWeights(weights); \
+      sums.first += near * FIRST(x, y) + far * FIRST(z, w); \
+      sums.second += near * SECOND(x, y) + far * SECOND(z, w); \
+      sums.third += near * THIRD(x, y) + far * THIRD(z, w); \
+    } \
+    return sums; \
+  }
+#define SLOT_0(A, B) even.A
+#define SLOT_1(A, B) odd.A
+#define SLOT_2(A, B) even.B
+#define SLOT_3(A, B) odd.B
+
+// Three components in turn: eight samples in three texels.
+Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+  Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+  EACH_WINDOW(3, 4) {
+    uvec4 a = texelFetch(rows, ivec2(texel, row), 0);
+    uvec4 b = texelFetch(rows, ivec2(texel + 1, row), 0);
+    uvec4 c = texelFetch(rows, ivec2(texel + 2, row), 0);
+    vec4 a0 = vec4(a & 65535u), a1 = vec4(a >> 16u);
+    vec4 b0 = vec4(b & 65535u), b1 = vec4(b >> 16u);
+    vec4 c0 = vec4(c & 65535u), c1 = vec4(c >> 16u);
+    uvec4 weights = tableTexel(table, weight);
+    vec4 near = evenWeights(weights), far = oddWeights(weights);
+    sums.first += near * a0.x + far * a1.y;
+    sums.second += near * a1.x + far * a0.z;
+    sums.third += near * a0.y + far * a1.z;
+    weights = tableTexel(table, weight + 1);
+    near = evenWeights(weights), far = oddWeights(weights);
+    sums.first += near * a0.w + far * b1.x;
+    sums.second += near * a1.w + far * b0.y;
+    sums.third += near * b0.x + far * b1.y;
+    weights = tableTexel(table, weight + 2);
+    near = evenWeights(weights), far = oddWeights(weights);
+    sums.first += near * b0.z + far * b1.w;
+    sums.second += near * b1.z + far * c0.x;
+    sums.third += near * b0.w + far * c1.x;
+    weights = tableTexel(table, weight + 3);
+    near = evenWeights(weights), far = oddWeights(weights);
+    sums.first += near * c0.y + far * c1.z;
+    sums.second += near * c1.y + far * c0.w;
+    sums.third += near * c0.z + far * c1.w;
+  }
+  return sums;
+}
+
+// Light: four samples a texel, as the bits of floats.
+vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+  vec4 sum = vec4(0.0);
+  EACH_WINDOW(1, 2) {
+    vec4 light = uintBitsToFloat(texelFetch(rows, ivec2(texel, row), 0));
+    uvec4 weights = tableTexel(table, weight);
+    sum += light.x * evenWeights(weights) + light.y * oddWeights(weights);
+    weights = tableTexel(table, weight + 1);
+    sum += light.z * evenWeights(weights) + light.w * oddWeights(weights);
+  }
+  return sum;
+}
+
+#ifdef SUMS_LIGHT
+uniform highp usampler2D redRows;
+uniform highp usampler2D greenRows;
+uniform highp usampler2D blueRows;
+uniform highp TABLE rgbColumns;
+uniform ivec2 rgbRecords;
+uniform vec2 rgbScale;
+#endif
+#ifdef LUMA_BYTES
+uniform highp usampler2D lumaRows;
+uniform highp TABLE lumaColumns;
+uniform ivec2 lumaRecords;  // texels a record, windows
+uniform vec2 lumaScale;     // from sums to codes: factor, offset
+#endif
+#ifdef CHROMA_BYTES
+uniform highp usampler2D cbRows;
+#if CHROMA_BYTES == 1
+uniform highp usampler2D crRows;
+#endif
+uniform highp TABLE chromaColumns;
+uniform ivec2 chromaRecords;
+uniform vec2 chromaScale;
+#if CHROMA_BYTES == 4
+#if CHROMA_SLOT == 0
+DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_0, SLOT_2, SLOT_3)
+#else
+DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_1, SLOT_3, SLOT_3)
+#endif
+#endif
+#endif
+#ifdef RGB_BYTES
+uniform highp usampler2D rgbRows;
+uniform highp TABLE rgbColumns;
+uniform ivec2 rgbRecords;
+uniform vec2 rgbScale;
+#if RGB_BYTES == 4
+DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_0, SLOT_1, SLOT_2)
+#endif
+#endif
+
+vec4 first = vec4(128.0);
+vec4 second = vec4(128.0);
+vec4 third = vec4(128.0);
+uvec4 header;
+
+vec4 converted(vec4 outputRow, float behind, vec4 coverage) {
+  vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
+  codes = mix(vec4(behind), codes, coverage);
+  // Means that end in a half are common, and weights may be inexact. The slack is far below any other mean.
+  return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
+}
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+#ifdef LUMA_BYTES
+  {
+    int record = place.x * lumaRecords.x;
+    header = tableTexel(lumaColumns, record);
+#if LUMA_BYTES == 1
+    first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, place.y);
+#else
+    Sums sums = sumOfTwo(lumaRows, lumaColumns, record, lumaRecords.y, place.y);
+    first = LUMA_SLOT == 0 ? sums.first : sums.second;
+#endif
+    first = first * lumaScale.x + lumaScale.y;
+  }
+#endif
+#ifdef CHROMA_BYTES
+  {
+    int record = place.x * chromaRecords.x;
+#ifndef LUMA_BYTES
+    header = tableTexel(chromaColumns, record);
+#endif
+#if CHROMA_BYTES == 1
+    second = sumOfOne(cbRows, chromaColumns, record, chromaRecords.y, place.y);
+    third = sumOfOne(crRows, chromaColumns, record, chromaRecords.y, place.y);
+#else
+#if CHROMA_BYTES == 2
+    Sums sums = sumOfTwo(cbRows, chromaColumns, record, chromaRecords.y, place.y);
+#else
+    Sums sums = sumOfFour(cbRows, chromaColumns, record, chromaRecords.y, place.y);
+#endif
+    second = sums.first;
+    third = sums.second;
+#endif
+    second = second * chromaScale.x + chromaScale.y;
+    third = third * chromaScale.x + chromaScale.y;
+  }
+#endif
+#ifdef RGB_BYTES
+  {
+    int record = place.x * rgbRecords.x;
+    header = tableTexel(rgbColumns, record);
+#if RGB_BYTES == 3
+    Sums sums = sumOfThree(rgbRows, rgbColumns, record, rgbRecords.y, place.y);
+#else
+    Sums sums = sumOfFour(rgbRows, rgbColumns, record, rgbRecords.y, place.y);
+#endif
+    first = sums.first * rgbScale.x + rgbScale.y;
+    second = sums.second * rgbScale.x + rgbScale.y;
+    third = sums.third * rgbScale.x + rgbScale.y;
+  }
+#endif
+#ifdef SUMS_LIGHT
+  {
+    int record = place.x * rgbRecords.x;
+    header = tableTexel(rgbColumns, record);
+    first = codesFromLight(clamp(sumOfLight(redRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+    second = codesFromLight(clamp(sumOfLight(greenRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+    third = codesFromLight(clamp(sumOfLight(blueRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+  }
+#endif
+  vec4 coverage = vec4(1.0);
+  // A loop, because it costs nothing where it is not entered.
+  for (int index = 0; index < barCount; ++index) {
+    vec4 columns = vec4(header.y & 65535u, header.y >> 16u, header.z & 65535u, header.z >> 16u) / 32768.0;
+    coverage = columns * tapsAt(coverageRows, firstCoverage + place.y).x;
+  }
+#ifdef WRITES_PIXELS
+  uvec4 red = uvec4(converted(firstOutput, background.r, coverage));
+  uvec4 green = uvec4(converted(secondOutput, background.g, coverage));
+  uvec4 blue = uvec4(converted(thirdOutput, background.b, coverage));
+  pixels = red | green << 8u | blue << 16u | 0xff000000u;
+#else
+  plane = converted(firstOutput, background.r, coverage) / 255.0;
+#ifdef WRITES_TWO_PLANES
+  secondPlane = converted(secondOutput, background.g, coverage) / 255.0;
+#endif
+#endif
+}

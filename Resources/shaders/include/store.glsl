@@ -1,0 +1,56 @@
+// Bytes and words of a stored plane: from a buffer, in texels of one byte or of two words, or from a texture, in texels
+// of four bytes.
+//
+// `store`, of a buffer: the first texel, and texels a row. Of a texture, which is in bands where the plane exceeds the
+// size limit: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns of the plane.
+#ifdef READS_BUFFER
+#define STORE usamplerBuffer
+
+uint byteAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
+  return texelFetch(plane, store.x + row * store.y + x).x;
+}
+
+uvec2 twoWords(highp usamplerBuffer plane, ivec4 store, int pair, int row) {
+  return texelFetch(plane, store.x + row * store.y + pair).xy;
+}
+#else
+#define STORE usampler2D
+
+uvec4 bytesAt(highp usampler2D plane, ivec4 store, int x, int row) {
+  ivec2 texel = ivec2(min(x, store.w - 1), row);
+  ivec2 band = texel >> store.xz;
+  return texelFetch(plane, texel - (band << store.xz) + band.yx * store.wy, 0);
+}
+
+uint byteAt(highp usampler2D plane, ivec4 store, int x, int row) {
+  return bytesAt(plane, store, x >> 2, row)[x & 3];
+}
+
+uint wordAt(highp usampler2D plane, ivec4 store, int x, int row) {
+  uvec4 bytes = bytesAt(plane, store, x, row);
+  return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u;
+}
+
+uvec2 twoWords(highp usampler2D plane, ivec4 store, int pair, int row) {
+  return uvec2(wordAt(plane, store, pair * 2, row), wordAt(plane, store, pair * 2 + 1, row));
+}
+#endif
+
+uvec4 fourWords(highp STORE plane, ivec4 store, int index, int row) {
+  return uvec4(twoWords(plane, store, index * 2, row), twoWords(plane, store, index * 2 + 1, row));
+}
+
+// Four samples at these bytes of a row, as codes 0...255.
+vec4 codesAt(highp STORE plane, ivec4 store, ivec4 bytes, int row) {
+#ifdef IS_WIDE
+  return vec4(
+    byteAt(plane, store, bytes.x, row) | byteAt(plane, store, bytes.x + 1, row) << 8u,
+    byteAt(plane, store, bytes.y, row) | byteAt(plane, store, bytes.y + 1, row) << 8u,
+    byteAt(plane, store, bytes.z, row) | byteAt(plane, store, bytes.z + 1, row) << 8u,
+    byteAt(plane, store, bytes.w, row) | byteAt(plane, store, bytes.w + 1, row) << 8u) / 257.0;
+#else
+  return vec4(
+    byteAt(plane, store, bytes.x, row), byteAt(plane, store, bytes.y, row), byteAt(plane, store, bytes.z, row),
+    byteAt(plane, store, bytes.w, row));
+#endif
+}

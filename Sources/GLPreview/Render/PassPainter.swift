@@ -1,0 +1,359 @@
+// Draws any kernel of any format: weighted rows are added up first, which shrinks the data at once and needs no
+// knowledge of the format, then the sums' columns. What is only copied, and nearest neighbours, are picked in one pass.
+internal import PreviewCore
+internal import Shaders
+
+/// Draws into targets with four samples or pixels per texel. Sums of rows that several drawings need are made once.
+final class PassPainter {
+  private let frame: UploadedFrame
+  private let programs: ProgramCache
+  private let tables: TableCache
+  private let targets: TargetPool
+  /// Whether shaders read the frame from a buffer.
+  private let readsBuffer: Bool
+  private var sums: [RowSums: PooledTarget] = [:]
+
+  /// The content of a target of sums: equal ones are drawn once.
+  private struct RowSums: Hashable {
+    let plane: Int
+    let rows: SamplingMap
+    /// The texels of each stored row: eight samples each.
+    let texels: Range<Int>
+    let behind: RGBColor?
+    let lightCrop: Rectangle?
+  }
+
+  init(
+    frame: UploadedFrame, programs: ProgramCache, tables: TableCache, targets: TargetPool
+  ) {
+    self.frame = frame
+    self.programs = programs
+    self.tables = tables
+    self.targets = targets
+    readsBuffer = tables.isInBuffers && frame.fitsBytes
+  }
+
+  func draw(_ drawing: BoxDrawing) throws -> PooledTarget {
+    let target = try targets.take(
+      TargetDescription(
+        drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
+        height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1))
+    if drawing.isCopied {
+      try pick(drawing, into: target)
+    } else {
+      try addUp(drawing, into: target)
+    }
+    try GLError.check("drawing \(drawing.output) of \(drawing.size)")
+    return target
+  }
+
+  func finish() {
+    for target in sums.values { targets.giveBack(target) }
+    sums = [:]
+  }
+
+  private func store(_ drawing: BoxDrawing) -> PassVariant.Store {
+    PassVariant.Store(
+      isBuffer: readsBuffer, isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
+  }
+
+  private func setOutputs(_ drawing: BoxDrawing, _ order: BoxDrawing.Order, _ program: borrowing Program) {
+    let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
+    for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
+      program.shader.set(name, drawing.conversion.row(row, order))
+    }
+    let background = drawing.background
+    program.shader.set(
+      "background",
+      drawing.output == .twoPlanes
+        ? SIMD3(Float(background.y), Float(background.z), 0)
+        : drawing.output == .plane
+          ? SIMD3(repeating: Float(background[0])) : SIMD3<Float>(background))
+    program.shader.set("barCount", drawing.isWhole ? 0 : 1)
+  }
+
+  // MARK: Two passes
+
+  private func addUp(_ drawing: BoxDrawing, into target: PooledTarget) throws {
+    // The sums before binding anything: both passes use the same context.
+    let sums = try drawing.signals.map { try sumRows(of: $0, drawing) }
+    let program = try programs.program(
+      PassVariant(drawing.input, to: drawing.shaderOutput).columns(store(drawing)))
+    program.shader.use()
+    var units = UnitCounter()
+    for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
+    setOutputs(drawing, drawing.order, program)
+    // Samplers of different types may not share a unit, even where they are not read.
+    let coverage = units.next(for: "coverageRows", in: program)
+    if !drawing.isWhole, let first = drawing.signals.first {
+      let rows = try tables.taps(first.rows)
+      rows.bind(unit: coverage)
+      program.shader.set("firstCoverage", rows.firstCoverage)
+    }
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  /// The sums of rows of a signal's planes, one or two, or of its light.
+  private func sumRows(of signal: PackedSignal, _ drawing: BoxDrawing) throws -> [PooledTarget] {
+    let texels = signal.layout(drawing).texels(of: signal.columns.source.samples)
+    var planes: [Int] = []
+    for component in signal.components where planes.last != component.plane { planes.append(component.plane) }
+    if drawing.lightCrop != nil { planes = [0] }
+    return try planes.map { plane in
+      let wanted = RowSums(
+        plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop)
+      if let done = sums[wanted] { return done }
+      let table = try tables.taps(wanted.rows)
+      let target = try targets.take(
+        TargetDescription(
+          .rgba32ui, width: texels.count, height: table.sampleCount,
+          outputs: drawing.lightCrop == nil ? 1 : 3))
+      sums[wanted] = target
+      if let crop = drawing.lightCrop {
+        try sumLight(signal, wanted, table, drawing, within: crop, into: target)
+      } else {
+        try sumBytes(wanted, table, drawing, into: target)
+      }
+      try GLError.check("adding up rows of \(frame.format)")
+      return target
+    }
+  }
+
+  private func sumBytes(
+    _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, into target: PooledTarget
+  ) throws {
+    let program = try programs.program(PassVariant.rows(store(drawing)))
+    program.shader.use()
+    var units = UnitCounter()
+    try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
+    table.bind(unit: units.next(for: "planeRows", in: program))
+    program.shader.set("firstTexel", wanted.texels.lowerBound)
+    program.shader.set("pairCount", table.pairCount)
+    let (scale, offset) = wanted.rows.stored(total: table.total)
+    program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
+    if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  private func sumLight(
+    _ signal: PackedSignal, _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing,
+    within crop: Rectangle, into target: PooledTarget
+  ) throws {
+    let format = frame.format
+    let components = signal.components
+    let kind: PassVariant.Light = format.pixelFormat.isRGB ? .rgb : components.count == 1 ? .luma : .ycbcr
+    let program = try programs.program(PassVariant.light(kind, store(drawing)))
+    program.shader.use()
+    var units = UnitCounter()
+    if kind == .rgb {
+      try bindRGB(signal, program, &units)
+      if let behind = wanted.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+    } else {
+      try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+      program.shader.set("lumaStep", components[0].step)
+      program.shader.set("lumaFirst", components[0].first)
+      let decoding = ColorConversion(rgbFrom: format.color)
+      for (row, name) in ["redRow", "greenRow", "blueRow"].enumerated() {
+        program.shader.set(name, decoding.row(row))
+      }
+    }
+    if kind == .ycbcr, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
+      try bindChroma(components[1], components[2], program, &units)
+      setUpsampling(cb.subsampling, within: crop, program)
+    }
+    table.bind(unit: units.next(for: "planeRows", in: program))
+    program.shader.set("firstSample", wanted.texels.lowerBound * 4)
+    program.shader.set("pairCount", table.pairCount)
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  /// Brings chroma to luma's grid with the same arithmetic as the maps, at every pixel of the crop.
+  private func setUpsampling(_ step: Subsampling, within crop: Rectangle, _ program: borrowing Program) {
+    let siting = frame.format.color.siting == .left ? 0.5 - 0.5 / Float(step.x) : 0
+    program.shader.set("chromaScale", SIMD2(1 / Float(step.x), 1 / Float(step.y)))
+    program.shader.set("chromaSiting", SIMD2(siting, 0))
+    func samples(_ start: Int, _ length: Int, _ step: Int) -> ClosedRange<Int> {
+      CropSpan(start: start, length: length, subsampling: step, eighths: frame.format.eighths).samples
+    }
+    let columns = samples(crop.x, crop.width, step.x)
+    let rows = samples(crop.y, crop.height, step.y)
+    program.shader.set(
+      "chromaSpan",
+      SIMD4(
+        Int32(columns.lowerBound), Int32(rows.lowerBound), Int32(columns.upperBound), Int32(rows.upperBound)))
+  }
+
+  private func bind(
+    _ signal: PackedSignal, _ sums: [PooledTarget], _ drawing: BoxDrawing, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
+    let name = signal.signal.rawValue
+    if drawing.lightCrop != nil, let target = sums.first {
+      for (output, sampler) in ["redRows", "greenRows", "blueRows"].enumerated() {
+        target.bind(output, unit: units.next(for: sampler, in: program))
+      }
+    } else {
+      for (sampler, target) in zip(signal.signal == .chroma ? ["cb", "cr"] : [name], sums) {
+        target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
+      }
+    }
+    let table = try tables.columns(
+      ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
+    table.bind(unit: units.next(for: "\(name)Columns", in: program))
+    program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
+    // Light is not stored in sixteen bits: its sums' total is left.
+    let rows = try tables.taps(signal.rows)
+    let (scale, offset) =
+      drawing.lightCrop == nil ? signal.rows.stored(total: rows.total) : (Double(rows.total), 0)
+    program.shader.set(
+      "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
+  }
+
+  // MARK: Picking
+
+  private func pick(_ drawing: BoxDrawing, into target: PooledTarget) throws {
+    let program = try programs.program(
+      PassVariant(drawing.input, to: drawing.shaderOutput).pick(store(drawing)))
+    program.shader.use()
+    var units = UnitCounter()
+    for signal in drawing.signals {
+      let (name, components) = (signal.signal.rawValue, signal.components)
+      switch signal.signal {
+      case .rgb: try bindRGB(signal, program, &units)
+      case .chroma: try bindChroma(components[0], components[1], program, &units)
+      case .luma:
+        try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+        program.shader.set("lumaStep", components[0].step)
+        program.shader.set("lumaFirst", components[0].first)
+      }
+      try tables.taps(signal.columns).bind(unit: units.next(for: "\(name)Columns", in: program))
+      try tables.taps(signal.rows).bind(unit: units.next(for: "\(name)Rows", in: program))
+    }
+    if let behind = drawing.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+    setOutputs(drawing, .asNamed, program)
+    program.shader.set("lastOutput", drawing.size.width - 1)
+    let across = units.next(for: "coverageColumns", in: program)
+    let down = units.next(for: "coverageRows", in: program)
+    if !drawing.isWhole, let first = drawing.signals.first {
+      let (columns, rows) = (try tables.taps(first.columns), try tables.taps(first.rows))
+      columns.bind(unit: across)
+      rows.bind(unit: down)
+      program.shader.set(
+        "firstCoverage",
+        SIMD2(Int32(columns.firstCoverage), Int32(rows.firstCoverage)))
+    }
+    target.target.begin()
+    program.shader.drawTriangle()
+  }
+
+  // MARK: The frame
+
+  private func bindRGB(_ signal: PackedSignal, _ program: borrowing Program, _ units: inout UnitCounter)
+    throws
+  {
+    let bytes = frame.format.pixelFormat.isWide ? 2 : 1
+    let firsts = signal.components.map { Int32($0.first * bytes) }
+    try bind(plane: signal.components[0].plane, as: "rgbPlane", .bytes, program, &units)
+    program.shader.set("rgbStep", signal.step * bytes)
+    program.shader.set("rgbFirst", SIMD3(firsts[0], firsts[1], firsts[2]))
+  }
+
+  private func bindChroma(
+    _ cb: PackedComponent, _ cr: PackedComponent, _ program: borrowing Program, _ units: inout UnitCounter
+  ) throws {
+    try bind(plane: cb.plane, as: "cbPlane", .bytes, program, &units)
+    try bind(plane: cr.plane, as: "crPlane", .bytes, program, &units)
+    program.shader.set("chromaStep", cb.step)
+    program.shader.set("chromaFirst", SIMD2(Int32(cb.first), Int32(cr.first)))
+  }
+
+  /// In texels of this size, if the frame is in a buffer.
+  private func bind(
+    plane: Int, as sampler: String, _ view: TexelBuffer.View, _ program: borrowing Program,
+    _ units: inout UnitCounter
+  ) throws {
+    let unit = units.next(for: sampler, in: program)
+    let store: SIMD4<Int32>
+    if readsBuffer {
+      let words = try frame.words()
+      words.bind(unit: unit, as: view)
+      let (place, perTexel) = (words.planes[plane], TexelBuffer.bytesPerTexel / view.rawValue)
+      store = SIMD4(Int32(place.firstTexel * perTexel), Int32(place.texelsPerRow * perTexel), 0, 0)
+    } else {
+      let texture = try frame.plane(plane)
+      texture.bind(unit: unit)
+      store = texture.bands.uniform
+    }
+    let name = sampler == "plane" ? sampler : String(sampler.dropLast("Plane".count))
+    program.shader.set("\(name)Store", store)
+  }
+}
+
+extension PackedSignal {
+  /// How its samples lie in sums of rows. Light has four a texel.
+  fileprivate func layout(_ drawing: BoxDrawing) -> ColumnWeights.Layout {
+    ColumnWeights.Layout(step: drawing.lightCrop == nil ? step : 2)
+  }
+}
+
+extension BoxDrawing {
+  /// The order in which shaders see the three components.
+  enum Order { case asNamed, chromaSwapped, reversed }
+
+  fileprivate var order: Order {
+    guard lightCrop == nil else { return .asNamed }
+    for signal in signals {
+      switch signal.signal {
+      case .rgb where signal.components[0].first > signal.components[2].first: return .reversed
+      // Those of separate planes are bound by name.
+      case .chroma
+      where signal.components[0].plane == signal.components[1].plane
+        && signal.components[0].first > signal.components[1].first:
+        return .chromaSwapped
+      default: break
+      }
+    }
+    return .asNamed
+  }
+
+  fileprivate func inOrder(_ color: RGBColor) -> SIMD3<Float> {
+    let codes = SIMD3<Float>(color.codes)
+    return order == .reversed ? SIMD3(codes.z, codes.y, codes.x) : codes
+  }
+
+  fileprivate var input: PassVariant.Input {
+    guard lightCrop == nil else { return .light }
+    func samples(_ signal: PackedSignal) -> PassVariant.Samples {
+      let isApart = Set(signal.components.map(\.plane)).count > 1
+      let first = signal.components.map(\.first).min() ?? 0
+      return PassVariant.Samples(step: signal.step, first: isApart ? 0 : first)
+    }
+    let luma = signals.first { $0.signal == .luma }.map(samples)
+    let chroma = signals.first { $0.signal == .chroma }.map(samples)
+    return switch (luma, chroma) {
+    case (let luma?, let chroma?): .both(luma: luma, chroma: chroma)
+    case (let luma?, nil): .luma(luma)
+    case (nil, let chroma?): .chroma(chroma)
+    case (nil, nil): .rgb(step: signals.first?.step ?? 4)
+    }
+  }
+}
+
+extension ColorConversion {
+  /// The coefficients and offset of output `index`.
+  func row(_ index: Int) -> SIMD4<Float> { row(index, .asNamed) }
+
+  fileprivate func row(_ index: Int, _ order: BoxDrawing.Order) -> SIMD4<Float> {
+    let columns =
+      switch order {
+      case .asNamed: [0, 1, 2]
+      case .chromaSwapped: [0, 2, 1]
+      case .reversed: [2, 1, 0]
+      }
+    let factors = columns.map { Float(self.columns[$0][index]) }
+    return [factors[0], factors[1], factors[2], Float(offset[index])]
+  }
+}

@@ -1,0 +1,127 @@
+// Tables that shaders read: taps along an axis, and weights of columns.
+internal import PreviewCore
+
+/// Texels of four words: a buffer, which software renderers read at less cost, or a texture in rows of 2048.
+struct Table: ~Copyable {
+  private enum Store: ~Copyable {
+    case buffer(TexelBuffer)
+    case texture(Texture)
+  }
+
+  let byteCount: Int
+  private let store: Store
+
+  /// A power of two within every GLES 3.0 device's limit.
+  private static let texelsPerRow = 2048
+
+  init(_ words: [UInt32], inBuffer: Bool) throws(GLError) {
+    byteCount = words.count * 4
+    if inBuffer {
+      let buffer = try TexelBuffer(byteCount: byteCount)
+      try buffer.replace(with: words.span)
+      store = .buffer(buffer)
+    } else {
+      let count = words.count / 4
+      let width = min(count, Table.texelsPerRow)
+      let height = (count + width - 1) / width
+      let texture = try Texture(.rgba32ui, width: width, height: height)
+      let padded = words + [UInt32](repeating: 0, count: (width * height - count) * 4)
+      try texture.replace(with: padded.span)
+      store = .texture(texture)
+    }
+  }
+
+  borrowing func bind(unit: Int) {
+    switch store {
+    case .buffer(let buffer): buffer.bind(unit: unit)
+    case .texture(let texture): texture.bind(unit: unit)
+    }
+  }
+}
+
+/// A map's taps.
+final class AxisTable {
+  let sampleCount: Int
+  /// Texels of two taps for each sample.
+  let pairCount: Int
+  /// The sum of a sample's weights.
+  let total: Int
+  private let table: Table
+
+  init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
+    let taps = WholeTaps(map)
+    let count = taps.table.tapCount
+    (sampleCount, pairCount, total) = (taps.table.sampleCount, (count + 1) / 2, taps.total)
+    var words: [UInt32] = []
+    words.reserveCapacity(sampleCount * (pairCount + 1) * 4)
+    func add(_ index: Int, _ weight: Int) { words += [Float(index).bitPattern, Float(weight).bitPattern] }
+    for sample in 0..<sampleCount {
+      for tap in sample * count..<(sample + 1) * count { add(taps.table.indices[tap], taps.weights[tap]) }
+      if count % 2 != 0 { add(taps.table.indices[sample * count], 0) }
+    }
+    for coverage in taps.table.coverage { words += [Float(coverage).bitPattern, 0, 0, 0] }
+    table = try Table(words, inBuffer: inBuffer)
+  }
+
+  /// The texel of the first sample's coverage.
+  var firstCoverage: Int { sampleCount * pairCount }
+
+  var byteCount: Int { table.byteCount }
+
+  func bind(unit: Int) { table.bind(unit: unit) }
+}
+
+/// Weights of columns, and how samples lie in the sums that they are for.
+final class ColumnTable {
+  let windowCount: Int
+  let recordLength: Int
+  let total: Int
+  private let table: Table
+
+  struct Key: Hashable {
+    let map: SamplingMap
+    let layout: ColumnWeights.Layout
+  }
+
+  init(_ key: Key, inBuffer: Bool) throws(GLError) {
+    let weights = ColumnWeights(key.map, key.layout)
+    (windowCount, recordLength, total) = (weights.windowCount, weights.recordLength, weights.total)
+    table = try Table(weights.words, inBuffer: inBuffer)
+  }
+
+  var byteCount: Int { table.byteCount }
+
+  func bind(unit: Int) { table.bind(unit: unit) }
+}
+
+/// All tables of a device, which are made once and used again.
+final class TableCache {
+  /// Whether tables, like frames, are in buffers.
+  let isInBuffers: Bool
+  private let taps: DrawingCache<SamplingMap, AxisTable, GLError>
+  private let columns: DrawingCache<ColumnTable.Key, ColumnTable, GLError>
+
+  init(inBuffers: Bool) {
+    isInBuffers = inBuffers
+    taps = DrawingCache(capacity: 512, maximumCost: 8 << 20) { map throws(GLError) in
+      try AxisTable(map, inBuffer: inBuffers)
+    } cost: {
+      $0.byteCount
+    }
+    columns = DrawingCache(capacity: 256, maximumCost: 16 << 20) { key throws(GLError) in
+      try ColumnTable(key, inBuffer: inBuffers)
+    } cost: {
+      $0.byteCount
+    }
+  }
+
+  func taps(_ map: SamplingMap) throws(GLError) -> AxisTable { try taps.value(of: map) }
+
+  func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
+
+  /// Called between drawings.
+  func trim() {
+    taps.trim()
+    columns.trim()
+  }
+}

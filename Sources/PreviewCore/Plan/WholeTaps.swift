@@ -1,0 +1,124 @@
+// A map's weights as whole numbers, which shaders add up exactly, for drawing in two passes: sums of rows, then sums of
+// their columns.
+
+/// The taps of a map with whole weights that add up to the same total for each output.
+///
+/// Boxes and pairs of neighbours have few different fractions, so their weights are exact. Others are rounded to sixteen
+/// bits, in units so small that the sum of all errors stays far below half a code.
+package struct WholeTaps: Sendable, Equatable {
+  package let table: TapTable
+  /// One per tap of `table`; within sixteen bits.
+  package let weights: [Int]
+  /// The sum of an output's weights.
+  package let total: Int
+
+  package init(_ map: SamplingMap) {
+    let table = TapTable(map)
+    let (largest, taps) = (table.weights.reduce(0) { max($0, abs($1)) }, table.tapCount)
+    // Room for the rest of the rounding, which the largest weight takes.
+    let total = map.exactTotal ?? Int(Double(WholeTaps.largestWeight - taps) / max(largest, 1e-6))
+    var weights = table.weights.map { Int(($0 * Double(total)).rounded()) }
+    for first in stride(from: 0, to: weights.count, by: taps) {
+      let output = first..<first + taps
+      let rest = total - weights[output].reduce(0, +)
+      guard rest != 0, let most = output.max(by: { abs(weights[$0]) < abs(weights[$1]) }) else { continue }
+      // What no tap covers is not seen: its first sample counts.
+      weights[most] = min(weights[most] + rest, WholeTaps.largestWeight)
+    }
+    (self.table, self.weights, self.total) = (table, weights, total)
+  }
+
+  fileprivate static let largestWeight = Int(Int16.max)
+}
+
+extension SamplingMap {
+  /// The least total for which all weights are whole; nil if there is none within sixteen bits.
+  fileprivate var exactTotal: Int? {
+    let (whole, start): (Int, Int)
+    switch kernel {
+    case .nearest: return 1
+    case .lanczos: return nil
+    case .box: (whole, start) = (ratio, position(of: 0) - ratio / 2)
+    case .bilinear: (whole, start) = (denominator, position(of: 0) - denominator / 2)
+    }
+    let total = whole / greatestCommonDivisor(greatestCommonDivisor(ratio, denominator), abs(start))
+    return total <= WholeTaps.largestWeight ? total : nil
+  }
+
+  /// How a sum of rows is stored in sixteen bits: its code times `scale` plus `offset`.
+  ///
+  /// Sums of few parts are stored exactly. Lanczos weights may be negative: sums reach beyond 0...255 by less than 64.
+  package func stored(total: Int) -> (scale: Double, offset: Double) {
+    guard kernel != .lanczos else { return (170, 64 * 170) }
+    return (total <= 257 ? Double(257 / total * total) : 256, 0)
+  }
+}
+
+/// The second pass's weights along a row, for four outputs at a time.
+///
+/// A record of four outputs is one texel of four words: the first texel of sums that they read, and the part of each
+/// that the picture covers; then their weights, for two samples a texel: word i holds those of output i, the first
+/// sample's in its lower half.
+package struct ColumnWeights: Sendable {
+  /// How samples lie in the sums of a stored row, in texels of eight.
+  package struct Layout: Sendable, Hashable {
+    /// Stored samples from one sample of a component to the next: 1, 2, 3 or 4.
+    package let step: Int
+
+    package init(step: Int) { self.step = step }
+
+    /// The fewest samples that are whole texels.
+    package var samplesPerWindow: Int { step == 3 ? 8 : 8 / step }
+    /// Their texels.
+    package var texelsPerWindow: Int { step == 3 ? 3 : 1 }
+
+    /// The texels of a stored row that hold these samples.
+    package func texels(of samples: ClosedRange<Int>) -> Range<Int> {
+      let first = samples.lowerBound / samplesPerWindow
+      return first * texelsPerWindow..<(samples.upperBound / samplesPerWindow + 1) * texelsPerWindow
+    }
+  }
+
+  /// Windows that each four outputs read.
+  package let windowCount: Int
+  /// Texels of four words from one record to the next.
+  package let recordLength: Int
+  package let words: [UInt32]
+  package let total: Int
+
+  package init(_ map: SamplingMap, _ layout: Layout) {
+    let taps = WholeTaps(map)
+    let (count, perOutput) = (taps.table.sampleCount, taps.table.tapCount)
+    let perWindow = layout.samplesPerWindow
+    let samples = map.source.samples
+    let firstWindow = samples.lowerBound / perWindow
+    let allWindows = samples.upperBound / perWindow - firstWindow + 1
+    /// The windows that each four outputs read.
+    let spans = stride(from: 0, to: count, by: 4).map { first in
+      let used = (first * perOutput..<min(first + 4, count) * perOutput).filter { taps.weights[$0] != 0 }
+      let windows = used.map { taps.table.indices[$0] / perWindow - firstWindow }
+      return (windows.min() ?? 0)...(windows.max() ?? 0)
+    }
+    windowCount = spans.reduce(1) { max($0, $1.count) }
+    let texels = 1 + windowCount * perWindow / 2
+    recordLength = texels
+    var words = [UInt32](repeating: 0, count: spans.count * texels * 4)
+    for (group, span) in spans.enumerated() {
+      let first = min(span.lowerBound, allWindows - windowCount)
+      let record = group * texels * 4
+      words[record] = UInt32(first * layout.texelsPerWindow)
+      for place in 0..<min(4, count - group * 4) {
+        let output = group * 4 + place
+        let covered = UInt32((taps.table.coverage[output] * 32768).rounded())
+        words[record + 1 + place / 2] |= covered << (place % 2 * 16)
+        for tap in output * perOutput..<(output + 1) * perOutput where taps.weights[tap] != 0 {
+          let sample = taps.table.indices[tap] - (firstWindow + first) * perWindow
+          let word = record + 4 + sample / 2 * 4 + place
+          words[word] |= UInt32(UInt16(bitPattern: Int16(taps.weights[tap]))) << (sample % 2 * 16)
+        }
+      }
+    }
+    self.words = words
+    total = taps.total
+  }
+}

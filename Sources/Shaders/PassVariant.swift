@@ -1,0 +1,134 @@
+// Variants of the shaders that draw any kernel of any format: in two passes, or by picking samples.
+
+/// A specialisation of the shaders that draw packed samples. None depends on a size or a ratio.
+package struct PassVariant: Sendable, Hashable {
+  /// What is read.
+  package enum Input: Sendable, Hashable {
+    /// Components by their position among stored samples.
+    case luma(Samples), chroma(Samples), both(luma: Samples, chroma: Samples)
+    /// R, G and B in turn, or with a fourth.
+    case rgb(step: Int)
+    /// Sums of the light of R, G and B.
+    case light
+  }
+
+  /// The positions of a signal's samples.
+  package struct Samples: Sendable, Hashable {
+    /// Stored samples from one to the next: 1, 2 or 4.
+    package let step: Int
+    /// The first's: 0, or 1 for luma or chroma between the other's samples.
+    package let first: Int
+
+    package init(step: Int, first: Int = 0) {
+      self.step = step
+      self.first = first
+    }
+  }
+
+  /// What is written.
+  package enum Output: Sendable, Hashable {
+    /// Four samples of one component.
+    case plane
+    /// Four samples of two components, each to its own target.
+    case twoPlanes
+    /// Four pixels.
+    case pixels
+
+    package var defines: [String] {
+      switch self {
+      case .plane: []
+      case .twoPlanes: ["WRITES_TWO_PLANES 1"]
+      case .pixels: ["WRITES_PIXELS 1"]
+      }
+    }
+  }
+
+  package let input: Input
+  package let output: Output
+
+  package init(_ input: Input, to output: Output) {
+    self.input = input
+    self.output = output
+  }
+
+  /// How a frame is stored.
+  package struct Store: Sendable, Hashable {
+    /// Whether its planes are in buffers instead of textures.
+    package let isBuffer: Bool
+    /// Whether samples have sixteen bits.
+    package let isWide: Bool
+    package let hasAlpha: Bool
+
+    package init(isBuffer: Bool, isWide: Bool = false, hasAlpha: Bool = false) {
+      self.isBuffer = isBuffer
+      self.isWide = isWide
+      self.hasAlpha = hasAlpha
+    }
+
+    fileprivate var defines: [String] {
+      (isBuffer ? ["READS_BUFFER 1"] : []) + (isWide ? ["IS_WIDE 1"] : []) + (hasAlpha ? ["HAS_ALPHA 1"] : [])
+    }
+
+    /// Buffers need a later version.
+    fileprivate func version(of source: ShaderSource) -> ShaderSource {
+      isBuffer ? source.withVersion(of: .words) : source
+    }
+  }
+
+  /// The first of two passes.
+  package static func rows(_ store: Store) -> ProgramKey {
+    ProgramKey(store.version(of: .rows), store.defines)
+  }
+
+  /// The components of light.
+  package enum Light: Sendable, Hashable, CaseIterable {
+    case rgb, luma, ycbcr
+
+    fileprivate var defines: [String] {
+      switch self {
+      case .rgb: ["READS_RGB 1"]
+      case .luma: []
+      case .ycbcr: ["READS_CHROMA 1"]
+      }
+    }
+  }
+
+  /// The first of two passes in linear light.
+  package static func light(_ light: Light, _ store: Store) -> ProgramKey {
+    ProgramKey(store.version(of: .light), light.defines + store.defines)
+  }
+
+  /// The second of two passes, whose tables are stored like the frame.
+  package func columns(_ store: Store) -> ProgramKey {
+    func words(_ name: String, _ samples: Samples) -> [String] {
+      ["\(name)_BYTES \(samples.step)", "\(name)_SLOT \(samples.first)"]
+    }
+    let inputs =
+      switch input {
+      case .luma(let samples): words("LUMA", samples)
+      case .chroma(let samples): words("CHROMA", samples)
+      case .both(let luma, let chroma): words("LUMA", luma) + words("CHROMA", chroma)
+      case .rgb(let step): ["RGB_BYTES \(step)"]
+      case .light: ["SUMS_LIGHT 1"]
+      }
+    let defines = (store.isBuffer ? ["READS_BUFFER 1"] : []) + inputs + output.defines
+    return ProgramKey(store.version(of: .columns), defines)
+  }
+
+  /// The only pass where each output is one sample. The positions of samples are no part of the program.
+  package func pick(_ store: Store) -> ProgramKey {
+    let inputs =
+      switch input {
+      case .luma: ["READS_LUMA 1"]
+      case .chroma: ["READS_CHROMA 1"]
+      case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
+      case .rgb, .light: ["READS_RGB 1"]
+      }
+    return ProgramKey(store.version(of: .pick), inputs + store.defines + output.defines)
+  }
+
+  /// The shader that rotates planes or pixels, which may alternate between two textures.
+  package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
+    ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
+  }
+}

@@ -1,0 +1,66 @@
+// Whole weights add up to their total everywhere, stay near the taps that they come from, and lie in records as shaders
+// read them.
+import PreviewCore
+import Testing
+
+/// Maps of every kernel, growing and shrinking, whole and cropped, forward and reversed, with bars and without.
+private let maps: [SamplingMap] = Filter.allCases.flatMap { filter in
+  [(1920, 640), (1920, 500), (1080, 281), (1920, 80), (100, 100), (100, 257), (7, 3), (1, 5)].flatMap {
+    count, outputs in
+    [(0, false, 1), (3, true, 1), (0, true, 2)].map { start, isReversed, subsampling in
+      SamplingMap(
+        output: PlacedSpan(target: outputs + 2 * start, start: start, length: outputs),
+        source: CropSpan(
+          start: start, length: count, isReversed: isReversed, subsampling: subsampling, siting: .left),
+        window: SourceWindow(start: 0, length: count, denominator: 1), filter: filter)
+    }
+  }
+}
+
+@Test(
+  "whole weights have one sum, and differ from the taps by less than a twentieth of a code", arguments: maps)
+func wholeTaps(map: SamplingMap) {
+  let taps = WholeTaps(map)
+  let count = taps.table.tapCount
+
+  for output in 0..<taps.table.sampleCount where taps.table.coverage[output] > 0 {
+    let range = output * count..<(output + 1) * count
+    #expect(taps.weights[range].reduce(0, +) == taps.total)
+    let worst = range.reduce(0.0) {
+      $0 + abs(Double(taps.weights[$1]) / Double(taps.total) - taps.table.weights[$1]) * 255
+    }
+    #expect(worst < 0.05)
+  }
+  #expect(taps.weights.allSatisfy { Int16(exactly: $0) != nil })
+}
+
+@Test("a record has each tap's weight at its sample, and no other", arguments: maps, [1, 2, 3, 4])
+func records(map: SamplingMap, step: Int) throws {
+  let layout = ColumnWeights.Layout(step: step)
+  let columns = ColumnWeights(map, layout)
+  let taps = WholeTaps(map)
+  let texels = layout.texels(of: map.source.samples)
+  let perWindow = layout.samplesPerWindow
+
+  for output in 0..<taps.table.sampleCount {
+    let record = output / 4 * columns.recordLength * 4
+    let first = Int(columns.words[record])
+    #expect(first % layout.texelsPerWindow == 0)
+    // All windows lie in the texels that are summed.
+    #expect(first + columns.windowCount * layout.texelsPerWindow <= texels.count)
+    var found: [Int: Int] = [:]
+    for sample in 0..<columns.windowCount * perWindow {
+      let word = columns.words[record + 4 + sample / 2 * 4 + output % 4] >> (sample % 2 * 16)
+      let weight = Int(Int16(bitPattern: UInt16(truncatingIfNeeded: word)))
+      let place =
+        texels.lowerBound / layout.texelsPerWindow * perWindow + first / layout.texelsPerWindow * perWindow
+      if weight != 0 { found[place + sample] = weight }
+    }
+    var wanted: [Int: Int] = [:]
+    for tap in output * taps.table.tapCount..<(output + 1) * taps.table.tapCount where taps.weights[tap] != 0
+    {
+      wanted[taps.table.indices[tap]] = taps.weights[tap]
+    }
+    #expect(found == wanted)
+  }
+}
