@@ -23,8 +23,14 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
     return value
   }
 
+  /// The sum of the values' costs.
+  var totalCost: Int { values.cost }
+
   /// Called between drawings.
   func trim() { values.trim() }
+
+  /// Called between drawings.
+  func removeAll() { values.removeAll() }
 }
 
 /// An object of OpenGL that several others hold.

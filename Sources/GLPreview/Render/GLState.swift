@@ -58,12 +58,14 @@ struct GLState: ~Copyable {
   }
 
   var keptByteCount: Int {
-    uploader.byteCount + targets.idle.byteCount + tiles.byteCount + (pipeline?.idleByteCount ?? 0)
+    uploader.byteCount + targets.idle.byteCount + tiles.byteCount + tables.byteCount
+      + (pipeline?.idleByteCount ?? 0)
   }
 
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()
+    tables.removeAll()
     targets.idle.removeAll()
     pipeline?.removeIdle()
     probe.draw()

@@ -119,9 +119,17 @@ final class TableCache {
 
   func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
 
+  var byteCount: Int { taps.totalCost + columns.totalCost }
+
   /// Called between drawings.
   func trim() {
     taps.trim()
     columns.trim()
+  }
+
+  /// Called between drawings.
+  func removeAll() {
+    taps.removeAll()
+    columns.removeAll()
   }
 }

@@ -34,7 +34,7 @@ package struct BoxRecipe: Sendable, Hashable {
   /// The largest reduction in two steps: beyond it, the second step would read too many texels.
   static let maximumRatio = 48.0
 
-  /// The recipe for a pass over `format`'s planes; nil if the pass must be drawn tap by tap.
+  /// The recipe for a pass over `format`'s planes; nil if the frame lacks a signal.
   init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
     guard let first = inputs.first else { return nil }
     // A rotated output is drawn upright first, because another view may share that picture.
