@@ -39,8 +39,8 @@ struct WordBoxes {
   private func outputsPerGroup(_ drawing: BoxDrawing) -> Int { drawing.output == .pixels ? 8 : 16 }
 
   private func signals(_ drawing: BoxDrawing, shrinkingBy factors: (x: Int, y: Int)?) -> [WordGeometry]? {
-    guard factors != nil || frame.fitsWords else { return nil }
-    let read = factors.map { [drawing.signal(shrinkingBy: $0)] } ?? drawing.signals
+    guard factors != nil || frame.fitsWords, drawing.lightCrop == nil, drawing.behind == nil else { return nil }
+    let read = factors.map { [drawing.signal(shrinkingBy: $0)] } ?? drawing.signals.flatMap(\.apart)
     let signals = read.compactMap {
       geometries.value(of: WordGrouping(signal: $0, outputsPerGroup: outputsPerGroup(drawing)))
     }
@@ -116,7 +116,7 @@ struct WordGeometry {
 
   /// Nil if the boxes do not repeat, or are too wide or too high.
   init?(_ signal: PackedSignal, outputsPerGroup: Int) {
-    guard signal.signal != .rgb, signal.isWhole,
+    guard signal.isWhole,
       let columns = WordColumns(signal.columns, outputsPerGroup: outputsPerGroup),
       let rows = WordRows(signal.rows)
     else { return nil }

@@ -84,6 +84,16 @@ extension PackedSignal {
     return PackedSignal(signal: signal, step: step, components: components, columns: columns, rows: rows)
   }
 
+  /// The same as one component and two others, for shaders that know Y', Cb and Cr: only the pass's conversion knows the
+  /// meaning of three numbers.
+  package var apart: [PackedSignal] {
+    guard signal == .rgb, components.count == 3 else { return [self] }
+    func part(_ signal: Signal, _ components: ArraySlice<PackedComponent>) -> PackedSignal {
+      PackedSignal(signal: signal, step: step, components: Array(components), columns: columns, rows: rows)
+    }
+    return [part(.luma, components[..<1]), part(.chroma, components[1...])]
+  }
+
   /// Whether every output is one sample of the frame.
   package var isCopied: Bool { columns.isPick && rows.isPick }
 
