@@ -39,7 +39,9 @@ struct WordBoxes {
   private func outputsPerGroup(_ drawing: BoxDrawing) -> Int { drawing.output == .pixels ? 8 : 16 }
 
   private func signals(_ drawing: BoxDrawing, shrinkingBy factors: (x: Int, y: Int)?) -> [WordGeometry]? {
-    guard factors != nil || frame.fitsWords, drawing.lightCrop == nil, drawing.behind == nil else { return nil }
+    guard factors != nil || frame.fitsWords, drawing.lightCrop == nil, drawing.behind == nil else {
+      return nil
+    }
     let read = factors.map { [drawing.signal(shrinkingBy: $0)] } ?? drawing.signals.flatMap(\.apart)
     let signals = read.compactMap {
       geometries.value(of: WordGrouping(signal: $0, outputsPerGroup: outputsPerGroup(drawing)))
