@@ -8,6 +8,7 @@ precision highp int;
 
 #include "taps.glsl"
 #include "light.glsl"
+#include "fold.glsl"
 
 uniform vec4 firstOutput;   // the row of the conversion, then its offset
 uniform vec4 secondOutput;
@@ -39,10 +40,10 @@ struct Sums { vec4 first; vec4 second; vec4 third; };
   for (int index = 0; index < windows; ++index, texel += TEXELS, weight += WEIGHTS)
 
 // One component: eight samples a texel.
-vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   vec4 sum = vec4(0.0);
   EACH_WINDOW(1, 4) {
-    uvec4 words = texelFetch(rows, ivec2(texel, row), 0);
+    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 4; ++pair) {
@@ -54,10 +55,10 @@ vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows,
 }
 
 // Two components in turn: four samples a texel.
-Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
   EACH_WINDOW(1, 2) {
-    uvec4 words = texelFetch(rows, ivec2(texel, row), 0);
+    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 2; ++pair) {
@@ -73,10 +74,10 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
 
 // Three of four components in turn, SLOTS; two samples a texel.
 #define DEFINE_SUM_OF_FOUR(NAME, FIRST, SECOND, THIRD) \
-  Sums NAME(highp usampler2D rows, highp TABLE table, int record, int windows, int row) { \
+  Sums NAME(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) { \
     Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0)); \
     EACH_WINDOW(1, 1) { \
-      uvec4 words = texelFetch(rows, ivec2(texel, row), 0); \
+      uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0); \
       vec4 even = vec4(words & 65535u); \
       vec4 odd = vec4(words >> 16u); \
       uvec4 weights = tableTexel(table, weight); \
@@ -94,12 +95,12 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
 #define SLOT_3(A, B) odd.B
 
 // Three components in turn: eight samples in three texels.
-Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
   EACH_WINDOW(3, 4) {
-    uvec4 a = texelFetch(rows, ivec2(texel, row), 0);
-    uvec4 b = texelFetch(rows, ivec2(texel + 1, row), 0);
-    uvec4 c = texelFetch(rows, ivec2(texel + 2, row), 0);
+    uvec4 a = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
+    uvec4 b = texelFetch(rows, folded(ivec2(texel + 1, row), fold), 0);
+    uvec4 c = texelFetch(rows, folded(ivec2(texel + 2, row), fold), 0);
     vec4 a0 = vec4(a & 65535u), a1 = vec4(a >> 16u);
     vec4 b0 = vec4(b & 65535u), b1 = vec4(b >> 16u);
     vec4 c0 = vec4(c & 65535u), c1 = vec4(c >> 16u);
@@ -128,10 +129,10 @@ Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int window
 }
 
 // Light: four samples a texel, as the bits of floats.
-vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int windows, int row) {
+vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   vec4 sum = vec4(0.0);
   EACH_WINDOW(1, 2) {
-    vec4 light = uintBitsToFloat(texelFetch(rows, ivec2(texel, row), 0));
+    vec4 light = uintBitsToFloat(texelFetch(rows, folded(ivec2(texel, row), fold), 0));
     uvec4 weights = tableTexel(table, weight);
     sum += light.x * evenWeights(weights) + light.y * oddWeights(weights);
     weights = tableTexel(table, weight + 1);
@@ -145,12 +146,14 @@ uniform highp usampler2D redRows;
 uniform highp usampler2D greenRows;
 uniform highp usampler2D blueRows;
 uniform highp TABLE rgbColumns;
+uniform ivec2 rgbFold;
 uniform ivec2 rgbRecords;
 uniform vec2 rgbScale;
 #endif
 #ifdef LUMA_BYTES
 uniform highp usampler2D lumaRows;
 uniform highp TABLE lumaColumns;
+uniform ivec2 lumaFold;
 uniform ivec2 lumaRecords;  // texels a record, windows
 uniform vec2 lumaScale;     // from sums to codes: factor, offset
 #endif
@@ -160,6 +163,7 @@ uniform highp usampler2D cbRows;
 uniform highp usampler2D crRows;
 #endif
 uniform highp TABLE chromaColumns;
+uniform ivec2 chromaFold;
 uniform ivec2 chromaRecords;
 uniform vec2 chromaScale;
 #if CHROMA_BYTES == 4
@@ -173,6 +177,7 @@ DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_1, SLOT_3, SLOT_3)
 #ifdef RGB_BYTES
 uniform highp usampler2D rgbRows;
 uniform highp TABLE rgbColumns;
+uniform ivec2 rgbFold;
 uniform ivec2 rgbRecords;
 uniform vec2 rgbScale;
 #if RGB_BYTES == 4
@@ -199,9 +204,9 @@ void main() {
     int record = place.x * lumaRecords.x;
     header = tableTexel(lumaColumns, record);
 #if LUMA_BYTES == 1
-    first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, place.y);
+    first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y);
 #else
-    Sums sums = sumOfTwo(lumaRows, lumaColumns, record, lumaRecords.y, place.y);
+    Sums sums = sumOfTwo(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y);
     first = LUMA_SLOT == 0 ? sums.first : sums.second;
 #endif
     first = first * lumaScale.x + lumaScale.y;
@@ -214,13 +219,13 @@ void main() {
     header = tableTexel(chromaColumns, record);
 #endif
 #if CHROMA_BYTES == 1
-    second = sumOfOne(cbRows, chromaColumns, record, chromaRecords.y, place.y);
-    third = sumOfOne(crRows, chromaColumns, record, chromaRecords.y, place.y);
+    second = sumOfOne(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
+    third = sumOfOne(crRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
 #else
 #if CHROMA_BYTES == 2
-    Sums sums = sumOfTwo(cbRows, chromaColumns, record, chromaRecords.y, place.y);
+    Sums sums = sumOfTwo(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
 #else
-    Sums sums = sumOfFour(cbRows, chromaColumns, record, chromaRecords.y, place.y);
+    Sums sums = sumOfFour(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
 #endif
     second = sums.first;
     third = sums.second;
@@ -234,9 +239,9 @@ void main() {
     int record = place.x * rgbRecords.x;
     header = tableTexel(rgbColumns, record);
 #if RGB_BYTES == 3
-    Sums sums = sumOfThree(rgbRows, rgbColumns, record, rgbRecords.y, place.y);
+    Sums sums = sumOfThree(rgbRows, rgbColumns, record, rgbRecords.y, rgbFold, place.y);
 #else
-    Sums sums = sumOfFour(rgbRows, rgbColumns, record, rgbRecords.y, place.y);
+    Sums sums = sumOfFour(rgbRows, rgbColumns, record, rgbRecords.y, rgbFold, place.y);
 #endif
     first = sums.first * rgbScale.x + rgbScale.y;
     second = sums.second * rgbScale.x + rgbScale.y;
@@ -247,9 +252,9 @@ void main() {
   {
     int record = place.x * rgbRecords.x;
     header = tableTexel(rgbColumns, record);
-    first = codesFromLight(clamp(sumOfLight(redRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
-    second = codesFromLight(clamp(sumOfLight(greenRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
-    third = codesFromLight(clamp(sumOfLight(blueRows, rgbColumns, record, rgbRecords.y, place.y) * rgbScale.x, 0.0, 255.0));
+    first = codesFromLight(clamp(sumOfLight(redRows, rgbColumns, record, rgbRecords.y, rgbFold, place.y) * rgbScale.x, 0.0, 255.0));
+    second = codesFromLight(clamp(sumOfLight(greenRows, rgbColumns, record, rgbRecords.y, rgbFold, place.y) * rgbScale.x, 0.0, 255.0));
+    third = codesFromLight(clamp(sumOfLight(blueRows, rgbColumns, record, rgbRecords.y, rgbFold, place.y) * rgbScale.x, 0.0, 255.0));
   }
 #endif
   vec4 coverage = vec4(1.0);

@@ -7,8 +7,10 @@ precision highp int;
 #include "taps.glsl"
 #include "store.glsl"
 #include "light.glsl"
+#include "fold.glsl"
 
 uniform int firstSample;
+uniform ivec2 planeFold;
 uniform highp TABLE planeRows;      // the taps of each output row
 uniform int pairCount;              // half as many, rounded up
 
@@ -54,7 +56,7 @@ vec4 chromaAt(highp STORE plane, ivec4 store, int first, ivec4 left, ivec4 right
 #endif
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = unfolded(ivec2(gl_FragCoord.xy), planeFold);
   ivec4 samples = firstSample + place.x * 4 + ivec4(0, 1, 2, 3);
   vec4 sums[3];
   sums[0] = sums[1] = sums[2] = vec4(0.0);

@@ -6,10 +6,12 @@ precision highp int;
 
 #include "taps.glsl"
 #include "store.glsl"
+#include "fold.glsl"
 
 uniform highp STORE plane;
 uniform ivec4 planeStore;
 uniform int firstTexel;            // of eight samples
+uniform ivec2 planeFold;
 uniform highp TABLE planeRows;     // the taps of each output row
 uniform int pairCount;             // half as many, rounded up
 uniform vec2 stored;               // a sum's factor, and what is added to round it
@@ -43,7 +45,7 @@ void addRow(int texel, int row, float weight) {
 }
 
 void main() {
-  ivec2 place = ivec2(gl_FragCoord.xy);
+  ivec2 place = unfolded(ivec2(gl_FragCoord.xy), planeFold);
   int texel = firstTexel + place.x;
   // Two taps at a time: fetching them costs as much as fetching what they weigh.
   for (int index = 0; index < pairCount; ++index) {

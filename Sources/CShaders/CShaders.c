@@ -41,6 +41,11 @@ static const char turn_frag[] = {
 };
 const glp_shader_text glp_turn_frag = {turn_frag, sizeof turn_frag};
 
+static const char fold_glsl[] = {
+#embed "../../Resources/shaders/include/fold.glsl"
+};
+const glp_shader_text glp_fold_glsl = {fold_glsl, sizeof fold_glsl};
+
 static const char store_glsl[] = {
 #embed "../../Resources/shaders/include/store.glsl"
 };

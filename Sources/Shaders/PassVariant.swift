@@ -55,23 +55,31 @@ package struct PassVariant: Sendable, Hashable {
   package struct Store: Sendable, Hashable {
     /// Whether its planes are in buffers instead of textures.
     package let isBuffer: Bool
+    /// Whether tables are in buffers. On software they are, even for frames that are too large for one.
+    package let hasBufferTables: Bool
     /// Whether samples have sixteen bits.
     package let isWide: Bool
     package let hasAlpha: Bool
 
-    package init(isBuffer: Bool, isWide: Bool = false, hasAlpha: Bool = false) {
+    package init(
+      isBuffer: Bool, hasBufferTables: Bool? = nil, isWide: Bool = false, hasAlpha: Bool = false
+    ) {
       self.isBuffer = isBuffer
+      self.hasBufferTables = hasBufferTables ?? isBuffer
       self.isWide = isWide
       self.hasAlpha = hasAlpha
     }
 
     fileprivate var defines: [String] {
-      (isBuffer ? ["READS_BUFFER 1"] : []) + (isWide ? ["IS_WIDE 1"] : []) + (hasAlpha ? ["HAS_ALPHA 1"] : [])
+      (isBuffer ? ["READS_BUFFER 1"] : []) + tableDefines + (isWide ? ["IS_WIDE 1"] : [])
+        + (hasAlpha ? ["HAS_ALPHA 1"] : [])
     }
+
+    fileprivate var tableDefines: [String] { hasBufferTables ? ["TABLES_IN_BUFFERS 1"] : [] }
 
     /// Buffers need a later version.
     fileprivate func version(of source: ShaderSource) -> ShaderSource {
-      isBuffer ? source.withVersion(of: .words) : source
+      isBuffer || hasBufferTables ? source.withVersion(of: .words) : source
     }
   }
 
@@ -111,7 +119,7 @@ package struct PassVariant: Sendable, Hashable {
       case .rgb(let step): ["RGB_BYTES \(step)"]
       case .light: ["SUMS_LIGHT 1"]
       }
-    let defines = (store.isBuffer ? ["READS_BUFFER 1"] : []) + inputs + output.defines
+    let defines = store.tableDefines + inputs + output.defines
     return ProgramKey(store.version(of: .columns), defines)
   }
 

@@ -2,7 +2,7 @@
 //
 // A tap table has for each sample along an axis `pairs` texels of two taps, as the bits of floats (index of a source
 // sample, weight, the next tap's), and then for each sample one texel with its coverage.
-#ifdef READS_BUFFER
+#ifdef TABLES_IN_BUFFERS
 #define TABLE usamplerBuffer
 uvec4 tableTexel(highp usamplerBuffer table, int texel) { return texelFetch(table, texel); }
 #else

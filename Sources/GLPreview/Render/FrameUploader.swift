@@ -37,7 +37,7 @@ final class FrameUploader {
 final class UploadedFrame {
   let format: Frame.Format
   private let frame: Frame
-  private let maximumSide: Int
+  let maximumSide: Int
   private var buffers: BufferedUpload?
   private let clock: PassClock
   private var planes: [Int: PlaneTexture]

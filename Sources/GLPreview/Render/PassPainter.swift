@@ -54,7 +54,8 @@ final class PassPainter {
 
   private func store(_ drawing: BoxDrawing) -> PassVariant.Store {
     PassVariant.Store(
-      isBuffer: readsBuffer, isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
+      isBuffer: readsBuffer, hasBufferTables: tables.isInBuffers, isWide: frame.format.pixelFormat.isWide,
+      hasAlpha: drawing.behind != nil)
   }
 
   private func setOutputs(_ drawing: BoxDrawing, _ order: BoxDrawing.Order, _ program: borrowing Program) {
@@ -105,23 +106,34 @@ final class PassPainter {
         plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop)
       if let done = sums[wanted] { return done }
       let table = try tables.taps(wanted.rows)
+      let fold = fold(signal, drawing, height: table.sampleCount)
+      let bands = (texels.count - 1) >> Int(fold.x) + 1
       let target = try targets.take(
         TargetDescription(
-          .rgba32ui, width: texels.count, height: table.sampleCount,
+          .rgba32ui, width: bands == 1 ? texels.count : 1 << Int(fold.x), height: table.sampleCount * bands,
           outputs: drawing.lightCrop == nil ? 1 : 3))
       sums[wanted] = target
       if let crop = drawing.lightCrop {
-        try sumLight(signal, wanted, table, drawing, within: crop, into: target)
+        try sumLight(signal, wanted, table, drawing, fold, within: crop, into: target)
       } else {
-        try sumBytes(wanted, table, drawing, into: target)
+        try sumBytes(wanted, table, drawing, fold, into: target)
       }
       try GLError.check("adding up rows of \(frame.format)")
       return target
     }
   }
 
+  /// How sums of rows that are wider than a texture lie in it: log2 of a band's columns, and its rows.
+  private func fold(_ signal: PackedSignal, _ drawing: BoxDrawing, height: Int) -> SIMD2<Int32> {
+    let count = signal.layout(drawing).texels(of: signal.columns.source.samples).count
+    let limit = frame.maximumSide
+    let shift = count > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
+    return SIMD2(Int32(shift), Int32(height))
+  }
+
   private func sumBytes(
-    _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, into target: PooledTarget
+    _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, _ fold: SIMD2<Int32>,
+    into target: PooledTarget
   ) throws {
     let program = try programs.program(PassVariant.rows(store(drawing)))
     program.shader.use()
@@ -130,6 +142,7 @@ final class PassPainter {
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstTexel", wanted.texels.lowerBound)
     program.shader.set("pairCount", table.pairCount)
+    program.shader.set("planeFold", fold)
     let (scale, offset) = wanted.rows.stored(total: table.total)
     program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
     if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
@@ -139,6 +152,7 @@ final class PassPainter {
 
   private func sumLight(
     _ signal: PackedSignal, _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing,
+    _ fold: SIMD2<Int32>,
     within crop: Rectangle, into target: PooledTarget
   ) throws {
     let format = frame.format
@@ -166,6 +180,7 @@ final class PassPainter {
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstSample", wanted.texels.lowerBound * 4)
     program.shader.set("pairCount", table.pairCount)
+    program.shader.set("planeFold", fold)
     target.target.begin()
     program.shader.drawTriangle()
   }
@@ -203,6 +218,7 @@ final class PassPainter {
     let table = try tables.columns(
       ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
+    program.shader.set("\(name)Fold", fold(signal, drawing, height: signal.rows.output.sampleCount))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Light is not stored in sixteen bits: its sums' total is left.
     let rows = try tables.taps(signal.rows)

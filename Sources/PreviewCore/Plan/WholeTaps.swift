@@ -14,16 +14,20 @@ package struct WholeTaps: Sendable, Equatable {
 
   package init(_ map: SamplingMap) {
     let table = TapTable(map)
-    let (largest, taps) = (table.weights.reduce(0) { max($0, abs($1)) }, table.tapCount)
-    // Room for the rest of the rounding, which the largest weight takes.
-    let total = map.exactTotal ?? Int(Double(WholeTaps.largestWeight - taps) / max(largest, 1e-6))
-    var weights = table.weights.map { Int(($0 * Double(total)).rounded()) }
-    for first in stride(from: 0, to: weights.count, by: taps) {
-      let output = first..<first + taps
-      let rest = total - weights[output].reduce(0, +)
-      guard rest != 0, let most = output.max(by: { abs(weights[$0]) < abs(weights[$1]) }) else { continue }
-      // What no tap covers is not seen: its first sample counts.
-      weights[most] = min(weights[most] + rest, WholeTaps.largestWeight)
+    let largest = table.weights.reduce(0) { max($0, abs($1)) }
+    // One less than fits, because rounding may add it.
+    let total = map.exactTotal ?? Int(Double(WholeTaps.largestWeight - 1) / max(largest, 1e-9))
+    // Sums up to each tap are rounded, so that all of an output's weights add up to the total, however many they are.
+    var weights: [Int] = []
+    weights.reserveCapacity(table.weights.count)
+    for first in stride(from: 0, to: table.weights.count, by: table.tapCount) {
+      var (sum, before) = (0.0, 0)
+      for weight in table.weights[first..<first + table.tapCount] {
+        sum += weight * Double(total)
+        let rounded = Int(sum.rounded())
+        weights.append(rounded - before)
+        before = rounded
+      }
     }
     (self.table, self.weights, self.total) = (table, weights, total)
   }

@@ -94,3 +94,47 @@ func rowsTooLongToPack(pixelFormat: PixelFormat) async throws {
     })
   await renderer.close()
 }
+
+/// A frame that is brighter from left to right.
+private func ramp(_ pixelFormat: PixelFormat, _ size: Size) throws -> Frame {
+  let bytes = try #require(pixelFormat.planes.first).tightBytesPerRow(of: size) / size.width
+  var row: [UInt8] = []
+  for x in 0..<size.width {
+    for byte in 0..<bytes { row.append(byte == 3 ? 255 : UInt8(x * 255 / (size.width - 1))) }
+  }
+  return try Frame(
+    tight: Frame.Format(pixelFormat, size, color: .jfif),
+    bytes: Array(repeatElement(row, count: size.height).joined()))
+}
+
+/// The red of four columns that show the whole frame.
+private func fourColumns(_ frame: Frame, _ filter: Filter) async throws -> [UInt8] {
+  let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+  let view = ViewConfiguration(width: 4, height: 1, contentMode: .stretch, filter: filter)
+  let plan = try renderer.plan(frame.format, [view], as: .rgba, maximumPixels: .max)
+  let picture = try await renderer.render(frame, plan)[0]
+  await renderer.close()
+  return (0..<4).map { picture.bytes[$0 * 4] }
+}
+
+@Test(
+  "sums of rows that are wider than a texture are folded", arguments: [PixelFormat.rgba, .rgb24],
+  [Filter.area, .lanczos])
+func wideSums(pixelFormat: PixelFormat, filter: Filter) async throws {
+  let limit = try await GPUDevice.choose().tuning.maximumTargetSide
+  let frame = try ramp(pixelFormat, Size(width: min(limit * 3, Size.maximumSide), height: 2))
+
+  let columns = try await fourColumns(frame, filter)
+
+  // The middles of the four quarters.
+  for (column, code) in zip(columns, [32.0, 96, 159, 223]) { #expect(abs(Double(column) - code) <= 3) }
+}
+
+@Test("a frame that is too large for a buffer is drawn from textures", arguments: [Filter.nearest, .area])
+func hugeFrame(filter: Filter) async throws {
+  let frame = try ramp(.grey, Size(width: 12288, height: 11000))
+
+  let columns = try await fourColumns(frame, filter)
+
+  for (column, code) in zip(columns, [32.0, 96, 159, 223]) { #expect(abs(Double(column) - code) <= 3) }
+}

@@ -28,7 +28,8 @@ extension PassVariant {
     let light = PassVariant(.light, to: .pixels)
     let stores = [false, true].flatMap { isBuffer in
       [
-        Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasAlpha: true),
+        Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasBufferTables: true),
+        Store(isBuffer: isBuffer, hasAlpha: true),
         Store(isBuffer: isBuffer, isWide: true, hasAlpha: true),
       ]
     }
