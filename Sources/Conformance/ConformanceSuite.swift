@@ -78,6 +78,10 @@ package enum ConformanceSuite {
           ConformanceCase(
             "filter \(filter.rawValue)", format(.rgba, Size(width: 90, height: 401)), .smooth, seed: 8,
             ViewConfiguration(width: 12, height: 9, filter: filter), as: .ycbcr(.yuv420)),
+          // Each third output lies between two samples, where sums reach far beyond the codes.
+          ConformanceCase(
+            "filter \(filter.rawValue)", format(.rgb24, Size(width: 40, height: 32)), .extremes, seed: 9,
+            ViewConfiguration(width: 60, height: 48, filter: filter)),
         ]
     }
   }

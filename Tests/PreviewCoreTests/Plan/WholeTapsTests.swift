@@ -5,8 +5,10 @@ import Testing
 
 /// Maps of every kernel, growing and shrinking, whole and cropped, forward and reversed, with bars and without.
 private let maps: [SamplingMap] = Filter.allCases.flatMap { filter in
-  [(1920, 640), (1920, 500), (1080, 281), (1920, 80), (100, 100), (100, 257), (7, 3), (1, 5)].flatMap {
-    count, outputs in
+  [
+    (1920, 640), (1920, 500), (1080, 281), (1920, 80), (100, 100), (100, 257), (26, 25), (200, 300), (7, 3),
+    (1, 5),
+  ].flatMap { count, outputs in
     [(0, false, 1), (3, true, 1), (0, true, 2)].map { start, isReversed, subsampling in
       SamplingMap(
         output: PlacedSpan(target: outputs + 2 * start, start: start, length: outputs),
@@ -32,6 +34,21 @@ func wholeTaps(map: SamplingMap) {
     #expect(worst < 0.05)
   }
   #expect(taps.weights.allSatisfy { Int16(exactly: $0) != nil })
+}
+
+@Test("sums of rows of any codes fit into sixteen bits", arguments: maps)
+func storedSums(map: SamplingMap) {
+  let taps = WholeTaps(map)
+  let (scale, offset) = map.stored(total: taps.total)
+  let count = taps.table.tapCount
+
+  for output in 0..<taps.table.sampleCount {
+    let reach = taps.weights[output * count..<(output + 1) * count].map {
+      255 * scale * Double($0) / Double(taps.total)
+    }
+    #expect(reach.filter { $0 < 0 }.reduce(offset, +) >= 0)
+    #expect(reach.filter { $0 > 0 }.reduce(offset + 0.5, +) < 65536)
+  }
 }
 
 @Test("a record has each tap's weight at its sample, and no other", arguments: maps, [1, 2, 3, 4])
