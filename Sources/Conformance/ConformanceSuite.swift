@@ -78,6 +78,10 @@ package enum ConformanceSuite {
           ConformanceCase(
             "filter \(filter.rawValue)", format(.rgba, Size(width: 90, height: 401)), .smooth, seed: 8,
             ViewConfiguration(width: 12, height: 9, filter: filter), as: .ycbcr(.yuv420)),
+          // Each third output lies between two samples, where sums reach far beyond the codes.
+          ConformanceCase(
+            "filter \(filter.rawValue)", format(.rgb24, Size(width: 40, height: 32)), .extremes, seed: 9,
+            ViewConfiguration(width: 60, height: 48, filter: filter)),
         ]
     }
   }
@@ -119,7 +123,7 @@ package enum ConformanceSuite {
       Rectangle(x: 9, y: 19, width: 8, height: 4), Rectangle(x: 1, y: 1, width: 35, height: 21),
     ]
     return crops.flatMap { crop in
-      [Filter.bilinear, .area, .lanczos, .nearest].flatMap { filter in
+      [Filter.bilinear, .area, .bicubic, .mitchell, .lanczos, .nearest].flatMap { filter in
         [PixelFormat.nv12, .yuyv, .rgb24].map {
           ConformanceCase(
             "crop edges", format($0), seed: UInt64(crop.x),
@@ -185,6 +189,10 @@ package enum ConformanceSuite {
         crop: Rectangle(x: 9, y: 5, width: 37, height: 31), width: 24, height: 20, filter: .area,
         light: .linear),
       ViewConfiguration(filter: .nearest),
+      ViewConfiguration(rotation: .clockwise90, width: 17, height: 31, filter: .bicubic),
+      ViewConfiguration(
+        crop: Rectangle(x: 11, y: 2, width: 40, height: 33), mirroring: .vertical, width: 30,
+        filter: .mitchell),
     ]
     let pixelFormats: [PixelFormat] = [.yuv444p, .yuv422p, .yuv411p, .nv12, .grey, .rgb24]
     return [1, 2, 3, 4, 7].flatMap { eighths in

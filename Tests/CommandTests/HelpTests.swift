@@ -41,8 +41,8 @@ struct HelpTests {
     for option in options { #expect(text.contains(option), "\(option)") }
 
     let words = [
-      "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "lanczos", "bt601",
-      "bt709",
+      "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "bicubic", "mitchell",
+      "lanczos", "bt601", "bt709",
       "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
       "smpte",
       "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast", "frameGPUMilliseconds",

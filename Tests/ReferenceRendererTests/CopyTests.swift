@@ -44,7 +44,7 @@ private let upright: [Rows] = [
 
 @Test("EXIF's eight orientations of a 3x2 picture", arguments: 1...8)
 func exifOrientations(number: Int) throws {
-  for filter in ["auto", "nearest", "area", "bilinear", "lanczos"] {
+  for filter in ["auto", "nearest", "area", "bilinear", "bicubic", "lanczos"] {
     let picture = try render(grey(distinct, exif: number), "filter=\(filter)")
     #expect(picture.rows() == upright[number - 1], "\(filter)")
   }

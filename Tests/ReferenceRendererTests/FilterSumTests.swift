@@ -105,6 +105,27 @@ func lanczosSymmetric() throws {
   #expect(hard.prefix(20).allSatisfy { $0 < 12 } && hard.suffix(20).allSatisfy { $0 > 243 })
 }
 
+@Test("bicubic and mitchell overshoot at a step by their negative weights, within 0...255")
+func cubicSteps() throws {
+  // 6 -> 12: outputs 3, 4 and 5 are 1.75, 1.25 and 0.75 from the first 150, of which they get (in 128ths) -3, -9 and
+  // 29 - 3, or (in 1152nds) -17, -27 and 295 - 17.
+  let step = many(50, 3) + many(150, 3)
+  #expect(try row(step, 12, "bicubic") == [50, 50, 50, 48, 43, 70, 130, 157, 152, 150, 150, 150])
+  #expect(try row(step, 12, "mitchell") == [50, 50, 50, 49, 48, 74, 126, 152, 151, 150, 150, 150])
+  let hard = try row(many(0, 3) + many(255, 3), 12, "bicubic")
+  #expect(hard == many(0, 5) + [52, 203] + many(255, 5))
+}
+
+@Test("what overshoots is clamped after both axes: below black by 9/128 twice is above it")
+func clampedOnce() throws {
+  let corner =
+    [[UInt8]](repeating: many(0, 6), count: 3)
+    + [[UInt8]](repeating: many(0, 3) + many(255, 3), count: 3)
+  let rows = try render(grey(corner), "size=12x12,filter=bicubic").rows()
+  // 255 * 81 / 16384 = 1.26
+  #expect(rows[4][4] == 1 && rows[4][5] == 0 && rows[7][7] == 255)
+}
+
 @Test("a constant stays what it is under every filter, ratio and turn", arguments: Filter.allCases)
 func constants(filter: Filter) throws {
   for code: UInt8 in [0, 1, 127, 254, 255] {

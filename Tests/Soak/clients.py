@@ -25,7 +25,8 @@ CAMERAS = MASKED + ["counter", "reel", "rtsp"]
 WORDS = {
     "width": ["64", "96", "160", "200"], "height": ["48", "120", "150"], "size": ["128x96", "160x160", "320x240"],
     "mode": ["fit", "fill", "stretch", "inside"], "rotate": ["0", "90", "180", "270"], "mirror": ["horizontal", "vertical"],
-    "crop": ["100x80+10+20", "160x120+160+120", "64x64+150+100"], "filter": ["nearest", "bilinear", "area", "lanczos"],
+    "crop": ["100x80+10+20", "160x120+160+120", "64x64+150+100"],
+    "filter": ["nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos"],
     "linear": ["true"], "background": ["#203040"],
 }
 COMBINATIONS = 12

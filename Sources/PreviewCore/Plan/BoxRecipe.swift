@@ -168,6 +168,8 @@ extension SamplingMap {
       case .nearest: .nearest
       case .bilinear: .bilinear
       case .box: .area
+      case .bicubic: .bicubic
+      case .mitchell: .mitchell
       case .lanczos: .lanczos
       }
     return SamplingMap(

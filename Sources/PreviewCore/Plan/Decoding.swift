@@ -10,7 +10,7 @@ package enum Decoding: Sendable, Hashable {
   /// A picture is decoded at 1/8, 1/4 or 1/2 of its size if every plane of every view is afterwards still reduced by
   /// at least this factor (`docs/semantics.md` gives the measurements behind it):
   ///
-  /// | decoded at | `area` and `auto` | `lanczos` |
+  /// | decoded at | `area` and `auto` | `bicubic`, `mitchell` and `lanczos` |
   /// |---|---|---|
   /// | 1/2 | 3/2 | 3/2 |
   /// | 1/4 | 5/2 | 3/2 |
@@ -63,7 +63,7 @@ extension SamplingMap {
     switch kernel {
     case .nearest, .bilinear: false
     case .box: isMadeOfWholeSamples || samplesPerOutput >= (eighths == 4 ? 1.5 : eighths == 2 ? 2.5 : 3)
-    case .lanczos: samplesPerOutput >= (eighths == 1 ? 1.75 : 1.5)
+    case .bicubic, .mitchell, .lanczos: samplesPerOutput >= (eighths == 1 ? 1.75 : 1.5)
     }
   }
 

@@ -7,8 +7,15 @@ package enum Kernel: String, Sendable, Hashable {
   case bilinear
   /// The mean over a box as wide as an output sample.
   case box
-  /// Lanczos with three lobes, as wide as the larger of a source and an output sample.
+  /// The Catmull-Rom spline, scaled to the larger of a source and an output sample.
+  case bicubic
+  /// The cubic of Mitchell and Netravali, scaled in the same way.
+  case mitchell
+  /// Lanczos with three lobes, scaled in the same way.
   case lanczos
+
+  /// Whether weighted sums may lie outside the range of the samples.
+  var hasNegativeWeights: Bool { self == .bicubic || self == .mitchell || self == .lanczos }
 }
 
 /// The part of a plane that a view may read along one axis of the stored picture.
@@ -97,6 +104,8 @@ package struct SamplingMap: Sendable, Hashable, CustomStringConvertible {
       case .nearest: .nearest
       case .bilinear: .bilinear
       case .auto, .area: shrinksOrStays ? .box : .bilinear
+      case .bicubic: .bicubic
+      case .mitchell: .mitchell
       case .lanczos: .lanczos
       }
   }

@@ -64,7 +64,9 @@ extension SamplingMap {
     case .nearest: return clamped([Tap(index: nearest(to: position), weight: 1)])
     case .bilinear: return clamped(bilinear(around: position))
     case .box: return clamped(box(around: position))
-    case .lanczos: return clamped(lanczos(around: position))
+    case .bicubic: return clamped(widened(around: position, radius: 2) { cubic($0, b: 0, c: 1 / 2) })
+    case .mitchell: return clamped(widened(around: position, radius: 2) { cubic($0, b: 1 / 3, c: 1 / 3) })
+    case .lanczos: return clamped(widened(around: position, radius: 3, lanczos3))
     }
   }
 
@@ -93,14 +95,16 @@ extension SamplingMap {
     }
   }
 
-  private func lanczos(around position: Int) -> [Tap] {
+  /// Samples `kernel`, which is 0 beyond `radius`, and normalises the weights. A ratio above 1 widens the kernel, which
+  /// prevents aliasing.
+  private func widened(around position: Int, radius: Double, _ kernel: (Double) -> Double) -> [Tap] {
     let centre = Double(position) / Double(denominator)
     let scale = max(1, Double(ratio) / Double(denominator))
-    let reach = 3 * scale
+    let reach = radius * scale
     let first = Int((centre - reach - 0.5).rounded(.down))
     let last = Int((centre + reach - 0.5).rounded(.up))
     let taps = (first...last).map { index in
-      Tap(index: index, weight: lanczos3((Double(index) + 0.5 - centre) / scale))
+      Tap(index: index, weight: kernel((Double(index) + 0.5 - centre) / scale))
     }
     let sum = taps.reduce(0) { $0 + $1.weight }
     return taps.filter { abs($0.weight) > 1e-12 }.map { Tap(index: $0.index, weight: $0.weight / sum) }
@@ -119,6 +123,16 @@ extension SamplingMap {
       }
     }
   }
+}
+
+/// The cubics of D. Mitchell and A. Netravali ("Reconstruction Filters in Computer Graphics", SIGGRAPH 1988) for
+/// |x| < 2, else 0. With b = 0 they are the kernels of R. Keys ("Cubic Convolution Interpolation for Digital Image
+/// Processing", IEEE Trans. ASSP 29, 1981) for a = -c; c = 1/2 is the Catmull-Rom spline.
+private func cubic(_ x: Double, b: Double, c: Double) -> Double {
+  let x = abs(x)
+  guard x >= 1 else { return (((12 - 9 * b - 6 * c) * x + (12 * b + 6 * c - 18)) * x * x + 6 - 2 * b) / 6 }
+  guard x < 2 else { return 0 }
+  return (((-b - 6 * c) * x + (6 * b + 30 * c)) * x * x - (12 * b + 48 * c) * x + 8 * b + 24 * c) / 6
 }
 
 /// The Lanczos kernel (C. Lanczos; Duchon 1979): sinc(x) sinc(x / 3) for |x| < 3, else 0.

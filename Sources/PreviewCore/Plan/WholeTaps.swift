@@ -41,7 +41,7 @@ extension SamplingMap {
     let (whole, start): (Int, Int)
     switch kernel {
     case .nearest: return 1
-    case .lanczos: return nil
+    case .bicubic, .mitchell, .lanczos: return nil
     case .box: (whole, start) = (ratio, position(of: 0) - ratio / 2)
     case .bilinear: (whole, start) = (denominator, position(of: 0) - denominator / 2)
     }
@@ -51,9 +51,10 @@ extension SamplingMap {
 
   /// How a sum of rows is stored in sixteen bits: its code times `scale` plus `offset`.
   ///
-  /// Sums of few parts are stored exactly. Lanczos weights may be negative: sums reach beyond 0...255 by less than 64.
+  /// Sums of few parts are stored exactly. Negative weights take sums beyond 0...255: by up to 70.5 codes for
+  /// Lanczos (at a ratio of 1.04), 34.3 for bicubic, 17.9 for Mitchell.
   package func stored(total: Int) -> (scale: Double, offset: Double) {
-    guard kernel != .lanczos else { return (170, 64 * 170) }
+    guard !kernel.hasNegativeWeights else { return (164, 72 * 164) }
     return (total <= 257 ? Double(257 / total * total) : 256, 0)
   }
 }

@@ -11,6 +11,11 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
   /// The mean of the area that a target pixel covers, with partly covered edge samples weighted; bilinear along an
   /// axis that grows.
   case area
+  /// The Catmull-Rom spline (Keys 1981, a = -1/2), widened along an axis that shrinks.
+  case bicubic
+  /// The cubic of Mitchell and Netravali (1988, B = C = 1/3), widened along an axis that shrinks. It rings less than
+  /// `bicubic` and `lanczos`, and is softer: it blurs slightly even at 1:1.
+  case mitchell
   /// Lanczos with three lobes, widened along an axis that shrinks.
   case lanczos
 

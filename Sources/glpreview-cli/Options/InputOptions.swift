@@ -33,7 +33,7 @@ struct InputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How JPEGs are decoded: exact at full size; fast at 1/2, 1/4 or 1/8 if all views shrink the picture by 3 or more (less if pixels align), with area or lanczos. Fast takes less time and looks almost the same.",
+      "How JPEGs are decoded: exact at full size; fast at 1/2, 1/4 or 1/8 if all views shrink the picture by 3 or more (less if pixels align), with area, bicubic, mitchell or lanczos. Fast takes less time and looks almost the same.",
       valueName: "exact|fast"))
   var decode = DecodeChoice.exact
 

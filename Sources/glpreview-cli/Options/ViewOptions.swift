@@ -49,7 +49,7 @@ struct ViewOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The resampling filter: auto, nearest, bilinear, area or lanczos; auto is area for shrinking and bilinear for enlarging (default: auto).",
+      "The resampling filter: auto, nearest, bilinear, area, bicubic (Catmull-Rom), mitchell or lanczos; auto is area for shrinking and bilinear for enlarging (default: auto).",
       valueName: "filter"))
   var filter: String?
 

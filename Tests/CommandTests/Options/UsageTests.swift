@@ -20,7 +20,7 @@ struct UsageTests {
       (["--width", "0"], "width"), (["--height", "ten"], "height"), (["--rotate", "45"], "270"),
       (["--mirror", "diagonal"], "vertical"), (["--mode", "zoom"], "stretch"),
       (["--background", "red"], "#RRGGBB"),
-      (["--filter", "cubic"], "lanczos"), (["--linear=perhaps"], "linear"),
+      (["--filter", "cubic"], "mitchell"), (["--linear=perhaps"], "linear"),
       (["--matrix", "bt2100"], "bt2020"),
       (["--range", "video"], "limited"), (["--input-format", "nv99"], "nv12"),
       (["--input-size", "10"], "input-size"),

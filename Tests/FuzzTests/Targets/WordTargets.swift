@@ -10,7 +10,8 @@ extension FuzzTarget {
     name: "view", longest: 256,
     words: ViewConfiguration.keys.map { $0 + "=" } + [
       "main:", ",", "64x48", "64x", "x48", "16x16+8+8", "0,0,8,8", "90", "-90", "fill", "fit", "stretch",
-      "inside", "#102030", "blur", "nearest", "bilinear", "area", "lanczos", "auto", "horizontal", "vertical",
+      "inside", "#102030", "blur", "nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos", "auto",
+      "horizontal", "vertical",
       "both", "true", "65535", "999999999", "9223372036854775807",
     ],
     seeds: {

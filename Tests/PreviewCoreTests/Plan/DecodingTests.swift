@@ -40,13 +40,15 @@ func wholeSamples(words: String, expected: Int) throws {
 }
 
 @Test(
-  "lanczos: 3/2, 3/2 and 7/4",
+  "bicubic, mitchell and lanczos: 3/2, 3/2 and 7/4",
   arguments: [
     ("size=640x360", 4), ("size=960x540", 8), ("size=320x180", 2), ("size=321x180,mode=stretch", 4),
     ("size=137x77,mode=stretch", 1), ("size=138x77,mode=stretch", 2),
   ])
-func lanczosRule(words: String, expected: Int) throws {
-  #expect(try eighths(camera, words + ",filter=lanczos") == expected)
+func widenedRule(words: String, expected: Int) throws {
+  for filter in ["bicubic", "mitchell", "lanczos"] {
+    #expect(try eighths(camera, words + ",filter=\(filter)") == expected)
+  }
 }
 
 @Test(

@@ -33,6 +33,8 @@ func boxOrBilinear(filter: Filter) {
 func otherFilters(source: Int, target: Int) {
   #expect(kernel(.nearest, source, to: target) == .nearest)
   #expect(kernel(.bilinear, source, to: target) == .bilinear)
+  #expect(kernel(.bicubic, source, to: target) == .bicubic)
+  #expect(kernel(.mitchell, source, to: target) == .mitchell)
   #expect(kernel(.lanczos, source, to: target) == .lanczos)
 }
 
@@ -66,5 +68,6 @@ func fractionalWindow() {
 
 @Test("filters have the names of the grammar")
 func filterNames() {
-  #expect(Filter.allCases.map(\.rawValue) == ["auto", "nearest", "bilinear", "area", "lanczos"])
+  let names = ["auto", "nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos"]
+  #expect(Filter.allCases.map(\.rawValue) == names)
 }

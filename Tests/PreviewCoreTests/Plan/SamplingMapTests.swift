@@ -63,8 +63,9 @@ func copies() {
     }
   }
 
-  // Bilinear and lanczos at 1:1 change nothing either.
+  // Bilinear, bicubic and lanczos at 1:1 change nothing either.
   #expect(AxisCase(5, to: 5, .bilinear).copies == [0, 1, 2, 3, 4])
+  #expect(AxisCase(5, to: 5, .bicubic).copies == [0, 1, 2, 3, 4])
   #expect(AxisCase(5, to: 5, .lanczos).copies == [0, 1, 2, 3, 4])
 }
 

@@ -93,11 +93,60 @@ func lanczosByHand() {
   #expect(agree([shrunk], [halves], within: 1e-6))
 }
 
-@Test("lanczos is the same from either end")
-func lanczosSymmetry() {
+@Test(
+  "bicubic and mitchell by hand: the phases of 2x and 1/2, and halfway between two samples",
+  arguments: [
+    // At 1/4, 3/4, 5/4 and 7/4 in 128ths and 1152nds; at 1/2 and 3/2 in 16ths and 144ths.
+    (Filter.bicubic, [111.0, 29, -9, -3], [9.0, -1]), (.mitchell, [901, 295, -27, -17], [77, -5]),
+  ])
+func cubicsByHand(filter: Filter, quarters: [Double], halves: [Double]) {
+  let sum = quarters.reduce(0, +)
+
+  // 24 -> 48: sample 20's centre is 10.25: 10 is 0.25 away on the right, 9 is 0.75 away on the left, and so on.
+  let grown = [10: quarters[0], 9: quarters[1], 11: quarters[2], 8: quarters[3]].mapValues { $0 / sum }
+  #expect(agree([AxisCase(24, to: 48, filter).weights[20]], [grown]))
+
+  // 24 -> 12: sample 6's centre is 13, between 12 and 13: both are 0.25 output samples away.
+  var shrunk: [Int: Double] = [:]
+  for (distance, weight) in quarters.enumerated() {
+    shrunk[13 + distance] = weight / sum / 2
+    shrunk[12 - distance] = weight / sum / 2
+  }
+  #expect(agree([AxisCase(24, to: 12, filter).weights[6]], [shrunk]))
+
+  // 8 -> 12: sample 4's centre is 3, between 2 and 3.
+  let between = [1: halves[1], 2: halves[0], 3: halves[0], 4: halves[1]].mapValues {
+    $0 / (2 * halves.reduce(0, +))
+  }
+  #expect(agree([AxisCase(8, to: 12, filter).weights[4]], [between]))
+}
+
+@Test("mitchell at 1:1 is 1/18, 8/9, 1/18")
+func mitchellSoftens() {
+  let expected: [[Int: Double]] = [
+    [0: 17.0 / 18, 1: 1.0 / 18], [0: 1.0 / 18, 1: 8.0 / 9, 2: 1.0 / 18], [1: 1.0 / 18, 2: 17.0 / 18],
+  ]
+  #expect(agree(AxisCase(3, to: 3, .mitchell).weights, expected))
+}
+
+@Test("bicubic keeps parabolas, mitchell straight lines")
+func cubicsKeepCurves() {
+  let centres = (0..<12).map { Double($0) + 0.5 }
+  let parabola = AxisCase(12, to: 30, .bicubic).applied(to: centres.map { $0 * $0 })
+  let line = AxisCase(12, to: 30, .mitchell).applied(to: centres)
+
+  // Those whose four samples lie inside.
+  for output in 5..<25 {
+    let position = (Double(output) + 0.5) * 12 / 30
+    #expect(agree([parabola[output], line[output]], [position * position, position]))
+  }
+}
+
+@Test("kernels are the same from either end", arguments: [Filter.bicubic, .mitchell, .lanczos])
+func kernelSymmetry(filter: Filter) {
   for source in 1...14 {
     for target in 1...14 {
-      let weights = AxisCase(source, to: target, .lanczos).weights
+      let weights = AxisCase(source, to: target, filter).weights
       let flipped = weights.reversed().map { taps in
         Dictionary(uniqueKeysWithValues: taps.map { (source - 1 - $0.key, $0.value) })
       }

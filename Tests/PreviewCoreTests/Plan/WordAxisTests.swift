@@ -94,7 +94,7 @@ func refusals() {
   #expect(WordColumns(AxisCase(1920, to: 1152).map, outputsPerGroup: 16) == nil)
   #expect(WordColumns(AxisCase(1080, to: 320).map, outputsPerGroup: 4) == nil)
 
-  for filter in [Filter.nearest, .bilinear, .lanczos] {
+  for filter in [Filter.nearest, .bilinear, .bicubic, .mitchell, .lanczos] {
     #expect(WordRows(AxisCase(300, to: 100, filter).map) == nil)
     #expect(WordColumns(AxisCase(300, to: 100, filter).map, outputsPerGroup: 16) == nil)
   }

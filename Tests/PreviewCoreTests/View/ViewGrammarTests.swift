@@ -74,7 +74,7 @@ func wordForms() throws {
   for mode in ["fill", "fit", "stretch", "inside"] {
     #expect(try set("mode", mode).contentMode.rawValue == mode)
   }
-  for filter in ["auto", "nearest", "bilinear", "area", "lanczos"] {
+  for filter in ["auto", "nearest", "bilinear", "area", "bicubic", "mitchell", "lanczos"] {
     #expect(try set("filter", filter).filter.rawValue == filter)
   }
   for axis in ["none", "horizontal", "vertical", "both"] {
