@@ -35,7 +35,8 @@ help:
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
-	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more)"
+	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more);"
+	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
 	@echo "make bench-hostile  the service beside hostile cameras and clients that never read"
 	@echo "make gpu-kit   pack command, tests and libraries for a machine with a GPU but without Swift"
@@ -120,8 +121,13 @@ soak:
 verify: build
 	$(GLPREVIEW) verify
 
+# --matrix among the flags is another program, with flags of its own.
 bench: build
+ifneq ($(filter --matrix,$(BENCH_FLAGS)),)
+	@Benchmarks/matrix --json .build/bench-data/matrix.json $(filter-out --matrix,$(BENCH_FLAGS))
+else
 	@Benchmarks/compare --json .build/bench-data/results.json $(BENCH_FLAGS)
+endif
 
 bench-service: build
 	@mkdir -p .build/bench-data
