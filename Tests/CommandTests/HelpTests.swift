@@ -43,7 +43,8 @@ struct HelpTests {
     let words = [
       "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "lanczos", "bt601",
       "bt709",
-      "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
+      "bt2020", "limited", "full", "software", "{name}", "{index}", "{view}", "{frame}", "{frame:05}",
+      "null:jpg", "null:png",
       "smpte",
       "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast", "frameGPUMilliseconds",
     ]

@@ -46,7 +46,7 @@ struct RenderCommand: AsyncParsableCommand {
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
+      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {name} (the source's), {index}, {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
       valueName: "OUTPUT"))
   var output: String?
 
