@@ -36,7 +36,7 @@ struct HelpTests {
       "--quality",
       "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
       "--json",
-      "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar",
+      "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar", "--from-file",
     ]
     for option in options { #expect(text.contains(option), "\(option)") }
 

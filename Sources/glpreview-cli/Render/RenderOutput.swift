@@ -119,7 +119,7 @@ enum RenderOutput: Equatable {
 
 /// The settings of a run, of one source or of a scene.
 struct RenderSettings {
-  let output: RenderOutput
+  var output: RenderOutput
   /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   /// For videos.
