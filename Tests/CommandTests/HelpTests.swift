@@ -36,14 +36,16 @@ struct HelpTests {
       "--quality",
       "--subsampling", "--max-bytes", "--format", "--gpu", "--frames", "--every", "--loop", "--renderer",
       "--json",
-      "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar",
+      "--quiet", "--scene", "--tile", "--labels", "--speaking", "--off", "--avatar", "--from-file",
     ]
     for option in options { #expect(text.contains(option), "\(option)") }
 
     let words = [
       "WxH+X+Y", "fill", "fit", "stretch", "inside", "nearest", "bilinear", "area", "bicubic", "mitchell",
-      "lanczos", "bt601", "bt709",
-      "bt2020", "limited", "full", "software", "{view}", "{frame}", "{frame:05}", "null:jpg", "null:png",
+      "lanczos", "bt601",
+      "bt709",
+      "bt2020", "limited", "full", "software", "{name}", "{index}", "{view}", "{frame}", "{frame:05}",
+      "null:jpg", "null:png",
       "smpte",
       "gradient", "zoneplate", "counter", "horizontal", "vertical", "exact", "fast", "frameGPUMilliseconds",
     ]

@@ -1,7 +1,8 @@
-// Picture file names with placeholders for the view's name and the frame's number.
+// Picture file names with placeholders for the source, the view's name and the frame's number.
 package import PreviewCore
 
-/// A file name that may contain `{view}`, `{frame}` and `{frame:05}`.
+/// A file name that may contain `{name}` and `{index}` of a source, `{view}` and `{frame}`. `{index:05}` and
+/// `{frame:05}` are padded with zeros.
 package struct FileNamePattern: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case text(String)
@@ -11,21 +12,26 @@ package struct FileNamePattern: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Unknown placeholders and unmatched braces are errors.
-  package init(_ text: String) throws(WordError) {
+  /// Parses the pattern of one source's files, whose `{name}` and `{index}` are given; braces in the name are ordinary
+  /// characters. Unknown placeholders and unmatched braces are errors.
+  package init(_ text: String, name: String, index: Int) throws(WordError) {
     var pieces: [Piece] = []
     var rest = text[...]
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else {
         throw WordError("'\(text)' has a '{' without a '}'")
       }
+      guard !rest[..<open].contains("}") else { throw WordError("'\(text)' has a '}' without a '{'") }
       if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
-      pieces.append(try FileNamePattern.place(rest[rest.index(after: open)..<close], in: text))
+      let word = rest[rest.index(after: open)..<close]
+      guard let piece = Self.piece(word, name, index) else {
+        throw WordError(
+          "'{\(word)}' in '\(text)' is none of {name}, {index}, {index:05}, {view}, {frame}, {frame:05}")
+      }
+      pieces.append(piece)
       rest = rest[rest.index(after: close)...]
     }
-    guard !pieces.contains(where: { if case .text(let text) = $0 { text.contains("}") } else { false } }),
-      !rest.contains("}")
-    else { throw WordError("'\(text)' has a '}' without a '{'") }
+    guard !rest.contains("}") else { throw WordError("'\(text)' has a '}' without a '{'") }
     if !rest.isEmpty { pieces.append(.text(String(rest))) }
     self.pieces = pieces
   }
@@ -35,19 +41,23 @@ package struct FileNamePattern: Sendable, Hashable {
     pieces = [.text(stem + "-"), .view, .text(format == .jpeg ? ".jpg" : ".png")]
   }
 
-  private static func place(_ word: Substring, in text: String) throws(WordError) -> Piece {
-    switch word {
-    case "view": return .view
-    case "frame": return .frame(digits: 0)
-    default:
-      let parts = word.split(separator: ":", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == "frame", parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        let digits = Int(parts[1]), (0...20).contains(digits)
-      else {
-        throw WordError("'{\(word)}' in '\(text)' is none of {view}, {frame}, {frame:05}")
-      }
-      return .frame(digits: digits)
+  /// What stands for a placeholder; nil if there is none of this word.
+  private static func piece(_ word: Substring, _ name: String, _ index: Int) -> Piece? {
+    if word == "name" { return .text(name) }
+    if word == "view" { return .view }
+    let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let digits = parts.count == 1 ? 0 : Self.digits(parts[1]) else { return nil }
+    return switch parts[0] {
+    case "index": .text(index.digits(digits))
+    case "frame": .frame(digits: digits)
+    default: nil
     }
+  }
+
+  /// The number of digits in `{frame:05}`; nil unless it is within 0...20.
+  private static func digits(_ text: Substring) -> Int? {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let digits = Int(text) else { return nil }
+    return (0...20).contains(digits) ? digits : nil
   }
 
   package var hasView: Bool { pieces.contains(.view) }

@@ -33,9 +33,9 @@ struct InputOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "How JPEGs are decoded: exact at full size; fast at 1/2, 1/4 or 1/8 if all views shrink the picture by 3 or more (less if pixels align), with area, bicubic, mitchell or lanczos. Fast takes less time and looks almost the same.",
+      "How JPEGs are decoded: exact at full size; fast at 1/2, 1/4 or 1/8 if all views shrink the picture by 3 or more (less if pixels align), with area, bicubic, mitchell or lanczos. Fast takes less time and looks almost the same (default: exact; fast with several SOURCEs).",
       valueName: "exact|fast"))
-  var decode = DecodeChoice.exact
+  var decode: DecodeChoice?
 
   @Option(
     help: ArgumentHelp(

@@ -16,6 +16,19 @@ struct PictureError: Error, CustomStringConvertible {
   let description: String
 }
 
+/// Files of a batch that could not be rendered, each of which is already reported.
+struct BatchError: Error, CustomStringConvertible {
+  let description: String
+  let status: Int32
+
+  /// 66 if no file could be read, otherwise 65.
+  init(_ errors: [any Error], of count: Int) {
+    description = "\(errors.count) of \(count) SOURCEs could not be rendered"
+    let isMissing = errors.allSatisfy { ExitStatus.status(of: $0) == ExitStatus.noInput }
+    status = isMissing ? ExitStatus.noInput : ExitStatus.badData
+  }
+}
+
 enum ExitStatus {
   static let usage: Int32 = 64
   static let badData: Int32 = 65
@@ -37,6 +50,7 @@ enum ExitStatus {
     case is PictureEncoder.Failure, is PictureError: badData
     case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError: unavailable
     case is WriteError: writeFailed
+    case let error as BatchError: error.status
     case is CancellationError: Interruption.status
     default: 1
     }

@@ -9,8 +9,10 @@ final class PictureDelivery: Sendable {
   private let settings: RenderSettings
   private let views: [String]
   private let rendererName: String
-  /// Nil for a scene.
+  /// Nil for a scene and for a file of a batch.
   private let source: (any FrameSource)?
+  /// The file of a batch.
+  private let item: Batch.Item?
   /// The files that must not be overwritten while they are read.
   private let paths: [String]
   /// The video file of each view, opened at its first picture.
@@ -18,13 +20,14 @@ final class PictureDelivery: Sendable {
 
   init(
     _ settings: RenderSettings, views: [String], rendererName: String, of source: (any FrameSource)?,
-    at paths: [String]
+    at paths: [String] = [], item: Batch.Item? = nil
   ) {
     self.settings = settings
     self.views = views
     self.rendererName = rendererName
     self.source = source
     self.paths = paths
+    self.item = item
   }
 
   /// Encodes views concurrently and delivers them in order.
@@ -38,6 +41,20 @@ final class PictureDelivery: Sendable {
     } to: { view, encoded in
       try self.deliver(encoded, of: frame, view: view, rate)
     }
+  }
+
+  /// Encodes the views one after another, for `deliver`. Their samples are released if they are encoded.
+  func encode(_ frame: RenderedFrame) throws -> EncodedFrame {
+    let files = try frame.pictures.indices.map { try encode(frame, view: $0) }
+    var frame = frame
+    if settings.encoder != nil { frame.pictures = [] }
+    return EncodedFrame(frame: frame, files: files)
+  }
+
+  /// Delivers views in order.
+  func deliver(_ encoded: EncodedFrame) async throws {
+    let rate = await framesPerSecond
+    for (view, file) in encoded.files.enumerated() { try deliver(file, of: encoded.frame, view: view, rate) }
   }
 
   /// One thread of Swift's pool, which has one per core, stays free for passing frames between stages.
@@ -55,7 +72,7 @@ final class PictureDelivery: Sendable {
   private func deliver(
     _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ framesPerSecond: Double
   ) throws {
-    let (view, size) = (views[index], frame.pictures[index].size)
+    let (view, size) = (views[index], encoded?.size ?? frame.pictures[index].size)
     var byteCount = encoded?.bytes.count
     let file = settings.output.name(view: view, frame: frame.number)
     switch settings.output {
@@ -69,10 +86,11 @@ final class PictureDelivery: Sendable {
     }
     guard settings.reportsPictures else { return }
     // Timestamps of live sources and scenes are those of `CaptureClock`.
-    let isTimed = source?.isLive ?? true
+    let isTimed = item == nil && source?.isLive ?? true
     try report(
       PictureReport(
-        view: view, frame: frame.number, timestamp: frame.timestamp.sinceStart / .seconds(1),
+        source: item?.source, index: item?.index, view: view, frame: frame.number,
+        timestamp: frame.timestamp.sinceStart / .seconds(1),
         time: isTimed ? CaptureClock.timeSince1970(frame.timestamp) / .seconds(1) : nil,
         ageMilliseconds: isTimed ? (CaptureClock.now - frame.timestamp).milliseconds : nil,
         transport: source?.status.mode?.transport, width: size.width, height: size.height, file: file,
@@ -111,9 +129,9 @@ final class PictureDelivery: Sendable {
   }
 }
 
-/// A drawn frame, without its samples.
+/// A drawn frame, without its own samples.
 struct RenderedFrame: Sendable {
-  let pictures: [Picture]
+  var pictures: [Picture]
   let number: Int
   let timestamp: CaptureInstant
   var iccProfile: [UInt8]?
@@ -122,10 +140,31 @@ struct RenderedFrame: Sendable {
   var gpuTime: Duration?
 }
 
+/// A frame's pictures, ready to be delivered.
+struct EncodedFrame: Sendable {
+  /// Without pictures if they are encoded.
+  let frame: RenderedFrame
+  /// The file of each view; nil if it is not encoded.
+  let files: [EncodedPicture?]
+}
+
 extension RenderedFrame {
   init(_ pictures: [Picture], of frame: Frame, _ number: Int, gpuTime: Duration? = nil) {
     self.init(
       pictures: pictures, number: number, timestamp: frame.timestamp, iccProfile: frame.iccProfile,
       decodedEighths: frame.format.eighths, gpuTime: gpuTime)
+  }
+}
+
+extension Renderer {
+  /// Draws a frame. The device's timer is read only if the result is reported.
+  func render(
+    _ frame: Frame, number: Int, _ plan: RenderPlan, _ settings: RenderSettings
+  ) async throws -> RenderedFrame {
+    guard settings.reportsPictures else {
+      return RenderedFrame(try await render(frame, plan), of: frame, number)
+    }
+    let (pictures, gpuTime) = try await renderTimed(frame, plan)
+    return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
   }
 }

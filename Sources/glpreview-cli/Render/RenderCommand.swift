@@ -29,8 +29,12 @@ struct RenderCommand: AsyncParsableCommand {
       by a fallback picture. It is an error if all sources are lost, or if a file is missing or damaged and one picture \
       is rendered.
 
+      Without --scene, several SOURCEs are picture files, each of which is rendered by itself, a few at a time. One that \
+      can't be rendered is reported, and the others go on.
+
       Examples:
         glpreview render photo.jpg --size 320x -o thumbnail.jpg
+        glpreview render *.jpg --size 320x -o 'thumbnails/{name}.jpg'
         glpreview render photo.jpg -o '{view}.png' --view face:crop=200x200+340+80 --view small:size=160x90,mode=fit
         glpreview render /dev/video0 --warmup 10 --size 640x -o now.jpg
         glpreview render camera.nv12 --input-format nv12 --input-size 1920x1080 -o 'frame-{frame:05}.jpg'
@@ -39,14 +43,20 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "A file, camera, URL, command or pattern; with --scene any number of them, optionally as NAME=SOURCE.",
+      "A file, camera, URL, command or pattern; or several picture files; with --scene any number of all, optionally as NAME=SOURCE.",
       valueName: "SOURCE"))
-  var sources: [String]
+  var sources: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Render the picture files that LIST names, one path a line, after the SOURCEs; - is standard input.",
+      valueName: "LIST"))
+  var fromFile: String?
 
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
+      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {name} (the source's), {index}, {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
       valueName: "OUTPUT"))
   var output: String?
 
@@ -85,9 +95,7 @@ struct RenderCommand: AsyncParsableCommand {
   var quiet = false
 
   func validate() throws {
-    guard sources.count == 1 || sceneOptions.scene != nil else {
-      throw ValidationError("there are \(sources.count) SOURCEs; --scene puts them into one picture")
-    }
+    guard !sources.isEmpty || fromFile != nil else { throw ValidationError("there is no SOURCE") }
     for (name, value) in [("frames", frames ?? 1), ("every", every), ("loop", loop)] where value < 1 {
       throw ValidationError("--\(name) \(value) is not at least 1")
     }
@@ -99,6 +107,11 @@ struct RenderCommand: AsyncParsableCommand {
         let job = try sceneJob(scene)
         try checkTerminal(job.settings.output)
         try await Interruption.cancelling { try await job.run() }
+      } else if sources.count > 1 || fromFile != nil {
+        let job = try batchJob()
+        try checkTerminal(job.settings.output)
+        let (renderer, choice) = (renderer, deviceOptions.gpu)
+        try await Interruption.cancelling { try await job.run(on: renderer, choice) }
       } else {
         let job = try viewJob()
         try checkTerminal(job.settings.output)
@@ -128,7 +141,7 @@ struct RenderCommand: AsyncParsableCommand {
     sourceOptions.referenceSize = try inputOptions.referenceSize()
     try liveOptions.apply(to: &sourceOptions, schedule)
     return RenderJob(
-      source: source, sourceOptions: sourceOptions, decode: inputOptions.decode, views: views,
+      source: source, sourceOptions: sourceOptions, decode: inputOptions.decode ?? .exact, views: views,
       settings: try settings(output, schedule))
   }
 
@@ -144,6 +157,38 @@ struct RenderCommand: AsyncParsableCommand {
       output: output, encoder: output.format.map { encodingOptions.encoder($0) },
       subsampling: encodingOptions.subsampling, schedule: schedule,
       maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
+  }
+}
+
+// MARK: Several picture files
+
+extension RenderCommand {
+  private func batchJob() throws -> BatchJob {
+    try sceneOptions.checkAbsent()
+    try checkForBatch()
+    let views = try viewOptions.views()
+    let sources = try sources + (fromFile.map { try SourceList.read($0) } ?? [])
+    let batch = try Batch(sources, output: output, format: encodingOptions.format, views)
+    var sourceOptions = try inputOptions.sourceOptions(for: "")
+    sourceOptions.masks = try inputOptions.masks()
+    sourceOptions.referenceSize = try inputOptions.referenceSize()
+    guard let output = batch.items.first?.output else { throw UsageError("there is no SOURCE") }
+    return BatchJob(
+      batch: batch, sourceOptions: sourceOptions, decode: inputOptions.decode ?? .fast, views: views,
+      settings: try settings(output, schedule(limit: frames)))
+  }
+
+  /// Rejects options for videos and live sources, so that none is silently ignored.
+  private func checkForBatch() throws {
+    let given: [(String, Bool)] = [
+      ("--frames \(frames ?? 1)", frames ?? 1 != 1), ("--every", every != 1), ("--loop", loop != 1),
+      ("--lossless", liveOptions.lossless), ("--warmup", liveOptions.warmup != .none),
+      ("--interval", liveOptions.interval != nil), ("--duration", liveOptions.duration != nil),
+      ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
+    ]
+    if let option = given.first(where: \.1)?.0 {
+      throw UsageError("\(option) does not go with several SOURCEs")
+    }
   }
 }
 
@@ -187,10 +232,10 @@ extension RenderCommand {
     }
     let given: [(String, Bool)] = [
       ("--view", !viewOptions.named.isEmpty), ("--input-format", inputOptions.inputFormat != nil),
-      ("--input-size", inputOptions.inputSize != nil), ("--decode", inputOptions.decode != .exact),
+      ("--input-size", inputOptions.inputSize != nil), ("--decode", inputOptions.decode == .fast),
       ("--every", every != 1), ("--loop", loop != 1), ("--lossless", liveOptions.lossless),
       ("--control", !liveOptions.control.isEmpty), ("--header", !liveOptions.header.isEmpty),
-      ("--renderer reference", renderer != .gpu),
+      ("--renderer reference", renderer != .gpu), ("--from-file", fromFile != nil),
     ]
     if let option = given.first(where: \.1)?.0 { throw UsageError("\(option) does not go with --scene") }
   }

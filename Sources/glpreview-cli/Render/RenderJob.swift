@@ -107,13 +107,8 @@ struct RenderJob {
       try await orderedMap(width: width) {
         try await next(of: frames, source, plans)
       } _: { frame, number in
-        let plan = try plans.plan(frame.format, requests, planner)
-        // The device's timer is read only if the result is reported.
-        guard settings.reportsPictures else {
-          return RenderedFrame(try await renderer.render(frame, plan), of: frame, number)
-        }
-        let (pictures, gpuTime) = try await renderer.renderTimed(frame, plan)
-        return RenderedFrame(pictures, of: frame, number, gpuTime: gpuTime)
+        try await renderer.render(
+          frame, number: number, plans.plan(frame.format, requests, planner), settings)
       } to: { frame in
         try await delivery.deliver(frame)
         progress.withLock { $0.frameDone(of: schedule.limit) }

@@ -10,8 +10,8 @@ enum RenderOutput: Equatable {
   /// Renders and reads back, encodes if a format is named, and discards the result.
   case nowhere(EncodedPicture.Format?)
 
-  /// Parses `-o`; nil names files after the source and the view.
-  init(_ text: String?, source: String, format: OutputFormat?) throws {
+  /// Parses `-o`; nil names files after the source and the view. `index` is the source's among several, from 1.
+  init(_ text: String?, source: String, index: Int = 1, format: OutputFormat?) throws {
     switch text {
     case nil:
       guard case .picture(let format) = format ?? .picture(.jpeg) else {
@@ -35,10 +35,10 @@ enum RenderOutput: Equatable {
       if let format, let named, named != format {
         throw UsageError("-o \(text) means \(named), but --format is \(format)")
       }
+      let pattern = try FileNamePattern(text, name: RenderOutput.stem(of: source), index: index)
       switch named ?? format {
-      case .picture(let format): self = .files(try FileNamePattern(text), format)
+      case .picture(let format): self = .files(pattern, format)
       case .video(let format):
-        let pattern = try FileNamePattern(text)
         guard !pattern.hasFrame else {
           throw UsageError("-o \(text): a video is a single file, so its name can't contain {frame}")
         }
@@ -119,7 +119,7 @@ enum RenderOutput: Equatable {
 
 /// The settings of a run, of one source or of a scene.
 struct RenderSettings {
-  let output: RenderOutput
+  var output: RenderOutput
   /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
   /// For videos.

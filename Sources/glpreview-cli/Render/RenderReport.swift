@@ -4,6 +4,9 @@ import GLPreview
 
 /// One picture in `--json`.
 struct PictureReport: Codable {
+  /// The file and its number from 1; only with several SOURCEs.
+  var source: String?
+  var index: Int?
   let view: String
   let frame: Int
   /// Seconds from the source's start; for live sources, CLOCK_MONOTONIC.
@@ -43,8 +46,11 @@ struct Progress {
   private let start = ContinuousClock.now
   private var lastShown = ContinuousClock.now
   private var frames = 0
+  private let noun: String
 
-  init(isQuiet: Bool, expectsManyFrames: Bool) {
+  /// Progress that counts `noun`s.
+  init(isQuiet: Bool, expectsManyFrames: Bool, _ noun: String = "frame") {
+    self.noun = noun
     isShown = !isQuiet && expectsManyFrames && StandardError.isTerminal
   }
 
@@ -67,8 +73,8 @@ struct Progress {
   private func show(_ total: Int?) {
     let elapsed = (ContinuousClock.now - start) / .seconds(1)
     let rate = elapsed > 0 ? Int(Double(frames) / elapsed) : 0
-    let whole = total.map { " of \($0)" } ?? ""
-    StandardError.show(progress: "frame \(frames)\(whole), \(rate) a second")
+    let whole = total.map { "/\($0)" } ?? ""
+    StandardError.show(progress: "\(noun) \(frames)\(whole), \(rate) a second")
   }
 }
 

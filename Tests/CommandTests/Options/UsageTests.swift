@@ -66,7 +66,7 @@ struct UsageTests {
   @Test(
     "what the command line's grammar does not allow is told with the way to the help",
     arguments: [
-      ["render"], ["rendre"], ["render", "pattern:smpte", "pattern:smpte"],
+      ["render"], ["rendre"],
       ["render", "pattern:smpte", "--sise", "4x4"],
       ["render", "pattern:smpte", "--quality", "0"], ["render", "pattern:smpte", "--quality", "101"],
       ["render", "pattern:smpte", "--quality", "high"], ["render", "pattern:smpte", "--max-bytes", "0"],

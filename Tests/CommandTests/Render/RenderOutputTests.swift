@@ -93,6 +93,15 @@ struct RenderOutputTests {
       try folder.names == ["0-a-a-00000.png", "0-b-b-00000.png", "1-a-a-00001.png", "1-b-b-00001.png"])
   }
 
+  @Test("{name} is the source's name without folder and ending, {index} counts sources from 1")
+  func sourcePlaces() async throws {
+    try folder.makeFolder("album")
+    #expect(try await folder.render(pattern, "-o", "album/a.b{1}.png").status == 0)
+    let result = try await folder.render("album/a.b{1}.png", "-o", "{index}-{index:03}-{name}-{view}.png")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try folder.names == ["1-001-a.b{1}-main.png", "album"])
+  }
+
   @Test("{view} may be a folder")
   func folders() async throws {
     try folder.makeFolder("main")
@@ -104,6 +113,7 @@ struct RenderOutputTests {
     "a name with something else in braces, or with half of them, is wrong usage",
     arguments: [
       "{camera}.jpg", "{frame:x}.jpg", "{frame:}.jpg", "{}.jpg", "{view.jpg", "view}.jpg", "{frame:+5}.jpg",
+      "{name:5}.jpg", "{index:-1}.jpg", "{index:1:2}.jpg", "a}{view}.jpg",
     ])
   func braces(name: String) async throws {
     expectFailure(try await folder.render(pattern, "-o", name), 64, naming: name)

@@ -20,6 +20,8 @@ struct CommandResult: Sendable {
 
 /// What `--json` tells of a picture.
 struct PictureReport: Decodable, Equatable {
+  let source: String?
+  let index: Int?
   let view: String
   let frame: Int
   let timestamp: Double

@@ -1,0 +1,59 @@
+// The picture files of a run with several SOURCEs, and where their pictures go: checked before anything is drawn.
+import GLPreview
+
+/// Several picture files, each of which gives pictures of its own.
+struct Batch {
+  /// One of the files.
+  struct Item: Sendable {
+    let source: String
+    /// Counted from 1.
+    let index: Int
+    let output: RenderOutput
+  }
+
+  let items: [Item]
+
+  /// The items of `sources`, with a pattern of names for their pictures (nil names them after source and view).
+  ///
+  /// - Throws: `UsageError` if a source can't be a file, or a picture would replace another one or a source.
+  init(_ sources: [String], output: String?, format: OutputFormat?, _ views: [ViewConfiguration]) throws {
+    items = try sources.enumerated().map { index, source in
+      try Self.checkKind(source)
+      let output = try RenderOutput(output, source: source, index: index + 1, format: format)
+      if case .video = output { throw UsageError("several SOURCEs are rendered to pictures, not to a video") }
+      try output.check(views)
+      return Item(source: source, index: index + 1, output: output)
+    }
+    try checkNames(views)
+  }
+
+  private static func checkKind(_ source: String) throws {
+    let locator = SourceLocator(source)
+    guard source == "-" || source.hasPrefix("pattern:") || locator.isLive else { return }
+    throw UsageError(
+      "\(locator): only picture files go together; render it alone, or put all into one picture with --scene")
+  }
+
+  private func checkNames(_ views: [ViewConfiguration]) throws {
+    var written: [String: Item] = [:]
+    // By the path without links. A file that is listed twice counts as the later one.
+    let read = Dictionary(items.compactMap { item in SystemFiles.resolved(item.source).map { ($0, item) } }) {
+      $1
+    }
+    for item in items {
+      guard case .files = item.output else { return }
+      for file in views.compactMap({ item.output.name(view: $0.name, frame: 0) }) {
+        if let other = written.updateValue(item, forKey: file) {
+          throw UsageError(
+            "\(other.source) and \(item.source) would both be written to \(file); put {name} or {index} into -o"
+          )
+        }
+        // A file may be replaced by its own picture, but not by another's before it is read.
+        if let other = SystemFiles.resolved(file).flatMap({ read[$0] }), other.index != item.index {
+          throw UsageError(
+            "\(item.source) would be written to \(file), which is also a SOURCE; choose other names with -o")
+        }
+      }
+    }
+  }
+}
