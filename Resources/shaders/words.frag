@@ -11,7 +11,7 @@ uniform vec4 secondOutput;
 uniform vec4 thirdOutput;
 
 #ifdef LUMA_TEXELS
-uniform highp WORDS lumaWords;
+uniform highp usamplerBuffer lumaWords;
 uniform ivec2 lumaStore;   // of a buffer: the first texel; texels per row
 uniform ivec2 lumaGroups;  // the first byte of group 0; bytes to the next group
 uniform ivec4 lumaRows;    // start of row 0's box, step to the next row's box, both in units; first and last row
@@ -22,10 +22,10 @@ DEFINE_MEANS(meansOfLuma, lumaBox, LUMA_TEXELS, LUMA_SAMPLES, LUMA_STEP, LUMA_BY
 #endif
 
 #ifdef CHROMA_TEXELS
-uniform highp WORDS cbWords;
+uniform highp usamplerBuffer cbWords;
 uniform ivec2 cbStore;
 #ifdef CHROMA_IS_APART
-uniform highp WORDS crWords;
+uniform highp usamplerBuffer crWords;
 uniform ivec2 crStore;
 #endif
 uniform ivec2 chromaGroups;

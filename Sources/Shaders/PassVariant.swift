@@ -51,10 +51,25 @@ package struct PassVariant: Sendable, Hashable {
     self.output = output
   }
 
-  /// How a frame is stored.
+  /// Where the planes that are read lie.
+  package enum Place: Sendable, Hashable, CaseIterable {
+    case textures, buffer
+    /// Drawn planes, sixteen or four samples a texel. Only their rows are summed.
+    case drawnWords, drawnTexels
+
+    fileprivate var defines: [String] {
+      switch self {
+      case .textures: []
+      case .buffer: ["READS_BUFFER 1"]
+      case .drawnWords: ["READS_DRAWN_WORDS 1"]
+      case .drawnTexels: ["READS_DRAWN_TEXELS 1"]
+      }
+    }
+  }
+
+  /// How planes are stored.
   package struct Store: Sendable, Hashable {
-    /// Whether its planes are in buffers instead of textures.
-    package let isBuffer: Bool
+    package let place: Place
     /// Whether tables are in buffers. On software they are, even for frames that are too large for one.
     package let hasBufferTables: Bool
     /// Whether samples have sixteen bits.
@@ -62,16 +77,16 @@ package struct PassVariant: Sendable, Hashable {
     package let hasAlpha: Bool
 
     package init(
-      isBuffer: Bool, hasBufferTables: Bool? = nil, isWide: Bool = false, hasAlpha: Bool = false
+      _ place: Place, hasBufferTables: Bool? = nil, isWide: Bool = false, hasAlpha: Bool = false
     ) {
-      self.isBuffer = isBuffer
-      self.hasBufferTables = hasBufferTables ?? isBuffer
+      self.place = place
+      self.hasBufferTables = hasBufferTables ?? (place == .buffer)
       self.isWide = isWide
       self.hasAlpha = hasAlpha
     }
 
     fileprivate var defines: [String] {
-      (isBuffer ? ["READS_BUFFER 1"] : []) + tableDefines + (isWide ? ["IS_WIDE 1"] : [])
+      place.defines + tableDefines + (isWide ? ["IS_WIDE 1"] : [])
         + (hasAlpha ? ["HAS_ALPHA 1"] : [])
     }
 
@@ -79,7 +94,7 @@ package struct PassVariant: Sendable, Hashable {
 
     /// Buffers need a later version.
     fileprivate func version(of source: ShaderSource) -> ShaderSource {
-      isBuffer || hasBufferTables ? source.withVersion(of: .words) : source
+      place == .buffer || hasBufferTables ? source.withVersion(of: .words) : source
     }
   }
 

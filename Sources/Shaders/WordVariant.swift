@@ -47,8 +47,6 @@ package struct WordVariant: Sendable, Hashable {
   package let chroma: Packing?
   /// Whether Cb and Cr have separate buffers or textures, or separate places in one buffer.
   package let isChromaApart: Bool
-  /// Whether words come from a drawn texture instead of a buffer.
-  package let readsPicture: Bool
   /// Whether outputs run in reverse to the samples.
   package let reversesColumns: Bool
   /// Whether boxes may reach over the crop's edges.
@@ -58,14 +56,13 @@ package struct WordVariant: Sendable, Hashable {
   package let writesCodes: Bool
 
   package init(
-    luma: Packing?, chroma: Packing?, isChromaApart: Bool, readsPicture: Bool = false,
+    luma: Packing?, chroma: Packing?, isChromaApart: Bool,
     reversesColumns: Bool = false, reachesOver: Bool = false, output: PassVariant.Output,
     writesCodes: Bool = false
   ) {
     self.luma = luma
     self.chroma = chroma
     self.isChromaApart = isChromaApart
-    self.readsPicture = readsPicture
     self.reversesColumns = reversesColumns
     self.reachesOver = reachesOver
     self.output = output
@@ -77,7 +74,6 @@ package struct WordVariant: Sendable, Hashable {
     if let luma { defines += luma.defines("LUMA", ["LUMA"]) }
     if let chroma { defines += chroma.defines("CHROMA", ["CB", "CR"]) }
     if isChromaApart { defines.append("CHROMA_IS_APART 1") }
-    if readsPicture { defines.append("READS_PICTURE 1") }
     if reversesColumns { defines.append("REVERSES_COLUMNS 1") }
     if reachesOver { defines.append("REACHES_OVER 1") }
     if writesCodes { defines.append("WRITES_CODES 1") }

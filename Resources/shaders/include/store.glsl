@@ -1,5 +1,5 @@
 // Bytes and words of a stored plane: from a buffer, in texels of one byte or of two words, or from a texture, in texels
-// of four bytes.
+// of four bytes. Of a drawn plane only words: in texels of four words, or of four bytes as parts of 255.
 //
 // `store`, of a buffer: the first texel, and texels a row. Of a texture, which is in bands where the plane exceeds the
 // size limit: log2 of a band's columns, rows of the plane, log2 of a band's rows, columns of the plane.
@@ -12,6 +12,24 @@ uint byteAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
 
 uvec2 twoWords(highp usamplerBuffer plane, ivec4 store, int pair, int row) {
   return texelFetch(plane, store.x + row * store.y + pair).xy;
+}
+#elif defined(READS_DRAWN_WORDS)
+#define STORE usampler2D
+
+uvec2 twoWords(highp usampler2D plane, ivec4 store, int pair, int row) {
+  uvec4 words = texelFetch(plane, ivec2(pair >> 1, row), 0);
+  return (pair & 1) == 0 ? words.xy : words.zw;
+}
+#elif defined(READS_DRAWN_TEXELS)
+#define STORE sampler2D
+
+uint drawnWord(highp sampler2D plane, int x, int row) {
+  uvec4 bytes = uvec4(texelFetch(plane, ivec2(x, row), 0) * 255.0 + 0.5);
+  return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u;
+}
+
+uvec2 twoWords(highp sampler2D plane, ivec4 store, int pair, int row) {
+  return uvec2(drawnWord(plane, pair * 2, row), drawnWord(plane, pair * 2 + 1, row));
 }
 #else
 #define STORE usampler2D
@@ -40,6 +58,7 @@ uvec4 fourWords(highp STORE plane, ivec4 store, int index, int row) {
   return uvec4(twoWords(plane, store, index * 2, row), twoWords(plane, store, index * 2 + 1, row));
 }
 
+#if !defined(READS_DRAWN_WORDS) && !defined(READS_DRAWN_TEXELS)
 // Four samples at these bytes of a row, as codes 0...255.
 vec4 codesAt(highp STORE plane, ivec4 store, ivec4 bytes, int row) {
 #ifdef IS_WIDE
@@ -54,3 +73,4 @@ vec4 codesAt(highp STORE plane, ivec4 store, ivec4 bytes, int row) {
     byteAt(plane, store, bytes.w, row));
 #endif
 }
+#endif

@@ -4,14 +4,6 @@
 //
 // If the frame is a buffer, software renderers read these texels at half the cost of a texture.
 
-#ifdef READS_PICTURE
-#define WORDS usampler2D
-#define FETCH(WORDS, STORE, X, Y) texelFetch(WORDS, ivec2(X, Y), 0)
-#else
-#define WORDS usamplerBuffer
-#define FETCH(WORDS, STORE, X, Y) texelFetch(WORDS, STORE.x + Y * STORE.y + X)
-#endif
-
 #ifdef REACHES_OVER
 #define COLUMN(X, COUNT) clamp(X, 0, COUNT - 1)
 #else
@@ -48,7 +40,7 @@ const uint evenBytes = 0x00ff00ffu;
     int to = min(top + height, (row + (J) + 1) * unit); \
     uint weight = unit == 1 ? 1u : uint(max(to - from, 0)); \
     for (int i = 0; i < texels; ++i) { \
-      uvec4 fetched = FETCH(words, store, COLUMN(texel + i, store.y), y); \
+      uvec4 fetched = texelFetch(words, store.x + y * store.y + COLUMN(texel + i, store.y)); \
       evenSums[i] += weight * (fetched & evenBytes); \
       oddSums[i] += weight * ((fetched >> 8) & evenBytes); \
     } \
@@ -62,7 +54,7 @@ const uint evenBytes = 0x00ff00ffu;
 
 #define DEFINE_SUM(NAME, TEXELS, ROWS, UNIT, HEIGHT) \
   void NAME( \
-    highp WORDS words, ivec2 store, int texel, ivec4 rows, int place, out uint even[TEXELS * 4 + 2], \
+    highp usamplerBuffer words, ivec2 store, int texel, ivec4 rows, int place, out uint even[TEXELS * 4 + 2], \
     out uint odd[TEXELS * 4 + 2]) { \
     const int texels = TEXELS, unit = UNIT, height = HEIGHT; \
     uvec4 evenSums[17]; \

@@ -30,7 +30,7 @@ final class BoxPainter {
   /// Requested drawings, by their unconverted form.
   private var converted: [BoxDrawing: BoxDrawing] = [:]
 
-  private struct Drawn {
+  struct Drawn {
     let target: PooledTarget
     let firstOutput: Int
   }
@@ -39,14 +39,6 @@ final class BoxPainter {
     let drawing: BoxDrawing
     let output: Int
     let turn: Orientation
-  }
-
-  /// A finished first step.
-  struct Base {
-    let target: PooledTarget
-    /// The output that holds its first plane.
-    let firstOutput: Int
-    let factors: (x: Int, y: Int)
   }
 
   init(
@@ -90,11 +82,9 @@ final class BoxPainter {
     passes.finish()
   }
 
-  /// The first of two steps, if words are summed in both.
+  /// The first of two steps, if words can sum it.
   private func firstStep(of drawing: BoxDrawing) -> BoxDrawing.FirstStep? {
-    guard let words, let first = drawing.firstStep, words.canDraw(first.drawing),
-      words.canDraw(drawing, shrinkingBy: first.factors)
-    else { return nil }
+    guard let words, let first = drawing.firstStep, words.canDraw(first.drawing) else { return nil }
     return first
   }
 
@@ -105,15 +95,12 @@ final class BoxPainter {
       _ = try draw(other)
       if let done = drawn[drawing] { return done }
     }
-    // Draw the first step before binding anything: both use the same context.
-    let base = try firstStep(of: drawing).map { first in
-      let done = try draw(first.drawing)
-      return Base(target: done.target, firstOutput: done.firstOutput, factors: first.factors)
-    }
     let unconverted = drawing.unconverted
     let keepsCodes = unconverted != drawing && firstSteps.contains(unconverted) && drawn[unconverted] == nil
     let target: PooledTarget
-    if let words, let wordTarget = try words.draw(drawing, from: base, keepingCodes: keepsCodes) {
+    if let first = firstStep(of: drawing) {
+      target = try passes.draw(drawing.secondStep(shrinkingBy: first.factors), from: draw(first.drawing))
+    } else if let words, let wordTarget = try words.draw(drawing, keepingCodes: keepsCodes) {
       target = wordTarget
       if keepsCodes {
         drawn[unconverted] = Drawn(target: target, firstOutput: drawing.output == .twoPlanes ? 2 : 1)

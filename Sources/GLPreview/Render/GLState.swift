@@ -39,7 +39,8 @@ struct GLState: ~Copyable {
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
     let display = try GPUDisplay.open(device.platform)
     let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
-    programs = ProgramCache(ProgramBinaryCache(.ofThisProcess))
+    programs = ProgramCache(
+      ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter)
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)

@@ -21,6 +21,8 @@ final class PassPainter {
     let texels: Range<Int>
     let behind: RGBColor?
     let lightCrop: Rectangle?
+    /// The drawn picture that is read instead of the frame.
+    let picture: ObjectIdentifier?
   }
 
   init(
@@ -33,7 +35,8 @@ final class PassPainter {
     readsBuffer = tables.isInBuffers && frame.fitsBytes
   }
 
-  func draw(_ drawing: BoxDrawing) throws -> PooledTarget {
+  /// Makes a drawing of the frame, or of a drawn picture.
+  func draw(_ drawing: BoxDrawing, from picture: BoxPainter.Drawn? = nil) throws -> PooledTarget {
     let target = try targets.take(
       TargetDescription(
         drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
@@ -41,7 +44,7 @@ final class PassPainter {
     if drawing.isCopied {
       try pick(drawing, into: target)
     } else {
-      try addUp(drawing, into: target)
+      try addUp(drawing, from: picture, into: target)
     }
     try GLError.check("drawing \(drawing.output) of \(drawing.size)")
     return target
@@ -52,10 +55,17 @@ final class PassPainter {
     sums = [:]
   }
 
-  private func store(_ drawing: BoxDrawing) -> PassVariant.Store {
-    PassVariant.Store(
-      isBuffer: readsBuffer, hasBufferTables: tables.isInBuffers, isWide: frame.format.pixelFormat.isWide,
-      hasAlpha: drawing.behind != nil)
+  private func store(
+    _ drawing: BoxDrawing, _ picture: BoxPainter.Drawn? = nil
+  ) -> PassVariant.Store {
+    if let picture {
+      let isWords = picture.target.description.format == .rgba32ui
+      return PassVariant.Store(
+        isWords ? .drawnWords : .drawnTexels, hasBufferTables: tables.isInBuffers)
+    }
+    return PassVariant.Store(
+      readsBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
+      isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
   }
 
   private func setOutputs(_ drawing: BoxDrawing, _ order: BoxDrawing.Order, _ program: borrowing Program) {
@@ -75,9 +85,11 @@ final class PassPainter {
 
   // MARK: Two passes
 
-  private func addUp(_ drawing: BoxDrawing, into target: PooledTarget) throws {
+  private func addUp(
+    _ drawing: BoxDrawing, from picture: BoxPainter.Drawn?, into target: PooledTarget
+  ) throws {
     // The sums before binding anything: both passes use the same context.
-    let sums = try drawing.signals.map { try sumRows(of: $0, drawing) }
+    let sums = try drawing.signals.map { try sumRows(of: $0, drawing, from: picture) }
     let program = try programs.program(
       PassVariant(drawing.input, to: drawing.shaderOutput).columns(store(drawing)))
     program.shader.use()
@@ -96,14 +108,17 @@ final class PassPainter {
   }
 
   /// The sums of rows of a signal's planes, one or two, or of its light.
-  private func sumRows(of signal: PackedSignal, _ drawing: BoxDrawing) throws -> [PooledTarget] {
+  private func sumRows(
+    of signal: PackedSignal, _ drawing: BoxDrawing, from picture: BoxPainter.Drawn?
+  ) throws -> [PooledTarget] {
     let texels = signal.layout(drawing).texels(of: signal.columns.source.samples)
     var planes: [Int] = []
     for component in signal.components where planes.last != component.plane { planes.append(component.plane) }
     if drawing.lightCrop != nil { planes = [0] }
     return try planes.map { plane in
       let wanted = RowSums(
-        plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop)
+        plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop,
+        picture: picture.map { ObjectIdentifier($0.target) })
       if let done = sums[wanted] { return done }
       let table = try tables.taps(wanted.rows)
       let fold = fold(signal, drawing, height: table.sampleCount)
@@ -116,7 +131,7 @@ final class PassPainter {
       if let crop = drawing.lightCrop {
         try sumLight(signal, wanted, table, drawing, fold, within: crop, into: target)
       } else {
-        try sumBytes(wanted, table, drawing, fold, into: target)
+        try sumBytes(wanted, table, drawing, fold, from: picture, into: target)
       }
       try GLError.check("adding up rows of \(frame.format)")
       return target
@@ -133,12 +148,17 @@ final class PassPainter {
 
   private func sumBytes(
     _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, _ fold: SIMD2<Int32>,
-    into target: PooledTarget
+    from picture: BoxPainter.Drawn?, into target: PooledTarget
   ) throws {
-    let program = try programs.program(PassVariant.rows(store(drawing)))
+    let program = try programs.program(PassVariant.rows(store(drawing, picture)))
     program.shader.use()
     var units = UnitCounter()
-    try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
+    if let picture {
+      picture.target.bind(
+        picture.firstOutput + wanted.plane, unit: units.next(for: "plane", in: program))
+    } else {
+      try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
+    }
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstTexel", wanted.texels.lowerBound)
     program.shader.set("pairCount", table.pairCount)

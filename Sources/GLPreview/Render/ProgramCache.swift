@@ -16,31 +16,44 @@ final class Program {
 
 final class ProgramCache {
   private let programs: DrawingCache<ProgramKey, Program, ShaderError>
-  /// The same programs by variant, because building the defines for each draw costs more than a lookup.
+  /// Each is for one ratio and alignment, of which there is no end.
   private let ofWords: DrawingCache<WordVariant, Program, ShaderError>
+  /// How often programs of words would have drawn before they are compiled.
+  private var wanted = LRUCache<WordVariant, Int>(capacity: 128)
+  private let specialisesAfter: Int
 
-  private static let capacity = 128
+  /// llvmpipe needs some megabytes for each, and a tenth of a second to compile it.
+  private static let mostOfWords = 24
 
-  /// `binaries` caches programs across runs; nil for none.
-  init(_ binaries: ProgramBinaryCache?) {
-    let capacity = ProgramCache.capacity
-    let programs = DrawingCache<ProgramKey, Program, ShaderError>(capacity: capacity) {
-      key throws(ShaderError) in try Program(key, binaries)
-    }
-    self.programs = programs
-    ofWords = DrawingCache(capacity: capacity) { variant throws(ShaderError) in
-      try programs.value(of: variant.program)
+  /// - Parameters:
+  ///   - binaries: caches programs across runs; nil for none.
+  ///   - specialisesAfter: as in `RenderTuning`.
+  init(_ binaries: ProgramBinaryCache?, specialisesAfter: Int) {
+    self.specialisesAfter = specialisesAfter
+    programs = DrawingCache(capacity: .max) { key throws(ShaderError) in try Program(key, binaries) }
+    ofWords = DrawingCache(capacity: ProgramCache.mostOfWords) { variant throws(ShaderError) in
+      try Program(variant.program, binaries)
     }
   }
 
-  func trim() {
-    programs.trim()
-    ofWords.trim()
-  }
+  /// The programs compiled by now.
+  var count: Int { programs.count + ofWords.count }
+
+  func trim() { ofWords.trim() }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
-  func program(_ variant: WordVariant) throws(ShaderError) -> Program { try ofWords.value(of: variant) }
+  /// Nil until drawings have come often enough to pay for compiling it.
+  func program(_ variant: WordVariant) throws(ShaderError) -> Program? {
+    if let program = ofWords.kept(variant) { return program }
+    let count = wanted[variant] ?? 0
+    guard count >= specialisesAfter else {
+      wanted.insert(count + 1, for: variant)
+      return nil
+    }
+    wanted.removeValue(for: variant)
+    return try ofWords.value(of: variant)
+  }
 }
 
 /// Hands out each texture unit once per pass.

@@ -88,9 +88,13 @@ package struct BoxDrawing: Sendable, Hashable {
     return FirstStep(drawing: drawing, factors: (x, y))
   }
 
-  /// The second step's input: the first step's picture.
-  package func signal(shrinkingBy factors: (x: Int, y: Int)) -> PackedSignal {
-    .picture(output == .plane ? .luma : .chroma, size: size, by: factors, flips: flips)
+  /// The second step: this drawing of the first step's picture.
+  package func secondStep(shrinkingBy factors: (x: Int, y: Int)) -> BoxDrawing {
+    let picture = PackedSignal.picture(
+      output == .plane ? .luma : .chroma, size: size, by: factors, flips: flips)
+    return BoxDrawing(
+      signals: [picture], size: size, conversion: conversion, output: output, background: .zero, behind: nil,
+      lightCrop: nil)
   }
 
   /// The same drawing before its conversion.

@@ -31,9 +31,6 @@ package struct BoxRecipe: Sendable, Hashable {
   /// The orientation of the pass's output in the drawn picture. Unless upright, the output is a copy of it.
   package let turn: Orientation
 
-  /// The largest reduction in two steps: beyond it, the second step would read too many texels.
-  static let maximumRatio = 48.0
-
   /// The recipe for a pass over `format`'s planes; nil if the frame lacks a signal.
   init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
     guard let first = inputs.first else { return nil }
@@ -104,7 +101,6 @@ extension PackedSignal {
   fileprivate var isRefinable: Bool {
     isWhole && columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box
       && rows.kernel == .box
-      && max(columns.samplesPerOutput, rows.samplesPerOutput) <= BoxRecipe.maximumRatio
   }
 
   /// Nil if the frame lacks the signal.

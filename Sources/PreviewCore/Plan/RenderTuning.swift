@@ -6,17 +6,21 @@ package struct RenderTuning: Sendable, Hashable {
   package let maximumTargetSide: Int
   /// How pictures are drawn.
   package let boxes: BoxPacking
+  /// The number of drawings of one kind, ratio and alignment before a program is compiled for them alone. Until then,
+  /// and where none pays, programs for all ratios draw the same picture.
+  package var specialisesAfter: Int
   /// How samples are uploaded and pictures downloaded.
   package let transfer: FrameTransfer
   /// Whether the device has timer queries that measure passes.
   package let timesPasses: Bool
 
   package init(
-    maximumTargetSide: Int, boxes: BoxPacking = .texels,
+    maximumTargetSide: Int, boxes: BoxPacking = .texels, specialisesAfter: Int = 8,
     transfer: FrameTransfer = .direct, timesPasses: Bool = false
   ) {
     self.maximumTargetSide = maximumTargetSide
     self.boxes = boxes
+    self.specialisesAfter = specialisesAfter
     self.transfer = transfer
     self.timesPasses = timesPasses
   }

@@ -34,7 +34,10 @@ struct VerifyCommand: AsyncParsableCommand {
   func run() async throws {
     try await ExitStatus.of {
       let device = try await GPUDevice.choose(deviceOptions.gpu)
-      let renderer = try await GLRenderer.open(on: device)
+      var tuning = device.tuning
+      // Each case is drawn twice: by the programs for all ratios, then by one for its own.
+      tuning.specialisesAfter = 1
+      let renderer = try await GLRenderer.open(on: device, tuning: tuning)
       if !json { try StandardOutput.print("device \(device)\n") }
       let run = ConformanceRun(renderer, tuning: renderer.tuning)
       var groups = GroupTally()

@@ -26,13 +26,13 @@ extension PassVariant {
     let pixels =
       [PassVariant(.luma(planar), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
     let light = PassVariant(.light, to: .pixels)
-    let stores = [false, true].flatMap { isBuffer in
+    let stores = [Place.textures, .buffer].flatMap { place in
       [
-        Store(isBuffer: isBuffer), Store(isBuffer: isBuffer, hasBufferTables: true),
-        Store(isBuffer: isBuffer, hasAlpha: true),
-        Store(isBuffer: isBuffer, isWide: true, hasAlpha: true),
+        Store(place), Store(place, hasBufferTables: true), Store(place, hasAlpha: true),
+        Store(place, isWide: true, hasAlpha: true),
       ]
     }
+    let drawn = [Place.drawnWords, .drawnTexels].map { Store($0, hasBufferTables: true) }
     let all = luma + chroma + both + pixels
     let picks = stores.flatMap { store in
       (store.hasAlpha ? [pixels[2]] : all).map { $0.pick(store) }
@@ -40,10 +40,10 @@ extension PassVariant {
     let lights = stores.flatMap { store in
       (store.hasAlpha ? [.rgb] : Light.allCases).map { PassVariant.light($0, store) }
     }
-    let columns = [false, true].flatMap { isBuffer in
-      (all + [light]).map { $0.columns(Store(isBuffer: isBuffer)) }
+    let columns = [Place.textures, .buffer].flatMap { place in
+      (all + [light]).map { $0.columns(Store(place)) }
     }
-    return columns + stores.map { rows($0) } + lights + Array(Set(picks))
+    return columns + (stores + drawn).map { rows($0) } + lights + Array(Set(picks))
   }()
 }
 
@@ -73,7 +73,7 @@ extension WordVariant {
           luma: nil, chroma: pairs, isChromaApart: false, reachesOver: reachesOver, output: .twoPlanes,
           writesCodes: true),
         WordVariant(
-          luma: nil, chroma: planes, isChromaApart: true, readsPicture: true, reachesOver: reachesOver,
+          luma: nil, chroma: planes, isChromaApart: true, reachesOver: reachesOver,
           output: .twoPlanes),
         WordVariant(
           luma: thirds, chroma: planes, isChromaApart: true, reachesOver: reachesOver, output: .plane),
