@@ -116,7 +116,8 @@ struct RendererConformanceTests {
       let difference = PictureDifference(expected: expected, actual: actual)
       #expect(difference.worst <= 1, "\(request.view): \(difference.worstSample.map { "\($0)" } ?? "")")
       let alone = try await renderer.render(frame, planner.plan(frame.format, [request]))[0]
-      #expect(alone == actual, "\(request.view) changes with what else is asked for")
+      let change = PictureDifference(expected: alone, actual: actual)
+      #expect(change.worst == 0, "\(request.view) changes with what else is asked for")
     }
 
     await renderer.close()
