@@ -96,10 +96,10 @@ struct RenderOutputTests {
   @Test("{name} is the source's name without folder and ending, {index} counts sources from 1")
   func sourcePlaces() async throws {
     try folder.makeFolder("album")
-    #expect(try await folder.render(pattern, "-o", "album/a.b{1}.png").status == 0)
-    let result = try await folder.render("album/a.b{1}.png", "-o", "{index}-{index:03}-{name}-{view}.png")
+    #expect(try await folder.render(pattern, "-o", "album/a.b.png").status == 0)
+    let result = try await folder.render("album/a.b.png", "-o", "{index}-{index:03}-{name}-{view}.png")
     #expect(result.status == 0, "\(result.errors)")
-    #expect(try folder.names == ["1-001-a.b{1}-main.png", "album"])
+    #expect(try folder.names == ["1-001-a.b-main.png", "album"])
   }
 
   @Test("{view} may be a folder")
