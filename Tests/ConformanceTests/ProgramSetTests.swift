@@ -1,0 +1,29 @@
+// Whatever is asked for, a renderer needs no more programs than there are.
+import PreviewCore
+import Testing
+
+@testable import Conformance
+@testable import GLPreview
+
+@Suite struct ProgramSetTests {
+  @Test("two thousand random plans, drawn once each, need no program of their own")
+  func closedSet() async throws {
+    let renderer = try await GLRenderer.open(on: GPUDevice.choose())
+    let planner = RenderPlanner(tuning: renderer.tuning)
+
+    for conformanceCase in ConformanceSuite.mixed(count: 2000) {
+      var frames: [Frame] = []
+      for source in conformanceCase.sources { frames.append(try source.frame()) }
+      _ = try await renderer.picture(of: conformanceCase.subject, frames, planner)
+    }
+
+    let count = await renderer.programCount()
+    // docs/semantics.md tells which there are.
+    #expect(count <= 48)
+    await renderer.close()
+  }
+}
+
+extension GLRenderer {
+  fileprivate func programCount() -> Int { GLLedger.livingOnThisThread[.program] ?? 0 }
+}
