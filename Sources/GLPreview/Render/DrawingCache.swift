@@ -23,11 +23,6 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
     return value
   }
 
-  /// The value of `key`; nil if none is kept.
-  func kept(_ key: Key) -> Value? { values[key] }
-
-  var count: Int { values.count }
-
   /// The sum of the values' costs.
   var totalCost: Int { values.cost }
 

@@ -142,7 +142,7 @@ struct GLState: ~Copyable {
   private borrowing func draw<Result>(
     _ work: GLWork, through upload: BufferedUpload?, read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
-    programs.trim()
+    programs.beginDrawing()
     tables.trim()
     wordGeometries.trim()
     compositor.trim()

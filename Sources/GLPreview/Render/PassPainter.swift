@@ -21,7 +21,7 @@ final class PassPainter {
     let texels: Range<Int>
     let behind: RGBColor?
     let lightCrop: Rectangle?
-    /// The drawn picture that is read instead of the frame.
+    /// The drawn picture that is read instead of the frame; `plane` is then its output.
     let picture: ObjectIdentifier?
   }
 
@@ -117,7 +117,8 @@ final class PassPainter {
     if drawing.lightCrop != nil { planes = [0] }
     return try planes.map { plane in
       let wanted = RowSums(
-        plane: plane, rows: signal.rows, texels: texels, behind: drawing.behind, lightCrop: drawing.lightCrop,
+        plane: (picture?.firstOutput ?? 0) + plane, rows: signal.rows, texels: texels, behind: drawing.behind,
+        lightCrop: drawing.lightCrop,
         picture: picture.map { ObjectIdentifier($0.target) })
       if let done = sums[wanted] { return done }
       let table = try tables.taps(wanted.rows)
@@ -154,8 +155,7 @@ final class PassPainter {
     program.shader.use()
     var units = UnitCounter()
     if let picture {
-      picture.target.bind(
-        picture.firstOutput + wanted.plane, unit: units.next(for: "plane", in: program))
+      picture.target.bind(wanted.plane, unit: units.next(for: "plane", in: program))
     } else {
       try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
     }

@@ -17,10 +17,8 @@ final class Program {
 final class ProgramCache {
   private let programs: DrawingCache<ProgramKey, Program, ShaderError>
   /// Each is for one ratio and alignment, of which there is no end.
-  private let ofWords: DrawingCache<WordVariant, Program, ShaderError>
-  /// How often programs of words would have drawn before they are compiled.
-  private var wanted = LRUCache<WordVariant, Int>(capacity: 128)
-  private let specialisesAfter: Int
+  private var ofWords: FrequentCache<WordVariant, Program>
+  private let binaries: ProgramBinaryCache?
 
   /// llvmpipe needs some megabytes for each, and a tenth of a second to compile it.
   private static let mostOfWords = 24
@@ -29,30 +27,22 @@ final class ProgramCache {
   ///   - binaries: caches programs across runs; nil for none.
   ///   - specialisesAfter: as in `RenderTuning`.
   init(_ binaries: ProgramBinaryCache?, specialisesAfter: Int) {
-    self.specialisesAfter = specialisesAfter
+    self.binaries = binaries
     programs = DrawingCache(capacity: .max) { key throws(ShaderError) in try Program(key, binaries) }
-    ofWords = DrawingCache(capacity: ProgramCache.mostOfWords) { variant throws(ShaderError) in
-      try Program(variant.program, binaries)
-    }
+    ofWords = FrequentCache(capacity: ProgramCache.mostOfWords, after: specialisesAfter)
   }
 
-  /// The programs compiled by now.
-  var count: Int { programs.count + ofWords.count }
-
-  func trim() { ofWords.trim() }
+  func beginDrawing() { ofWords.beginDrawing() }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
-  /// Nil until drawings have come often enough to pay for compiling it.
+  /// Nil unless drawings come often enough to pay for compiling it.
   func program(_ variant: WordVariant) throws(ShaderError) -> Program? {
-    if let program = ofWords.kept(variant) { return program }
-    let count = wanted[variant] ?? 0
-    guard count >= specialisesAfter else {
-      wanted.insert(count + 1, for: variant)
-      return nil
-    }
-    wanted.removeValue(for: variant)
-    return try ofWords.value(of: variant)
+    if let program = ofWords[variant] { return program }
+    guard ofWords.isWanted(variant) else { return nil }
+    let program = try Program(variant.program, binaries)
+    ofWords.insert(program, for: variant)
+    return program
   }
 }
 

@@ -187,7 +187,7 @@ struct BatchTests {
   @Test("--from-file names more files, one a line; - is standard input", arguments: ["list", "-"])
   func list(name: String) async throws {
     try await write(("smpte,size=8x8", "a.png"), ("smpte,size=16x8", "b b.png"), ("smpte,size=24x8", "c.png"))
-    let list = Array("b b.png\n\n./c.png\nb b.png".utf8)
+    let list = Array("b b.png\r\n\r\n./c.png\n\nb b.png".utf8)
     try folder.write(list, to: "list")
 
     let result = try await folder.run(

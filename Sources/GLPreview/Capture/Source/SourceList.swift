@@ -4,7 +4,7 @@
 package enum SourceList {
   private static let mostBytes = 64 << 20
 
-  /// The lines of the file at `path`, or of standard input for `-`, without empty ones.
+  /// The lines of the file at `path`, or of standard input for `-`, without empty ones. They may end as on Windows.
   ///
   /// - Throws: `SourceError` if it can't be read or has no lines.
   package static func read(_ path: String) throws -> [String] {
@@ -12,8 +12,11 @@ package enum SourceList {
     guard let bytes = try stream.readAll(limit: mostBytes) else {
       throw SourceError(.badData, path: path, reason: "is larger than \(mostBytes >> 20) MiB")
     }
-    let lines = bytes.split(separator: UInt8(ascii: "\n"))
+    let lines = bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      let path = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+      return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
+    }
     guard !lines.isEmpty else { throw SourceError(.notFound, path: path, reason: "is a list of no files") }
-    return lines.map { String(decoding: $0, as: UTF8.self) }
+    return lines
   }
 }
