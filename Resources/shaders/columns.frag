@@ -72,27 +72,51 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
   return sums;
 }
 
-// Three of four components in turn, SLOTS; two samples a texel.
-#define DEFINE_SUM_OF_FOUR(NAME, FIRST, SECOND, THIRD) \
-  Sums NAME(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) { \
-    Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0)); \
-    EACH_WINDOW(1, 1) { \
-      uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0); \
-      vec4 even = vec4(words & 65535u); \
-      vec4 odd = vec4(words >> 16u); \
-      uvec4 weights = tableTexel(table, weight); \
-      vec4 near = evenWeights(weights); \
-      vec4 far = oddWeights(weights); \
-      sums.first += near * FIRST(x, y) + far * FIRST(z, w); \
-      sums.second += near * SECOND(x, y) + far * SECOND(z, w); \
-      sums.third += near * THIRD(x, y) + far * THIRD(z, w); \
-    } \
-    return sums; \
+// One of two components in turn, in the halves of words that `shift` moves down: four samples a texel.
+vec4 sumOfHalves(
+  highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row, int shift) {
+  vec4 sum = vec4(0.0);
+  EACH_WINDOW(1, 2) {
+    vec4 codes = vec4(texelFetch(rows, folded(ivec2(texel, row), fold), 0) >> shift & 65535u);
+    for (int pair = 0; pair < 2; ++pair) {
+      uvec4 weights = tableTexel(table, weight + pair);
+      sum += codes[pair * 2] * evenWeights(weights) + codes[pair * 2 + 1] * oddWeights(weights);
+    }
   }
-#define SLOT_0(A, B) even.A
-#define SLOT_1(A, B) odd.A
-#define SLOT_2(A, B) even.B
-#define SLOT_3(A, B) odd.B
+  return sum;
+}
+
+// Two of four components in turn, in the halves of words that `shift` moves down: two samples a texel.
+Sums sumOfQuarters(
+  highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row, int shift) {
+  Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+  EACH_WINDOW(1, 1) {
+    vec4 codes = vec4(texelFetch(rows, folded(ivec2(texel, row), fold), 0) >> shift & 65535u);
+    uvec4 weights = tableTexel(table, weight);
+    vec4 near = evenWeights(weights);
+    vec4 far = oddWeights(weights);
+    sums.first += near * codes.x + far * codes.z;
+    sums.second += near * codes.y + far * codes.w;
+  }
+  return sums;
+}
+
+// Three of four components in turn: two samples a texel.
+Sums sumOfFour(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
+  Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
+  EACH_WINDOW(1, 1) {
+    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
+    vec4 even = vec4(words & 65535u);
+    vec4 odd = vec4(words >> 16u);
+    uvec4 weights = tableTexel(table, weight);
+    vec4 near = evenWeights(weights);
+    vec4 far = oddWeights(weights);
+    sums.first += near * even.x + far * even.z;
+    sums.second += near * odd.x + far * odd.z;
+    sums.third += near * even.y + far * even.w;
+  }
+  return sums;
+}
 
 // Three components in turn: eight samples in three texels.
 Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
@@ -156,6 +180,9 @@ uniform highp TABLE lumaColumns;
 uniform ivec2 lumaFold;
 uniform ivec2 lumaRecords;  // texels a record, windows
 uniform vec2 lumaScale;     // from sums to codes: factor, offset
+#if LUMA_BYTES == 2
+uniform int lumaShift;
+#endif
 #endif
 #ifdef CHROMA_BYTES
 uniform highp usampler2D cbRows;
@@ -167,11 +194,7 @@ uniform ivec2 chromaFold;
 uniform ivec2 chromaRecords;
 uniform vec2 chromaScale;
 #if CHROMA_BYTES == 4
-#if CHROMA_SLOT == 0
-DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_0, SLOT_2, SLOT_3)
-#else
-DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_1, SLOT_3, SLOT_3)
-#endif
+uniform int chromaShift;
 #endif
 #endif
 #ifdef RGB_BYTES
@@ -180,9 +203,6 @@ uniform highp TABLE rgbColumns;
 uniform ivec2 rgbFold;
 uniform ivec2 rgbRecords;
 uniform vec2 rgbScale;
-#if RGB_BYTES == 4
-DEFINE_SUM_OF_FOUR(sumOfFour, SLOT_0, SLOT_1, SLOT_2)
-#endif
 #endif
 
 vec4 first = vec4(128.0);
@@ -206,8 +226,7 @@ void main() {
 #if LUMA_BYTES == 1
     first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y);
 #else
-    Sums sums = sumOfTwo(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y);
-    first = LUMA_SLOT == 0 ? sums.first : sums.second;
+    first = sumOfHalves(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y, lumaShift);
 #endif
     first = first * lumaScale.x + lumaScale.y;
   }
@@ -225,7 +244,7 @@ void main() {
 #if CHROMA_BYTES == 2
     Sums sums = sumOfTwo(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
 #else
-    Sums sums = sumOfFour(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
+    Sums sums = sumOfQuarters(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y, chromaShift);
 #endif
     second = sums.first;
     third = sums.second;

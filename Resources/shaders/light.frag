@@ -12,7 +12,7 @@ precision highp int;
 uniform int firstSample;
 uniform ivec2 planeFold;
 uniform highp TABLE planeRows;      // the taps of each output row
-uniform int pairCount;              // half as many, rounded up
+uniform int tapCount;
 
 #ifdef READS_RGB
 uniform highp STORE rgbPlane;
@@ -47,11 +47,25 @@ layout(location = 0) out uvec4 redSum;
 layout(location = 1) out uvec4 greenSum;
 layout(location = 2) out uvec4 blueSum;
 
+#if defined(READS_RGB) && !defined(IS_WIDE)
+// Four pixels from a multiple of four on. A pixel's bytes are a word, of which three bytes count if that many are stored.
+uvec4 pixelsAt(int x, int row) {
+#if READS_RGB == 3
+  int word = x / 4 * 3;
+  uvec2 near = twoWords(rgbPlane, rgbStore, word >> 1, row);
+  uvec2 far = twoWords(rgbPlane, rgbStore, (word >> 1) + 1, row);
+  uvec3 words = (word & 1) == 0 ? uvec3(near, far.x) : uvec3(near.y, far);
+  return uvec4(words.x, words.x >> 24u | words.y << 8u, words.y >> 16u | words.z << 16u, words.z >> 8u);
+#else
+  return uvec4(twoWords(rgbPlane, rgbStore, x >> 1, row), twoWords(rgbPlane, rgbStore, (x >> 1) + 1, row));
+#endif
+}
+#endif
+
 #ifdef READS_CHROMA
-vec4 chromaAt(highp STORE plane, ivec4 store, int first, ivec4 left, ivec4 right, vec4 across, ivec2 rows, float down) {
-  vec4 top = mix(codesAt(plane, store, left + first, rows.x), codesAt(plane, store, right + first, rows.x), across);
-  vec4 bottom = mix(codesAt(plane, store, left + first, rows.y), codesAt(plane, store, right + first, rows.y), across);
-  return mix(top, bottom, down);
+// Of four neighbouring samples in two rows, weighted.
+vec4 chromaAt(highp STORE plane, ivec4 store, ivec4 bytes, ivec2 rows, float down, mat4 across) {
+  return across * mix(codesAt(plane, store, bytes, rows.x), codesAt(plane, store, bytes, rows.y), down);
 }
 #endif
 
@@ -61,26 +75,40 @@ void main() {
   vec4 sums[3];
   sums[0] = sums[1] = sums[2] = vec4(0.0);
 #ifdef READS_CHROMA
+  // Four pixels lie between four samples, or on them.
   vec4 column = (vec4(samples) + 0.5) * chromaScale.x + (chromaSiting.x - 0.5);
-  vec4 corner = floor(column);
-  vec4 across = column - corner;
-  ivec4 left = clamp(ivec4(corner), chromaSpan.x, chromaSpan.z) * chromaStep;
-  ivec4 right = clamp(ivec4(corner) + 1, chromaSpan.x, chromaSpan.z) * chromaStep;
+  float corner = floor(column.x);
+  mat4 across;
+  for (int index = 0; index < 4; ++index) {
+    across[index] = max(1.0 - abs(column - (corner + float(index))), 0.0);
+  }
+  ivec4 chromaBytes = clamp(int(corner) + ivec4(0, 1, 2, 3), chromaSpan.x, chromaSpan.z) * chromaStep;
 #endif
-  for (int index = 0; index < pairCount * 2; ++index) {
-    vec4 taps = tapsAt(planeRows, place.y * pairCount + (index >> 1));
+#if defined(READS_RGB) && !defined(IS_WIDE)
+  uvec3 shifts = uvec3(rgbFirst) * 8u;
+#endif
+  int firstTaps = place.y * ((tapCount + 1) >> 1);
+  for (int index = 0; index < tapCount; ++index) {
+    vec4 taps = tapsAt(planeRows, firstTaps + (index >> 1));
     vec2 tap = (index & 1) == 0 ? taps.xy : taps.zw;
     int row = int(tap.x);
 #ifdef READS_RGB
+#ifdef IS_WIDE
     ivec4 bytes = samples * rgbStep;
     vec4 red = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.x, row);
     vec4 green = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.y, row);
     vec4 blue = codesAt(rgbPlane, rgbStore, bytes + rgbFirst.z, row);
+#else
+    uvec4 pixels = pixelsAt(samples.x, row);
+    vec4 red = vec4(pixels >> shifts.x & 255u);
+    vec4 green = vec4(pixels >> shifts.y & 255u);
+    vec4 blue = vec4(pixels >> shifts.z & 255u);
+#endif
 #ifdef HAS_ALPHA
 #ifdef IS_WIDE
     vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 6, row) / 255.0;
 #else
-    vec4 alpha = codesAt(rgbPlane, rgbStore, bytes + 3, row) / 255.0;
+    vec4 alpha = vec4(pixels >> 24u) / 255.0;
 #endif
     red = mix(vec4(behind.r), red, alpha);
     green = mix(vec4(behind.g), green, alpha);
@@ -94,8 +122,8 @@ void main() {
     float line = (float(row) + 0.5) * chromaScale.y + (chromaSiting.y - 0.5);
     float above = floor(line);
     ivec2 rows = clamp(ivec2(int(above), int(above) + 1), chromaSpan.y, chromaSpan.w);
-    cb = chromaAt(cbPlane, cbStore, chromaFirst.x, left, right, across, rows, line - above);
-    cr = chromaAt(crPlane, crStore, chromaFirst.y, left, right, across, rows, line - above);
+    cb = chromaAt(cbPlane, cbStore, chromaBytes + chromaFirst.x, rows, line - above, across);
+    cr = chromaAt(crPlane, crStore, chromaBytes + chromaFirst.y, rows, line - above, across);
 #endif
     vec4 red = redRow.x * luma + redRow.y * cb + redRow.z * cr + redRow.w;
     vec4 green = greenRow.x * luma + greenRow.y * cb + greenRow.z * cr + greenRow.w;

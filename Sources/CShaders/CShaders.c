@@ -31,10 +31,10 @@ static const char columns_frag[] = {
 };
 const glp_shader_text glp_columns_frag = {columns_frag, sizeof columns_frag};
 
-static const char pick_frag[] = {
-#embed "../../Resources/shaders/pick.frag"
+static const char sample_frag[] = {
+#embed "../../Resources/shaders/sample.frag"
 };
-const glp_shader_text glp_pick_frag = {pick_frag, sizeof pick_frag};
+const glp_shader_text glp_sample_frag = {sample_frag, sizeof sample_frag};
 
 static const char turn_frag[] = {
 #embed "../../Resources/shaders/turn.frag"

@@ -4,25 +4,12 @@
 package struct PassVariant: Sendable, Hashable {
   /// What is read.
   package enum Input: Sendable, Hashable {
-    /// Components by their position among stored samples.
-    case luma(Samples), chroma(Samples), both(luma: Samples, chroma: Samples)
+    /// Components, by the stored samples from one of their samples to the next: 1, 2 or 4.
+    case luma(step: Int), chroma(step: Int), both(luma: Int, chroma: Int)
     /// R, G and B in turn, or with a fourth.
     case rgb(step: Int)
     /// Sums of the light of R, G and B.
     case light
-  }
-
-  /// The positions of a signal's samples.
-  package struct Samples: Sendable, Hashable {
-    /// Stored samples from one to the next: 1, 2 or 4.
-    package let step: Int
-    /// The first's: 0, or 1 for luma or chroma between the other's samples.
-    package let first: Int
-
-    package init(step: Int, first: Int = 0) {
-      self.step = step
-      self.first = first
-    }
   }
 
   /// What is written.
@@ -104,12 +91,16 @@ package struct PassVariant: Sendable, Hashable {
   }
 
   /// The components of light.
-  package enum Light: Sendable, Hashable, CaseIterable {
-    case rgb, luma, ycbcr
+  package enum Light: Sendable, Hashable {
+    /// R, G and B in turn, or with a fourth.
+    case rgb(step: Int)
+    case luma, ycbcr
+
+    package static let all: [Light] = [.rgb(step: 3), .rgb(step: 4), .luma, .ycbcr]
 
     fileprivate var defines: [String] {
       switch self {
-      case .rgb: ["READS_RGB 1"]
+      case .rgb(let step): ["READS_RGB \(step)"]
       case .luma: []
       case .ycbcr: ["READS_CHROMA 1"]
       }
@@ -123,14 +114,11 @@ package struct PassVariant: Sendable, Hashable {
 
   /// The second of two passes, whose tables are stored like the frame.
   package func columns(_ store: Store) -> ProgramKey {
-    func words(_ name: String, _ samples: Samples) -> [String] {
-      ["\(name)_BYTES \(samples.step)", "\(name)_SLOT \(samples.first)"]
-    }
     let inputs =
       switch input {
-      case .luma(let samples): words("LUMA", samples)
-      case .chroma(let samples): words("CHROMA", samples)
-      case .both(let luma, let chroma): words("LUMA", luma) + words("CHROMA", chroma)
+      case .luma(let step): ["LUMA_BYTES \(step)"]
+      case .chroma(let step): ["CHROMA_BYTES \(step)"]
+      case .both(let luma, let chroma): ["LUMA_BYTES \(luma)", "CHROMA_BYTES \(chroma)"]
       case .rgb(let step): ["RGB_BYTES \(step)"]
       case .light: ["SUMS_LIGHT 1"]
       }
@@ -138,16 +126,21 @@ package struct PassVariant: Sendable, Hashable {
     return ProgramKey(store.version(of: .columns), defines)
   }
 
-  /// The only pass where each output is one sample. The positions of samples are no part of the program.
-  package func pick(_ store: Store) -> ProgramKey {
-    let inputs =
+  /// The only pass where each output is made of two by two samples, or of one. The positions of samples are no part of
+  /// the program.
+  package func sample(_ store: Store, hasNeighbours: Bool) -> ProgramKey {
+    let inputs: [String] =
       switch input {
       case .luma: ["READS_LUMA 1"]
       case .chroma: ["READS_CHROMA 1"]
       case .both: ["READS_LUMA 1", "READS_CHROMA 1"]
-      case .rgb, .light: ["READS_RGB 1"]
+      case .rgb(let step): ["READS_RGB \(step)"]
+      // Never: light has more taps.
+      case .light: []
       }
-    return ProgramKey(store.version(of: .pick), inputs + store.defines + output.defines)
+    return ProgramKey(
+      store.version(of: .sample),
+      inputs + store.defines + output.defines + (hasNeighbours ? ["HAS_NEIGHBOURS 1"] : []))
   }
 
   /// The shader that rotates planes or pixels, which may alternate between two textures.

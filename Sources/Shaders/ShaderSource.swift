@@ -16,8 +16,8 @@ package struct ShaderSource: Sendable, Hashable {
   package static let light = unsafe ShaderSource("light.frag", glp_light_frag)
   /// Adds up weighted columns of sums of rows.
   package static let columns = unsafe ShaderSource("columns.frag", glp_columns_frag)
-  /// Picks one sample for each output.
-  package static let pick = unsafe ShaderSource("pick.frag", glp_pick_frag)
+  /// Weighs at most two by two samples for each output.
+  package static let sample = unsafe ShaderSource("sample.frag", glp_sample_frag)
   /// Copies a plane rotated.
   package static let turn = unsafe ShaderSource("turn.frag", glp_turn_frag)
 

@@ -13,6 +13,12 @@ uint byteAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
 uvec2 twoWords(highp usamplerBuffer plane, ivec4 store, int pair, int row) {
   return texelFetch(plane, store.x + row * store.y + pair).xy;
 }
+
+// `store` in texels of two words.
+uint wordAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
+  uvec2 words = twoWords(plane, store, x >> 1, row);
+  return (x & 1) == 0 ? words.x : words.y;
+}
 #elif defined(READS_DRAWN_WORDS)
 #define STORE usampler2D
 

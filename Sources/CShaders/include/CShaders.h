@@ -13,7 +13,7 @@ extern const glp_shader_text glp_fullscreen_vert;
 extern const glp_shader_text glp_light_frag;
 extern const glp_shader_text glp_rows_frag;
 extern const glp_shader_text glp_columns_frag;
-extern const glp_shader_text glp_pick_frag;
+extern const glp_shader_text glp_sample_frag;
 extern const glp_shader_text glp_turn_frag;
 extern const glp_shader_text glp_words_frag;
 extern const glp_shader_text glp_turnwords_frag;

@@ -36,17 +36,12 @@ extension BoxDrawing {
 
   var input: PassVariant.Input {
     guard lightCrop == nil else { return .light }
-    func samples(_ signal: PackedSignal) -> PassVariant.Samples {
-      let isApart = Set(signal.components.map(\.plane)).count > 1
-      let first = signal.components.map(\.first).min() ?? 0
-      return PassVariant.Samples(step: signal.step, first: isApart ? 0 : first)
-    }
-    let luma = signals.first { $0.signal == .luma }.map(samples)
-    let chroma = signals.first { $0.signal == .chroma }.map(samples)
+    let luma = signals.first { $0.signal == .luma }?.step
+    let chroma = signals.first { $0.signal == .chroma }?.step
     return switch (luma, chroma) {
     case (let luma?, let chroma?): .both(luma: luma, chroma: chroma)
-    case (let luma?, nil): .luma(luma)
-    case (nil, let chroma?): .chroma(chroma)
+    case (let luma?, nil): .luma(step: luma)
+    case (nil, let chroma?): .chroma(step: chroma)
     case (nil, nil): .rgb(step: signals.first?.step ?? 4)
     }
   }

@@ -1,5 +1,5 @@
 // Draws any kernel of any format: weighted rows are added up first, which shrinks the data at once and needs no
-// knowledge of the format, then the sums' columns. What is only copied, and nearest neighbours, are picked in one pass.
+// knowledge of the format, then the sums' columns. Where few samples make an output, one pass weighs them.
 internal import PreviewCore
 internal import Shaders
 
@@ -9,8 +9,7 @@ final class PassPainter {
   private let programs: ProgramCache
   private let tables: TableCache
   private let targets: TargetPool
-  /// Whether shaders read the frame from a buffer.
-  private let readsBuffer: Bool
+  private let planes: FramePlanes
   private var sums: [RowSums: PooledTarget] = [:]
 
   /// The content of a target of sums: equal ones are drawn once.
@@ -32,7 +31,7 @@ final class PassPainter {
     self.programs = programs
     self.tables = tables
     self.targets = targets
-    readsBuffer = tables.isInBuffers && frame.fitsBytes
+    planes = FramePlanes(frame, inBuffers: tables.isInBuffers)
   }
 
   /// Makes a drawing of the frame, or of a drawn picture.
@@ -41,8 +40,8 @@ final class PassPainter {
       TargetDescription(
         drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
         height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1))
-    if drawing.isCopied {
-      try pick(drawing, into: target)
+    if picture == nil, let columns = try neighbours(of: drawing) {
+      try sample(drawing, columns, into: target)
     } else {
       try addUp(drawing, from: picture, into: target)
     }
@@ -64,7 +63,7 @@ final class PassPainter {
         isWords ? .drawnWords : .drawnTexels, hasBufferTables: tables.isInBuffers)
     }
     return PassVariant.Store(
-      readsBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
+      planes.areInBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
       isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
   }
 
@@ -157,7 +156,7 @@ final class PassPainter {
     if let picture {
       picture.target.bind(wanted.plane, unit: units.next(for: "plane", in: program))
     } else {
-      try bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
+      try planes.bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
     }
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstTexel", wanted.texels.lowerBound)
@@ -177,15 +176,17 @@ final class PassPainter {
   ) throws {
     let format = frame.format
     let components = signal.components
-    let kind: PassVariant.Light = format.pixelFormat.isRGB ? .rgb : components.count == 1 ? .luma : .ycbcr
+    let isRGB = format.pixelFormat.isRGB
+    let kind: PassVariant.Light =
+      isRGB ? .rgb(step: signal.step) : components.count == 1 ? .luma : .ycbcr
     let program = try programs.program(PassVariant.light(kind, store(drawing)))
     program.shader.use()
     var units = UnitCounter()
-    if kind == .rgb {
-      try bindRGB(signal, program, &units)
+    if isRGB {
+      try planes.bindRGB(signal, as: format.pixelFormat.isWide ? .bytes : .pairs, program, &units)
       if let behind = wanted.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
     } else {
-      try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+      try planes.bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
       program.shader.set("lumaStep", components[0].step)
       program.shader.set("lumaFirst", components[0].first)
       let decoding = ColorConversion(rgbFrom: format.color)
@@ -194,12 +195,12 @@ final class PassPainter {
       }
     }
     if kind == .ycbcr, case .ycbcr(_, let cb, _) = format.pixelFormat.model {
-      try bindChroma(components[1], components[2], program, &units)
+      try planes.bindChroma(components[1], components[2], program, &units)
       setUpsampling(cb.subsampling, within: crop, program)
     }
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstSample", wanted.texels.lowerBound * 4)
-    program.shader.set("pairCount", table.pairCount)
+    program.shader.set("tapCount", table.tapCount)
     program.shader.set("planeFold", fold)
     target.target.begin()
     program.shader.drawTriangle()
@@ -235,6 +236,9 @@ final class PassPainter {
         target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
       }
     }
+    // Of components in turn: in the lower or the upper halves of words.
+    let first = signal.components.map(\.first).min() ?? 0
+    program.shader.set("\(name)Shift", first % 2 * 16)
     let table = try tables.columns(
       ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
@@ -248,25 +252,44 @@ final class PassPainter {
       "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
   }
 
-  // MARK: Picking
+  // MARK: One pass
 
-  private func pick(_ drawing: BoxDrawing, into target: PooledTarget) throws {
+  /// The tables of each signal's columns; nil unless one pass can draw it.
+  private func neighbours(of drawing: BoxDrawing) throws(GLError) -> [NeighbourTable]? {
+    guard drawing.hasFewTaps else { return nil }
+    var columns: [NeighbourTable] = []
+    for signal in drawing.signals {
+      guard let table = try tables.neighbours(signal.columns) else { return nil }
+      columns.append(table)
+    }
+    return columns
+  }
+
+  private func sample(_ drawing: BoxDrawing, _ columns: [NeighbourTable], into target: PooledTarget) throws {
+    let hasNeighbours = drawing.signals.contains {
+      $0.columns.kernel == .bilinear || $0.rows.kernel == .bilinear
+    }
     let program = try programs.program(
-      PassVariant(drawing.input, to: drawing.shaderOutput).pick(store(drawing)))
+      PassVariant(drawing.input, to: drawing.shaderOutput).sample(
+        store(drawing), hasNeighbours: hasNeighbours))
     program.shader.use()
     var units = UnitCounter()
-    for signal in drawing.signals {
+    for (signal, columns) in zip(drawing.signals, columns) {
       let (name, components) = (signal.signal.rawValue, signal.components)
       switch signal.signal {
-      case .rgb: try bindRGB(signal, program, &units)
-      case .chroma: try bindChroma(components[0], components[1], program, &units)
+      case .rgb:
+        try planes.bindRGB(signal, as: frame.format.pixelFormat.isWide ? .bytes : .pairs, program, &units)
+      case .chroma: try planes.bindChroma(components[0], components[1], program, &units)
       case .luma:
-        try bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
+        try planes.bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
         program.shader.set("lumaStep", components[0].step)
         program.shader.set("lumaFirst", components[0].first)
       }
-      try tables.taps(signal.columns).bind(unit: units.next(for: "\(name)Columns", in: program))
-      try tables.taps(signal.rows).bind(unit: units.next(for: "\(name)Rows", in: program))
+      columns.bind(unit: units.next(for: "\(name)Columns", in: program))
+      let rows = try tables.taps(signal.rows)
+      rows.bind(unit: units.next(for: "\(name)Rows", in: program))
+      program.shader.set("\(name)Total", columns.total)
+      program.shader.set("\(name)Scale", hasNeighbours ? 1 / (Float(columns.total) * Float(rows.total)) : 1)
     }
     if let behind = drawing.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
     setOutputs(drawing, .asNamed, program)
@@ -283,47 +306,5 @@ final class PassPainter {
     }
     target.target.begin()
     program.shader.drawTriangle()
-  }
-
-  // MARK: The frame
-
-  private func bindRGB(_ signal: PackedSignal, _ program: borrowing Program, _ units: inout UnitCounter)
-    throws
-  {
-    let bytes = frame.format.pixelFormat.isWide ? 2 : 1
-    let firsts = signal.components.map { Int32($0.first * bytes) }
-    try bind(plane: signal.components[0].plane, as: "rgbPlane", .bytes, program, &units)
-    program.shader.set("rgbStep", signal.step * bytes)
-    program.shader.set("rgbFirst", SIMD3(firsts[0], firsts[1], firsts[2]))
-  }
-
-  private func bindChroma(
-    _ cb: PackedComponent, _ cr: PackedComponent, _ program: borrowing Program, _ units: inout UnitCounter
-  ) throws {
-    try bind(plane: cb.plane, as: "cbPlane", .bytes, program, &units)
-    try bind(plane: cr.plane, as: "crPlane", .bytes, program, &units)
-    program.shader.set("chromaStep", cb.step)
-    program.shader.set("chromaFirst", SIMD2(Int32(cb.first), Int32(cr.first)))
-  }
-
-  /// In texels of this size, if the frame is in a buffer.
-  private func bind(
-    plane: Int, as sampler: String, _ view: TexelBuffer.View, _ program: borrowing Program,
-    _ units: inout UnitCounter
-  ) throws {
-    let unit = units.next(for: sampler, in: program)
-    let store: SIMD4<Int32>
-    if readsBuffer {
-      let words = try frame.words()
-      words.bind(unit: unit, as: view)
-      let (place, perTexel) = (words.planes[plane], TexelBuffer.bytesPerTexel / view.rawValue)
-      store = SIMD4(Int32(place.firstTexel * perTexel), Int32(place.texelsPerRow * perTexel), 0, 0)
-    } else {
-      let texture = try frame.plane(plane)
-      texture.bind(unit: unit)
-      store = texture.bands.uniform
-    }
-    let name = sampler == "plane" ? sampler : String(sampler.dropLast("Plane".count))
-    program.shader.set("\(name)Store", store)
   }
 }

@@ -42,6 +42,7 @@ struct Table: ~Copyable {
 /// A map's taps.
 final class AxisTable {
   let sampleCount: Int
+  let tapCount: Int
   /// Texels of two taps for each sample.
   let pairCount: Int
   /// The sum of a sample's weights.
@@ -51,7 +52,8 @@ final class AxisTable {
   init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
     let taps = WholeTaps(map)
     let count = taps.table.tapCount
-    (sampleCount, pairCount, total) = (taps.table.sampleCount, (count + 1) / 2, taps.total)
+    (sampleCount, tapCount, pairCount) = (taps.table.sampleCount, count, (count + 1) / 2)
+    total = taps.total
     var words: [UInt32] = []
     words.reserveCapacity(sampleCount * (pairCount + 1) * 4)
     func add(_ index: Int, _ weight: Int) { words += [Float(index).bitPattern, Float(weight).bitPattern] }
@@ -65,6 +67,28 @@ final class AxisTable {
 
   /// The texel of the first sample's coverage.
   var firstCoverage: Int { sampleCount * pairCount }
+
+  var byteCount: Int { table.byteCount }
+
+  func bind(unit: Int) { table.bind(unit: unit) }
+}
+
+/// Weights of neighbouring samples for four outputs at a time.
+final class NeighbourTable {
+  let total: Int
+  /// 1 or 2.
+  let tapCount: Int
+  private let table: Table
+
+  /// Nil if the samples are too many.
+  init?(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
+    guard let weights = NeighbourWeights(map) else { return nil }
+    (total, tapCount) = (weights.total, weights.tapCount)
+    // The last one's outputs beyond the picture read what the last output reads.
+    let missing = (4 - weights.words.count % 4) % 4
+    table = try Table(
+      weights.words + repeatElement(weights.words.last ?? 0, count: missing), inBuffer: inBuffer)
+  }
 
   var byteCount: Int { table.byteCount }
 
@@ -99,6 +123,7 @@ final class TableCache {
   /// Whether tables, like frames, are in buffers.
   let isInBuffers: Bool
   private let taps: DrawingCache<SamplingMap, AxisTable, GLError>
+  private let neighbours: DrawingCache<SamplingMap, NeighbourTable?, GLError>
   private let columns: DrawingCache<ColumnTable.Key, ColumnTable, GLError>
 
   init(inBuffers: Bool) {
@@ -107,6 +132,11 @@ final class TableCache {
       try AxisTable(map, inBuffer: inBuffers)
     } cost: {
       $0.byteCount
+    }
+    neighbours = DrawingCache(capacity: 512, maximumCost: 4 << 20) { map throws(GLError) in
+      try NeighbourTable(map, inBuffer: inBuffers)
+    } cost: {
+      $0?.byteCount ?? 0
     }
     columns = DrawingCache(capacity: 256, maximumCost: 16 << 20) { key throws(GLError) in
       try ColumnTable(key, inBuffer: inBuffers)
@@ -117,19 +147,24 @@ final class TableCache {
 
   func taps(_ map: SamplingMap) throws(GLError) -> AxisTable { try taps.value(of: map) }
 
+  /// Nil if the samples are too many.
+  func neighbours(_ map: SamplingMap) throws(GLError) -> NeighbourTable? { try neighbours.value(of: map) }
+
   func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
 
-  var byteCount: Int { taps.totalCost + columns.totalCost }
+  var byteCount: Int { taps.totalCost + neighbours.totalCost + columns.totalCost }
 
   /// Called between drawings.
   func trim() {
     taps.trim()
+    neighbours.trim()
     columns.trim()
   }
 
   /// Called between drawings.
   func removeAll() {
     taps.removeAll()
+    neighbours.removeAll()
     columns.removeAll()
   }
 }

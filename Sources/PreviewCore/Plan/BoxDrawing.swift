@@ -43,8 +43,8 @@ package struct BoxDrawing: Sendable, Hashable {
     )
   }
 
-  /// Whether every output is one sample of the frame.
-  package var isCopied: Bool { lightCrop == nil && signals.allSatisfy(\.isCopied) }
+  /// Whether one pass draws it: every output is made of at most two by two samples.
+  package var hasFewTaps: Bool { lightCrop == nil && signals.allSatisfy(\.hasFewTaps) }
 
   /// Whether the picture covers all outputs.
   package var isWhole: Bool { signals.allSatisfy(\.isWhole) }

@@ -91,8 +91,8 @@ extension PackedSignal {
     return [part(.luma, components[..<1]), part(.chroma, components[1...])]
   }
 
-  /// Whether every output is one sample of the frame.
-  package var isCopied: Bool { columns.isPick && rows.isPick }
+  /// Whether every output is made of at most two by two samples.
+  package var hasFewTaps: Bool { columns.hasFewTaps && rows.hasFewTaps }
 
   /// Whether the picture covers all outputs.
   package var isWhole: Bool { columns.coversTarget && rows.coversTarget }
@@ -136,8 +136,8 @@ extension SamplingMap {
   /// Whether the picture covers the whole target, without bars.
   package var coversTarget: Bool { output.start <= 0 && output.start + output.length >= output.target }
 
-  /// Whether every output sample is one source sample.
-  fileprivate var isPick: Bool { kernel == .nearest || isCopy }
+  /// Whether every output sample is one source sample, or lies between two.
+  fileprivate var hasFewTaps: Bool { kernel == .nearest || kernel == .bilinear || isCopy }
 
   /// Whether no output sample lies partly beyond the target.
   fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }

@@ -127,3 +127,25 @@ package struct ColumnWeights: Sendable {
     total = taps.total
   }
 }
+
+/// The weights of a map whose outputs are single samples, or lie between two: a word for each output, with the first
+/// sample in its lower 17 bits and the weight of the next above them.
+package struct NeighbourWeights: Sendable {
+  package let words: [UInt32]
+  /// The sum of an output's weights.
+  package let total: Int
+  /// 2; 1 if every output is a single sample.
+  package let tapCount: Int
+
+  /// Nil if a sample has no place in 17 bits.
+  package init?(_ map: SamplingMap) {
+    guard map.source.samples.upperBound < 1 << 17 else { return nil }
+    let taps = WholeTaps(map)
+    let count = taps.table.tapCount
+    (total, tapCount) = (taps.total, count)
+    words = (0..<taps.table.sampleCount).map { output in
+      let next = count > 1 ? taps.weights[output * count + 1] : 0
+      return UInt32(taps.table.indices[output * count]) | UInt32(next) << 17
+    }
+  }
+}

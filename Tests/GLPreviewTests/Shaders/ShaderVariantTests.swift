@@ -42,7 +42,7 @@ struct ShaderVariantTests {
 
   @Test("an include that is included twice or is missing would be seen")
   func includes() {
-    for source in [ShaderSource.rows, .columns, .pick, .light] {
+    for source in [ShaderSource.rows, .columns, .sample, .light] {
       let text = source.withIncludes.text
       #expect(!text.contains("#include"), "\(source.fileName) includes a file that is not there")
       #expect(text.components(separatedBy: "vec4 tapsAt(").count == 2)
@@ -96,7 +96,7 @@ struct ShaderFileTests {
 
   @Test("what is embedded is what is in the files")
   func embedded() throws {
-    for source in [ShaderSource.fullscreen, .rows, .columns, .pick, .light, .turn] {
+    for source in [ShaderSource.fullscreen, .rows, .columns, .sample, .light, .turn] {
       let text = try String(
         contentsOf: ShaderFileTests.folder.appending(path: source.fileName), encoding: .utf8)
       #expect(source.text == text, "\(source.fileName)")

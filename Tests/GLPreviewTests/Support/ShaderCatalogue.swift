@@ -13,18 +13,14 @@ extension ProgramKey {
 extension PassVariant {
   /// Every program that draws in two passes, or picks samples.
   static let programs: [ProgramKey] = {
-    let planar = Samples(step: 1)
-    let pairs: [(Samples, Samples)] = [
-      (planar, planar), (planar, Samples(step: 2)), (Samples(step: 2), Samples(step: 4, first: 1)),
-      (Samples(step: 2, first: 1), Samples(step: 4)),
-    ]
-    let luma = Set(pairs.map(\.0)).map { PassVariant(.luma($0), to: .plane) }
-    let chroma = pairs.map { PassVariant(.chroma($0.1), to: .twoPlanes) }
+    let pairs = [(1, 1), (1, 2), (2, 4)]
+    let luma = [1, 2].map { PassVariant(.luma(step: $0), to: .plane) }
+    let chroma = pairs.map { PassVariant(.chroma(step: $0.1), to: .twoPlanes) }
     let both = pairs.flatMap { pair in
       [Output.plane, .pixels].map { PassVariant(.both(luma: pair.0, chroma: pair.1), to: $0) }
     }
     let pixels =
-      [PassVariant(.luma(planar), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
+      [PassVariant(.luma(step: 1), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
     let light = PassVariant(.light, to: .pixels)
     let stores = [Place.textures, .buffer].flatMap { place in
       [
@@ -34,16 +30,18 @@ extension PassVariant {
     }
     let drawn = [Place.drawnWords, .drawnTexels].map { Store($0, hasBufferTables: true) }
     let all = luma + chroma + both + pixels
-    let picks = stores.flatMap { store in
-      (store.hasAlpha ? [pixels[2]] : all).map { $0.pick(store) }
+    let samples = stores.flatMap { store in
+      (store.hasAlpha ? [pixels[2]] : all).flatMap { variant in
+        [false, true].map { variant.sample(store, hasNeighbours: $0) }
+      }
     }
     let lights = stores.flatMap { store in
-      (store.hasAlpha ? [.rgb] : Light.allCases).map { PassVariant.light($0, store) }
+      (store.hasAlpha ? [.rgb(step: 4)] : Light.all).map { PassVariant.light($0, store) }
     }
     let columns = [Place.textures, .buffer].flatMap { place in
       (all + [light]).map { $0.columns(Store(place)) }
     }
-    return columns + (stores + drawn).map { rows($0) } + lights + Array(Set(picks))
+    return columns + (stores + drawn).map { rows($0) } + lights + Array(Set(samples))
   }()
 }
 

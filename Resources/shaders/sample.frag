@@ -1,0 +1,246 @@
+#version 300 es
+// The only pass where at most two by two samples make an output: the nearest, the only one where a picture is copied,
+// or those between which an output lies. Makes four neighbouring outputs at a time.
+//
+// A texel of a table of columns has a word for each of them: the first sample, and above 17 bits the weight of the next.
+precision highp float;
+precision highp int;
+
+#include "taps.glsl"
+
+#include "store.glsl"
+
+uniform int lastOutput;     // the last column
+uniform vec4 firstOutput;   // the row of the conversion, then its offset
+uniform vec4 secondOutput;
+uniform vec4 thirdOutput;
+uniform vec3 background;    // in the codes of the outputs
+uniform int barCount;       // 1 if the picture does not cover all outputs, otherwise 0
+uniform highp TABLE coverageRows;
+uniform highp TABLE coverageColumns;
+uniform ivec2 firstCoverage; // of the tables' texels: columns, rows
+
+#ifdef READS_LUMA
+uniform highp STORE lumaPlane;
+uniform ivec4 lumaStore;
+uniform int lumaFirst;      // the first sample's byte
+uniform int lumaStep;       // bytes from one sample to the next
+uniform highp TABLE lumaColumns;
+uniform highp TABLE lumaRows;
+uniform int lumaTotal;      // of the weights of columns
+uniform float lumaScale;    // from sums to codes
+#endif
+#ifdef READS_CHROMA
+uniform highp STORE cbPlane;
+uniform highp STORE crPlane;
+uniform ivec4 cbStore;
+uniform ivec4 crStore;
+uniform ivec2 chromaFirst;  // the first bytes of Cb and Cr
+uniform int chromaStep;
+uniform highp TABLE chromaColumns;
+uniform highp TABLE chromaRows;
+uniform int chromaTotal;
+uniform float chromaScale;
+#endif
+#ifdef READS_RGB
+uniform highp STORE rgbPlane;
+uniform ivec4 rgbStore;
+uniform ivec3 rgbFirst;     // the first bytes of R, G and B
+uniform int rgbStep;
+uniform highp TABLE rgbColumns;
+uniform highp TABLE rgbRows;
+uniform int rgbTotal;
+uniform float rgbScale;
+#ifdef HAS_ALPHA
+uniform vec3 behind;
+#endif
+#endif
+
+#ifdef WRITES_PIXELS
+layout(location = 0) out uvec4 pixels;
+#else
+layout(location = 0) out vec4 plane;
+#ifdef WRITES_TWO_PLANES
+layout(location = 1) out vec4 secondPlane;
+#endif
+#endif
+
+vec4 first = vec4(128.0);
+vec4 second = vec4(128.0);
+vec4 third = vec4(128.0);
+
+#ifdef READS_LUMA
+void addLuma(ivec4 bytes, int row, vec4 weights) {
+  first += weights * codesAt(lumaPlane, lumaStore, bytes + lumaFirst, row);
+}
+#endif
+#ifdef READS_CHROMA
+void addChroma(ivec4 bytes, int row, vec4 weights) {
+  second += weights * codesAt(cbPlane, cbStore, bytes + chromaFirst.x, row);
+  third += weights * codesAt(crPlane, crStore, bytes + chromaFirst.y, row);
+}
+#endif
+#ifdef READS_RGB
+void addRGB(vec4 red, vec4 green, vec4 blue, vec4 alpha, vec4 weights) {
+#ifdef HAS_ALPHA
+  alpha /= 255.0;
+  red = mix(vec4(behind.x), red, alpha);
+  green = mix(vec4(behind.y), green, alpha);
+  blue = mix(vec4(behind.z), blue, alpha);
+#endif
+  first += weights * red;
+  second += weights * green;
+  third += weights * blue;
+}
+
+#ifdef IS_WIDE
+void addRGB(ivec4 bytes, int row, vec4 weights) {
+  addRGB(
+    codesAt(rgbPlane, rgbStore, bytes + rgbFirst.x, row), codesAt(rgbPlane, rgbStore, bytes + rgbFirst.y, row),
+    codesAt(rgbPlane, rgbStore, bytes + rgbFirst.z, row),
+#ifdef HAS_ALPHA
+    codesAt(rgbPlane, rgbStore, bytes + 6, row),
+#else
+    vec4(255.0),
+#endif
+    weights);
+}
+#else
+// A pixel's bytes are a word, of which three bytes count if that many are stored.
+void addRGB(uvec4 words, vec4 weights) {
+  uvec3 shifts = uvec3(rgbFirst) * 8u;
+  addRGB(
+    vec4(words >> shifts.x & 255u), vec4(words >> shifts.y & 255u), vec4(words >> shifts.z & 255u),
+    vec4(words >> 24u), weights);
+}
+
+#if READS_RGB == 3
+// Eight bytes from any byte on.
+uvec2 wordsFrom(int byte, int row) {
+  uvec2 near = twoWords(rgbPlane, rgbStore, byte >> 3, row);
+  uvec2 far = twoWords(rgbPlane, rgbStore, (byte >> 3) + 1, row);
+  uvec3 words = (byte & 4) == 0 ? uvec3(near, far.x) : uvec3(near.y, far);
+  uint shift = uint(byte & 3) * 8u;
+  // In two steps, because a shift by 32 is undefined.
+  return words.xy >> shift | (words.yz << (31u - shift)) << 1u;
+}
+#endif
+#endif
+#endif
+
+// All taps of four outputs. Not in a loop, which would cost software as much as two taps.
+#define FIRST_TAPS(COLUMNS, ROWS, STEP) \
+  uvec4 words = tableTexel(COLUMNS, place.x); \
+  ivec4 bytes = ivec4(words & 131071u) * STEP; \
+  vec4 rows = tapsAt(ROWS, place.y);
+#ifdef HAS_NEIGHBOURS
+#define ADD_TAPS(ADD_ROW, COLUMNS, ROWS, STEP, TOTAL) \
+  FIRST_TAPS(COLUMNS, ROWS, STEP) \
+  vec4 next = vec4(words >> 17u); \
+  vec4 here = float(TOTAL) - next; \
+  ADD_ROW(bytes, int(rows.x), rows.y * here, rows.y * next); \
+  ADD_ROW(bytes, int(rows.z), rows.w * here, rows.w * next);
+#else
+#define ADD_TAPS(ADD_ROW, COLUMNS, ROWS, STEP, TOTAL) \
+  FIRST_TAPS(COLUMNS, ROWS, STEP) \
+  ADD_ROW(bytes, int(rows.x), vec4(1.0), vec4(0.0));
+#endif
+
+#ifdef READS_LUMA
+void addLumaRow(ivec4 bytes, int row, vec4 here, vec4 next) {
+  addLuma(bytes, row, here);
+#ifdef HAS_NEIGHBOURS
+  addLuma(bytes + lumaStep, row, next);
+#endif
+}
+#endif
+#ifdef READS_CHROMA
+void addChromaRow(ivec4 bytes, int row, vec4 here, vec4 next) {
+  addChroma(bytes, row, here);
+#ifdef HAS_NEIGHBOURS
+  addChroma(bytes + chromaStep, row, next);
+#endif
+}
+#endif
+#ifdef READS_RGB
+void addRGBRow(ivec4 bytes, int row, vec4 here, vec4 next) {
+#ifdef IS_WIDE
+  addRGB(bytes, row, here);
+#ifdef HAS_NEIGHBOURS
+  addRGB(bytes + rgbStep, row, next);
+#endif
+#else
+  uvec4 words, nextWords;
+  for (int index = 0; index < 4; ++index) {
+#if READS_RGB == 3
+    uvec2 both = wordsFrom(bytes[index], row);
+    words[index] = both.x;
+    nextWords[index] = both.x >> 24u | both.y << 8u;
+#else
+    words[index] = wordAt(rgbPlane, rgbStore, bytes[index] >> 2, row);
+#ifdef HAS_NEIGHBOURS
+    nextWords[index] = wordAt(rgbPlane, rgbStore, (bytes[index] >> 2) + 1, row);
+#endif
+#endif
+  }
+  addRGB(words, here);
+#ifdef HAS_NEIGHBOURS
+  addRGB(nextWords, next);
+#endif
+#endif
+}
+#endif
+
+vec4 converted(vec4 outputRow, float behindAll, vec4 coverage) {
+  vec4 codes = outputRow.x * first + outputRow.y * second + outputRow.z * third + outputRow.w;
+  codes = mix(vec4(behindAll), codes, coverage);
+  return floor(clamp(codes, 0.0, 255.0) + (0.5 + 1.0 / 2048.0));
+}
+
+void main() {
+  ivec2 place = ivec2(gl_FragCoord.xy);
+  int x = place.x * 4;
+#ifdef READS_LUMA
+  {
+    first = vec4(0.0);
+    ADD_TAPS(addLumaRow, lumaColumns, lumaRows, lumaStep, lumaTotal)
+    first *= lumaScale;
+  }
+#endif
+#ifdef READS_CHROMA
+  {
+    second = third = vec4(0.0);
+    ADD_TAPS(addChromaRow, chromaColumns, chromaRows, chromaStep, chromaTotal)
+    second *= chromaScale;
+    third *= chromaScale;
+  }
+#endif
+#ifdef READS_RGB
+  {
+    first = second = third = vec4(0.0);
+    ADD_TAPS(addRGBRow, rgbColumns, rgbRows, rgbStep, rgbTotal)
+    first *= rgbScale;
+    second *= rgbScale;
+    third *= rgbScale;
+  }
+#endif
+  vec4 coverage = vec4(1.0);
+  // A loop, because it costs nothing where it is not entered.
+  for (int index = 0; index < barCount; ++index) {
+    for (int column = 0; column < 4; ++column) {
+      coverage[column] = tapsAt(coverageColumns, firstCoverage.x + min(x + column, lastOutput)).x;
+    }
+    coverage *= tapsAt(coverageRows, firstCoverage.y + place.y).x;
+  }
+#ifdef WRITES_PIXELS
+  uvec4 red = uvec4(converted(firstOutput, background.r, coverage));
+  uvec4 green = uvec4(converted(secondOutput, background.g, coverage));
+  uvec4 blue = uvec4(converted(thirdOutput, background.b, coverage));
+  pixels = red | green << 8u | blue << 16u | 0xff000000u;
+#else
+  plane = converted(firstOutput, background.r, coverage) / 255.0;
+#ifdef WRITES_TWO_PLANES
+  secondPlane = converted(secondOutput, background.g, coverage) / 255.0;
+#endif
+#endif
+}
