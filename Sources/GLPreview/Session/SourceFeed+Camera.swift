@@ -42,7 +42,7 @@ extension SourceFeed {
     let source = try await openSource()
     guard let number = opened?.number else { throw CancellationError() }
     let isFirst = latest == nil
-    let fetch = Task { [passes] in try await Self.nextWhole(of: source, passes: passes) }
+    let fetch = Task { try await self.nextWhole(of: source) }
     opened?.fetch = fetch
     let result = await fetch.result
     // A source that was closed returns nil too, which is not its end.
@@ -80,25 +80,27 @@ extension SourceFeed {
   }
 
   /// The next undamaged picture. Live sources skip damaged ones themselves.
-  private static func nextWhole(of source: any FrameSource, passes: Bool) async throws -> FetchedPicture {
+  private nonisolated func nextWhole(of source: any FrameSource) async throws -> FetchedPicture {
     var damage: SourceError?
-    for _ in 0..<mostDamaged {
+    for _ in 0..<Self.mostDamaged {
       do {
-        return try await next(of: source, passes: passes, damage)
+        return try await next(of: source, damage)
       } catch let error as SourceError where error.kind == .badData && !source.isLive {
         damage = error
       }
     }
-    return try await next(of: source, passes: passes, damage)
+    return try await next(of: source, damage)
   }
 
-  private static func next(
-    of source: any FrameSource, passes: Bool, _ damage: SourceError?
-  ) async throws -> FetchedPicture {
-    let picture =
-      if passes, let live = source as? LiveSource { try await live.nextPicture() } else {
-        try await source.nextFrame().map { LivePicture.frame($0) }
-      }
+  private nonisolated func next(of source: any FrameSource, _ damage: SourceError?) async throws
+    -> FetchedPicture
+  {
+    let picture: LivePicture?
+    if let live = source as? LiveSource {
+      picture = try await live.nextPicture { passes.load(ordering: .relaxed) }
+    } else {
+      picture = try await source.nextFrame().map { .frame($0) }
+    }
     return FetchedPicture(picture: picture, damage: damage, reference: await source.referenceSize)
   }
 
@@ -170,7 +172,7 @@ extension SourceFeed {
       counters.count(\.closes)
       for watcher in closed.watchers { watcher.cancel() }
       closed.fetch?.cancel()
-      stopDecoding()
+      decoding?.task.cancel()
       lastClosing = Task { [before = lastClosing] in
         await before?.value
         await closed.source.close()

@@ -5,17 +5,9 @@ internal import PreviewCore
 /// The newest picture of a camera, if that is a JPEG that can be passed on.
 struct NewestJPEG: Sendable {
   let jpeg: LiveJPEG
+  /// Whether the feed's frame is of it, or it can't be shown.
+  var isDecoded = false
   var isCounted = false
-  var decoding = Decoding.none
-
-  enum Decoding: Sendable {
-    case none
-    case underWay(Task<Frame?, any Error>)
-    /// The feed's frame is of it, or it can't be shown.
-    case done
-  }
-
-  var isDecoded: Bool { if case .done = decoding { true } else { false } }
 
   /// The answer to a request that takes the JPEG; nil if it doesn't, or has seen it.
   func answer(to request: FeedRequest, isLast: Bool) -> FeedRequest.Answer? {
@@ -58,54 +50,72 @@ extension SourceFeed {
       && !isSwitching(request, newest.jpeg.jpeg.size)
   }
 
-  /// Answers all that take the newest JPEG, then decodes it if others wait for its samples.
+  /// Answers with a new picture. Readers that take the camera's own JPEGs do not wait for what is drawn for others.
   ///
-  /// - Throws: `SourceError` if the source gives only pictures that can't be shown, and is not to be waited for.
-  func passOnOrDecode() async throws {
-    passOn()
-    guard let newest = newestJPEG, !newest.isDecoded else { return }
-    if requests.values.contains(where: waitsForDecoding) {
-      try await decodeNewest()
-    } else if case .none = newest.decoding {
-      // Nobody is to get an older frame instead.
-      latest = nil
-    }
+  /// - Throws: as `takePicture`, for a camera that gives only pictures that can't be shown.
+  func answerAll() async throws {
+    let isPassed = passOn()
+    isServedAgain = true
+    let serving =
+      serving
+      ?? Task {
+        while isServedAgain {
+          isServedAgain = false
+          do { try await decodeIfWanted() } catch { decodingFailure = error }
+          await serve()
+        }
+        self.serving = nil
+      }
+    self.serving = serving
+    if !isPassed { await serving.value }
+    guard let failure = decodingFailure else { return }
+    decodingFailure = nil
+    throw await lost(by: failure)
   }
 
-  private func passOn() {
-    guard outage == nil, let newest = newestJPEG else { return }
+  /// Answers all that take the newest JPEG; whether there were any.
+  @discardableResult
+  func passOn() -> Bool {
+    guard outage == nil, let newest = newestJPEG else { return false }
+    var isPassed = false
     for (id, request) in requests {
       guard let answer = newest.answer(to: request, isLast: isEnded) else { continue }
       requests[id] = nil
       request.answer.fulfil(.success(answer))
-      guard newestJPEG?.isCounted == false else { continue }
+      isPassed = true
+    }
+    if isPassed, !newest.isCounted {
       counters.count(\.passed)
       newestJPEG?.isCounted = true
+    }
+    return isPassed
+  }
+
+  /// Decodes the newest JPEG if somebody waits for its samples.
+  ///
+  /// - Throws: `SourceError` if the camera gives only pictures that can't be shown, and is not to be waited for.
+  func decodeIfWanted() async throws {
+    guard let newest = newestJPEG, !newest.isDecoded else { return }
+    if requests.values.contains(where: waitsForDecoding) {
+      try await decodeNewest()
+    } else if decoding == nil {
+      // Nobody is to get an older frame instead.
+      latest = nil
     }
   }
 
   /// Decodes the newest JPEG, once for all that wait. One that can't be shown leaves the last frame as it is.
   func decodeNewest() async throws {
     guard let newest = newestJPEG, !newest.isDecoded else { return }
-    let decoding: Task<Frame?, any Error>
-    if case .underWay(let task) = newest.decoding {
-      decoding = task
-    } else {
-      decoding = Task { try await newest.jpeg.frame() }
-      newestJPEG?.decoding = .underWay(decoding)
-    }
-    let result = await decoding.result
-    guard newestJPEG?.jpeg.sequence == newest.jpeg.sequence, case .underWay = newestJPEG?.decoding else {
-      return
-    }
-    newestJPEG?.decoding = .done
-    do {
-      if let frame = try result.get() { latest = frame }
-    } catch is CancellationError {
-      newestJPEG?.decoding = .none
-    }
+    let sequence = newest.jpeg.sequence
+    let known = decoding?.sequence == sequence ? decoding?.task : nil
+    let task = known ?? Task { try await newest.jpeg.frame() }
+    decoding = (sequence, task)
+    let result = await task.result
+    if decoding?.sequence == sequence { decoding = nil }
+    // The source is being closed; somebody may want it still.
+    if case .failure(let error) = result, error is CancellationError { return }
+    if newestJPEG?.jpeg.sequence == sequence { newestJPEG?.isDecoded = true }
+    if let frame = try result.get(), !isClosed, sequence > latest?.sequence ?? -1 { latest = frame }
   }
-
-  /// Stops decoding for a source that is being closed.
-  func stopDecoding() { if case .underWay(let task) = newestJPEG?.decoding { task.cancel() } }
 }

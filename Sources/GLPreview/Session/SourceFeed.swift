@@ -12,6 +12,8 @@ actor SourceFeed: PictureProducer {
   /// All its previews, read or not.
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
+  /// Whether a camera's own JPEGs have been asked for; only then they are looked at.
+  nonisolated let passes = Atomic(false)
   let linger: Duration
 
   var requests: [Int: FeedRequest] = [:]
@@ -23,8 +25,13 @@ actor SourceFeed: PictureProducer {
   var latest: Frame?
   /// The newest picture if it is a JPEG that can be passed on; `latest` is of it, or older.
   var newestJPEG: NewestJPEG?
-  /// Whether a camera's own JPEGs have been asked for; only then they are looked at.
-  private(set) var passes = false
+  /// The JPEG that is being decoded, by its number.
+  var decoding: (sequence: Int, task: Task<Frame?, any Error>)?
+  /// Decodes and draws beside the pump, and once more if there is a newer picture.
+  var serving: Task<Void, Never>?
+  var isServedAgain = false
+  /// The error of the last JPEG that was decoded there.
+  var decodingFailure: (any Error)?
   /// The current outage; nil if there is none.
   private(set) var outage: Outage?
   /// The last error; nil once a frame arrives.
@@ -120,7 +127,7 @@ actor SourceFeed: PictureProducer {
     requests[id] = request
     closing?.cancel()
     closing = nil
-    passes = passes || request.passes
+    if request.passes { passes.store(true, ordering: .relaxed) }
     if request.isCropped { demandChanged() }
     if isMet(request) || isMetByJPEG(request), outage != nil || isCurrent || request.isForFrame {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
@@ -199,8 +206,7 @@ actor SourceFeed: PictureProducer {
         adopt(picture)
         failure = misfit(picture.uprightSize)
         show(nil)
-        do { try await passOnOrDecode() } catch { throw await lost(by: error) }
-        await serve()
+        try await answerAll()
         // The camera may have been lost since the frame was captured.
         showState()
       } catch is CancellationError {
@@ -245,7 +251,10 @@ actor SourceFeed: PictureProducer {
   /// Answers the requests that the current state satisfies; each picture is drawn once.
   func serve() async {
     // An error is that of one picture, unless `run` finds the next one to be the same.
-    try? await passOnOrDecode()
+    passOn()
+    try? await decodeIfWanted()
+    // Those that came meanwhile.
+    passOn()
     let event = now
     let taken = takeRequests(where: isMet)
     var pictures: [PictureRequest: [FeedRequest]] = [:]
@@ -323,6 +332,7 @@ actor SourceFeed: PictureProducer {
     await stopStillAndOpening()
     await closeSource()
     await pump?.value
+    await serving?.value
     (latest, newestJPEG, outage) = (nil, nil, nil)
     previews.withLock { $0 = [] }
     drawing.plans.end()
