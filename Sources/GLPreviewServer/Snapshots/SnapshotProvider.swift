@@ -10,7 +10,7 @@ struct SnapshotAnswer: Sendable {
   let mediaType: String
   /// In pixels.
   let size: Size
-  /// The JPEG quality; nil for a PNG.
+  /// The JPEG quality; nil for a PNG, and for a camera's own JPEG.
   let quality: Int?
   /// Its share of the memory budget, held while it is cached or being sent.
   let lease: MemoryLease
