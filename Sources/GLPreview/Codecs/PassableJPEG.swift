@@ -1,18 +1,19 @@
-// A camera's JPEG that is sent on undecoded. Its markers are walked and checked (ITU-T T.81, Annex B); its entropy-coded
-// data, which is the picture, stays as it is.
+// A camera's JPEG that is sent on undecoded. Its markers are walked and checked (ITU-T T.81, Annex B); its
+// entropy-coded data, which is the picture, stays as it is.
 internal import PreviewCore
 
 /// A JPEG as a camera sent it, without what its picture does not need.
 ///
-/// Of application data and comments only JFIF's and Adobe's markers remain, because they say how the samples are meant; EXIF
-/// can hold a place and thumbnails. Where a camera leaves out the Huffman tables, as many do, the standard ones are added.
+/// Of application data and comments only JFIF's and Adobe's markers remain, because they say how the samples are meant;
+/// EXIF can hold a place and thumbnails. Where a camera leaves out the Huffman tables, as many do, the standard ones are
+/// added.
 struct PassableJPEG: Sendable {
   let bytes: [UInt8]
   /// In pixels. The picture is upright.
   let size: Size
 
-  /// Checks a JPEG: baseline or progressive, grey or of three components, upright, without an ICC profile, complete, and of
-  /// at most `maximumPixels`. What follows it is cut off.
+  /// Checks a JPEG: baseline or progressive, grey or of three components, upright, without an ICC profile, complete,
+  /// and of at most `maximumPixels`. What follows it is cut off.
   ///
   /// - Throws: `CodecError` for any other; decoding may still accept it.
   init(checking jpeg: [UInt8], maximumPixels: Int) throws(CodecError) {

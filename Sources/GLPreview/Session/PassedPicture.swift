@@ -1,4 +1,5 @@
-// Pictures for readers that take a camera's own JPEG where a view shows just that: nothing is decoded, drawn or encoded.
+// Pictures for readers that take a camera's own JPEG where a view shows just that: nothing is decoded, drawn or
+// encoded.
 package import PreviewCore
 
 /// A picture for a reader of JPEGs.

@@ -60,7 +60,8 @@ extension SourceFeed {
     }
   }
 
-  /// What an error of the open source comes to. A live source that is given up is closed; the next request connects again.
+  /// What an error of the open source comes to. A live source that is given up is closed; the next request connects
+  /// again.
   func lost(by error: any Error) async -> any Error {
     guard let source = opened?.source, source.isLive, source.isGivenUp(error) else {
       return FrameFailure(error: error)

@@ -100,8 +100,8 @@ actor SourceFeed: PictureProducer {
   }
 
   /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
-  /// drawn from it, unless the source has another shape than its reference size. With `passes`, a camera's own JPEG will
-  /// do.
+  /// drawn from it, unless the source has another shape than its reference size. With `passes`, a camera's own JPEG
+  /// will do.
   func frame(
     capturedAt time: CaptureInstant, isCropped: Bool = false, passes: Bool = false
   ) async throws -> FeedEvent? {

@@ -34,7 +34,7 @@ package final class ViewPlans: Sendable {
   /// The size whose pixels crops refer to; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
-  /// Records the upright size of a frame. `reference` is the source's reference size; nil means that of its first frame.
+  /// Records the upright size of a frame. `reference` is the source's reference size; nil means that of its first one.
   package func sawFrame(of size: Size, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
       state.reference = state.reference ?? reference ?? size

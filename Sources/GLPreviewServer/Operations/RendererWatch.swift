@@ -39,8 +39,8 @@ final class RendererWatch: Service {
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
 
-  /// `device` opens the renderer if necessary. While it is not needed, because cameras' own JPEGs are sent, `trial` tries it
-  /// until it has worked, and leaves no context. `onChange` is called when it starts or stops working.
+  /// `device` opens the renderer if necessary. While it is not needed, because cameras' own JPEGs are sent, `trial`
+  /// tries it until it has worked, and leaves no context. `onChange` is called when it starts or stops working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
     trial: @escaping @Sendable () async throws -> GPUDevice, isNeeded: @escaping @Sendable () -> Bool,

@@ -1,4 +1,4 @@
-// A camera that gives one JPEG again and again, as webcams do: with EXIF that tells a place, and without Huffman tables.
+// A camera that gives one JPEG again and again, as webcams do: with EXIF that tells a place, without Huffman tables.
 import PreviewCore
 import Synchronization
 

@@ -1,4 +1,5 @@
-// A live source's next picture: a frame, or a JPEG that is sent on as it is and only decoded if somebody needs its samples.
+// A live source's next picture: a frame, or a JPEG that is sent on as it is, and decoded only if somebody needs its
+// samples.
 internal import PreviewCore
 
 enum LivePicture: Sendable {
