@@ -8,6 +8,7 @@ extension ServiceParts {
     families += [
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
+      MetricFamily("glpreview_pictures_passed_total", .counter, value: Double(statistics.passed)),
       MetricFamily("glpreview_jpegs_encoded_total", .counter, value: Double(statistics.jpegs)),
       MetricFamily("glpreview_memory_budget_bytes", value: Double(budget.capacity)),
       MetricFamily("glpreview_memory_overhead_bytes", value: Double(budget.overhead)),

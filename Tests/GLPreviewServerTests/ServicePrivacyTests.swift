@@ -116,12 +116,14 @@ private final class ServiceRound: Sendable {
 
   init(seed: UInt64) {
     var numbers = SeededNumbers(seed: seed)
-    sensor = PrivacySensor(hasSizes: Int.random(in: 0..<3, using: &numbers) > 0)
+    sensor = PrivacySensor(
+      hasSizes: Int.random(in: 0..<3, using: &numbers) > 0, givesJPEGs: Bool.random(using: &numbers))
     hasMasks = Bool.random(using: &numbers)
     saysReference = !sensor.hasSizes
     self.numbers = Mutex(numbers)
     step(
-      "\(sensor.hasSizes ? "a camera with sizes" : "a camera without"), \(hasMasks ? "masks" : "no masks")")
+      "\(sensor.hasSizes ? "a camera with sizes" : "a camera without"), \(hasMasks ? "masks" : "no masks")"
+        + (sensor.givesJPEGs ? ", JPEGs" : ""))
   }
 
   private func random(_ range: Range<Int>) -> Int { numbers.withLock { Int.random(in: range, using: &$0) } }

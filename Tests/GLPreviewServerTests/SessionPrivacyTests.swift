@@ -55,7 +55,8 @@ private final class SessionRound: Sendable {
 
   init(seed: UInt64) throws {
     var numbers = SeededNumbers(seed: seed)
-    sensor = PrivacySensor(hasSizes: Int.random(in: 0..<3, using: &numbers) > 0)
+    sensor = PrivacySensor(
+      hasSizes: Int.random(in: 0..<3, using: &numbers) > 0, givesJPEGs: Bool.random(using: &numbers))
     var options = SourceOptions()
     if Bool.random(using: &numbers) { options.masks = PrivacyScene.masks }
     // Of a source without a choice it is said, or its first frame is of that size.
@@ -67,7 +68,8 @@ private final class SessionRound: Sendable {
     sessionOptions.text = nil
     session = try PreviewSession([source], options: sessionOptions)
     self.numbers = Mutex(numbers)
-    let kind = sensor.hasSizes ? "a camera with sizes" : "a camera without"
+    let kind =
+      (sensor.hasSizes ? "a camera with sizes" : "a camera without") + (sensor.givesJPEGs ? ", JPEGs" : "")
     let masks = options.masks.isEmpty ? "no masks" : "masks"
     step("\(kind), \(masks), reference \(options.referenceSize.map { "\($0)" } ?? "found out")")
   }
@@ -204,7 +206,13 @@ private final class SessionRound: Sendable {
       while !Task.isCancelled {
         var frames = PreviewFrames(preview, as: format).makeAsyncIterator()
         do {
-          while let frame = try await frames.next() { try await self.look(at: frame, isEncoded) }
+          while let picture = try await frames.nextPicture(passes: isEncoded) {
+            switch picture {
+            case .drawn(let frame): try await self.look(at: frame, isEncoded)
+            case .passed(let passed):
+              self.look(at: try PrivacyLeak(inFile: passed.jpeg.bytes), in: preview.name, "a passed picture")
+            }
+          }
           return
         } catch {
           // Such as a camera that gives nothing at all: the next one may.

@@ -25,7 +25,7 @@ public struct EncodedPicture: Sendable, Hashable {
 
   /// The file's bytes.
   public let bytes: [UInt8]
-  /// The JPEG quality that was used; nil for PNG.
+  /// The JPEG quality that was used; nil for PNG, and for a JPEG that was not encoded here.
   public let quality: Int?
   /// The picture's size, in pixels.
   public let size: Size

@@ -5,6 +5,8 @@ internal import PreviewCore
 struct FeedEvent: Sendable {
   /// The newest frame; nil before the first.
   let frame: Frame?
+  /// The camera's own JPEG, instead of a frame, for a request that takes it.
+  var passed: PassedPicture?
   /// The outage that is shown instead; nil if the frame is shown.
   let outage: Outage?
   let key: FeedKey
@@ -25,16 +27,17 @@ struct FeedRequest {
   let answer = Promise<Answer>()
 
   enum Subject: Sendable {
-    /// A picture that differs from `after`.
-    case picture(Preview, Picture.Format, after: PictureKey?)
+    /// A picture that differs from `after`; `passes` if the camera's own JPEG will do where the view shows just that.
+    case picture(Preview, Picture.Format, after: PictureKey?, passes: Bool)
     /// An event that differs from `after`. `isOver` means that the requester knows that none may follow.
     case event(after: FeedKey?, isOver: Bool)
-    /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it.
-    case frame(capturedAt: CaptureInstant, isCropped: Bool)
+    /// A frame captured at this time or later, or the outage instead; `isCropped` if crops will be drawn from it,
+    /// `passes` if the camera's own JPEG will do.
+    case frame(capturedAt: CaptureInstant, isCropped: Bool, passes: Bool)
   }
 
   enum Answer: Sendable {
-    case picture(RenderedPicture)
+    case picture(PreviewPicture)
     case event(FeedEvent)
   }
 
@@ -44,14 +47,14 @@ struct FeedRequest {
   func isMet(by key: FeedKey, timestamp: CaptureInstant?) -> Bool {
     let isAnything = key.outage > 0 || timestamp != nil
     switch subject {
-    case .picture(let preview, _, let last):
+    case .picture(let preview, _, let last, _):
       guard isAnything, let last else { return isAnything }
       if last.version != preview.current.version { return true }
       return key.outage > 0 ? last.outage != key.outage : key.sequence > last.sequence
     case .event(let last, _):
       guard isAnything, let last else { return isAnything }
       return key.outage > 0 ? last.outage != key.outage : key.sequence > last.sequence
-    case .frame(let time, _):
+    case .frame(let time, _, _):
       return key.outage > 0 || timestamp.map { $0 >= time } ?? false
     }
   }
@@ -59,18 +62,26 @@ struct FeedRequest {
   /// Whether it needs a crop, which is in pixels of the source's reference size.
   var isCropped: Bool {
     switch subject {
-    case .picture(let preview, _, _): preview.configuration.isCropped
-    case .frame(_, let isCropped): isCropped
+    case .picture(let preview, _, _, _): preview.configuration.isCropped
+    case .frame(_, let isCropped, _): isCropped
+    case .event: false
+    }
+  }
+
+  /// Whether the camera's own JPEG will do.
+  var passes: Bool {
+    switch subject {
+    case .picture(_, _, _, let passes), .frame(_, _, let passes): passes
     case .event: false
     }
   }
 
   var isObsolete: Bool {
-    if case .picture(let preview, _, _) = subject { preview.current.isRemoved } else { false }
+    if case .picture(let preview, _, _, _) = subject { preview.current.isRemoved } else { false }
   }
 
   var isDisabled: Bool {
-    if case .picture(let preview, _, _) = subject { !preview.isEnabled } else { false }
+    if case .picture(let preview, _, _, _) = subject { !preview.isEnabled } else { false }
   }
 
   /// Whether the requester knows that the source has given its last frame.

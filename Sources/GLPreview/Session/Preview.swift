@@ -125,11 +125,12 @@ extension Preview: Hashable {
 
 /// Makes the pictures of previews: a source or a scene.
 protocol PictureProducer: Sendable {
-  /// Waits for a picture of `preview` that differs from `key`; nil at the end.
+  /// Waits for a picture of `preview` that differs from `key`; nil at the end. With `passes`, it may be a camera's own
+  /// JPEG.
   ///
   /// - Throws: `PreviewIsDisabled` if the preview is disabled meanwhile.
-  func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?) async throws
-    -> RenderedPicture?
+  func next(_ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool) async throws
+    -> PreviewPicture?
   func changed(_ preview: Preview)
   func readerCame(_ preview: Preview)
   func readerWent(_ preview: Preview)
@@ -175,6 +176,12 @@ public struct PreviewFrames: AsyncSequence, Sendable {
 
     /// Waits for the newest picture that this iterator has not returned yet.
     public mutating func next() async throws -> RenderedPicture? {
+      guard case .drawn(let picture) = try await nextPicture(passes: false) else { return nil }
+      return picture
+    }
+
+    /// The same; with `passes`, a camera's own JPEG will do where the view shows just that.
+    package mutating func nextPicture(passes: Bool) async throws -> PreviewPicture? {
       while true {
         try Task.checkCancellation()
         let current = preview.current
@@ -192,22 +199,22 @@ public struct PreviewFrames: AsyncSequence, Sendable {
           await preview.waitForChange(from: current.configuration, until: due)
           continue
         }
-        let next: RenderedPicture?
+        let next: PreviewPicture?
         do {
-          next = try await preview.producer.next(preview, format, after: last)
+          next = try await preview.producer.next(preview, format, after: last, passes: passes)
         } catch is PreviewIsDisabled {
           continue
         }
-        guard let rendered = next else { return end() }
+        guard let picture = next else { return end() }
         // It may have been disabled while the picture was made.
         guard preview.isEnabled else { continue }
-        last = rendered.key
+        last = picture.key
         pace.took(at: CaptureClock.now, every: current.configuration.updateEvery)
-        return rendered
+        return picture
       }
     }
 
-    private mutating func end() -> RenderedPicture? {
+    private mutating func end() -> PreviewPicture? {
       reading = nil
       return nil
     }

@@ -60,8 +60,8 @@ actor SceneFeed: PictureProducer {
   nonisolated func changed(_ preview: Preview) { Task { await self.sceneChanged() } }
 
   func next(
-    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?
-  ) async throws -> RenderedPicture? {
+    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool
+  ) async throws -> PreviewPicture? {
     try Task.checkCancellation()
     let current = preview.current
     guard !isClosed, !current.isRemoved else { return nil }
@@ -75,7 +75,7 @@ actor SceneFeed: PictureProducer {
     wake()
     // Only a cancelled request is still there.
     defer { if requests.removeValue(forKey: id) != nil { rest() } }
-    return try await request.answer.value()
+    return try await request.answer.value().map { .drawn($0) }
   }
 
   // MARK: Drawing

@@ -10,6 +10,8 @@ extension PreviewSession {
     public var renders = 0
     /// Pictures that were drawn; one drawing may give several.
     public var pictures = 0
+    /// JPEGs of cameras that were passed on as they are; one that several readers share counts once.
+    package var passed = 0
     /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
     public var jpegs = 0
     /// How often a source was opened.

@@ -42,6 +42,9 @@ public struct SnapshotRequest: Sendable, Hashable {
   /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
   /// size. Default: false. Previews with crops need no such setting.
   package var isCropped = false
+  /// Whether a camera's own JPEG will do: then nothing is drawn, and nothing can be (`SourceMoment.passed`).
+  /// Default: false.
+  package var passes = false
   /// Whether a source that is being opened is waited for until `timeout`; otherwise its fallback is shown at once.
   /// Default: false.
   package var waitsForOpening = false

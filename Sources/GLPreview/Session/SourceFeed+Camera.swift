@@ -11,12 +11,12 @@ struct OpenSource: Sendable {
   /// Tasks that follow its states; empty if it has none.
   let watchers: [Task<Void, Never>]
   /// The request for a frame that is in progress.
-  var fetch: Task<FetchedFrame, any Error>?
+  var fetch: Task<FetchedPicture, any Error>?
 }
 
-/// A frame of a source, or its end, and the error of damaged frames that were skipped before it.
-struct FetchedFrame: Sendable {
-  let frame: Frame?
+/// A picture of a source, or its end, and the error of damaged frames that were skipped before it.
+struct FetchedPicture: Sendable {
+  let picture: LivePicture?
   let damage: SourceError?
   /// The source's reference size, if it reports one.
   let reference: Size?
@@ -34,15 +34,15 @@ extension SourceFeed {
     return opened.source.status
   }
 
-  /// The next frame, with the feed's own number. Opens the source first if it is not open.
+  /// The next picture, with the feed's own number. Opens the source first if it is not open.
   ///
   /// - Throws: `FrameFailure`; `CancellationError` if the source was closed meanwhile; the errors of opening it, and of
   ///   a live source that is given up.
-  func takeFrame() async throws -> Frame? {
+  func takePicture() async throws -> LivePicture? {
     let source = try await openSource()
     guard let number = opened?.number else { throw CancellationError() }
     let isFirst = latest == nil
-    let fetch = Task { try await Self.nextWhole(of: source) }
+    let fetch = Task { try await self.nextWhole(of: source) }
     opened?.fetch = fetch
     let result = await fetch.result
     // A source that was closed returns nil too, which is not its end.
@@ -52,32 +52,38 @@ extension SourceFeed {
     case .success(let fetched):
       isFailing = false
       // A file in which every frame is damaged, or that is empty, ends with an error.
-      guard fetched.frame != nil || !isFirst || source.isLive else {
+      guard fetched.picture != nil || !isFirst || source.isLive else {
         throw fetched.damage ?? SourceError(.badData, path: source.name, reason: "has no frames")
       }
-      return fetched.frame.map { numbered($0, fetched.reference) }
-    case .failure(let error):
-      guard source.isLive, source.isGivenUp(error) else { throw FrameFailure(error: error) }
-      // The next request connects again.
-      await closeSource()
-      throw error
+      return fetched.picture.map { numbered($0, fetched.reference) }
+    case .failure(let error): throw await lost(by: error)
     }
   }
 
-  private func numbered(_ frame: Frame, _ reference: Size?) -> Frame {
-    counters.count(\.frames)
-    drawing.plans.sawFrame(
-      of: frame.format, reference: reference, isPinned: opened?.demand.isPinned ?? false)
-    defer { nextSequence += 1 }
-    // Numbers continue when a connection counts from 0 again; gaps are the source's.
-    nextSequence = max(nextSequence, frame.sequence)
-    return frame.with(sequence: nextSequence)
+  /// What an error of the open source comes to. A live source that is given up is closed; the next request connects
+  /// again.
+  func lost(by error: any Error) async -> any Error {
+    guard let source = opened?.source, source.isLive, source.isGivenUp(error) else {
+      return FrameFailure(error: error)
+    }
+    await closeSource()
+    return error
   }
 
-  /// The next undamaged frame. Live sources skip damaged ones themselves.
-  private static func nextWhole(of source: any FrameSource) async throws -> FetchedFrame {
+  private func numbered(_ picture: LivePicture, _ reference: Size?) -> LivePicture {
+    counters.count(\.frames)
+    drawing.plans.sawFrame(
+      of: picture.uprightSize, reference: reference, isPinned: opened?.demand.isPinned ?? false)
+    defer { nextSequence += 1 }
+    // Numbers continue when a connection counts from 0 again; gaps are the source's.
+    nextSequence = max(nextSequence, picture.sequence)
+    return picture.with(sequence: nextSequence)
+  }
+
+  /// The next undamaged picture. Live sources skip damaged ones themselves.
+  private nonisolated func nextWhole(of source: any FrameSource) async throws -> FetchedPicture {
     var damage: SourceError?
-    for _ in 0..<mostDamaged {
+    for _ in 0..<Self.mostDamaged {
       do {
         return try await next(of: source, damage)
       } catch let error as SourceError where error.kind == .badData && !source.isLive {
@@ -87,9 +93,16 @@ extension SourceFeed {
     return try await next(of: source, damage)
   }
 
-  private static func next(of source: any FrameSource, _ damage: SourceError?) async throws -> FetchedFrame {
-    let frame = try await source.nextFrame()
-    return FetchedFrame(frame: frame, damage: damage, reference: await source.referenceSize)
+  private nonisolated func next(of source: any FrameSource, _ damage: SourceError?) async throws
+    -> FetchedPicture
+  {
+    let picture: LivePicture?
+    if let live = source as? LiveSource {
+      picture = try await live.nextPicture { passes.load(ordering: .relaxed) }
+    } else {
+      picture = try await source.nextFrame().map { .frame($0) }
+    }
+    return FetchedPicture(picture: picture, damage: damage, reference: await source.referenceSize)
   }
 
   /// A file with this many damaged frames in a row is reported as damaged.
@@ -160,6 +173,7 @@ extension SourceFeed {
       counters.count(\.closes)
       for watcher in closed.watchers { watcher.cancel() }
       closed.fetch?.cancel()
+      decoding?.task.cancel()
       lastClosing = Task { [before = lastClosing] in
         await before?.value
         await closed.source.close()

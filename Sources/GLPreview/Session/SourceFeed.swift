@@ -12,14 +12,26 @@ actor SourceFeed: PictureProducer {
   /// All its previews, read or not.
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
+  /// Whether a camera's own JPEGs have been asked for; only then they are looked at.
+  nonisolated let passes = Atomic(false)
   let linger: Duration
 
-  private var requests: [Int: FeedRequest] = [:]
+  var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
   private var pump: Task<Void, Never>?
   /// Whether the pump is to retry a failed source once, even without a request.
   private var triesAgain = false
-  private(set) var latest: Frame?
+  /// The newest frame that is decoded.
+  var latest: Frame?
+  /// The newest picture if it is a JPEG that can be passed on; `latest` is of it, or older.
+  var newestJPEG: NewestJPEG?
+  /// The JPEG that is being decoded, by its number.
+  var decoding: (sequence: Int, task: Task<Frame?, any Error>)?
+  /// Decodes and draws beside the pump, and once more if there is a newer picture.
+  var serving: Task<Void, Never>?
+  var isServedAgain = false
+  /// The error of the last JPEG that was decoded there.
+  var decodingFailure: (any Error)?
   /// The current outage; nil if there is none.
   private(set) var outage: Outage?
   /// The last error; nil once a frame arrives.
@@ -72,10 +84,10 @@ actor SourceFeed: PictureProducer {
   // MARK: Requests
 
   func next(
-    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?
-  ) async throws -> RenderedPicture? {
-    let answer = try await answer(to: .picture(preview, format, after: key))
-    if case .picture(let rendered) = answer { return rendered }
+    _ preview: Preview, _ format: Picture.Format, after key: PictureKey?, passes: Bool
+  ) async throws -> PreviewPicture? {
+    let answer = try await answer(to: .picture(preview, format, after: key, passes: passes))
+    if case .picture(let picture) = answer { return picture }
     return nil
   }
 
@@ -88,9 +100,12 @@ actor SourceFeed: PictureProducer {
   }
 
   /// A frame captured at `time` or later, the current one if possible, or the outage. With `isCropped`, crops can be
-  /// drawn from it, unless the source has another shape than its reference size.
-  func frame(capturedAt time: CaptureInstant, isCropped: Bool = false) async throws -> FeedEvent? {
-    let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped))
+  /// drawn from it, unless the source has another shape than its reference size. With `passes`, a camera's own JPEG
+  /// will do.
+  func frame(
+    capturedAt time: CaptureInstant, isCropped: Bool = false, passes: Bool = false
+  ) async throws -> FeedEvent? {
+    let answer = try await answer(to: .frame(capturedAt: time, isCropped: isCropped, passes: passes))
     if case .event(let event) = answer { return event }
     return nil
   }
@@ -112,8 +127,9 @@ actor SourceFeed: PictureProducer {
     requests[id] = request
     closing?.cancel()
     closing = nil
+    if request.passes { passes.store(true, ordering: .relaxed) }
     if request.isCropped { demandChanged() }
-    if isMet(request), outage != nil || isCurrent || request.isForFrame {
+    if isMet(request) || isMetByJPEG(request), outage != nil || isCurrent || request.isForFrame {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
       if isFailing, pump == nil {
         triesAgain = true
@@ -137,8 +153,8 @@ actor SourceFeed: PictureProducer {
 
   // MARK: Serving
 
-  /// The key of the current state.
-  private var key: FeedKey {
+  /// The key of the current state, as far as it is decoded.
+  var key: FeedKey {
     FeedKey(sequence: latest?.sequence ?? -1, outage: outage == nil ? 0 : outageCount)
   }
 
@@ -148,11 +164,16 @@ actor SourceFeed: PictureProducer {
   /// The same while it is being opened, once that takes long; nil otherwise.
   var openingEvent: FeedEvent? { outage?.state == .opening ? now : nil }
 
-  /// Whether the current state satisfies a request. A crop waits while the camera is switched to its reference size.
+  /// Whether the current state, as far as it is decoded, satisfies a request.
   private func isMet(_ request: FeedRequest) -> Bool {
     guard request.isMet(by: key, timestamp: latest?.timestamp) else { return false }
-    guard outage == nil, request.isCropped, let latest else { return true }
-    if case .mode = drawing.plans.misfit(latest.format) { return false }
+    guard outage == nil, let latest else { return true }
+    return !isSwitching(request, latest.format.uprightSize)
+  }
+
+  /// Whether a request with a crop waits until the camera is switched from `size` to its reference size.
+  func isSwitching(_ request: FeedRequest, _ size: Size) -> Bool {
+    guard request.isCropped, case .mode = drawing.plans.misfit(size) else { return false }
     return true
   }
 
@@ -173,18 +194,19 @@ actor SourceFeed: PictureProducer {
     while isWanted || triesAgain, !isClosed, isOn, still == nil {
       triesAgain = false
       do {
-        guard let frame = try await takeFrame() else {
+        guard let picture = try await takePicture() else {
           isEnded = true
           await serve()
+          if !requests.isEmpty { try? await decodeNewest() }
           answerLast()
           continue
         }
-        // It may have been switched off before the frame arrived.
+        // It may have been switched off before the picture arrived.
         guard isOn, !isClosed else { break }
-        latest = frame
-        failure = misfit(frame)
+        adopt(picture)
+        failure = misfit(picture.uprightSize)
         show(nil)
-        await serve()
+        try await answerAll()
         // The camera may have been lost since the frame was captured.
         showState()
       } catch is CancellationError {
@@ -207,13 +229,10 @@ actor SourceFeed: PictureProducer {
     closeIfUnread()
   }
 
-  /// Why crops can't be drawn from a frame, if there are any; other views are drawn.
-  private func misfit(_ frame: Frame) -> SourceError? {
-    guard case .shape = drawing.plans.misfit(frame.format),
-      let reason = drawing.plans.misfit(frame.format)?.reason,
-      isPinned
-    else { return nil }
-    return SourceError(.badRequest, path: source.name, reason: reason)
+  /// Why crops can't be drawn from frames of `size`, if there are any; other views are drawn.
+  private func misfit(_ size: Size) -> SourceError? {
+    guard let misfit = drawing.plans.misfit(size), case .shape = misfit, isPinned else { return nil }
+    return SourceError(.badRequest, path: source.name, reason: misfit.reason)
   }
 
   /// The pause before a source that gave no frame is asked again.
@@ -231,11 +250,16 @@ actor SourceFeed: PictureProducer {
 
   /// Answers the requests that the current state satisfies; each picture is drawn once.
   func serve() async {
+    // An error is that of one picture, unless `run` finds the next one to be the same.
+    passOn()
+    try? await decodeIfWanted()
+    // Those that came meanwhile.
+    passOn()
     let event = now
     let taken = takeRequests(where: isMet)
     var pictures: [PictureRequest: [FeedRequest]] = [:]
     for request in taken {
-      if case .picture(let preview, let format, _) = request.subject {
+      if case .picture(let preview, let format, _, _) = request.subject {
         pictures[PictureRequest(preview, format), default: []].append(request)
       } else {
         request.answer.fulfil(.success(.event(event)))
@@ -247,7 +271,7 @@ actor SourceFeed: PictureProducer {
     let results = await drawing.draw(wanted, event)
     for (picture, requests) in pictures {
       let result = results[picture] ?? .success(nil)
-      let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture($0) } }
+      let answer = result.map { rendered in rendered.map { FeedRequest.Answer.picture(.drawn($0)) } }
       for request in requests { request.answer.fulfil(answer) }
     }
     closeIfUnread()
@@ -308,7 +332,8 @@ actor SourceFeed: PictureProducer {
     await stopStillAndOpening()
     await closeSource()
     await pump?.value
-    (latest, outage) = (nil, nil)
+    await serving?.value
+    (latest, newestJPEG, outage) = (nil, nil, nil)
     previews.withLock { $0 = [] }
     drawing.plans.end()
     isEndOver.update { $0 = true }

@@ -21,8 +21,10 @@ package struct SourceMoment: Sendable {
   package var isFallback: Bool { outage != nil }
 
   /// The frame's own upright size. It differs from `size` if a camera is in a smaller mode, or a stream has changed.
-  package var frameSize: Size? { frame?.format.uprightSize }
+  package var frameSize: Size? { frame?.format.uprightSize ?? passed?.jpeg.size }
 
+  /// The camera's own JPEG, for a request that takes it. There is no frame then, and nothing can be drawn.
+  package let passed: PassedPicture?
   let frame: Frame?
   let outage: Outage?
   let feed: SourceFeed
@@ -34,7 +36,7 @@ package struct SourceMoment: Sendable {
   init(_ event: FeedEvent, of feed: SourceFeed, _ policy: SnapshotRequest.FallbackPolicy) throws {
     self.feed = feed
     self.policy = policy
-    frame = event.frame
+    (frame, passed) = (event.frame, event.passed)
     source = feed.source.name
     sequence = max(event.key.sequence, 0)
     sourceState = event.outage?.state ?? .live
@@ -46,8 +48,11 @@ package struct SourceMoment: Sendable {
     case .placeholder: outage = event.outage
     case .lastFrame: outage = event.frame == nil ? event.outage : nil
     }
-    guard outage != nil || frame != nil else { throw SessionError("source '\(source)' has no frame") }
-    timestamp = outage == nil ? event.frame?.timestamp ?? CaptureClock.now : CaptureClock.now
+    guard outage != nil || frame != nil || passed != nil else {
+      throw SessionError("source '\(source)' has no frame")
+    }
+    let captured = event.frame?.timestamp ?? event.passed?.timestamp
+    timestamp = outage == nil ? captured ?? CaptureClock.now : CaptureClock.now
     time = WallTime(capturedAt: timestamp)
   }
 }
@@ -75,8 +80,11 @@ extension SourceFeed {
       let found =
         switch request.mode {
         case .newest(let maximumAge):
-          try await frame(capturedAt: CaptureClock.now - maximumAge, isCropped: request.isCropped)
-        case .next: try await frame(capturedAt: CaptureClock.now, isCropped: request.isCropped)
+          try await frame(
+            capturedAt: CaptureClock.now - maximumAge, isCropped: request.isCropped, passes: request.passes)
+        case .next:
+          try await frame(
+            capturedAt: CaptureClock.now, isCropped: request.isCropped, passes: request.passes)
         case .still(let settling): try await still(settling: settling, isCropped: request.isCropped)
         }
       guard let event = found else {

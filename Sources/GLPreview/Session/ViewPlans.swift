@@ -34,13 +34,13 @@ package final class ViewPlans: Sendable {
   /// The size whose pixels crops refer to; nil before it is known.
   var knownReference: Size? { state.withLock { $0.reference } }
 
-  /// Records the format of a frame. `reference` is the source's reference size; nil means that of its first frame.
-  package func sawFrame(of format: Frame.Format, reference: Size?, isPinned: Bool = false) {
+  /// Records the upright size of a frame. `reference` is the source's reference size; nil means that of its first one.
+  package func sawFrame(of size: Size, reference: Size?, isPinned: Bool = false) {
     state.withLock { state in
-      state.reference = state.reference ?? reference ?? format.uprightSize
+      state.reference = state.reference ?? reference ?? size
       if isPinned {
-        state.pinned = format.uprightSize
-      } else if state.pinned == format.uprightSize {
+        state.pinned = size
+      } else if state.pinned == size {
         // A mode of this size may show another part than the pinned frames of this size did.
         state.pinned = nil
       }
@@ -48,8 +48,10 @@ package final class ViewPlans: Sendable {
   }
 
   /// Why crops can't be located in frames of a format; nil if they can.
-  func misfit(_ format: Frame.Format) -> Misfit? {
-    let size = format.uprightSize
+  func misfit(_ format: Frame.Format) -> Misfit? { misfit(format.uprightSize) }
+
+  /// The same for frames of an upright size.
+  func misfit(_ size: Size) -> Misfit? {
     let (reference, pinned) = state.withLock { ($0.reference ?? size, $0.pinned) }
     if size == reference { return nil }
     if hasSizes, size != pinned { return .mode(size, reference) }

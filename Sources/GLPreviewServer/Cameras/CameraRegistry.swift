@@ -108,6 +108,14 @@ final class CameraRegistry: Sendable {
     try served.view(view, of: camera)
   }
 
+  /// Whether something that is served must be drawn, or was. Otherwise cameras' own JPEGs may do.
+  var needsRenderer: Bool {
+    session.statistics.renders > 0
+      || served.allViews.contains { view in
+        view.served.isEnabled && !(view.served.quality == nil && view.preview.mayPass(view.served.view))
+      }
+  }
+
   // MARK: Changing
 
   /// Changes a view at run time.

@@ -97,7 +97,9 @@ extension ConfigurationKeys {
       }
     } + [
       .init("fps", rate, \.framesPerSecond, "every frame", "the maximum frame rate"),
-      .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
+      .init(
+        "quality", .whole(1...100), \.quality, "the camera's, or 80",
+        "the quality of JPEGs; if set, an MJPEG camera's own are never sent"),
       .init("enabled", .flag, \.isEnabled, "`true`", "whether the view delivers pictures"),
       .init(
         "locked", .flag, \.isLocked, "`false`",

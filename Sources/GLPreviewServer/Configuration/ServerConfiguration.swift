@@ -146,13 +146,16 @@ package struct ServedView: Sendable, Hashable {
   package var view: ViewConfiguration
   /// The maximum number of pictures per second; nil for every frame.
   package var framesPerSecond: Double?
-  /// The JPEG quality, 1...100.
-  package var quality = 80
+  /// The JPEG quality, 1...100; nil if the camera's own JPEGs will do where the view shows just that.
+  package var quality: Int?
   package var isEnabled = true
   /// Whether URLs can't change the view, so that clients see nothing else of the camera.
   package var isLocked = false
 
   package init(_ view: ViewConfiguration = ViewConfiguration()) { self.view = view }
+
+  /// The quality of JPEGs that are encoded.
+  var encodedQuality: Int { quality ?? 80 }
 }
 
 /// The configuration of a scene: several cameras in one picture.

@@ -81,6 +81,8 @@ struct MetricFamily: Sendable {
     "glpreview_frames_dropped_total": "Frames of a camera dropped because none was taken in time.",
     "glpreview_frames_damaged_total": "Frames of a camera that arrived damaged.",
     "glpreview_pictures_rendered_total": "Rendered pictures, each counted once however many clients got it.",
+    "glpreview_pictures_passed_total":
+      "JPEGs sent on as the camera made them, each counted once however many clients got it.",
     "glpreview_jpegs_encoded_total":
       "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",

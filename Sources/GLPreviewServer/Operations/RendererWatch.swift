@@ -31,17 +31,23 @@ final class RendererWatch: Service {
   private let requiresHardware: Bool
   private let logger: Logger
   private let device: @Sendable () async throws -> GPUDevice
+  private let trial: @Sendable () async throws -> GPUDevice
+  private let isNeeded: @Sendable () -> Bool
   private let onChange: @Sendable (State) -> Void
   private let now = Mutex(State.opening)
 
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
 
-  /// `device` opens the renderer if necessary; `onChange` is called when it starts or stops working.
+  /// `device` opens the renderer if necessary. While it is not needed, because cameras' own JPEGs are sent, `trial`
+  /// tries it until it has worked, and leaves no context. `onChange` is called when it starts or stops working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
+    trial: @escaping @Sendable () async throws -> GPUDevice, isNeeded: @escaping @Sendable () -> Bool,
     onChange: @escaping @Sendable (State) -> Void
   ) {
+    self.trial = trial
+    self.isNeeded = isNeeded
     self.requiresHardware = requiresHardware
     self.logger = logger
     self.device = device
@@ -68,8 +74,10 @@ final class RendererWatch: Service {
   }
 
   private func look() async -> State {
+    let isNeeded = isNeeded()
+    if !isNeeded, case .works = state { return state }
     do {
-      let device = try await device()
+      let device = try await isNeeded ? device() : trial()
       guard !requiresHardware || !device.isSoftware else {
         return .fails(SoftwareRendererRefused(device: device).description)
       }

@@ -98,7 +98,8 @@ struct CameraRoutes: Sendable {
       "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
-      "locked": .bool(served.isLocked), "quality": .integer(served.quality), "clients": .integer(use.clients),
+      "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
+      "clients": .integer(use.clients),
       "urls": [
         "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
       ],

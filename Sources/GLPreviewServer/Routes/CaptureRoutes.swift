@@ -95,7 +95,7 @@ struct CaptureRoutes: Sendable {
   {
     do {
       return try await picture.jpeg(
-        quality: options.quality ?? served.quality, maxBytes: options.maximumBytes)
+        quality: options.quality ?? served.encodedQuality, maxBytes: options.maximumBytes)
     } catch let error as PictureEncoder.Failure {
       throw Problem.badParameter("max_bytes", error.description)
     }

@@ -89,7 +89,7 @@ struct CompatibilityRoutes: Sendable {
       "queued_fps": Self.whole(hubs.map(\.framesPerSecond).max() ?? 0), "clients": .integer(clients.count),
       "clients_stat": .object(clients),
     ]
-    let encoder: JSONValue = ["type": "CPU", "quality": .integer(target.served.quality)]
+    let encoder: JSONValue = ["type": "CPU", "quality": .integer(target.served.encodedQuality)]
     return [
       "ok": true, "result": ["instance_id": "", "encoder": encoder, "source": source, "stream": stream],
     ]

@@ -36,9 +36,10 @@ struct ViewChange {
       served.framesPerSecond = rate
     case ("enabled", .bool(let isEnabled)): served.isEnabled = isEnabled
     case ("enabled", _): throw .badParameter("enabled", "'\(value)' is neither true nor false")
+    case ("quality", .null): served.quality = nil
     case ("quality", _):
       guard let quality = value.number.flatMap(Int.init(exactly:)), (1...100).contains(quality) else {
-        throw .badParameter("quality", "'\(value)' is not a whole number from 1 to 100")
+        throw .badParameter("quality", "'\(value)' is neither null nor a whole number from 1 to 100")
       }
       served.quality = quality
     case ("crop", .null): served.view.crop = nil

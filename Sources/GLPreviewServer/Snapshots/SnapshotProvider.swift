@@ -10,7 +10,7 @@ struct SnapshotAnswer: Sendable {
   let mediaType: String
   /// In pixels.
   let size: Size
-  /// The JPEG quality; nil for a PNG.
+  /// The JPEG quality; nil for a PNG, and for a camera's own JPEG.
   let quality: Int?
   /// Its share of the memory budget, held while it is cached or being sent.
   let lease: MemoryLease
@@ -45,7 +45,8 @@ private struct SnapshotKey: Hashable {
   var state: SourceState?
   var reason: String?
   let view: ViewConfiguration
-  let quality: Int
+  /// Nil for the camera's own JPEG.
+  var quality: Int?
   let format: EncodedPicture.Format
   let encoding: SnapshotEncoding
   let maximumBytes: Int?
@@ -63,7 +64,7 @@ private struct SnapshotKey: Hashable {
     self.sequence = sequence
     self.timestamp = timestamp
     view = query.served.view
-    quality = query.served.quality
+    quality = query.served.encodedQuality
     format = query.format
     encoding = query.encoding
     maximumBytes = query.maximumBytes
@@ -144,6 +145,7 @@ final class SnapshotProvider: Sendable {
       key.timestamp = CaptureInstant(sinceStart: .seconds(moment.timestamp.sinceStart.components.seconds))
       (key.state, key.reason) = (moment.sourceState, moment.reason)
     }
+    if moment.passed != nil { key.quality = nil }
     return SnapshotSubject(
       camera: target.camera, timestamp: moment.timestamp, time: moment.time, state: moment.sourceState,
       sourceSize: moment.size, key: key)
@@ -162,6 +164,9 @@ final class SnapshotProvider: Sendable {
     let isServed = query.served.view == target.served.view
     do {
       return try await pictures.value(subject.key, (isServed ? servedGate : gate).enter) { [self] in
+        if let passed = moment.passed?.jpeg {
+          return try await sent(passed, query, holding: budget.reserve(0))
+        }
         let preview = isServed ? target.preview : nil
         let frame = try await drawn(query, preview, at: moment)
         return try await encoded(frame, query)
@@ -227,7 +232,7 @@ final class SnapshotProvider: Sendable {
     switch query.format {
     case .png: encoded = try await picture.png()
     case .jpeg:
-      let (quality, exif) = (query.served.quality, query.hasEXIF)
+      let (quality, exif) = (query.served.encodedQuality, query.hasEXIF)
       encoded = try await picture.jpeg(quality: quality, exif: exif)
       if let room = query.maximumBytes.map({ query.encoding.room(in: $0, query.format) }),
         encoded.bytes.count > room
@@ -235,6 +240,13 @@ final class SnapshotProvider: Sendable {
         encoded = try await picture.jpeg(quality: quality, maxBytes: room, exif: exif)
       }
     }
+    return try await sent(encoded, query, holding: lease)
+  }
+
+  /// The answer with an encoded picture. It holds `lease`.
+  private func sent(
+    _ encoded: EncodedPicture, _ query: SnapshotQuery, holding lease: MemoryLease
+  ) async throws -> SnapshotAnswer {
     let bytes = encoded.bytes
     // The encoded bytes, their text, and the send buffer, whose size is a power of two.
     try lease.resize(to: 4 * bytes.count)

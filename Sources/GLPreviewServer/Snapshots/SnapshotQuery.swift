@@ -74,11 +74,16 @@ struct SnapshotQuery: Sendable, Hashable {
       request.fallback = offline
     }
     request.isCropped = self.served.view.isCropped
-    hasEXIF = try words.takeFlag("exif") ?? true
+    let exif = try words.takeFlag("exif")
+    hasEXIF = exif ?? true
     isDownload = try words.takeFlag("download") ?? false
     try words.finish(known: Self.keys)
     if format == .png, maximumBytes != nil {
       throw Problem.badParameter("max_bytes", "a PNG has no quality to lower; ask for .jpg")
     }
+    // The camera's own JPEG will do unless something is asked of the encoding.
+    request.passes =
+      format == .jpeg && self.served.quality == nil && self.served.view.isWhole && maximumBytes == nil
+      && exif != true
   }
 }

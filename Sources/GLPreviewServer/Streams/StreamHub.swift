@@ -9,8 +9,7 @@ final class StreamHub: Sendable {
   let camera: String
   let view: String
   let preview: Preview
-  /// The JPEG quality; changes apply from the next picture on.
-  let quality: Atomic<Int>
+  private let quality: Mutex<Quality>
   private let metrics: ServiceMetrics
   private let logger: Logger
   /// The permit of a stream with limited admission.
@@ -19,6 +18,13 @@ final class StreamHub: Sendable {
   private let state = Watched(State())
   /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
   private let onEnd: (@Sendable () -> Void)?
+
+  /// The quality of the view, and whether a client has asked for it: then the camera's own JPEGs won't do.
+  private struct Quality {
+    var served: ServedView
+    var isAskedFor = false
+    var passes: Bool { served.quality == nil && !isAskedFor }
+  }
 
   private struct State {
     var newest: StreamPart?
@@ -48,7 +54,7 @@ final class StreamHub: Sendable {
   private static let paceStep = Duration.milliseconds(100)
 
   init(
-    camera: String, view: String, _ preview: Preview, quality: Int, counting metrics: ServiceMetrics,
+    camera: String, view: String, _ preview: Preview, as served: ServedView, counting metrics: ServiceMetrics,
     logger: Logger, holding permit: AdmissionPermit?, within budget: MemoryBudget,
     onEnd: (@Sendable () -> Void)?
   ) {
@@ -57,11 +63,17 @@ final class StreamHub: Sendable {
     self.camera = camera
     self.view = view
     self.preview = preview
-    self.quality = Atomic(quality)
+    quality = Mutex(Quality(served: served))
     self.metrics = metrics
     self.logger = logger
     self.onEnd = onEnd
   }
+
+  /// Takes over the view's quality. It applies from the next picture on.
+  func follow(_ served: ServedView) { quality.withLock { $0.served.quality = served.quality } }
+
+  /// Encodes every picture from now on, because a client has asked for the view's quality.
+  func encodeAll() { quality.withLock { $0.isAskedFor = true } }
 
   // MARK: Clients
 
@@ -178,11 +190,12 @@ final class StreamHub: Sendable {
         var frames = preview.jpegs().makeAsyncIterator()
         while !Task.isCancelled {
           try await waitUntilDue(pace)
-          guard let frame = try await frames.next() else { break }
+          let passes = quality.withLock { $0.passes }
+          guard let picture = try await frames.nextPicture(passes: passes) else { break }
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
-          let jpeg = try await frame.jpeg(quality: quality.load(ordering: .relaxed))
-          publish(try StreamPart(jpeg, frame, camera: camera, view: view, budget: budget))
+          let jpeg = try await picture.jpeg(quality: quality.withLock { $0.served.encodedQuality })
+          publish(try StreamPart(jpeg, picture, camera: camera, view: view, budget: budget))
         }
         // A failure that lasts is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)

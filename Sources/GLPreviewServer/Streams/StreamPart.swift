@@ -23,7 +23,7 @@ struct StreamPart: Sendable {
   ///
   /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
   init(
-    _ jpeg: EncodedPicture, _ picture: RenderedPicture, camera: String, view: String, budget: MemoryBudget
+    _ jpeg: EncodedPicture, _ picture: PreviewPicture, camera: String, view: String, budget: MemoryBudget
   ) throws(MemoryBudget.Exceeded) {
     lease = try budget.reserve(jpeg.bytes.count)
     timestamp = picture.timestamp

@@ -15,8 +15,8 @@ final class StreamRegistry: Sendable {
   private enum Key: Hashable {
     /// A served view, which stays the same when it is changed. A different quality is another stream.
     case served(ObjectIdentifier, quality: Int?)
-    /// Any other view.
-    case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int)
+    /// Any other view; without a quality, it may be the camera's own JPEGs.
+    case adHoc(ObjectIdentifier, ViewConfiguration, quality: Int?)
   }
 
   /// A hub lives while someone holds a subscription for it.
@@ -45,20 +45,30 @@ final class StreamRegistry: Sendable {
     -> StreamSubscription
   {
     let isServed = wanted.view == target.served.view
-    let followsQuality = isServed && wanted.quality == target.served.quality
+    let mayPass = target.preview.mayPass(wanted.view)
+    let followsQuality =
+      isServed
+      && (wanted.quality == target.served.quality
+        || !mayPass && wanted.encodedQuality == target.served.encodedQuality)
     let key: Key =
       isServed
-      ? .served(ObjectIdentifier(target.preview), quality: followsQuality ? nil : wanted.quality)
-      : .adHoc(ObjectIdentifier(target.preview), wanted.view, quality: wanted.quality)
+      ? .served(ObjectIdentifier(target.preview), quality: followsQuality ? nil : wanted.encodedQuality)
+      : .adHoc(
+        ObjectIdentifier(target.preview), wanted.view,
+        quality: mayPass ? wanted.quality : wanted.encodedQuality)
     return try hubs.withLock { hubs in
       // Under the lock, so that `followViews()` finds streams of views that are switched off from here on.
       try check(target, isServed: isServed)
-      if let subscription = hubs[key]?.hub?.join(every: interval) { return subscription }
-      hubs = hubs.filter { $0.value.hub != nil }
-      let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
-      hubs[key] = Entry(
-        hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
-      guard let subscription = hub.join(every: interval) else { throw CancellationError() }
+      var subscription = hubs[key]?.hub?.join(every: interval)
+      if subscription == nil {
+        hubs = hubs.filter { $0.value.hub != nil }
+        let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
+        hubs[key] = Entry(
+          hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
+        subscription = hub.join(every: interval)
+      }
+      guard let subscription else { throw CancellationError() }
+      if wanted.quality != nil, target.served.quality == nil { subscription.hub.encodeAll() }
       return subscription
     }
   }
@@ -84,7 +94,7 @@ final class StreamRegistry: Sendable {
         hub.end()
         continue
       }
-      if entry.followsQuality { hub.quality.store(now.served.quality, ordering: .relaxed) }
+      if entry.followsQuality { hub.follow(now.served) }
     }
   }
 
@@ -97,7 +107,7 @@ final class StreamRegistry: Sendable {
     var onEnd: (@Sendable () -> Void)?
     if !isServed { onEnd = { [session = registry.session] in session.remove(preview) } }
     return StreamHub(
-      camera: target.camera, view: target.name, preview, quality: wanted.quality, counting: metrics,
+      camera: target.camera, view: target.name, preview, as: wanted, counting: metrics,
       logger: logger, holding: permit, within: registry.budget, onEnd: onEnd)
   }
 

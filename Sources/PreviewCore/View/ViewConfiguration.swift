@@ -89,6 +89,13 @@ extension ViewConfiguration {
   /// Whether it shows only a part of the source.
   package var isCropped: Bool { crop != nil }
 
+  /// Whether it shows an upright source as it is: all of it, at its own size.
+  package var isWhole: Bool {
+    // Mitchell's filter blurs at 1:1 too.
+    crop == nil && rotation == .none && mirroring == .none && width == nil && height == nil
+      && filter != .mitchell
+  }
+
   /// The part of an upright source of `size` that the view shows.
   ///
   /// - Throws: `WordError` if the crop is not inside the source.

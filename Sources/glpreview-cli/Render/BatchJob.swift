@@ -114,7 +114,7 @@ struct BatchJob {
     let (frame, reference) = try await still(item.source, sourceOptions)
     // Crops are in pixels of this file.
     let plans = ViewPlans(of: sourceOptions, memory: memory)
-    plans.sawFrame(of: frame.format, reference: reference)
+    plans.sawFrame(of: frame.format.uprightSize, reference: reference)
     let drawing = try await open()
     let drawn = try await drawing.draw(frame, plans.plan(frame.format, requests, drawing.planner))
     let delivery = PictureDelivery(

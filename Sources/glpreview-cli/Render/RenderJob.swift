@@ -138,7 +138,7 @@ struct RenderJob {
       throw UsageError(
         "\(source.name) has several frames for one name; put {frame} into it, or say --frames 1")
     }
-    plans.sawFrame(of: next.frame.format, reference: await source.referenceSize)
+    plans.sawFrame(of: next.frame.format.uprightSize, reference: await source.referenceSize)
     return next
   }
 }

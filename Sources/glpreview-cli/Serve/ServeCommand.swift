@@ -121,7 +121,11 @@ struct ServedCameraOptions: ParsableArguments {
     help: ArgumentHelp("Maximum frames per second (default: every frame).", valueName: "N"))
   var fps: String?
 
-  @Option(name: [.short, .long], help: ArgumentHelp("JPEG quality, 1...100 (default: 80).", valueName: "N"))
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "JPEG quality, 1...100 (default: 80; an MJPEG camera's own pictures, where a view shows just those).",
+      valueName: "N"))
   var quality: String?
 
   @Option(

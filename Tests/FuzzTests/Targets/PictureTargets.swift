@@ -38,6 +38,22 @@ extension FuzzTarget {
       }
     })
 
+  /// A JPEG of a camera, which may be sent on undecoded.
+  static let passable = FuzzTarget(
+    name: "passable", longest: 4096, words: jpeg.words, seeds: { try PictureSeeds.jpegs },
+    body: .atOnce { (input) throws(FuzzFault) in
+      func passed(_ jpeg: [UInt8]) -> PassableJPEG? {
+        try? PassableJPEG(checking: jpeg, maximumPixels: maximumPixels)
+      }
+      guard let first = passed(input) else { return }
+      try must(first.size.pixelCount <= maximumPixels, "\(first.size) is over the limit")
+      try must(
+        passed(first.bytes)?.bytes == first.bytes, "what was passed on is not passed on again as it is")
+      guard let header = try? JPEGDecoder.header(of: first.bytes) else { return }
+      try must(header.size == first.size, "\(first.size) is decoded as \(header.size)")
+      try must(header.orientation == .upright && header.iccProfile == nil, "it is turned, or has a profile")
+    })
+
   /// The bytes of an EXIF segment, or of a PNG's chunk.
   static let exif = FuzzTarget(
     name: "exif", longest: 512, words: ["Exif\0\0", "II*\0", "MM\0*", "2024:02:29 23:59:58"],

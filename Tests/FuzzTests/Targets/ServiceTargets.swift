@@ -85,7 +85,7 @@ extension FuzzTarget {
           words, of: served, as: format, offline: .error, timeout: ServicePatience().snapshot)
         guard let wanted else { continue }
         try must(!isLocked || wanted.served.view == served.view, "a locked view is changed")
-        try must((1...100).contains(wanted.served.quality), "quality \(wanted.served.quality)")
+        try must((1...100).contains(wanted.served.quality ?? 1), "quality \(wanted.served.quality ?? 0)")
         let timeout = wanted.request.timeout
         try must(timeout > .zero && timeout <= .seconds(60), "\(timeout) to wait")
         if case .newest(let age) = wanted.request.mode { try must(age > .zero, "an age of \(age)") }
@@ -112,7 +112,7 @@ extension FuzzTarget {
     body: .atOnce { (input) throws(FuzzFault) in
       var served = ServedView()
       if let change = try? ViewChange(json: input), (try? change.apply(to: &served)) != nil {
-        try must((1...100).contains(served.quality), "quality \(served.quality)")
+        try must((1...100).contains(served.quality ?? 1), "quality \(served.quality ?? 0)")
         try must((0.01...1000).contains(served.framesPerSecond ?? 1), "\(served.framesPerSecond ?? 0) fps")
       }
       if let options = try? SnapshotOptions(json: input, timeout: ServicePatience().snapshot) {

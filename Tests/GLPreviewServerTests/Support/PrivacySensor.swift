@@ -62,6 +62,8 @@ final class PrivacySensor: Sendable {
 
   /// Whether it has a choice of sizes, as a camera of the machine has, or gives what it gives, as one on the network does.
   let hasSizes: Bool
+  /// Whether its pictures are JPEGs, which may be passed on as they are.
+  let givesJPEGs: Bool
   private let state = Mutex(State())
 
   private struct State {
@@ -70,7 +72,10 @@ final class PrivacySensor: Sendable {
     var opens: Set<Size> = []
   }
 
-  init(hasSizes: Bool) { self.hasSizes = hasSizes }
+  init(hasSizes: Bool, givesJPEGs: Bool = false) {
+    self.hasSizes = hasSizes
+    self.givesJPEGs = givesJPEGs
+  }
 
   /// The size that its pictures take by themselves from now on; nil is that of its mode.
   func change(to size: Size?) { state.withLock { $0.ownSize = size } }
@@ -113,7 +118,7 @@ final class PrivacySensor: Sendable {
     return mode
   }
 
-  fileprivate func picture(_ mode: SourceStatus.Mode) throws -> Capture {
+  fileprivate func picture(_ mode: SourceStatus.Mode, _ options: SourceOptions) throws -> Capture {
     let own = state.withLock { $0.ownSize }
     let size = own ?? mode.size ?? PrivacyScene.reference
     state.withLock { _ = $0.opens.insert(size) }
@@ -121,10 +126,30 @@ final class PrivacySensor: Sendable {
     if !size.hasShape(of: PrivacyScene.reference), own != nil {
       part = Rectangle(x: 32, y: 0, width: 64, height: 64)
     }
+    let pixels = PrivacyScene.pixels(size, showing: part)
+    guard givesJPEGs else {
+      return Capture(
+        try Frame(
+          tight: Frame.Format(.rgb24, size, color: .jfif), bytes: pixels, timestamp: CaptureClock.now))
+    }
     return Capture(
-      try Frame(
-        tight: Frame.Format(.rgb24, size, color: .jfif), bytes: PrivacyScene.pixels(size, showing: part),
-        timestamp: CaptureClock.now))
+      jpeg: try Self.jpeg(size, pixels), timestamp: CaptureClock.now, options,
+      memory: options.memory ?? FramePool())
+  }
+
+  /// As good as JPEGs are, so that a colour stays where it is.
+  private static func jpeg(_ size: Size, _ pixels: [UInt8]) throws -> [UInt8] {
+    var planes = [[UInt8]](repeating: [], count: 3)
+    for start in stride(from: 0, to: pixels.count, by: 3) {
+      let color = SIMD3(Double(pixels[start]), Double(pixels[start + 1]), Double(pixels[start + 2]))
+      let luma = (color * SIMD3(0.299, 0.587, 0.114)).sum()
+      for (index, code) in [luma, 128 + (color.z - luma) / 1.772, 128 + (color.x - luma) / 1.402].enumerated()
+      {
+        planes[index].append(UInt8(min(max(code.rounded(), 0), 255)))
+      }
+    }
+    let picture = Picture(tight: size, format: .ycbcr(.yuv444), bytes: planes.flatMap(\.self))
+    return try JPEGEncoder(quality: 100).encode(picture)
   }
 
   fileprivate var losses: Int { state.withLock { $0.losses } }
@@ -136,12 +161,13 @@ final class PrivacySensor: Sendable {
     var longestPause: Duration { .milliseconds(1) }
 
     func connect() async throws -> any CaptureConnection {
-      Connection(sensor: sensor, mode: try sensor.mode(options), losses: sensor.losses)
+      Connection(sensor: sensor, options: options, mode: try sensor.mode(options), losses: sensor.losses)
     }
   }
 
   private struct Connection: CaptureConnection {
     let sensor: PrivacySensor
+    let options: SourceOptions
     let mode: SourceStatus.Mode
     let losses: Int
 
@@ -150,7 +176,7 @@ final class PrivacySensor: Sendable {
       guard sensor.losses == losses else {
         throw SourceError(.unavailable, path: "sensor", reason: "was unplugged")
       }
-      return try sensor.picture(mode)
+      return try sensor.picture(mode, options)
     }
 
     func close() async {}

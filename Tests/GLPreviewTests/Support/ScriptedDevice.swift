@@ -8,6 +8,8 @@ import Synchronization
 enum CameraAct: Sendable {
   /// A grey 2x2 picture of this code.
   case picture(UInt8, skipped: Int = 0)
+  /// A JPEG. One that is damaged is a frame only where damage is tolerated.
+  case jpeg([UInt8], isDamaged: Bool = false)
   /// A picture whose frame can't be made.
   case unreadable
   /// A picture that arrives broken.
@@ -38,6 +40,8 @@ final class ScriptedDevice: CaptureDevice {
     var closeCount = 0
     var requestCount = 0
     var current: ScriptedConnection?
+    /// Acts for the first connection, after its own.
+    var waiting: [CameraAct] = []
   }
 
   /// When all `attempts` are used up, connecting waits until it is cancelled, unless the last one is endless.
@@ -64,6 +68,16 @@ final class ScriptedDevice: CaptureDevice {
   /// Adds acts to the connection that is open.
   func play(_ acts: CameraAct...) { state.withLock { $0.current }?.play(acts) }
 
+  /// The same, or to the first one that will be open.
+  func playWhenOpen(_ acts: CameraAct...) {
+    state.withLock { state in
+      if let current = state.current { current.play(acts) } else { state.waiting += acts }
+    }
+  }
+
+  /// Lets it be connected once more, to play these acts.
+  func connectAgain(_ acts: CameraAct...) { state.withLock { $0.attempts.append(.success(acts)) } }
+
   func connect() async throws -> any CaptureConnection {
     let attempt = state.withLock { state -> Result<[CameraAct], SourceError>? in
       state.attemptCount += 1
@@ -88,6 +102,8 @@ final class ScriptedDevice: CaptureDevice {
     state.withLock { state in
       state.openCount += 1
       state.current = connection
+      connection.play(state.waiting)
+      state.waiting = []
     }
     return connection
   }
@@ -118,6 +134,11 @@ final class ScriptedConnection: CaptureConnection {
         tight: Frame.Format(.grey, Size(width: 2, height: 2), color: .jfif),
         bytes: [UInt8](repeating: code, count: 4), timestamp: CaptureClock.now)
       return Capture(frame, skipped: skipped)
+    case .jpeg(let bytes, let isDamaged):
+      return Capture(timestamp: CaptureClock.now, byteCount: bytes.count, jpeg: bytes) { damage in
+        if isDamaged, damage == .isAnError { throw CodecError(.damaged, "JPEG is damaged") }
+        return try JPEGDecoder.decode(bytes, maximumPixels: 1 << 20)
+      }
     case .unreadable:
       return Capture(timestamp: CaptureClock.now, byteCount: 4) { _ in
         throw CodecError(.damaged, "JPEG is damaged")

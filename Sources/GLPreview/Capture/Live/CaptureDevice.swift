@@ -83,6 +83,13 @@ extension Capture {
   /// Decodes or copies the frame. With damage `.isTolerated`, parts of it may be missing.
   func frame(damage: JPEGDecoder.DamagePolicy = .isAnError) throws -> Frame { try makeFrame(damage) }
 
+  /// The same capture with a JPEG of the same picture. If nothing was changed in it, it is the same in memory too.
+  func with(_ jpeg: [UInt8], _ options: SourceOptions) -> Capture {
+    guard jpeg != self.jpeg else { return self }
+    return Capture(
+      jpeg: jpeg, timestamp: timestamp, skipped: skipped, options, memory: options.memory ?? FramePool())
+  }
+
   /// The same capture without the JPEG as received, which shows what masks hide.
   func withoutJPEG() -> Capture {
     var capture = self

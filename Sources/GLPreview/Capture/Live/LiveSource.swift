@@ -50,6 +50,11 @@ package final class LiveSource: FrameSource {
   /// - Throws: `SourceError` once the source is given up; `CancellationError`.
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
+  /// The same, but a JPEG that can be sent on as it is comes undecoded if `passes` says so when it is taken.
+  func nextPicture(passes: () -> Bool) async throws -> LivePicture? {
+    try await core.nextPicture(passes: passes)
+  }
+
   /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
   package func nextFrame(
     from sequence: Int, capturedAt time: CaptureInstant = .start
@@ -105,28 +110,65 @@ private final class LiveCore: Sendable {
 
   func nextFrame(_ sequence: Int, _ time: CaptureInstant) async throws -> Frame? {
     while let element = try await queue.take() {
-      let capture = element.capture
-      guard element.sequence >= sequence, capture.timestamp >= time else { continue }
-      do {
-        let frame = try await frame(of: capture)
-        return frame.with(sequence: element.sequence, timestamp: capture.timestamp)
-      } catch is CancellationError {
-        throw CancellationError()
-      } catch let error as WordError {
-        throw SourceError(.badRequest, path: device.name, reason: error.description)
-      } catch  where error.isOutOfMemory {
-        continue
-      } catch {
-        let isHopeless = failures.withLock { failures in
-          failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
-          return failures.hopeless >= Self.mostHopeless
-        }
-        // Without a time limit, wait for the camera to recover.
-        guard isHopeless, options.live.givesUpAfter != nil else { continue }
-        throw SourceError(.badData, path: device.name, reason: "\(error)")
-      }
+      guard element.sequence >= sequence, element.capture.timestamp >= time else { continue }
+      if let frame = try await frame(of: element) { return frame }
     }
     return nil
+  }
+
+  func nextPicture(passes: () -> Bool) async throws -> LivePicture? {
+    while let element = try await queue.take() {
+      do {
+        if passes(), let jpeg = try await passable(element) { return .jpeg(jpeg) }
+      } catch let error as MemoryBudget.Exceeded {
+        foundNoMemory(error)
+        continue
+      }
+      if let frame = try await frame(of: element) { return .frame(frame) }
+    }
+    return nil
+  }
+
+  /// The JPEG of a capture if it can be sent on as it is; nil if it has to be decoded.
+  private func passable(_ element: CaptureQueue.Element) async throws -> LiveJPEG? {
+    guard let jpeg = element.capture.jpeg else { return nil }
+    let checking = Task(executorPreference: DecodingQueue.shared) { [limit = options.maximumPixels] in
+      try Task.checkCancellation()
+      return try? PassableJPEG(checking: jpeg, maximumPixels: limit)
+    }
+    guard let passable = try await checking.join() else { return nil }
+    let capture = element.capture.with(passable.bytes, options)
+    let decoded = CaptureQueue.Element(capture: capture, sequence: element.sequence)
+    return LiveJPEG(
+      jpeg: passable, sequence: element.sequence, timestamp: capture.timestamp,
+      lease: try options.memory?.budget?.reserve(passable.bytes.count)
+    ) { try await self.frame(of: decoded) }
+  }
+
+  /// The frame of a capture; nil if it can't be shown, but the next one may.
+  private func frame(of element: CaptureQueue.Element) async throws -> Frame? {
+    do {
+      let frame = try await frame(of: element.capture)
+      return frame.with(sequence: element.sequence, timestamp: element.capture.timestamp)
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch let error as WordError {
+      throw SourceError(.badRequest, path: device.name, reason: error.description)
+    } catch  where error.isOutOfMemory {
+      return nil
+    } catch {
+      let isHopeless = failures.withLock { failures in
+        failures.hopeless += failures.damaged > Self.damagedUntilTolerated ? 1 : 0
+        return failures.hopeless >= Self.mostHopeless
+      }
+      // Without a time limit, wait for the camera to recover.
+      guard isHopeless, options.live.givesUpAfter != nil else { return nil }
+      throw SourceError(.badData, path: device.name, reason: "\(error)")
+    }
+  }
+
+  private func foundNoMemory(_ error: any Error) {
+    monitor.change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
   }
 
   /// The frame; a damaged one only after the camera has given no others for a while.
@@ -139,7 +181,7 @@ private final class LiveCore: Sendable {
       // A mask that can't be drawn is not the picture's fault, nor is a full memory budget.
       guard !(error is CancellationError), !(error is WordError) else { throw error }
       if error.isOutOfMemory {
-        monitor.change { $0.foundNoMemory("\(error)", at: CaptureClock.now) }
+        foundNoMemory(error)
         throw error
       }
       monitor.change { $0.foundDamaged("\(error)") }
@@ -227,7 +269,7 @@ private final class LiveCore: Sendable {
         let mode = await connection.mode
         byteCount = capture.byteCount
         monitor.change { $0.received(skipped: capture.skipped, mode: mode, at: CaptureClock.now) }
-        let dropped = try await queue.put(options.masks.isEmpty ? capture : capture.withoutJPEG())
+        let dropped = try await queue.put(options.showsJPEGs ? capture : capture.withoutJPEG())
         if dropped > 0 { monitor.change { $0.dropped(dropped) } }
       } catch let error as DamagedCapture {
         monitor.change { $0.receivedDamaged(error.description) }

@@ -63,6 +63,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// Whether a source with several sizes uses its reference size, whatever else is demanded.
   var isPinned: Bool { demand.isPinned || !masks.isEmpty }
 
+  /// Whether a JPEG of the source shows what its frame does: nothing is hidden, and the samples mean what JFIF says.
+  var showsJPEGs: Bool { masks.isEmpty && color.applied(to: .jfif) == .jfif }
+
   /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
   var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }
 }

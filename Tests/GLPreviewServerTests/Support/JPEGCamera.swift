@@ -1,0 +1,58 @@
+// A camera that gives one JPEG again and again, as webcams do: with EXIF that tells a place, without Huffman tables.
+import PreviewCore
+import Synchronization
+
+@testable import GLPreview
+
+final class JPEGCamera: CaptureDevice, CaptureConnection {
+  let name = "camera"
+  let mode = SourceStatus.Mode(format: "MJPG", transport: "test")
+  let size: Size
+  /// What is sent on of each picture: without EXIF, and with the standard tables.
+  let passed: [UInt8]
+  private let jpeg: [UInt8]
+  private let isLost = Mutex(false)
+
+  init(_ size: Size = Size(width: 64, height: 48)) throws {
+    self.size = size
+    let grey = [UInt8](repeating: 90, count: size.pixelCount)
+    let picture = Picture(tight: size, format: .ycbcr(.yuv444), bytes: grey + grey + grey)
+    let whole = try JPEGEncoder(quality: 95).encode(picture)
+    var (bare, position) = (Array(whole[..<2]), 2)
+    while whole[position + 1] != 0xDA {
+      let end = position + 2 + Int(whole[position + 2]) << 8 + Int(whole[position + 3])
+      if whole[position + 1] != 0xC4 { bare += whole[position..<end] }
+      position = end
+    }
+    bare += whole[position...]
+    passed = try PassableJPEG(checking: bare, maximumPixels: size.pixelCount).bytes
+    let content = Array("Exif\0\0somewhere".utf8)
+    jpeg = Array(bare[..<2]) + [0xFF, 0xE1, 0, UInt8(content.count + 2)] + content + bare[2...]
+  }
+
+  /// Breaks the connection for good.
+  func lose() { isLost.withLock { $0 = true } }
+
+  /// As a session takes it.
+  func source(named name: String, _ options: SourceOptions) -> SessionSource {
+    var options = options
+    options.live = LiveOptions(
+      stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs, connectsWithin: allTheTimeThereIs)
+    return SessionSource(
+      name: name, options: options,
+      SessionSource.Origin(isLive: true, hasSizes: false) { LiveSource(self as any CaptureDevice, $0) })
+  }
+
+  func connect() async throws -> any CaptureConnection {
+    if isLost.withLock({ $0 }) { throw SourceError(.unavailable, path: name, reason: "was unplugged") }
+    return self
+  }
+
+  func next() async throws -> Capture? {
+    try await pause(.milliseconds(5))
+    if isLost.withLock({ $0 }) { throw SourceError(.unavailable, path: name, reason: "was unplugged") }
+    return Capture(jpeg: jpeg, timestamp: CaptureClock.now, SourceOptions(), memory: FramePool())
+  }
+
+  func close() async {}
+}
