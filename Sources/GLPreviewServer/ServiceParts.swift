@@ -47,7 +47,6 @@ struct ServiceParts: Sendable {
     renderer = RendererWatch(
       requiresHardware: configuration.requiresHardware, logger: logger,
       device: { [registry] in try await registry.session.device },
-      trial: { try await GPUDevice.choose(configuration.gpu) },
       isNeeded: { [registry] in registry.needsRenderer },
       onChange: { events.rendererChanged($0) })
     streams = StreamRegistry(

@@ -153,8 +153,11 @@ enum DriverEnvironment {
     words.append(("LP_NUM_THREADS", "0"))
     // Silences libEGL's own messages; our error includes them.
     words.append(("EGL_LOG_LEVEL", "fatal"))
-    for (name, value) in words { unsafe glp_environment_add(name, value) }
+    for (name, value) in words { add(name, value) }
   }()
+
+  /// Sets a variable unless it is set.
+  static func add(_ name: String, _ value: String) { unsafe glp_environment_add(name, value) }
 
   /// Mesa finds the home folder in the user database, not in HOME. If the user has none there, as in a systemd
   /// service with DynamicUser=, Mesa caches nothing, and llvmpipe regenerates its machine code in each run (150 ms

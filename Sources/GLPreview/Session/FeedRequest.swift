@@ -68,14 +68,6 @@ struct FeedRequest {
     }
   }
 
-  /// Whether the camera's own JPEG will do.
-  var passes: Bool {
-    switch subject {
-    case .picture(_, _, _, let passes), .frame(_, _, let passes): passes
-    case .event: false
-    }
-  }
-
   var isObsolete: Bool {
     if case .picture(let preview, _, _, _) = subject { preview.current.isRemoved } else { false }
   }

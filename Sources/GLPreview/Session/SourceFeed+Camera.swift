@@ -73,7 +73,7 @@ extension SourceFeed {
   private func numbered(_ picture: LivePicture, _ reference: Size?) -> LivePicture {
     counters.count(\.frames)
     drawing.plans.sawFrame(
-      of: picture.uprightSize, reference: reference, isPinned: opened?.demand.isPinned ?? false)
+      of: picture.seenSize, reference: reference, isPinned: opened?.demand.isPinned ?? false)
     defer { nextSequence += 1 }
     // Numbers continue when a connection counts from 0 again; gaps are the source's.
     nextSequence = max(nextSequence, picture.sequence)
@@ -98,7 +98,7 @@ extension SourceFeed {
   {
     let picture: LivePicture?
     if let live = source as? LiveSource {
-      picture = try await live.nextPicture { passes.load(ordering: .relaxed) }
+      picture = try await live.nextPicture()
     } else {
       picture = try await source.nextFrame().map { .frame($0) }
     }

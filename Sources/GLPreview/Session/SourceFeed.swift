@@ -12,13 +12,11 @@ actor SourceFeed: PictureProducer {
   /// All its previews, read or not.
   nonisolated let previews = Mutex<Set<Preview>>([])
   nonisolated let drawing: ViewDrawing
-  /// Whether a camera's own JPEGs have been asked for; only then they are looked at.
-  nonisolated let passes = Atomic(false)
   let linger: Duration
 
   var requests: [Int: FeedRequest] = [:]
   private var nextID = 0
-  private var pump: Task<Void, Never>?
+  private(set) var pump: Task<Void, Never>?
   /// Whether the pump is to retry a failed source once, even without a request.
   private var triesAgain = false
   /// The newest frame that is decoded.
@@ -127,7 +125,6 @@ actor SourceFeed: PictureProducer {
     requests[id] = request
     closing?.cancel()
     closing = nil
-    if request.passes { passes.store(true, ordering: .relaxed) }
     if request.isCropped { demandChanged() }
     if isMet(request) || isMetByJPEG(request), outage != nil || isCurrent || request.isForFrame {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
@@ -204,7 +201,7 @@ actor SourceFeed: PictureProducer {
         // It may have been switched off before the picture arrived.
         guard isOn, !isClosed else { break }
         adopt(picture)
-        failure = misfit(picture.uprightSize)
+        failure = misfit(picture.seenSize)
         show(nil)
         try await answerAll()
         // The camera may have been lost since the frame was captured.

@@ -9,6 +9,8 @@ final class RendererWatch: Service {
   enum State: Sendable {
     /// It is being opened for the first time.
     case opening
+    /// Nothing that is served has to be drawn, so no driver is loaded, which would take tens of megabytes.
+    case notNeeded
     case works(GPUDevice)
     /// It can't be opened, or is not allowed by the configuration. All pictures are refused.
     case fails(String)
@@ -17,7 +19,7 @@ final class RendererWatch: Service {
     var failure: String? {
       switch self {
       case .opening: "the renderer is being opened"
-      case .works: nil
+      case .notNeeded, .works: nil
       case .fails(let reason): reason
       }
     }
@@ -31,7 +33,6 @@ final class RendererWatch: Service {
   private let requiresHardware: Bool
   private let logger: Logger
   private let device: @Sendable () async throws -> GPUDevice
-  private let trial: @Sendable () async throws -> GPUDevice
   private let isNeeded: @Sendable () -> Bool
   private let onChange: @Sendable (State) -> Void
   private let now = Mutex(State.opening)
@@ -39,14 +40,12 @@ final class RendererWatch: Service {
   /// The interval for checking a working renderer. If its context was lost, it may have failed to reopen.
   private static let looksEvery = Duration.seconds(5)
 
-  /// `device` opens the renderer if necessary. While it is not needed, because cameras' own JPEGs are sent, `trial`
-  /// tries it until it has worked, and leaves no context. `onChange` is called when it starts or stops working.
+  /// `device` opens the renderer if necessary, as soon as `isNeeded`. `onChange` is called when it starts or stops
+  /// working.
   init(
     requiresHardware: Bool, logger: Logger, device: @escaping @Sendable () async throws -> GPUDevice,
-    trial: @escaping @Sendable () async throws -> GPUDevice, isNeeded: @escaping @Sendable () -> Bool,
-    onChange: @escaping @Sendable (State) -> Void
+    isNeeded: @escaping @Sendable () -> Bool, onChange: @escaping @Sendable (State) -> Void
   ) {
-    self.trial = trial
     self.isNeeded = isNeeded
     self.requiresHardware = requiresHardware
     self.logger = logger
@@ -74,10 +73,12 @@ final class RendererWatch: Service {
   }
 
   private func look() async -> State {
-    let isNeeded = isNeeded()
-    if !isNeeded, case .works = state { return state }
+    guard requiresHardware || isNeeded() else {
+      if case .works = state { return state }
+      return .notNeeded
+    }
     do {
-      let device = try await isNeeded ? device() : trial()
+      let device = try await device()
       guard !requiresHardware || !device.isSoftware else {
         return .fails(SoftwareRendererRefused(device: device).description)
       }
@@ -94,7 +95,7 @@ final class RendererWatch: Service {
     }
     guard before.failure != state.failure else { return }
     switch state {
-    case .opening: return
+    case .opening, .notNeeded: return
     case .works(let device):
       let words: Logger.Message =
         if case .fails = before { "the renderer works again" } else { "the renderer works" }

@@ -27,7 +27,7 @@ struct BatchJob {
       let drawing = Drawing(ReferenceRenderer(), planner, named: "reference", settings)
       try await run { drawing }
     case .gpu:
-      GPUDevice.prepareEnvironment()
+      GPUDevice.prepareEnvironment(toDraw: views)
       let opening = Task { try await GLRenderer.open(gpu) }
       let result: Result<Void, any Error>
       do {

@@ -64,7 +64,7 @@ struct RenderJob {
         throw error
       }
     }
-    GPUDevice.prepareEnvironment()
+    GPUDevice.prepareEnvironment(toDraw: views)
     let opening = Task { try await GLRenderer.open(gpu) }
     do {
       return (try await openSource(), try await opening.value)

@@ -89,8 +89,8 @@ struct RendererWatchTests {
     await renderer.close()
     let (states, told) = AsyncStream.makeStream(of: RendererWatch.State.self)
     let watch = RendererWatch(
-      requiresHardware: true, logger: records.logger, device: { device }, trial: { device },
-      isNeeded: { true }, onChange: { told.yield($0) })
+      requiresHardware: true, logger: records.logger, device: { device }, isNeeded: { true },
+      onChange: { told.yield($0) })
 
     let running = Task { try await watch.run() }
     for await state in states {

@@ -152,6 +152,9 @@ struct PreviewSessionTests {
     var frames = preview.pictures.makeAsyncIterator()
     script.give(1)
     #expect(try await frames.next()?.code == 1)
+    // Until the feed rests, its frame counts as just read.
+    let feed = try #require(preview.preview.producer as? SourceFeed)
+    await until { await feed.pump == nil }
 
     async let next = frames.next()
     script.give(2)

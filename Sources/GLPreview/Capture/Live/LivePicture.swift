@@ -31,7 +31,7 @@ extension LivePicture {
   }
 
   /// The size as seen, in which crops are.
-  var uprightSize: Size {
+  var seenSize: Size {
     switch self {
     case .frame(let frame): frame.format.uprightSize
     case .jpeg(let jpeg): jpeg.jpeg.size

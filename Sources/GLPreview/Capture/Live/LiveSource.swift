@@ -50,10 +50,8 @@ package final class LiveSource: FrameSource {
   /// - Throws: `SourceError` once the source is given up; `CancellationError`.
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
-  /// The same, but a JPEG that can be sent on as it is comes undecoded if `passes` says so when it is taken.
-  func nextPicture(passes: () -> Bool) async throws -> LivePicture? {
-    try await core.nextPicture(passes: passes)
-  }
+  /// The same, but a JPEG that can be sent on as it is comes undecoded.
+  func nextPicture() async throws -> LivePicture? { try await core.nextPicture() }
 
   /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
   package func nextFrame(
@@ -116,10 +114,10 @@ private final class LiveCore: Sendable {
     return nil
   }
 
-  func nextPicture(passes: () -> Bool) async throws -> LivePicture? {
+  func nextPicture() async throws -> LivePicture? {
     while let element = try await queue.take() {
       do {
-        if passes(), let jpeg = try await passable(element) { return .jpeg(jpeg) }
+        if let jpeg = try await passable(element) { return .jpeg(jpeg) }
       } catch let error as MemoryBudget.Exceeded {
         foundNoMemory(error)
         continue
