@@ -1,7 +1,9 @@
 // A camera for programs that know V4L2 alone, on machines without one: loaded before them (LD_PRELOAD) it makes /dev/video0
-// a camera whose YUYV frames come from a file, over and over, at a steady rate. It answers what ustreamer asks, no more.
+// a camera whose frames come from a file, over and over, at a steady rate: YUYV, or JPEGs one after another. It answers
+// what ustreamer asks, no more.
 //
 //     CAMERA_FILE=frames.yuyv CAMERA_SIZE=640x360 CAMERA_FPS=30 LD_PRELOAD=./fake_camera.so ustreamer ...
+//     CAMERA_FORMAT=MJPG CAMERA_FILE=frames.mjpeg ...
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,14 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFERS = 16 };
+enum { BUFFERS = 16, FRAMES = 256 };
 
 static const char device[] = "/dev/video0";
 // A timer: it becomes readable when a frame is due, as a camera does.
 static int camera = -1;
 static unsigned width, height, frames_per_second, frame_count, sequence;
+// The largest frame's.
 static size_t frame_bytes;
 static unsigned char *frames, *buffers[BUFFERS];
+static struct { size_t start, count; } places[FRAMES];
+static int is_jpeg;
 static unsigned buffer_count;
 // Buffers that the program has given back, in order.
 static unsigned queue[BUFFERS];
@@ -38,18 +43,35 @@ static void refuse(const char *why) {
   _exit(3);
 }
 
+// Where frames begin in a file: JPEGs where one's end is followed by the next one's start.
+static void find_frames(size_t byte_count) {
+  size_t start = 0;
+  for (size_t end = 2; end <= byte_count && frame_count < FRAMES; end++) {
+    int is_end = is_jpeg ? end == byte_count || !memcmp(frames + end - 2, (unsigned char[]){0xFF, 0xD9, 0xFF, 0xD8}, 4)
+                         : end - start == (size_t)width * height * 2;
+    if (!is_end) continue;
+    places[frame_count].start = start;
+    places[frame_count++].count = end - start;
+    if (end - start > frame_bytes) frame_bytes = end - start;
+    start = end;
+  }
+}
+
 static int open_camera(void) {
   const char *path = getenv("CAMERA_FILE"), *size = getenv("CAMERA_SIZE"), *rate = getenv("CAMERA_FPS");
   if (!path || !size || !rate || sscanf(size, "%ux%u", &width, &height) != 2) refuse("CAMERA_FILE, _SIZE and _FPS say what it is");
   frames_per_second = (unsigned)atoi(rate);
-  frame_bytes = (size_t)width * height * 2;
+  const char *format = getenv("CAMERA_FORMAT");
+  is_jpeg = format && !strcmp(format, "MJPG");
   if (!frames) {
     FILE *file = fopen(path, "rb");
     struct stat about;
-    if (!file || fstat(fileno(file), &about) || !frame_bytes || !frames_per_second) refuse("no such frames");
-    frame_count = (unsigned)((size_t)about.st_size / frame_bytes);
-    frames = malloc(frame_count * frame_bytes);
-    if (!frames || fread(frames, frame_bytes, frame_count, file) != frame_count || frame_count == 0) refuse("no whole frame");
+    if (!file || fstat(fileno(file), &about) || !frames_per_second) refuse("no such frames");
+    // Two bytes more, so that the search for the next JPEG stays inside.
+    frames = calloc((size_t)about.st_size + 2, 1);
+    if (!frames || fread(frames, 1, (size_t)about.st_size, file) != (size_t)about.st_size) refuse("no frames");
+    find_frames((size_t)about.st_size);
+    if (frame_count == 0) refuse("no whole frame");
     fclose(file);
   }
   return camera = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -69,11 +91,13 @@ static int give_frame(struct v4l2_buffer *buffer) {
     return -1;
   }
   unsigned index = queue[taken++ % BUFFERS];
-  memcpy(buffers[index], frames + sequence % frame_count * frame_bytes, frame_bytes);
+  unsigned frame = sequence % frame_count;
+  memcpy(buffers[index], frames + places[frame].start, places[frame].count);
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   buffer->index = index;
-  buffer->bytesused = buffer->length = (unsigned)frame_bytes;
+  buffer->bytesused = (unsigned)places[frame].count;
+  buffer->length = (unsigned)frame_bytes;
   buffer->flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
   buffer->sequence = sequence++;
   buffer->timestamp = (struct timeval){time.tv_sec, time.tv_nsec / 1000};
@@ -106,8 +130,8 @@ static int answer(unsigned request, void *argument) {
     struct v4l2_pix_format *format = &((struct v4l2_format *)argument)->fmt.pix;
     format->width = width;
     format->height = height;
-    format->pixelformat = V4L2_PIX_FMT_YUYV;
-    format->bytesperline = width * 2;
+    format->pixelformat = is_jpeg ? V4L2_PIX_FMT_MJPEG : V4L2_PIX_FMT_YUYV;
+    format->bytesperline = is_jpeg ? 0 : width * 2;
     format->sizeimage = (unsigned)frame_bytes;
     format->field = V4L2_FIELD_NONE;
     return 0;
