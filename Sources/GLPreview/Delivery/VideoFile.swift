@@ -78,8 +78,8 @@ package final class VideoFile: Sendable {
   private func header(_ picture: Picture) -> String {
     let chroma =
       switch picture.format {
-      case .ycbcr(.yuv444): "444"
-      case .ycbcr(.yuv422): "422"
+      case .ycbcr(.yuv444, _): "444"
+      case .ycbcr(.yuv422, _): "422"
       default: "420jpeg"
       }
     return

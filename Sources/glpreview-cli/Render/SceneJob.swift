@@ -67,7 +67,7 @@ struct SceneJob {
   }
 
   private func pictures(of preview: ScenePreview) -> PreviewFrames {
-    if case .ycbcr(let subsampling) = settings.pictureFormat {
+    if case .ycbcr(let subsampling, _) = settings.pictureFormat {
       preview.jpegs(subsampling: subsampling)
     } else {
       preview.pictures

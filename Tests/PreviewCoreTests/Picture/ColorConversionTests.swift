@@ -153,13 +153,13 @@ func jfifCorners() {
 
 @Test("from JFIF to JFIF nothing changes, exactly")
 func jfifToJFIF() {
-  #expect(ColorConversion(jfifFrom: .jfif) == .identity)
+  #expect(ColorConversion(from: .jfif) == .identity)
 }
 
 @Test("from limited BT.601 to JFIF only the range changes, and nothing is lost that R'G'B' can't hold")
 func limitedToJFIF() {
   let conversion = ColorConversion(
-    jfifFrom: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
+    from: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
 
   #expect(isClose(conversion([16, 128, 128]), [0, 128, 128], within: 1e-9))
   #expect(isClose(conversion([235, 240, 16]), [255, 255.5, 0.5], within: 1e-9))
@@ -177,7 +177,7 @@ func othersToJFIF() {
     (.bt2020, .limited), (.bt2020, .full),
   ] {
     let color = ColorDescription(matrix: matrix, range: range, siting: .centred)
-    let direct = ColorConversion(jfifFrom: color)
+    let direct = ColorConversion(from: color)
 
     for codes: SIMD3<Double> in [
       [16, 128, 128], [235, 128, 128], [63, 102, 240], [32, 240, 118], [200, 16, 16],
