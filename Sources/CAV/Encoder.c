@@ -151,6 +151,9 @@ glp_av_encoder *glp_av_encoder_open(const glp_av_encoding *encoding, glp_av_erro
   if (code < 0 && strcmp(codec->name, "h264_v4l2m2m") == 0) code = open_codec(self, codec, AV_PIX_FMT_NV12, encoding);
   if (code >= 0) return self;
   glp_av_fail(error, code);
+  if (strcmp(codec->name, "h264_vaapi") == 0 && !self->device) {
+    snprintf(error->text, sizeof error->text, "there is no device of VA-API");
+  }
   glp_av_encoder_close(self);
   return NULL;
 }

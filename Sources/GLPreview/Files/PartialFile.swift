@@ -8,7 +8,7 @@ final class PartialFile: Sendable {
   private let target: String
   private let temporary: String
   private let file: CInt
-  private let isFinished = Atomic(false)
+  private let isOver = Atomic(false)
 
   /// Opens a temporary file beside `path`.
   init(for path: String) throws(WriteError) {
@@ -28,8 +28,11 @@ final class PartialFile: Sendable {
     if isThere { _ = fchmod(file, status.st_mode & 0o7777) }
   }
 
-  deinit {
-    if !isFinished.load(ordering: .relaxed) {
+  deinit { remove() }
+
+  /// Removes it unless it is finished. Nothing may be appended any more.
+  func remove() {
+    if !isOver.exchange(true, ordering: .relaxed) {
       close(file)
       unsafe unlink(temporary)
     }
@@ -56,7 +59,7 @@ final class PartialFile: Sendable {
 
   /// Gives it its name. Nothing may be appended any more.
   func finish() throws(WriteError) {
-    isFinished.store(true, ordering: .relaxed)
+    isOver.store(true, ordering: .relaxed)
     // Some file systems report a lack of space only on close.
     guard close(file) == 0, unsafe rename(temporary, target) == 0 else {
       let code = errno

@@ -38,6 +38,17 @@ final class VideoFeed: Sendable {
     var picture: RenderedPicture?
     /// Set when no more pictures come; nobody can join any more.
     var end: Result<Void, any Error>?
+
+    /// Whether a watcher has lost pictures, and now reads again.
+    func isLost(_ watcher: Int) -> Bool {
+      watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+    }
+
+    mutating func askForKey(_ watcher: Int) {
+      guard isLost(watcher) else { return }
+      watchers[watcher]?.isPromised = true
+      keys.drop()
+    }
   }
 
   init(_ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes)
@@ -69,14 +80,12 @@ final class VideoFeed: Sendable {
 
   /// Waits for the next sample of a watcher; nil at the end.
   func next(_ watcher: Int) async throws -> VideoSample? {
+    if state.withLock({ $0.isLost(watcher) }) { state.update { $0.askForKey(watcher) } }
     let next = try await state.first { state -> VideoSample?? in
       if state.watchers[watcher]?.unread.isEmpty == false {
         return .some(state.watchers[watcher]?.unread.removeFirst())
       }
-      if state.watchers[watcher]?.isPromised == false {
-        state.watchers[watcher]?.isPromised = true
-        state.keys.drop()
-      }
+      state.askForKey(watcher)
       guard let end = state.end else { return nil }
       try end.get()
       return .some(nil)
@@ -193,8 +202,10 @@ final class VideoFeed: Sendable {
 
   /// Reads pictures, one ahead: the next one is drawn while this one is encoded.
   private func read(_ iterator: PreviewFrames.Iterator) -> Task<PreviewFrames.Iterator, Never> {
-    Task {
-      var iterator = iterator
+    // The task owns it alone: a copy that is kept elsewhere would keep the camera open while the preview is disabled.
+    let handed = Mutex<PreviewFrames.Iterator?>(iterator)
+    return Task {
+      var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
       do {
         while let picture = try await iterator.next() {
           state.update { if !Task.isCancelled { $0.picture = picture } }

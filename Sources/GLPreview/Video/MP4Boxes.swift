@@ -57,7 +57,8 @@ extension MP4Boxes {
     _ formats: [H264Format], duration: UInt64, tables: (inout MP4Boxes) -> Void,
     more: (inout MP4Boxes) -> Void = { _ in }
   ) {
-    let size = formats.first?.size ?? Size(width: 0, height: 0)
+    // Not the clean aperture's: players that know of none would stretch the picture.
+    let size = formats.first?.codedSize ?? Size(width: 0, height: 0)
     box("moov") { moov in
       moov.full("mvhd", version: 1) {
         $0.times(duration, timescale: true)

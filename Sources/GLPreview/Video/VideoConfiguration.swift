@@ -1,4 +1,5 @@
 // How pictures become H.264: quality, the bit rate that caps it, key pictures, and who encodes.
+internal import PreviewCore
 
 /// How a preview is encoded as H.264. Watchers of a preview with equal configurations share one encoder.
 public struct VideoConfiguration: Sendable, Hashable {
@@ -19,7 +20,7 @@ public struct VideoConfiguration: Sendable, Hashable {
   }
 
   /// The most bits a second, over half a second, 16,000...1,000,000,000; nil, the default, allows four for each pixel of
-  /// the picture: 0.9 Mbit/s for 640x360, 3.7 Mbit/s for 1280x720.
+  /// the picture, and at least 250,000: 0.9 Mbit/s for 640x360, 3.7 Mbit/s for 1280x720.
   public var bitrate: Int? {
     didSet { bitrate = Self.held(bitrate) }
   }
@@ -58,6 +59,9 @@ extension VideoConfiguration {
   var candidates: [Encoder] {
     encoder == .automatic ? [.v4l2m2m, .vaapi, .nvenc, .x264, .openh264] : [encoder]
   }
+
+  /// The bit rate for pictures of a size.
+  func bitrate(for size: Size) -> Int { bitrate ?? max(4 * min(size.pixelCount, 1 << 28), 250_000) }
 
   /// x264's constant rate factor, 0...51: 24 for 80.
   var rateFactor: Int { min(56 - quality * 2 / 5, 51) }

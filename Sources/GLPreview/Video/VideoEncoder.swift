@@ -70,13 +70,13 @@ package actor VideoEncoder {
 
   /// Why there is no candidate left.
   private var exhausted: VideoError {
-    guard failures.count > 1 else { return failures.first ?? VideoError(.failed, "no encoder is left") }
-    let isMissing = failures.allSatisfy { $0.kind == .unavailable }
+    guard let last = failures.last else { return VideoError(.failed, "no encoder is left") }
     var reasons: [String] = []
     for failure in failures where !reasons.contains(failure.description) {
       reasons.append(failure.description)
     }
-    return VideoError(isMissing ? .unavailable : .failed, reasons.joined(separator: "; "))
+    // The last candidates are software: whether that can be installed is what users can do something about.
+    return VideoError(last.kind, reasons.joined(separator: "; "))
   }
 
   /// The stream of a picture. Encoders that want several pictures before they give one get the same one again.
@@ -84,8 +84,8 @@ package actor VideoEncoder {
     _ picture: Picture, by candidate: VideoConfiguration.Encoder, isKey: Bool
   ) async throws -> H264Stream {
     let isFirst = running == nil
-    let bitrate = (configuration.bitrate ?? picture.size.pixelCount * 4) * EncoderSettings.nominalRate
-    let wanted = Int(Double(max(bitrate, 16_000 * EncoderSettings.nominalRate)) / rate.picturesPerSecond)
+    let bitrate = configuration.bitrate(for: picture.size) * EncoderSettings.nominalRate
+    let wanted = Int(Double(bitrate) / rate.picturesPerSecond)
     let running =
       running
       ?? EncoderThread(

@@ -105,6 +105,7 @@ public final class VideoFileWriter {
     let file = try PartialFile(for: path)
     try file.append(head)
     try file.append(contentsOf: samples)
+    samples.remove()
     try file.finish()
     byteCount += head.count
   }
