@@ -27,7 +27,7 @@ package struct JPEGEncoder: Sendable {
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {
     guard case .ycbcr(let chroma, .full) = picture.format, picture.planes.count == 3 else {
-      throw CodecError(.unsupported, "a JPEG is made of Y'CbCr planes of full range, not of \(picture.format)")
+      throw CodecError(.unsupported, "a JPEG is made of full-range Y'CbCr, not of \(picture.format)")
     }
     // ICC segments hold 65519 bytes of profile each, and their sequence numbers are bytes (ICC.1:2022, B.4).
     let profile = iccProfile ?? []

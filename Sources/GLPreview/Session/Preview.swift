@@ -159,7 +159,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
   private let preview: Preview
   private let format: Picture.Format
 
-  init(_ preview: Preview, as format: Picture.Format) {
+  package init(_ preview: Preview, as format: Picture.Format) {
     self.preview = preview
     self.format = format
   }

@@ -1,8 +1,8 @@
 // When a key picture is due: at intervals, and for watchers who need one.
-internal import PreviewCore
+package import PreviewCore
 
 /// Decides which pictures are key pictures. They are large: those who join within a moment share one.
-struct KeySchedule: Sendable {
+package struct KeySchedule: Sendable {
   private let interval: Duration
   private let joining: Duration
   private let dropping: Duration
@@ -12,7 +12,9 @@ struct KeySchedule: Sendable {
 
   /// A key picture at the latest each `interval`. Those for watchers who join are at least `joining` apart, those for
   /// watchers who are too slow `dropping`.
-  init(every interval: Duration, joining: Duration = .milliseconds(300), dropping: Duration = .seconds(1)) {
+  package init(
+    every interval: Duration, joining: Duration = .milliseconds(300), dropping: Duration = .seconds(1)
+  ) {
     self.interval = interval
     self.joining = joining
     self.dropping = dropping
@@ -31,11 +33,11 @@ struct KeySchedule: Sendable {
   }
 
   /// Whether a picture that is encoded now is a key picture.
-  func isDue(at now: CaptureInstant) -> Bool {
+  package func isDue(at now: CaptureInstant) -> Bool {
     guard let last else { return true }
     return now - last >= interval || due.map { $0 <= now } ?? false
   }
 
   /// A key picture was encoded.
-  mutating func came(at now: CaptureInstant) { (last, gap) = (now, nil) }
+  package mutating func came(at now: CaptureInstant) { (last, gap) = (now, nil) }
 }
