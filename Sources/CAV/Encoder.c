@@ -25,8 +25,8 @@ typedef struct {
   const char *value;
 } option;
 
-/// What is asked of an encoder beside what all have. Options that a version does not know are left out: av_opt_set refuses
-/// them, and the stream is only a little worse.
+/// What is asked of an encoder beside what all have. Options that a version does not know are left out: av_opt_set
+/// refuses them, and the stream is only a little worse.
 static const struct {
   const char *encoder;
   const char *quality;
@@ -60,8 +60,8 @@ static void set_dialect(AVCodecContext *codec, const glp_av_encoding *encoding) 
 static void set_rate(AVCodecContext *codec, int64_t bitrate) {
   codec->rc_max_rate = bitrate;
   codec->rc_buffer_size = (int)(bitrate / 2 < INT32_MAX ? bitrate / 2 : INT32_MAX);
-  // x264 takes a bit rate for its target, and then forgets the quality. Hardware wants one, and takes one as high as the
-  // limit for a constant rate.
+  // x264 takes a bit rate for its target, and then forgets the quality. Hardware wants one, and takes one as high as
+  // the limit for a constant rate.
   if (strcmp(codec->codec->name, "libx264") != 0) codec->bit_rate = bitrate * 3 / 4;
 }
 

@@ -1,5 +1,5 @@
-// OpenH264 (Cisco, BSD-2): its binary interface as far as it is used, in the layout of libopenh264.so.7, so that its headers
-// are not needed to build; names are its own, so that they can be looked up. And an encoder of it.
+// OpenH264 (Cisco, BSD-2): its binary interface as far as it is used, in the layout of libopenh264.so.7, so that its
+// headers are not needed to build; names are its own, so that they can be looked up. And an encoder of it.
 #ifndef GLP_OPENH264_H
 #define GLP_OPENH264_H
 

@@ -166,7 +166,8 @@ func ycbcrToVideo() throws {
   let odd: [[UInt8]] = [[0, 128, 128], [255, 255, 1], [16, 240, 128]]
   #expect(try planes(render(row(odd, .camera601), "", as: limited)) == odd)
   #expect(try planes(render(row(bars601, .camera601), "", as: limited)) == bars601)
-  // 16 + 219/255 * 255, 128 + 224/255 * (255 - 128) is 239.56, 128 - 224/255 * 128 is 15.56; 16 + 219/255 * 99 is 101.02.
+  // 16 + 219/255 * 255; 128 + 224/255 * (255 - 128) is 239.56; 128 - 224/255 * 128 is 15.56; 16 + 219/255 * 99 is
+  // 101.02.
   #expect(
     try planes(render(row([[255, 255, 0], [0, 128, 128], [99, 128, 128]], .jfif), "", as: limited)) == [
       [235, 240, 16], [16, 128, 128], [101, 128, 128],

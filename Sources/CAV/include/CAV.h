@@ -1,5 +1,6 @@
-// Video by FFmpeg's libraries: out of files and streams (open, next picture, its samples), and into H.264. Nothing of FFmpeg's
-// own headers is seen from outside, and its libraries are loaded when the first of these functions wants them (Libraries.c).
+// Video by FFmpeg's libraries: out of files and streams (open, next picture, its samples), and into H.264. Nothing of
+// FFmpeg's own headers is seen from outside, and its libraries are loaded when the first of these functions wants them
+// (Libraries.c).
 #ifndef GLP_CAV_H
 #define GLP_CAV_H
 
@@ -152,7 +153,8 @@ bool glp_av_narrow(
 
 /// How pictures become H.264: constrained baseline, no B pictures, no delay, one slice a picture up to 1080p.
 typedef struct {
-  /// FFmpeg's name: h264_v4l2m2m, h264_vaapi, h264_nvenc or libx264; or libopenh264, which needs nothing of FFmpeg's.
+  /// FFmpeg's name: h264_v4l2m2m, h264_vaapi, h264_nvenc or libx264; or libopenh264, which needs nothing of
+  /// FFmpeg's.
   const char *encoder;
   /// Both even.
   int width;

@@ -23,7 +23,7 @@ struct EncoderSettings: Sendable, Hashable {
 protocol H264Encoder: AnyObject {
   /// Encodes a picture of `Picture.Format.video`: constrained baseline, one picture out for one in.
   ///
-  /// - Returns: Annex B, with the parameter sets before a key picture; nothing if the encoder keeps the picture for now.
+  /// - Returns: Annex B, with the parameter sets before a key picture; nothing if the encoder keeps the picture.
   func encode(_ picture: Picture, isKey: Bool) throws(VideoError) -> [UInt8]
 
   /// Sets the bit rate from the next picture on, where the encoder can change it.

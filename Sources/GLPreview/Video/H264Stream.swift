@@ -14,7 +14,8 @@ package struct H264Stream: Sendable, Hashable {
   /// Whether decoding can begin with it.
   package private(set) var isKey = false
 
-  /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of it.
+  /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of
+  /// it.
   package init(_ bytes: [UInt8]) {
     for range in Self.units(bytes) {
       switch bytes[range.lowerBound] & 31 {

@@ -19,8 +19,8 @@ public struct VideoConfiguration: Sendable, Hashable {
     case openh264
   }
 
-  /// The most bits a second, over half a second, 16,000...1,000,000,000; nil, the default, allows four for each pixel of
-  /// the picture, and at least 250,000: 0.9 Mbit/s for 640x360, 3.7 Mbit/s for 1280x720.
+  /// The most bits a second, over half a second, 16,000...1,000,000,000; nil, the default, allows four for each pixel
+  /// of the picture, and at least 250,000: 0.9 Mbit/s for 640x360, 3.7 Mbit/s for 1280x720.
   public var bitrate: Int? {
     didSet { bitrate = Self.held(bitrate) }
   }

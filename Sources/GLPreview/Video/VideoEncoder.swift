@@ -33,8 +33,8 @@ package actor VideoEncoder {
     self.stallsAfter = stallsAfter
   }
 
-  /// Encodes a picture of `Picture.Format.video`. Another size than before, or another encoder, begins a new stream: with
-  /// a key picture, and parameters of its own.
+  /// Encodes a picture of `Picture.Format.video`. Another size than before, or another encoder, begins a new stream:
+  /// with a key picture, and parameters of its own.
   ///
   /// An encoder that fails in mid-stream is opened again once. If it fails again, or at its first picture, the next of
   /// the configuration's candidates takes over.

@@ -13,8 +13,8 @@ internal import PreviewCore
 /// try file.finish()
 /// ```
 ///
-/// An MP4 file has its tables before its pictures, so that players show it while they load it. It appears under its name when
-/// it is finished, whole. FIFOs and standard output get fragments instead, as the pictures come.
+/// An MP4 file has its tables before its pictures, so that players show it while they load it. It appears under its name
+/// when it is finished, whole. FIFOs and standard output get fragments instead, as the pictures come.
 public final class VideoFileWriter {
   /// The formats of video files.
   public enum Format: String, Sendable, Hashable, CaseIterable {

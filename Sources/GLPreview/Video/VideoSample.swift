@@ -7,8 +7,8 @@ public struct H264Format: Sendable, Hashable {
   public let sps: [UInt8]
   /// The picture parameter set.
   public let pps: [UInt8]
-  /// The size of the picture. H.264 has only even ones of it: an odd side has one more column or row in the stream, which
-  /// repeats the last; MP4 files say so.
+  /// The size of the picture. H.264 has only even ones of it: an odd side has one more column or row in the stream,
+  /// which repeats the last; MP4 files say so.
   public let size: Size
   /// Who encoded it.
   public let encoder: VideoConfiguration.Encoder
@@ -38,7 +38,8 @@ public struct VideoSample: Sendable, Hashable {
   public let isKey: Bool
   /// When it was captured, by `CaptureClock`; later than the sample before.
   public let timestamp: CaptureInstant
-  /// The stream's parameters. Where they differ from those of the sample before, a new stream begins, with a key picture.
+  /// The stream's parameters. Where they differ from those of the sample before, a new stream begins, with a key
+  /// picture.
   public let format: H264Format
 
   init(bytes: [UInt8], isKey: Bool, timestamp: CaptureInstant, format: H264Format) {

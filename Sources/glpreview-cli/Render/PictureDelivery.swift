@@ -59,8 +59,8 @@ final class PictureDelivery: Sendable {
     }
   }
 
-  /// Delivers all pictures with `body`, and finishes the video files: also after an error, and when it is cancelled, with the
-  /// pictures up to there.
+  /// Delivers all pictures with `body`, and finishes the video files: also after an error, and when it is cancelled,
+  /// with the pictures up to there.
   func finishing(_ body: () async throws -> Void) async throws {
     let videos = { self.videos.withLock { Array($0.values) } }
     do {

@@ -45,8 +45,8 @@ actor VideoOutput {
     }
   }
 
-  /// When a picture is shown. Pictures of some files have no times of their own, and those of a file that is played again
-  /// begin anew.
+  /// When a picture is shown. Pictures of some files have no times of their own, and those of a file that is played
+  /// again begin anew.
   private func time(of timestamp: CaptureInstant) -> CaptureInstant {
     defer { count += 1 }
     let time: CaptureInstant
