@@ -10,7 +10,7 @@ SWIFT_BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 GLPREVIEW = .build/release/glpreview
 PREFIX ?= /usr/local
-EXAMPLES = CallSnapshot MultiPreview Replicator Still
+EXAMPLES = CallSnapshot Clip MultiPreview Replicator Still
 # So many tests at a time: all at once, those that wait for something would wait for all others too.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Where a process of the tests crashes, the log says in which line.

@@ -7,7 +7,7 @@ let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .
 let package = Package(
   name: "Examples",
   dependencies: [.package(name: "GLPreview", path: "..")],
-  targets: ["CallSnapshot", "MultiPreview", "Replicator", "Still"].map { name in
+  targets: ["CallSnapshot", "Clip", "MultiPreview", "Replicator", "Still"].map { name in
     .executableTarget(
       name: name, dependencies: [.product(name: "GLPreview", package: "GLPreview")], path: name,
       swiftSettings: settings)

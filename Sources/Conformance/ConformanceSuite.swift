@@ -38,7 +38,13 @@ package enum ConformanceSuite {
     let planes: [(PixelFormat, Picture.ChromaSubsampling)] = [
       (.i420, .yuv420), (.yuv422p, .yuv422), (.yuv444p, .yuv444), (.nv12, .yuv420),
     ]
-    return moved
+    // And what a camera of limited range gives goes into a video as it is.
+    let limited = ColorDescription(matrix: .bt601, range: .limited, siting: .centred)
+    let video = [PixelFormat.i420, .nv12].map { pixelFormat in
+      ConformanceCase(
+        "exact copies", format(pixelFormat, odd, limited), seed: 9, ViewConfiguration(), as: .video, bound: 0)
+    }
+    return moved + video
       + planes.map { pixelFormat, chroma in
         ConformanceCase(
           "exact copies", format(pixelFormat, odd, .jfif), seed: 9, ViewConfiguration(), as: .ycbcr(chroma),
@@ -137,7 +143,7 @@ package enum ConformanceSuite {
     ColorDescription.Matrix.allCases.flatMap { matrix in
       ColorDescription.QuantizationRange.allCases.flatMap { range in
         ColorDescription.ChromaSiting.allCases.flatMap { siting in
-          [Picture.Format.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444)].map {
+          [Picture.Format.rgba, .ycbcr(.yuv420), .ycbcr(.yuv444), .video].map {
             ConformanceCase(
               "color \(matrix.rawValue)",
               format(.nv12, odd, ColorDescription(matrix: matrix, range: range, siting: siting)), seed: 5,

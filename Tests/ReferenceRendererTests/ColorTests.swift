@@ -145,6 +145,52 @@ func rgbToJFIF() throws {
   #expect(try planes(render(rgb([pixels]), "", as: .ycbcr(.yuv444))) == expected)
 }
 
+// MARK: To video's planes
+
+@Test("R'G'B' to limited range: the bars of BT.601")
+func rgbToVideo() throws {
+  let pixels: [[UInt8]] = [
+    [255, 255, 255], [255, 255, 0], [0, 255, 255], [0, 255, 0], [255, 0, 255], [255, 0, 0], [0, 0, 255],
+    [0, 0, 0],
+  ]
+  #expect(try planes(render(rgb([pixels]), "", as: .ycbcr(.yuv444, .limited))) == bars601)
+  // Y' 16 + 219/255 * 100 is 101.88.
+  #expect(
+    try planes(render(rgb([[[100, 100, 100]]]), "", as: .ycbcr(.yuv444, .limited))) == [[102, 128, 128]])
+}
+
+@Test("limited BT.601 goes to limited range as it is, and JFIF by its range alone")
+func ycbcrToVideo() throws {
+  let limited = Picture.Format.ycbcr(.yuv444, .limited)
+  // Below black, above white, and a colour that no R'G'B' has.
+  let odd: [[UInt8]] = [[0, 128, 128], [255, 255, 1], [16, 240, 128]]
+  #expect(try planes(render(row(odd, .camera601), "", as: limited)) == odd)
+  #expect(try planes(render(row(bars601, .camera601), "", as: limited)) == bars601)
+  // 16 + 219/255 * 255; 128 + 224/255 * (255 - 128) is 239.56; 128 - 224/255 * 128 is 15.56; 16 + 219/255 * 99 is
+  // 101.02.
+  #expect(
+    try planes(render(row([[255, 255, 0], [0, 128, 128], [99, 128, 128]], .jfif), "", as: limited)) == [
+      [235, 240, 16], [16, 128, 128], [101, 128, 128],
+    ])
+}
+
+@Test("BT.709 goes to BT.601's limited range, and its bars to bars")
+func bt709ToVideo() throws {
+  let shown = try planes(
+    render(row(bars709, description(.bt709, .limited)), "", as: .ycbcr(.yuv444, .limited)))
+  for (bar, expected) in zip(shown, bars601) {
+    #expect(isWithin(1, bar, expected), "\(bar) is not \(expected)")
+  }
+}
+
+@Test("what is outside the picture has the background's codes of limited range")
+func videoBackground() throws {
+  let wide = try render(rgb([[[255, 255, 255]]]), "size=6x1,mode=fit,background=ff0000", as: .video)
+  #expect(wide.rows(0).first?.first == 81)
+  #expect(wide.rows(1).first?.first == 90)
+  #expect(wide.rows(2).first?.first == 240)
+}
+
 @Test("cyan's Cr is one half, which rounds up")
 func cyanHalf() throws {
   // 128 - 127.5: -0.418688 * 255 - 0.081312 * 255 is -127.5 exactly.

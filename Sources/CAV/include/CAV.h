@@ -1,5 +1,6 @@
-// Video out of files and streams by FFmpeg's libraries: open, next picture, its samples. Nothing of FFmpeg's own headers is
-// seen from outside, and its libraries are loaded when the first of these functions wants them (Libraries.c).
+// Video by FFmpeg's libraries: out of files and streams (open, next picture, its samples), and into H.264. Nothing of
+// FFmpeg's own headers is seen from outside, and its libraries are loaded when the first of these functions wants them
+// (Libraries.c).
 #ifndef GLP_CAV_H
 #define GLP_CAV_H
 
@@ -10,7 +11,7 @@
 /// What went wrong.
 typedef enum {
   GLP_AV_OK,
-  /// FFmpeg's libraries are not installed; the text says how to get them.
+  /// FFmpeg's libraries, or OpenH264's, are not installed; the text says how to get them.
   GLP_AV_NO_LIBRARIES,
   GLP_AV_INTERRUPTED,
   GLP_AV_NO_MEMORY,
@@ -21,6 +22,8 @@ typedef enum {
   GLP_AV_NO_VIDEO,
   /// There is video, but no decoder; the text is the codec's name.
   GLP_AV_NO_DECODER,
+  /// These libraries were built without the encoder.
+  GLP_AV_NO_ENCODER,
   /// Width and height are set.
   GLP_AV_TOO_LARGE,
   GLP_AV_REFUSED,
@@ -145,5 +148,50 @@ typedef struct {
 bool glp_av_narrow(
     const glp_av_frame *frame, int plane, uint8_t *target, size_t target_stride, size_t row_samples, int rows,
     glp_av_narrowing narrowing);
+
+// MARK: Encoding
+
+/// How pictures become H.264: constrained baseline, no B pictures, no delay, one slice a picture up to 1080p.
+typedef struct {
+  /// FFmpeg's name: h264_v4l2m2m, h264_vaapi, h264_nvenc or libx264; or libopenh264, which needs nothing of
+  /// FFmpeg's.
+  const char *encoder;
+  /// Both even.
+  int width;
+  int height;
+  /// x264's constant rate factor, 0...51; hardware takes it for its own scale where it has one.
+  int quality;
+  /// Bits a second at most, over half a second, if pictures come at `rate`.
+  int64_t bitrate;
+  /// Pictures a second.
+  int rate;
+  /// A key picture comes at the latest after this many.
+  int keyframe_interval;
+} glp_av_encoding;
+
+/// One encoder; used by one thread at a time.
+typedef struct glp_av_encoder glp_av_encoder;
+
+/// NULL where it can't be opened: `error` says why.
+glp_av_encoder *glp_av_encoder_open(const glp_av_encoding *encoding, glp_av_error *error);
+void glp_av_encoder_close(glp_av_encoder *encoder);
+
+/// Three planes of 4:2:0 in BT.601's limited range: of the encoder's size, or one column or row less, where the last one is
+/// repeated.
+typedef struct {
+  const uint8_t *planes[3];
+  size_t strides[3];
+  int width;
+  int height;
+} glp_av_planes;
+
+/// Encodes a picture. `bytes` are Annex B, and valid until the next call; there are none if the encoder still keeps the
+/// picture. False where it fails.
+bool glp_av_encode(
+    glp_av_encoder *encoder, const glp_av_planes *picture, bool is_key, const uint8_t **bytes, size_t *count,
+    glp_av_error *error);
+
+/// Sets the most bits a second from the next picture on. Encoders that can't change it keep what they have.
+void glp_av_encoder_set_bitrate(glp_av_encoder *encoder, int64_t bitrate);
 
 #endif

@@ -22,12 +22,12 @@ package struct JPEGEncoder: Sendable {
     self.huffmanTables = huffmanTables
   }
 
-  /// Encodes `picture`, whose format must be `.ycbcr`, with at most 65500 pixels a side. A capture time makes EXIF.
+  /// Encodes `picture`, whose format must be `.ycbcr` of full range, with at most 65500 pixels a side. A capture time makes EXIF.
   package func encode(
     _ picture: Picture, iccProfile: [UInt8]? = nil, capturedAt time: WallTime? = nil
   ) throws(CodecError) -> [UInt8] {
-    guard case .ycbcr(let chroma) = picture.format, picture.planes.count == 3 else {
-      throw CodecError(.unsupported, "a JPEG is made of Y'CbCr planes, not of \(picture.format)")
+    guard case .ycbcr(let chroma, .full) = picture.format, picture.planes.count == 3 else {
+      throw CodecError(.unsupported, "a JPEG is made of full-range Y'CbCr, not of \(picture.format)")
     }
     // ICC segments hold 65519 bytes of profile each, and their sequence numbers are bytes (ICC.1:2022, B.4).
     let profile = iccProfile ?? []

@@ -10,7 +10,7 @@ struct PictureScaler {
 
   /// The picture reduced to `size`, which must not exceed its own.
   func scaled(to size: Size) -> Picture {
-    guard size != picture.size, case .ycbcr(let chroma) = picture.format else { return picture }
+    guard size != picture.size, case .ycbcr(let chroma, _) = picture.format else { return picture }
     var bytes = [UInt8](
       repeating: 0, count: picture.format.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount })
     var offset = 0

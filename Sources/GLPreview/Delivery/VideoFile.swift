@@ -1,4 +1,4 @@
-// Writes uncompressed pictures in sequence, for encoders, analysers and pipes.
+// The formats of videos; and writes uncompressed pictures in sequence, for encoders, analysers and pipes.
 internal import Glibc
 package import PreviewCore
 internal import Synchronization
@@ -10,6 +10,10 @@ package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   case yuv
   /// R, G, B, A bytes without headers.
   case rgba
+  /// H.264 in MP4, written by `VideoFileWriter`.
+  case mp4
+  /// The bare stream of H.264, likewise.
+  case h264
 
   /// The format for a file name, by its extension in any case; nil for other names.
   package init?(fileName: String) {
@@ -19,11 +23,18 @@ package enum VideoFormat: String, Sendable, Hashable, CaseIterable {
   }
 
   package func pictureFormat(_ subsampling: Picture.ChromaSubsampling) -> Picture.Format {
-    self == .rgba ? .rgba : .ycbcr(subsampling)
+    switch self {
+    case .rgba: .rgba
+    case .y4m, .yuv: .ycbcr(subsampling)
+    case .mp4, .h264: .video
+    }
   }
+
+  /// The format of the file; nil if pictures are not encoded.
+  package var file: VideoFileWriter.Format? { VideoFileWriter.Format(rawValue: rawValue) }
 }
 
-/// A file, a FIFO or standard output, to which pictures of one size are appended.
+/// A file, a FIFO or standard output, to which uncompressed pictures of one size are appended.
 package final class VideoFile: Sendable {
   private let path: String
   private let format: VideoFormat
@@ -78,8 +89,8 @@ package final class VideoFile: Sendable {
   private func header(_ picture: Picture) -> String {
     let chroma =
       switch picture.format {
-      case .ycbcr(.yuv444): "444"
-      case .ycbcr(.yuv422): "422"
+      case .ycbcr(.yuv444, _): "444"
+      case .ycbcr(.yuv422, _): "422"
       default: "420jpeg"
       }
     return

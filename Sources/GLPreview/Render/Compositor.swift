@@ -56,11 +56,12 @@ final class Compositor {
   func planes(
     of canvas: PooledTarget, _ view: PlannedView
   ) throws -> (planes: [DrawnPlane], own: [PooledTarget]) {
-    guard case .ycbcr(let chroma) = view.format else {
+    guard case .ycbcr(let chroma, let range) = view.format else {
       return ([DrawnPlane(target: canvas, layout: .whole(output: 0))], [canvas])
     }
-    let luma = try convert(canvas, view.size, .none, rows: [0])
-    let both = try convert(canvas, view.size, chroma.subsampling, rows: [1, 2])
+    let conversion = ColorConversion.ycbcrFromRGB(range)
+    let luma = try convert(canvas, view.size, .none, [0], of: conversion)
+    let both = try convert(canvas, view.size, chroma.subsampling, [1, 2], of: conversion)
     let planes = [(luma, 0), (both, 0), (both, 1)].map { target, output in
       DrawnPlane(target: target, layout: .whole(output: output))
     }
@@ -69,7 +70,7 @@ final class Compositor {
 
   /// Converts to as many rows of Y'CbCr as are written at once.
   private func convert(
-    _ canvas: PooledTarget, _ size: Size, _ step: Subsampling, rows: [Int]
+    _ canvas: PooledTarget, _ size: Size, _ step: Subsampling, _ rows: [Int], of conversion: ColorConversion
   ) throws -> PooledTarget {
     let plane = step.planeSize(of: size)
     let target = try targets.take(
@@ -80,7 +81,7 @@ final class Compositor {
     canvas.bind(0, unit: units.next(for: "picture", in: program))
     program.shader.set("lastPixel", SIMD2(Int32(size.width - 1), Int32(size.height - 1)))
     for (name, row) in zip(["firstOutput", "secondOutput"], rows) {
-      program.shader.set(name, ColorConversion.jfifFromRGB.row(row))
+      program.shader.set(name, conversion.row(row))
     }
     target.target.begin()
     program.shader.drawTriangle()

@@ -9,6 +9,8 @@ package final class Preview: Sendable {
   let sourceName: String?
   /// The source or scene.
   let producer: any PictureProducer
+  /// The running encoders.
+  let videos = VideoFeeds()
   private let state: Watched<State>
 
   private struct State {
@@ -62,6 +64,11 @@ package final class Preview: Sendable {
   /// The pictures as Y'CbCr planes, for JPEGs.
   package func jpegs(subsampling: Picture.ChromaSubsampling = .yuv420) -> PreviewFrames {
     PreviewFrames(self, as: .ycbcr(subsampling))
+  }
+
+  /// The pictures as H.264.
+  package func video(_ configuration: VideoConfiguration) -> VideoSequence {
+    VideoSequence(self, configuration)
   }
 
   // MARK: For the session
@@ -153,7 +160,7 @@ public struct PreviewFrames: AsyncSequence, Sendable {
   private let preview: Preview
   private let format: Picture.Format
 
-  init(_ preview: Preview, as format: Picture.Format) {
+  package init(_ preview: Preview, as format: Picture.Format) {
     self.preview = preview
     self.format = format
   }
@@ -162,12 +169,15 @@ public struct PreviewFrames: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(preview, format) }
 
   /// Requests pictures.
-  public struct Iterator: AsyncIteratorProtocol {
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let preview: Preview
     private let format: Picture.Format
     private var reading: PreviewReading?
     private var last: PictureKey?
     private var pace = Pace()
+
+    /// Makes the next picture the current one, even if it was returned before.
+    mutating func forget() { last = nil }
 
     init(_ preview: Preview, _ format: Picture.Format) {
       self.preview = preview

@@ -46,14 +46,23 @@ package struct ColorConversion: Sendable, Hashable {
       offset: [0, 128, 128])
   }()
 
-  /// From another Y'CbCr to JFIF's. If the matrix is JFIF's already, there is no detour through R'G'B'.
-  package init(jfifFrom color: ColorDescription) {
+  /// From R'G'B' codes to BT.601's Y'CbCr codes of a range.
+  package static func ycbcrFromRGB(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
+    range == .full ? jfifFromRGB : limitedFromRGB
+  }
+
+  private static let limitedFromRGB =
+    quantizing(.limited).after(.normalizing(.full)).after(jfifFromRGB)
+
+  /// From another Y'CbCr to BT.601's of `range`. If the matrix is BT.601's already, there is no detour through R'G'B'.
+  package init(ycbcr range: ColorDescription.QuantizationRange = .full, from color: ColorDescription) {
     guard color.matrix != .bt601 else {
-      self = ColorConversion(columns: ColorConversion.identity.columns, offset: [0, 128, 128])
-        .after(.normalizing(color.range))
+      self =
+        color.range == range
+        ? .identity : ColorConversion.quantizing(range).after(.normalizing(color.range))
       return
     }
-    let exact = ColorConversion.jfifFromRGB.after(ColorConversion(rgbFrom: color))
+    let exact = ColorConversion.ycbcrFromRGB(range).after(ColorConversion(rgbFrom: color))
     // Chroma does not depend on luma: what remains there is rounding of doubles.
     let columns = exact.columns.map { $0.replacing(with: 0, where: ($0 * $0) .< 1e-24) }
     self.init(columns: columns, offset: exact.offset)
@@ -61,14 +70,18 @@ package struct ColorConversion: Sendable, Hashable {
 
   /// From codes to luma 0...255 and chroma -127.5...127.5.
   private static func normalizing(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
-    let (black, luma, chroma) =
-      switch range {
-      case .full: (0.0, 1.0, 1.0)
-      case .limited: (16.0, 255.0 / 219, 255.0 / 224)
-      }
+    let luma = 255 / range.lumaSteps
+    let chroma = 255 / range.chromaSteps
     return ColorConversion(
       rows: [luma, 0, 0], [0, chroma, 0], [0, 0, chroma],
-      offset: [-black * luma, -128 * chroma, -128 * chroma])
+      offset: [-range.black * luma, -128 * chroma, -128 * chroma])
+  }
+
+  /// The way back.
+  private static func quantizing(_ range: ColorDescription.QuantizationRange) -> ColorConversion {
+    ColorConversion(
+      rows: [range.lumaSteps / 255, 0, 0], [0, range.chromaSteps / 255, 0], [0, 0, range.chromaSteps / 255],
+      offset: [range.black, 128, 128])
   }
 
   /// Applies `first`, then `self`.
@@ -87,6 +100,13 @@ package struct ColorConversion: Sendable, Hashable {
 
   /// Whether any output in `rows` depends on the first input.
   func needsLuma(rows: Range<Int>) -> Bool { rows.contains { columns[0][$0] != 0 } }
+}
+
+extension ColorDescription.QuantizationRange {
+  /// The code of black, and the codes from black to white and from the least chroma to the most (H.273, 8.3).
+  fileprivate var black: Double { self == .full ? 0 : 16 }
+  fileprivate var lumaSteps: Double { self == .full ? 255 : 219 }
+  fileprivate var chromaSteps: Double { self == .full ? 255 : 224 }
 }
 
 /// sRGB's transfer function on 0...1. Y'CbCr values outside R'G'B' continue along the curve above 1 and along the

@@ -73,16 +73,22 @@ extension Picture {
   public enum Format: Sendable, Hashable, CustomStringConvertible {
     /// One plane of R, G, B, A bytes; A is 255.
     case rgba
-    /// Three byte planes Y', Cb, Cr as in JFIF (BT.601, full range, chroma centred).
-    case ycbcr(ChromaSubsampling)
+    /// Three byte planes Y', Cb, Cr: BT.601, chroma centred. Full range is JFIF's; limited range is for video.
+    case ycbcr(ChromaSubsampling, ColorDescription.QuantizationRange = .full)
 
-    package static let allCases: [Format] = [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) }
+    /// What video encoders take.
+    package static let video = Format.ycbcr(.yuv420, .limited)
 
-    /// `rgba`, `ycbcr420`, ...
+    /// Those that encoders and files take.
+    package static let allCases: [Format] =
+      [.rgba] + ChromaSubsampling.allCases.map { .ycbcr($0) } + [.video]
+
+    /// `rgba`, `ycbcr420`, `ycbcr420 limited`, ...
     public var description: String {
       switch self {
       case .rgba: "rgba"
-      case .ycbcr(let subsampling): "ycbcr\(subsampling.rawValue)"
+      case .ycbcr(let subsampling, .full): "ycbcr\(subsampling.rawValue)"
+      case .ycbcr(let subsampling, .limited): "ycbcr\(subsampling.rawValue) limited"
       }
     }
 
@@ -90,7 +96,7 @@ extension Picture {
     package func planeSizes(of size: Size) -> [Size] {
       switch self {
       case .rgba: [size]
-      case .ycbcr(let chroma):
+      case .ycbcr(let chroma, _):
         [size, chroma.subsampling.planeSize(of: size), chroma.subsampling.planeSize(of: size)]
       }
     }

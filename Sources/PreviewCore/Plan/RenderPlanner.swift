@@ -144,17 +144,19 @@ private struct ViewLayout {
 
   private func passes(for picture: Picture.Format) -> [PlanePass] {
     switch picture {
-    case .rgba: [pass(.rgba, .none)]
-    case .ycbcr(let chroma):
+    case .rgba: [pass(.rgba, .none, .full)]
+    case .ycbcr(let chroma, let range):
       [
-        pass(.component(0), .none), pass(.component(1), chroma.subsampling),
-        pass(.component(2), chroma.subsampling),
+        pass(.component(0), .none, range), pass(.component(1), chroma.subsampling, range),
+        pass(.component(2), chroma.subsampling, range),
       ]
     }
   }
 
-  private func pass(_ output: PassOutput, _ subsampling: Subsampling) -> PlanePass {
-    let conversion = conversion(to: output)
+  private func pass(
+    _ output: PassOutput, _ subsampling: Subsampling, _ range: ColorDescription.QuantizationRange
+  ) -> PlanePass {
+    let conversion = conversion(to: output, range)
     let size = subsampling.planeSize(of: placement.target)
     // R'G'B' is converted per pixel and then averaged; Y'CbCr planes are filtered on their own grids.
     let grid = isFilteredAsRGB ? Subsampling.none : subsampling
@@ -166,15 +168,17 @@ private struct ViewLayout {
       positions: isFilteredAsRGB ? placement.target : size,
       conversion: conversion,
       box: tuning.boxes == .none ? nil : BoxRecipe(inputs, format.pixelFormat, size: size),
-      background: output == .rgba ? behind : ColorConversion.jfifFromRGB(behind))
+      background: output == .rgba ? behind : ColorConversion.ycbcrFromRGB(range)(behind))
   }
 
-  private func conversion(to output: PassOutput) -> ColorConversion {
+  private func conversion(
+    to output: PassOutput, _ range: ColorDescription.QuantizationRange
+  ) -> ColorConversion {
     switch (output, isFilteredAsRGB) {
     case (.rgba, true): .identity
     case (.rgba, false): ColorConversion(rgbFrom: format.color)
-    case (.component, true): .jfifFromRGB
-    case (.component, false): ColorConversion(jfifFrom: format.color)
+    case (.component, true): .ycbcrFromRGB(range)
+    case (.component, false): ColorConversion(ycbcr: range, from: format.color)
     }
   }
 

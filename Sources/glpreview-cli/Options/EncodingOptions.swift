@@ -3,7 +3,7 @@ public import ArgumentParser
 public import GLPreview
 
 struct EncodingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("JPEG quality, 1...100.", valueName: "N"))
+  @Option(help: ArgumentHelp("JPEG quality, and that of .mp4 and .h264, 1...100.", valueName: "N"))
   var quality = 80
 
   @Option(help: ArgumentHelp("JPEG chroma subsampling: 420, 422 or 444.", valueName: "CHROMA"))
@@ -16,11 +16,33 @@ struct EncodingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The format if the output's name does not give it: jpeg, png, or y4m, yuv, rgba (uncompressed frames in sequence).",
+      "The format if the output's name does not give it: jpeg, png, mp4, h264, or y4m, yuv, rgba (uncompressed frames in sequence).",
       valueName: "FORMAT"))
   var format: OutputFormat?
 
+  @Option(
+    help: ArgumentHelp(
+      "Pictures a second of a video, whatever their own times: with --every or --interval a time-lapse.",
+      valueName: "N"))
+  var fps: Double?
+
+  @Option(
+    help: ArgumentHelp("The most bits a second of .mp4 and .h264 (default: four a pixel).", valueName: "N"))
+  var bitrate: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Who encodes .mp4 and .h264: \(VideoConfiguration.Encoder.allCases.map(\.rawValue).joined(separator: ", ")).",
+      valueName: "ENCODER"))
+  var encoder = VideoConfiguration.Encoder.automatic
+
   func validate() throws {
+    if let fps, !(fps.isFinite && fps >= 0.001 && fps <= 1000) {
+      throw ValidationError("--fps \(fps) is not within 0.001...1000")
+    }
+    if let bitrate, !(16_000...1_000_000_000).contains(bitrate) {
+      throw ValidationError("--bitrate \(bitrate) is not within 16000...1000000000")
+    }
     guard (1...100).contains(quality) else {
       throw ValidationError("--quality \(quality) is not within 1...100")
     }
@@ -32,7 +54,12 @@ struct EncodingOptions: ParsableArguments {
   }
 }
 
+extension EncodingOptions {
+  var video: VideoConfiguration { VideoConfiguration(bitrate: bitrate, quality: quality, encoder: encoder) }
+}
+
 extension Picture.ChromaSubsampling: ExpressibleByArgument {}
+extension VideoConfiguration.Encoder: ExpressibleByArgument {}
 
 /// The value of `--format`, or the extension of an output's name.
 enum OutputFormat: Sendable, Hashable, CustomStringConvertible, ExpressibleByArgument {

@@ -48,7 +48,8 @@ enum ExitStatus {
       case .unavailable: unavailable
       }
     case is PictureEncoder.Failure, is PictureError: badData
-    case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError: unavailable
+    case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError, is VideoError:
+      unavailable
     case is WriteError: writeFailed
     case let error as BatchError: error.status
     case is CancellationError: Interruption.status

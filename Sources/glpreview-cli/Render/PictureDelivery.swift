@@ -16,7 +16,7 @@ final class PictureDelivery: Sendable {
   /// The files that must not be overwritten while they are read.
   private let paths: [String]
   /// The video file of each view, opened at its first picture.
-  private let videos = Mutex<[String: VideoFile]>([:])
+  private let videos = Mutex<[String: VideoOutput]>([:])
 
   init(
     _ settings: RenderSettings, views: [String], rendererName: String, of source: (any FrameSource)?,
@@ -39,7 +39,7 @@ final class PictureDelivery: Sendable {
     } _: { view in
       (view, try self.encode(frame, view: view))
     } to: { view, encoded in
-      try self.deliver(encoded, of: frame, view: view, rate)
+      try await self.deliver(encoded, of: frame, view: view, rate)
     }
   }
 
@@ -54,7 +54,22 @@ final class PictureDelivery: Sendable {
   /// Delivers views in order.
   func deliver(_ encoded: EncodedFrame) async throws {
     let rate = await framesPerSecond
-    for (view, file) in encoded.files.enumerated() { try deliver(file, of: encoded.frame, view: view, rate) }
+    for (view, file) in encoded.files.enumerated() {
+      try await deliver(file, of: encoded.frame, view: view, rate)
+    }
+  }
+
+  /// Delivers all pictures with `body`, and finishes the video files: also after an error, and when it is cancelled,
+  /// with the pictures up to there.
+  func finishing(_ body: () async throws -> Void) async throws {
+    let videos = { self.videos.withLock { Array($0.values) } }
+    do {
+      try await body()
+    } catch {
+      for video in videos() { try? await video.finish() }
+      throw error
+    }
+    for video in videos() { try await video.finish() }
   }
 
   /// One thread of Swift's pool, which has one per core, stays free for passing frames between stages.
@@ -71,7 +86,7 @@ final class PictureDelivery: Sendable {
 
   private func deliver(
     _ encoded: EncodedPicture?, of frame: RenderedFrame, view index: Int, _ framesPerSecond: Double
-  ) throws {
+  ) async throws {
     let (view, size) = (views[index], encoded?.size ?? frame.pictures[index].size)
     var byteCount = encoded?.bytes.count
     let file = settings.output.name(view: view, frame: frame.number)
@@ -81,7 +96,7 @@ final class PictureDelivery: Sendable {
       if let encoded { try PictureFile.write(encoded.bytes, to: STDOUT_FILENO, named: "standard output") }
     case .video(_, let format):
       let video = try video(file ?? "-", format, framesPerSecond)
-      byteCount = try video.write(frame.pictures[index])
+      byteCount = try await video.write(frame.pictures[index], at: frame.timestamp)
     case .nowhere: break
     }
     guard settings.reportsPictures else { return }
@@ -109,12 +124,12 @@ final class PictureDelivery: Sendable {
     }
   }
 
-  private func video(_ path: String, _ format: VideoFormat, _ framesPerSecond: Double) throws -> VideoFile {
+  private func video(_ path: String, _ format: VideoFormat, _ framesPerSecond: Double) throws -> VideoOutput {
     if let video = videos.withLock({ $0[path] }) { return video }
     guard !paths.contains(where: { VideoFile.isSameFile(path, $0) }) else {
       throw UsageError("-o \(path) is the source itself")
     }
-    let video = try VideoFile(path, format, framesPerSecond: framesPerSecond)
+    let video = try VideoOutput(path, format, settings, framesPerSecond: framesPerSecond)
     videos.withLock { $0[path] = video }
     return video
   }
@@ -122,6 +137,7 @@ final class PictureDelivery: Sendable {
   /// The source's rate, if it is known, reduced by skipped frames.
   private var framesPerSecond: Double {
     get async {
+      if let rate = settings.framesPerSecond { return rate }
       let rate = (await source?.framesPerSecond ?? 30) / Double(settings.schedule.every)
       guard let interval = settings.schedule.interval, interval > .zero else { return rate }
       return min(rate, .seconds(1) / interval)

@@ -56,7 +56,7 @@ struct RenderCommand: AsyncParsableCommand {
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "A file name ending in .jpg or .png, or for a video in .y4m, .yuv or .rgba; {name} (the source's), {index}, {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
+      "A file name ending in .jpg or .png, or for a video in .mp4, .h264, .y4m, .yuv or .rgba; {name} (the source's), {index}, {view}, {frame} and {frame:05} are replaced. - is standard output; null:jpg and null:png encode and discard, null: renders and discards (default: SOURCE-{view}.jpg in the current folder).",
       valueName: "OUTPUT"))
   var output: String?
 
@@ -155,7 +155,8 @@ struct RenderCommand: AsyncParsableCommand {
   private func settings(_ output: RenderOutput, _ schedule: FrameSchedule) throws -> RenderSettings {
     RenderSettings(
       output: output, encoder: output.format.map { encodingOptions.encoder($0) },
-      subsampling: encodingOptions.subsampling, schedule: schedule,
+      subsampling: encodingOptions.subsampling, video: encodingOptions.video,
+      framesPerSecond: encodingOptions.fps, schedule: schedule,
       maximumPixels: try inputOptions.maximumPixels(), reportsPictures: json, isQuiet: quiet)
   }
 }

@@ -104,14 +104,16 @@ struct RenderJob {
     let width = max(2, planner.tuning.framesInFlight) + 2
     let progress = Mutex(Progress(isQuiet: settings.isQuiet, expectsManyFrames: schedule.limit != 1))
     do {
-      try await orderedMap(width: width) {
-        try await next(of: frames, source, plans)
-      } _: { frame, number in
-        try await renderer.render(
-          frame, number: number, plans.plan(frame.format, requests, planner), settings)
-      } to: { frame in
-        try await delivery.deliver(frame)
-        progress.withLock { $0.frameDone(of: schedule.limit) }
+      try await delivery.finishing {
+        try await orderedMap(width: width) {
+          try await next(of: frames, source, plans)
+        } _: { frame, number in
+          try await renderer.render(
+            frame, number: number, plans.plan(frame.format, requests, planner), settings)
+        } to: { frame in
+          try await delivery.deliver(frame)
+          progress.withLock { $0.frameDone(of: schedule.limit) }
+        }
       }
     } catch {
       await source.close()

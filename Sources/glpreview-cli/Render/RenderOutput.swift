@@ -45,7 +45,8 @@ enum RenderOutput: Equatable {
         self = .video(pattern, format)
       case nil:
         throw UsageError(
-          "-o \(text): the name must end in .jpg, .jpeg, .png, .y4m, .yuv or .rgba (or use --format)")
+          "-o \(text): the name must end in .jpg, .jpeg, .png, .mp4, .h264, .y4m, .yuv or .rgba (or use --format)"
+        )
       }
     }
   }
@@ -122,8 +123,10 @@ struct RenderSettings {
   var output: RenderOutput
   /// Nil if pictures are not encoded.
   let encoder: PictureEncoder?
-  /// For videos.
+  /// For videos: the chroma of uncompressed ones, who encodes others and how, and a rate that replaces the source's.
   var subsampling = Picture.ChromaSubsampling.yuv420
+  var video = VideoConfiguration()
+  var framesPerSecond: Double?
   let schedule: FrameSchedule
   let maximumPixels: Int
   var reportsPictures = false

@@ -67,11 +67,7 @@ struct SceneJob {
   }
 
   private func pictures(of preview: ScenePreview) -> PreviewFrames {
-    if case .ycbcr(let subsampling) = settings.pictureFormat {
-      preview.jpegs(subsampling: subsampling)
-    } else {
-      preview.pictures
-    }
+    PreviewFrames(preview.preview, as: settings.pictureFormat)
   }
 
   // MARK: One picture
@@ -115,7 +111,7 @@ struct SceneJob {
     if settings.schedule.limit == 1 {
       try await deliver(snapshot(of: session, states), delivery)
     } else {
-      try await deliver(preview, of: session, delivery)
+      try await delivery.finishing { try await deliver(preview, of: session, delivery) }
       try await states.check(isStrict: false)
     }
   }

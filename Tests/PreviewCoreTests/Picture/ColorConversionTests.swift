@@ -153,13 +153,13 @@ func jfifCorners() {
 
 @Test("from JFIF to JFIF nothing changes, exactly")
 func jfifToJFIF() {
-  #expect(ColorConversion(jfifFrom: .jfif) == .identity)
+  #expect(ColorConversion(from: .jfif) == .identity)
 }
 
 @Test("from limited BT.601 to JFIF only the range changes, and nothing is lost that R'G'B' can't hold")
 func limitedToJFIF() {
   let conversion = ColorConversion(
-    jfifFrom: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
+    from: ColorDescription(matrix: .bt601, range: .limited, siting: .left))
 
   #expect(isClose(conversion([16, 128, 128]), [0, 128, 128], within: 1e-9))
   #expect(isClose(conversion([235, 240, 16]), [255, 255.5, 0.5], within: 1e-9))
@@ -170,6 +170,20 @@ func limitedToJFIF() {
   #expect(conversion.columns[1].x == 0 && conversion.columns[2].x == 0)
 }
 
+@Test("from limited BT.601 to limited range nothing changes, exactly, and JFIF is squeezed into it")
+func toLimited() {
+  #expect(
+    ColorConversion(
+      ycbcr: .limited, from: ColorDescription(matrix: .bt601, range: .limited, siting: .left)) == .identity)
+  let squeezed = ColorConversion(ycbcr: .limited, from: .jfif)
+  #expect(isClose(squeezed([0, 128, 128]), [16, 128, 128], within: 1e-9))
+  #expect(isClose(squeezed([255, 255.5, 0.5]), [235, 240, 16], within: 1e-9))
+  for bar in bars {
+    let codes = ColorConversion.ycbcrFromRGB(.limited)(bar * 255)
+    #expect(isClose(squeezed(ColorConversion.jfifFromRGB(bar * 255)), codes, within: 1e-9))
+  }
+}
+
 @Test("709 and 2020 to JFIF go by the same colour, and chroma owes nothing to luma")
 func othersToJFIF() {
   for (matrix, range) in [
@@ -177,7 +191,7 @@ func othersToJFIF() {
     (.bt2020, .limited), (.bt2020, .full),
   ] {
     let color = ColorDescription(matrix: matrix, range: range, siting: .centred)
-    let direct = ColorConversion(jfifFrom: color)
+    let direct = ColorConversion(from: color)
 
     for codes: SIMD3<Double> in [
       [16, 128, 128], [235, 128, 128], [63, 102, 240], [32, 240, 118], [200, 16, 16],

@@ -1,0 +1,261 @@
+// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take.
+internal import PreviewCore
+internal import Synchronization
+
+/// The limits of a video that are times.
+struct VideoTimes: Sendable, Hashable {
+  /// How long the encoder stays open without a watcher.
+  var linger = Duration.seconds(5)
+  /// The least time between two key pictures for watchers who join, and for those who were too slow.
+  var joining = Duration.milliseconds(300)
+  var dropping = Duration.seconds(1)
+  /// How much a watcher may leave unread.
+  var unread = Duration.milliseconds(500)
+  /// When a picture is repeated because nothing new comes.
+  var repeats = Duration.seconds(1)
+}
+
+/// Encodes a preview's pictures in one configuration for all its watchers.
+final class VideoFeed: Sendable {
+  private let preview: Preview
+  private let encoder: VideoEncoder
+  private let times: VideoTimes
+  private let state: Watched<State>
+
+  private struct Watcher {
+    var unread: [VideoSample] = []
+    var needsKey = true
+    /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
+    /// never does costs the others none.
+    var isPromised = true
+  }
+
+  private struct State {
+    var watchers: [Int: Watcher] = [:]
+    var lastID = 0
+    var keys: KeySchedule
+    /// Read, but not encoded yet.
+    var picture: RenderedPicture?
+    /// Set when no more pictures come; nobody can join any more.
+    var end: Result<Void, any Error>?
+
+    /// Whether a watcher has lost pictures, and now reads again.
+    func isLost(_ watcher: Int) -> Bool {
+      watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+    }
+
+    mutating func askForKey(_ watcher: Int) {
+      guard isLost(watcher) else { return }
+      watchers[watcher]?.isPromised = true
+      keys.drop()
+    }
+  }
+
+  init(_ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes)
+  {
+    self.preview = preview
+    self.encoder = encoder
+    self.times = times
+    let keys = KeySchedule(
+      every: configuration.keyframeInterval, joining: times.joining, dropping: times.dropping)
+    state = Watched(State(keys: keys))
+  }
+
+  // MARK: Watchers
+
+  /// The number of a new watcher; nil if the feed has ended.
+  func join() -> Int? {
+    state.update { state in
+      guard state.end == nil else { return nil }
+      state.lastID += 1
+      state.watchers[state.lastID] = Watcher()
+      state.keys.join()
+      return state.lastID
+    }
+  }
+
+  func leave(_ watcher: Int) { state.update { $0.watchers[watcher] = nil } }
+
+  var watcherCount: Int { state.value.watchers.count }
+
+  /// Waits for the next sample of a watcher; nil at the end.
+  func next(_ watcher: Int) async throws -> VideoSample? {
+    if state.withLock({ $0.isLost(watcher) }) { state.update { $0.askForKey(watcher) } }
+    let next = try await state.first { state -> VideoSample?? in
+      if state.watchers[watcher]?.unread.isEmpty == false {
+        return .some(state.watchers[watcher]?.unread.removeFirst())
+      }
+      state.askForKey(watcher)
+      guard let end = state.end else { return nil }
+      try end.get()
+      return .some(nil)
+    }
+    return next.flatMap { $0 }
+  }
+
+  private func deliver(_ sample: VideoSample, encodedAt now: CaptureInstant) {
+    let unread = times.unread
+    state.update { state in
+      if sample.isKey { state.keys.came(at: now) }
+      for (id, var watcher) in state.watchers {
+        if let first = watcher.unread.first, sample.timestamp - first.timestamp > unread {
+          (watcher.unread, watcher.needsKey, watcher.isPromised) = ([], true, false)
+        }
+        if sample.isKey || !watcher.needsKey {
+          (watcher.needsKey, watcher.isPromised) = (false, true)
+          watcher.unread.append(sample)
+        }
+        state.watchers[id] = watcher
+      }
+    }
+  }
+
+  // MARK: Encoding
+
+  /// Runs until the preview ends, or nobody has watched for a while.
+  func run() async {
+    do {
+      while await isWatched() {
+        guard try await encodeWhileWatched() else { return end(.success(())) }
+      }
+    } catch {
+      end(.failure(error))
+    }
+  }
+
+  private func end(_ end: Result<Void, any Error>) {
+    state.update {
+      $0.end = $0.end ?? end
+      $0.picture = nil
+    }
+  }
+
+  /// Waits for a watcher; false if there is none for as long as the encoder lingers, which ends the feed.
+  private func isWatched() async -> Bool {
+    let found = try? await state.first(until: CaptureClock.now + times.linger) {
+      $0.watchers.isEmpty ? nil : true
+    }
+    if found == true { return true }
+    return state.withLock { state in
+      if state.watchers.isEmpty { state.end = .success(()) }
+      return state.end == nil
+    }
+  }
+
+  private enum Step {
+    case picture(RenderedPicture)
+    /// Somebody needs a key picture before the time that was waited for.
+    case sooner
+    case unwatched
+    case ended
+  }
+
+  /// Encodes until nobody watches; false if the preview has ended.
+  private func encodeWhileWatched() async throws -> Bool {
+    var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
+    defer {
+      reading.cancel()
+      state.withLock { $0.picture = nil }
+    }
+    var (shown, encodedAt): (PictureKey?, CaptureInstant?)
+    while true {
+      let wake = encodedAt.map(wakeTime)
+      let step = try await state.first(until: wake) { state -> Step? in
+        if state.watchers.isEmpty { return .unwatched }
+        if let picture = state.picture { return .picture(picture) }
+        try state.end?.get()
+        if state.end != nil { return .ended }
+        if let wake, let due = state.keys.due, due < wake { return .sooner }
+        return nil
+      }
+      switch step {
+      case .unwatched: return true
+      case .ended: return false
+      case .sooner: continue
+      case .picture(let rendered):
+        // Let the next one be read while this one is encoded.
+        state.update { $0.picture = nil }
+        let now = CaptureClock.now
+        let time =
+          rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
+        let isKey = state.withLock { $0.keys.isDue(at: now) }
+        let sample = try await encoder.encode(rendered.picture, at: time, isKey: isKey)
+        (shown, encodedAt) = (rendered.key, now)
+        deliver(sample, encodedAt: now)
+      case nil:
+        // Nothing new comes. The session is asked for the current picture once more: what may no longer be shown is
+        // never repeated from memory.
+        reading.cancel()
+        var iterator = await reading.value
+        iterator.forget()
+        reading = read(iterator)
+        encodedAt = nil
+      }
+    }
+  }
+
+  /// Until when a new picture is waited for, after one at `last`.
+  private func wakeTime(after last: CaptureInstant) -> CaptureInstant {
+    let due = state.withLock { $0.keys.due }
+    return min(last + times.repeats, due ?? last + times.repeats)
+  }
+
+  /// Reads pictures, one ahead: the next one is drawn while this one is encoded.
+  private func read(_ iterator: PreviewFrames.Iterator) -> Task<PreviewFrames.Iterator, Never> {
+    // The task owns it alone: a copy that is kept elsewhere would keep the camera open while the preview is disabled.
+    let handed = Mutex<PreviewFrames.Iterator?>(iterator)
+    return Task {
+      var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
+      do {
+        while let picture = try await iterator.next() {
+          state.update { if !Task.isCancelled { $0.picture = picture } }
+          _ = try await state.first { $0.picture == nil ? true : nil }
+        }
+        state.update { $0.end = $0.end ?? .success(()) }
+      } catch {
+        if !Task.isCancelled { end(.failure(error)) }
+      }
+      return iterator
+    }
+  }
+}
+
+/// A preview's feeds, by configuration.
+final class VideoFeeds: Sendable {
+  private let feeds = Mutex<[VideoConfiguration: VideoFeed]>([:])
+
+  /// The running encoders.
+  var count: Int { feeds.withLock { $0.count } }
+
+  /// Watches a preview; the first who does starts the encoder.
+  func watch(
+    _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
+    _ encoder: () -> VideoEncoder
+  ) -> VideoWatch {
+    feeds.withLock { feeds in
+      if let feed = feeds[configuration], let watcher = feed.join() { return VideoWatch(feed, watcher) }
+      let feed = VideoFeed(preview, configuration, encoder(), times)
+      feeds[configuration] = feed
+      Task {
+        await feed.run()
+        self.feeds.withLock { if $0[configuration] === feed { $0[configuration] = nil } }
+      }
+      return VideoWatch(feed, feed.join() ?? 0)
+    }
+  }
+}
+
+/// A watcher of a feed, for as long as this object exists.
+final class VideoWatch: Sendable {
+  private let feed: VideoFeed
+  private let watcher: Int
+
+  init(_ feed: VideoFeed, _ watcher: Int) {
+    self.feed = feed
+    self.watcher = watcher
+  }
+
+  deinit { feed.leave(watcher) }
+
+  func next() async throws -> VideoSample? { try await feed.next(watcher) }
+}

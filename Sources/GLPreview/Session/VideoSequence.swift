@@ -1,0 +1,60 @@
+// A preview's encoded pictures, for whoever reads them.
+
+/// The encoded pictures of a preview, one after another.
+///
+/// ```swift
+/// var mp4 = FragmentedMP4()
+/// for try await sample in preview.video(VideoConfiguration(bitrate: 800_000)) { send(mp4.append(sample)) }
+/// ```
+public struct VideoSequence: AsyncSequence, Sendable {
+  private let preview: Preview
+  private let configuration: VideoConfiguration
+  private let times: VideoTimes
+  private let encoder: @Sendable () -> VideoEncoder
+
+  init(_ preview: Preview, _ configuration: VideoConfiguration) {
+    self.init(preview, configuration, VideoTimes()) { VideoEncoder(configuration) }
+  }
+
+  init(
+    _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
+    _ encoder: @escaping @Sendable () -> VideoEncoder
+  ) {
+    self.preview = preview
+    self.configuration = configuration
+    self.times = times
+    self.encoder = encoder
+  }
+
+  /// Creates an iterator, a watcher of its own from its first sample on.
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  /// Waits for samples.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let sequence: VideoSequence
+    private var watch: VideoWatch?
+    private var isOver = false
+
+    init(_ sequence: VideoSequence) { self.sequence = sequence }
+
+    /// Waits for the next sample; the first one is a key picture, as is the first after samples that were lost.
+    public mutating func next() async throws -> VideoSample? {
+      guard !isOver else { return nil }
+      let watch =
+        watch
+        ?? sequence.preview.videos.watch(
+          sequence.preview, sequence.configuration, sequence.times, sequence.encoder)
+      self.watch = watch
+      do {
+        if let sample = try await watch.next() { return sample }
+      } catch {
+        end()
+        throw error
+      }
+      end()
+      return nil
+    }
+
+    private mutating func end() { (watch, isOver) = (nil, true) }
+  }
+}

@@ -1,0 +1,161 @@
+// Pictures to samples: chooses who encodes, and goes on with another where one fails.
+package import PreviewCore
+
+/// Encodes the pictures of one stream. Used by one caller at a time.
+package actor VideoEncoder {
+  private let configuration: VideoConfiguration
+  private let open: EncoderOpener
+  private let stallsAfter: Duration
+
+  /// Those who were not given up, for pictures of `size`.
+  private var candidates: [VideoConfiguration.Encoder] = []
+  private var size: Size?
+  private var running: EncoderThread?
+  /// Whether one that fails in mid-stream is opened once more.
+  private var mayReopen = true
+  private var failures: [VideoError] = []
+  private var format: H264Format?
+  private var rate = PictureRate()
+  private var bitrate = 0
+  private var last: CaptureInstant?
+
+  /// Creates an encoder; the libraries are loaded and a device is opened with the first picture.
+  package init(_ configuration: VideoConfiguration) {
+    self.init(configuration, open: openEncoder)
+  }
+
+  /// `stallsAfter` is the time after which a picture that is not encoded counts as failed.
+  init(
+    _ configuration: VideoConfiguration, open: @escaping EncoderOpener, stallsAfter: Duration = .seconds(5)
+  ) {
+    self.configuration = configuration
+    self.open = open
+    self.stallsAfter = stallsAfter
+  }
+
+  /// Encodes a picture of `Picture.Format.video`. Another size than before, or another encoder, begins a new stream:
+  /// with a key picture, and parameters of its own.
+  ///
+  /// An encoder that fails in mid-stream is opened again once. If it fails again, or at its first picture, the next of
+  /// the configuration's candidates takes over.
+  ///
+  /// - Parameters:
+  ///   - picture: a picture of any size; each new size is a new stream.
+  ///   - time: the picture's time; moved to one millisecond after the last one's if it is not later.
+  ///   - isKey: whether decoding must be able to begin with it.
+  /// - Returns: the picture's sample.
+  /// - Throws: `VideoError` if no candidate is left; `CancellationError`.
+  package func encode(_ picture: Picture, at time: CaptureInstant, isKey: Bool) async throws -> VideoSample {
+    if picture.size != size {
+      (size, candidates, running, format) = (picture.size, configuration.candidates, nil, nil)
+      (mayReopen, failures) = (true, [])
+    }
+    let time = last.map { max(time, $0 + .milliseconds(1)) } ?? time
+    last = time
+    rate.saw(time)
+    while let candidate = candidates.first {
+      let wasRunning = running != nil
+      do {
+        let stream = try await encoded(picture, by: candidate, isKey: isKey)
+        return try sample(stream, of: picture.size, by: candidate, at: time)
+      } catch let error as VideoError {
+        try Task.checkCancellation()
+        (running, format) = (nil, nil)
+        failures.append(error)
+        if wasRunning, mayReopen { mayReopen = false } else { candidates.removeFirst() }
+      }
+    }
+    throw exhausted
+  }
+
+  /// Why there is no candidate left.
+  private var exhausted: VideoError {
+    guard let last = failures.last else { return VideoError(.failed, "no encoder is left") }
+    var reasons: [String] = []
+    for failure in failures where !reasons.contains(failure.description) {
+      reasons.append(failure.description)
+    }
+    // The last candidates are software: whether that can be installed is what users can do something about.
+    return VideoError(last.kind, reasons.joined(separator: "; "))
+  }
+
+  /// The stream of a picture. Encoders that want several pictures before they give one get the same one again.
+  private func encoded(
+    _ picture: Picture, by candidate: VideoConfiguration.Encoder, isKey: Bool
+  ) async throws -> H264Stream {
+    let isFirst = running == nil
+    let bitrate = configuration.bitrate(for: picture.size) * EncoderSettings.nominalRate
+    let wanted = Int(Double(bitrate) / rate.picturesPerSecond)
+    let running =
+      running
+      ?? EncoderThread(
+        EncoderSettings(
+          encoder: candidate, size: picture.size.even, rateFactor: configuration.rateFactor, bitrate: wanted,
+          keyframeInterval: Int(configuration.keyframeInterval / .seconds(1) * 60)), open: open)
+    if isFirst { self.bitrate = wanted }
+    // Each change disturbs an encoder's own control of its rate.
+    let isOff = abs(wanted - self.bitrate) > self.bitrate / 4
+    if isOff { self.bitrate = wanted }
+    for attempt in 0..<5 {
+      let stream = try await withDeadline(stallsAfter) {
+        try await running.encode(
+          picture, isKey: (isKey || isFirst) && attempt == 0, bitrate: isOff && attempt == 0 ? wanted : nil)
+      }
+      guard let stream else {
+        throw VideoError(.failed, "\(candidate.rawValue) takes longer than \(stallsAfter) for a picture")
+      }
+      self.running = running
+      if !stream.slices.isEmpty { return stream }
+    }
+    throw VideoError(.failed, "\(candidate.rawValue) takes pictures and gives none")
+  }
+
+  private func sample(
+    _ stream: H264Stream, of size: Size, by encoder: VideoConfiguration.Encoder, at time: CaptureInstant
+  ) throws(VideoError) -> VideoSample {
+    if let sps = stream.sps ?? format?.sps, let pps = stream.pps ?? format?.pps {
+      format = H264Format(sps: sps, pps: pps, size: size, encoder: encoder)
+    }
+    guard let format else {
+      throw VideoError(.failed, "\(encoder.rawValue) gives pictures without parameter sets")
+    }
+    return VideoSample(bytes: stream.slices, isKey: stream.isKey, timestamp: time, format: format)
+  }
+}
+
+/// An encoder on a thread of its own, since it may block for as long as its driver likes. One that is given up while it
+/// blocks ends when it returns.
+private actor EncoderThread {
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+  private let queue: ReadingQueue
+  private let settings: EncoderSettings
+  private let open: EncoderOpener
+  private var encoder: (any H264Encoder)?
+
+  init(_ settings: EncoderSettings, open: @escaping EncoderOpener) {
+    queue = ReadingQueue(named: "encoder.\(settings.encoder.rawValue)")
+    self.settings = settings
+    self.open = open
+  }
+
+  func encode(_ picture: Picture, isKey: Bool, bitrate: Int?) throws -> H264Stream {
+    let encoder = try encoder ?? open(settings)
+    self.encoder = encoder
+    if let bitrate { encoder.setBitrate(bitrate) }
+    return H264Stream(try encoder.encode(picture, isKey: isKey))
+  }
+}
+
+/// How often pictures come. Encoders share out their bit rate by the number of pictures, not by their times.
+struct PictureRate: Sendable {
+  private var last: CaptureInstant?
+  private var interval = 1 / Double(EncoderSettings.nominalRate)
+
+  /// The mean of the last few, 1...120.
+  var picturesPerSecond: Double { 1 / interval }
+
+  mutating func saw(_ time: CaptureInstant) {
+    if let last { interval += (min(max((time - last) / .seconds(1), 1.0 / 120), 1) - interval) / 16 }
+    last = time
+  }
+}

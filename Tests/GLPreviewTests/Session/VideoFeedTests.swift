@@ -1,0 +1,234 @@
+// A preview as video: one encoder for all who watch, and each gets what it can take.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Videos of a session", .timeLimit(.minutes(15)))
+struct VideoFeedTests {
+  private static let view = ViewConfiguration(width: 8, height: 6)
+
+  /// Nothing is decided by time, but what a test says.
+  private static func times(_ change: (inout VideoTimes) -> Void = { _ in }) -> VideoTimes {
+    var times = VideoTimes(
+      linger: .zero, joining: .zero, dropping: .zero, unread: allTheTimeThereIs, repeats: allTheTimeThereIs)
+    change(&times)
+    return times
+  }
+
+  private static func video(
+    _ preview: ViewPreview, _ script: EncoderScript, _ times: VideoTimes = times(),
+    _ configuration: VideoConfiguration = VideoConfiguration(keyframeInterval: .seconds(60))
+  ) -> VideoSequence {
+    VideoSequence(preview.preview, configuration, times) { script.encoder(configuration) }
+  }
+
+  /// The code of a frame's grey in limited range (BT.601-7, 2.5.3).
+  private static func limited(_ code: Int) -> UInt8 { UInt8((16 + Double(code) * 219 / 255).rounded()) }
+
+  @Test("a watcher gets picture after picture, the first one a key picture, in limited range")
+  func watching() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    #expect(script.opens.isEmpty)
+    do {
+      var video = Self.video(preview, encoders).makeAsyncIterator()
+      var last: CaptureInstant?
+      for (index, code) in [10, 20, 30].enumerated() {
+        script.give(UInt8(code))
+        let sample = try #require(try await video.next())
+        #expect(sample.code == Self.limited(code))
+        #expect(sample.isKey == (index == 0))
+        #expect(sample.format.size == Size(width: 8, height: 6))
+        #expect(last.map { $0 < sample.timestamp } ?? true)
+        last = sample.timestamp
+      }
+      #expect(preview.preview.videos.count == 1)
+    }
+    // The last watcher is gone: camera and encoder are closed.
+    await until { !script.isOpen && encoders.closes == 1 && preview.preview.videos.count == 0 }
+    #expect(encoders.opens.count == 1)
+    await session.close()
+  }
+
+  @Test("watchers with equal configurations share an encoder, others have their own")
+  func sharing() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    let small = VideoConfiguration(bitrate: 100_000)
+
+    async let one = Self.video(preview, encoders).first { _ in true }
+    async let two = Self.video(preview, encoders).first { _ in true }
+    async let other = Self.video(preview, encoders, Self.times(), small).first { _ in true }
+    await until { await session.waitingCount >= 2 && preview.preview.videos.count == 2 }
+    script.give(50)
+    let samples = try await [one, two, other].compactMap(\.self)
+
+    #expect(samples.map(\.code) == [UInt8](repeating: Self.limited(50), count: 3))
+    #expect(samples.map(\.isKey) == [true, true, true])
+    #expect(encoders.opens.count == 2)
+    await session.close()
+  }
+
+  @Test("who joins where nothing new comes gets the current picture as a key picture")
+  func joining() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let video = Self.video(try session.addPreview(Self.view), encoders)
+    var first = video.makeAsyncIterator()
+    script.give(60)
+    let sample = try #require(try await first.next())
+
+    var second = video.makeAsyncIterator()
+    let joined = try #require(try await second.next())
+    #expect(joined.isKey)
+    #expect(joined.code == sample.code)
+    #expect(joined.timestamp > sample.timestamp)
+    // The first watcher gets it too.
+    #expect(try await first.next() == joined)
+    #expect(encoders.opens.count == 1)
+    await session.close()
+  }
+
+  @Test("where nothing new comes, the picture is repeated")
+  func repeating() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let times = Self.times { $0.repeats = .milliseconds(1) }
+    var video = Self.video(try session.addPreview(Self.view), encoders, times).makeAsyncIterator()
+    script.give(60)
+    for index in 0..<5 {
+      let sample = try #require(try await video.next())
+      #expect(sample.code == Self.limited(60))
+      #expect(sample.isKey == (index == 0))
+    }
+    await session.close()
+  }
+
+  @Test("a preview that is disabled is not repeated from memory")
+  func disabled() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    let times = Self.times { $0.repeats = .milliseconds(1) }
+    var video = Self.video(preview, encoders, times).makeAsyncIterator()
+    script.give(60)
+    _ = try await video.next()
+
+    preview.isEnabled = false
+    // The camera is closed when the reader is gone that was asked for another picture.
+    await until { !script.isOpen }
+    let count = encoders.calls.count
+    await letOthersGoOn()
+    #expect(encoders.calls.count == count)
+
+    preview.isEnabled = true
+    script.give(70)
+    try await until { try await video.next()?.code == Self.limited(70) }
+    await session.close()
+  }
+
+  @Test("a watcher that does not read loses pictures, and goes on with a key picture; others miss nothing")
+  func slow() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let video = Self.video(try session.addPreview(Self.view), encoders, Self.times { $0.unread = .zero })
+    var quick = video.makeAsyncIterator()
+    var slow = video.makeAsyncIterator()
+    script.give(1)
+    #expect(try await quick.next()?.code == Self.limited(1))
+    #expect(try await slow.next()?.isKey == true)
+
+    var seen: [UInt8] = []
+    for code: UInt8 in 2...20 {
+      script.give(code * 10)
+      while let sample = try await quick.next() {
+        if sample.code == Self.limited(Int(code) * 10) {
+          seen.append(code)
+          break
+        }
+      }
+    }
+    #expect(seen == Array(2...20))
+
+    // What it still has is at most one picture of that time; then it needs a key picture, which comes at once.
+    let keys = encoders.calls.count { $0.isKey }
+    #expect(try await Self.key(&slow)?.code == Self.limited(200))
+    #expect(encoders.calls.count { $0.isKey } == keys + 1)
+    await session.close()
+  }
+
+  /// Reads on until a key picture comes.
+  private static func key(_ video: inout VideoSequence.Iterator) async throws -> VideoSample? {
+    while let sample = try await video.next() { if sample.isKey { return sample } }
+    return nil
+  }
+
+  @Test("a change of the size begins a new stream")
+  func sizes() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    var video = Self.video(preview, encoders).makeAsyncIterator()
+    script.give(60)
+    _ = try await video.next()
+
+    preview.preferredSize = Size(width: 10, height: 4)
+    script.give(70)
+    var sample = try #require(try await video.next())
+    while sample.format.size != Size(width: 10, height: 4) { sample = try #require(try await video.next()) }
+    #expect(sample.isKey)
+    #expect(encoders.opens.map(\.size) == [Size(width: 8, height: 6), Size(width: 10, height: 4)])
+    await session.close()
+  }
+
+  @Test("a source that is off is encoded as its fallback")
+  func fallback() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    var video = Self.video(try session.addPreview(Self.view), encoders).makeAsyncIterator()
+    script.give(60)
+    let live = try #require(try await video.next())
+    await session.setSource("camera", isOn: false)
+    let fallback = try #require(try await video.next())
+    #expect(fallback.format == live.format)
+    #expect(fallback.timestamp > live.timestamp)
+    await session.close()
+  }
+
+  @Test("the loop ends with the preview, and later ones do not begin")
+  func removal() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    var video = Self.video(preview, encoders).makeAsyncIterator()
+    script.give(60)
+    _ = try await video.next()
+    session.remove(preview)
+    #expect(try await video.next() == nil)
+    #expect(try await video.next() == nil)
+    await until { preview.preview.videos.count == 0 && encoders.closes == 1 }
+    #expect(try await Self.video(preview, encoders).first { _ in true } == nil)
+    await session.close()
+  }
+
+  @Test("where no encoder works, the loop throws, and the next one tries again")
+  func refusal() async throws {
+    let error = VideoError(.unavailable, "it is not installed")
+    let (script, encoders) = (SourceScript(), EncoderScript([.x264: .refusal(error)]))
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    let configuration = VideoConfiguration(encoder: .x264)
+    script.give(60)
+    var video = Self.video(preview, encoders, Self.times(), configuration).makeAsyncIterator()
+    await #expect(throws: error) { try await video.next() }
+    await until { preview.preview.videos.count == 0 }
+
+    let works = EncoderScript()
+    var again = Self.video(preview, works, Self.times(), configuration).makeAsyncIterator()
+    #expect(try await again.next()?.isKey == true)
+    await session.close()
+  }
+}

@@ -1,0 +1,62 @@
+// When key pictures are due, and how often pictures come.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+private func at(_ milliseconds: Int) -> CaptureInstant { .start + .milliseconds(milliseconds) }
+
+@Suite("Key pictures")
+struct KeyScheduleTests {
+  @Test("the first picture is one, and then one at each interval")
+  func interval() {
+    var keys = KeySchedule(every: .seconds(10))
+    #expect(keys.isDue(at: at(0)))
+    keys.came(at: at(0))
+    #expect(!keys.isDue(at: at(9_999)))
+    #expect(keys.isDue(at: at(10_000)))
+    #expect(keys.due == nil)
+  }
+
+  @Test("those who join within 300 ms share one")
+  func joins() {
+    var keys = KeySchedule(every: .seconds(10))
+    keys.join()
+    #expect(keys.due == nil && keys.isDue(at: at(0)), "the first picture serves the first watcher")
+    keys.came(at: at(0))
+    keys.join()
+    #expect(!keys.isDue(at: at(299)))
+    keys.join()
+    #expect(keys.due == at(300))
+    #expect(keys.isDue(at: at(300)))
+    keys.came(at: at(310))
+    #expect(!keys.isDue(at: at(900)))
+    keys.join()
+    #expect(keys.isDue(at: at(900)), "the last one is long ago")
+  }
+
+  @Test("those who were too slow get one a second, unless somebody joins")
+  func drops() {
+    var keys = KeySchedule(every: .seconds(10))
+    keys.came(at: at(0))
+    keys.drop()
+    #expect(!keys.isDue(at: at(999)))
+    #expect(keys.isDue(at: at(1000)))
+    keys.join()
+    #expect(keys.due == at(300))
+    keys.drop()
+    #expect(keys.due == at(300))
+  }
+
+  @Test("the rate follows what comes, and is held within 1...120")
+  func rate() {
+    var rate = PictureRate()
+    #expect(abs(rate.picturesPerSecond - 30) < 0.01)
+    for index in 0..<200 { rate.saw(at(100 * index)) }
+    #expect(abs(rate.picturesPerSecond - 10) < 0.1)
+    for index in 0..<200 { rate.saw(at(20_000 + 60_000 * index)) }
+    #expect(abs(rate.picturesPerSecond - 1) < 0.01)
+    for index in 0..<300 { rate.saw(at(12_020_000 + index)) }
+    #expect(abs(rate.picturesPerSecond - 120) < 1)
+  }
+}
