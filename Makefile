@@ -17,7 +17,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
 .PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
-  verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+  check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make docs      build the library's documentation (DocC) under out/docs/"
 	@echo "make build     install what is missing, build $(GLPREVIEW)"
 	@echo "make verify    compare this machine's driver with the reference renderer"
+	@echo "make check-pictures   compare pictures with what docs/semantics.md says, worked out anew in numpy"
 	@echo "make bench     the same work through glpreview and its peers (BENCH_FLAGS=--help tells more);"
 	@echo "               BENCH_FLAGS=--matrix: every format, filter, size and encoding (\"--matrix --help\" tells more)"
 	@echo "make bench-service  the service under load, beside ustreamer and others, on loopback"
@@ -117,6 +118,12 @@ soak:
 	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
 	@Tests/Soak/soak --seconds $(SECONDS) --seed $(SEED) \
 	  $(if $(filter file,$(origin GLPREVIEW)),,--glpreview "$(GLPREVIEW)")
+
+# The pictures are small, so that an unoptimised command will do.
+check-pictures:
+	@scripts/setup pictures
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
+	@scripts/check-pictures --glpreview "$(if $(filter file,$(origin GLPREVIEW)),.build/debug/glpreview,$(GLPREVIEW))"
 
 verify: build
 	$(GLPREVIEW) verify
