@@ -123,6 +123,11 @@ public struct Frame: Sendable {
       timestamp: timestamp ?? self.timestamp)
   }
 
+  /// The same frame of another format with the same layout.
+  func with(pixelFormat: PixelFormat) -> Frame {
+    Frame(self, format: format.with(pixelFormat), sequence: sequence, timestamp: timestamp)
+  }
+
   /// The same frame over other memory with the same layout.
   func with(storage: FrameBytes) -> Frame {
     Frame(self, storage: storage, format: format, sequence: sequence, timestamp: timestamp)
@@ -182,6 +187,10 @@ extension Frame {
     public var uprightSize: Size { orientation.seen(referenceSize) }
 
     /// The same format with the user's overrides applied.
+    func with(_ pixelFormat: PixelFormat) -> Format {
+      Format(pixelFormat, referenceSize, color: color, orientation: orientation, eighths: eighths)
+    }
+
     package func overriding(_ override: ColorDescription.Override) -> Format {
       Format(
         pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,

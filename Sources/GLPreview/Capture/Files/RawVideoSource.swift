@@ -56,7 +56,9 @@ actor RawVideoSource: FrameSource {
         .badData, path: name, reason: "frame \(sequence) is cut short: \(count) of \(byteCount) bytes")
     }
     defer { sequence += 1 }
-    return try Frame(tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence))
+    return try Frame(
+      tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence)
+    ).withoutUnusedAlpha
   }
 
   var framesPerSecond: Double? { rate.framesPerSecond }

