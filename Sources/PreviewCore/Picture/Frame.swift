@@ -124,7 +124,7 @@ public struct Frame: Sendable {
   }
 
   /// The same frame of another format with the same layout.
-  func with(pixelFormat: PixelFormat) -> Frame {
+  package func with(pixelFormat: PixelFormat) -> Frame {
     Frame(self, format: format.with(pixelFormat), sequence: sequence, timestamp: timestamp)
   }
 
@@ -186,11 +186,11 @@ extension Frame {
     /// The size as seen, with the orientation applied; crops of views are in its pixels.
     public var uprightSize: Size { orientation.seen(referenceSize) }
 
-    /// The same format with the user's overrides applied.
     func with(_ pixelFormat: PixelFormat) -> Format {
       Format(pixelFormat, referenceSize, color: color, orientation: orientation, eighths: eighths)
     }
 
+    /// The same format with the user's overrides applied.
     package func overriding(_ override: ColorDescription.Override) -> Format {
       Format(
         pixelFormat, referenceSize, color: override.applied(to: color), orientation: orientation,

@@ -124,22 +124,3 @@ func tightPictures() {
     Picture(tight: size, format: .rgba, bytes: [UInt8](repeating: 0, count: 36)).planes.map(\.bytesPerRow)
       == [12])
 }
-
-@Test("alpha that hides nothing is no alpha; one pixel that is not opaque keeps it", arguments: [20, 23])
-func unusedAlpha(bytesPerRow: Int) throws {
-  let planes = [Frame.Plane(offset: 1, bytesPerRow: bytesPerRow)]
-  for (transparent, plain) in [(PixelFormat.rgba, PixelFormat.rgbx), (.bgra, .bgrx)] {
-    var bytes = [UInt8](repeating: 0, count: 1 + 3 * bytesPerRow)
-    for row in 0..<3 { for pixel in 0..<5 { bytes[1 + row * bytesPerRow + pixel * 4 + 3] = 255 } }
-
-    let opaque = try Frame(format(transparent, 5, 3), bytes: bytes, planes: planes, sequence: 4)
-      .withoutUnusedAlpha
-    #expect(opaque.format == format(plain, 5, 3) && opaque.bytes == bytes && opaque.sequence == 4)
-
-    bytes[1 + 2 * bytesPerRow + 4 * 4 + 3] = 254
-    let other = try Frame(format(transparent, 5, 3), bytes: bytes, planes: planes).withoutUnusedAlpha
-    #expect(other.format == format(transparent, 5, 3))
-  }
-  let wide = try Frame(tight: format(.rgba64, 5, 3), bytes: [UInt8](repeating: 255, count: 5 * 3 * 8))
-  #expect(wide.withoutUnusedAlpha.format == wide.format)
-}
