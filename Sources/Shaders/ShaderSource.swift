@@ -46,7 +46,7 @@ package struct ShaderSource: Sendable, Hashable {
       decoding: UnsafeRawBufferPointer(start: embedded.text, count: embedded.length), as: UTF8.self)
   }
 
-  private init(_ fileName: String, text: String) {
+  init(_ fileName: String, text: String) {
     self.fileName = fileName
     self.text = text
   }

@@ -39,14 +39,15 @@ struct GLState: ~Copyable {
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
     let display = try GPUDisplay.open(device.platform)
     let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
+    sumsWords = tuning.boxes == .words
     programs = ProgramCache(
-      ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter)
+      ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
+      hasFlatUniforms: sumsWords)
     tiles = TileCache(targets)
     compositor = Compositor(programs, targets)
     clock = PassClock(isWanted: tuning.timesPasses)
     uploader = FrameUploader(maximumSide: tuning.maximumTargetSide, clock)
     pipeline = tuning.transfer == .direct ? nil : FramePipeline(capacity: tuning.framesInFlight, clock)
-    sumsWords = tuning.boxes == .words
     tables = TableCache(inBuffers: sumsWords)
     self.context = context
   }

@@ -4,9 +4,12 @@ internal import Shaders
 final class Program {
   let shader: ShaderProgram
 
-  init(_ key: ProgramKey, _ binaries: ProgramBinaryCache? = nil) throws(ShaderError) {
-    let fragment = key.fragment.withIncludes
-    let vertex = ShaderSource.fullscreen.withVersion(of: fragment)
+  init(
+    _ key: ProgramKey, _ binaries: ProgramBinaryCache? = nil, hasFlatUniforms: Bool
+  ) throws(ShaderError) {
+    var fragment = key.fragment.withIncludes
+    var vertex = ShaderSource.fullscreen.withVersion(of: fragment)
+    if hasFlatUniforms { (vertex, fragment) = vertex.passing(uniformsOf: fragment) }
     shader = try ShaderProgram(
       vertex: ShaderText(fileName: vertex.fileName, text: vertex.text),
       fragment: ShaderText(fileName: fragment.fileName, text: fragment.text),
@@ -19,6 +22,7 @@ final class ProgramCache {
   /// Each is for one ratio and alignment, of which there is no end.
   private var ofWords: FrequentCache<WordVariant, Program>
   private let binaries: ProgramBinaryCache?
+  private let hasFlatUniforms: Bool
 
   /// llvmpipe needs some megabytes for each, and a tenth of a second to compile it.
   private static let mostOfWords = 24
@@ -26,9 +30,13 @@ final class ProgramCache {
   /// - Parameters:
   ///   - binaries: caches programs across runs; nil for none.
   ///   - specialisesAfter: as in `RenderTuning`.
-  init(_ binaries: ProgramBinaryCache?, specialisesAfter: Int) {
+  ///   - hasFlatUniforms: whether fragment shaders read uniforms as flat inputs.
+  init(_ binaries: ProgramBinaryCache?, specialisesAfter: Int, hasFlatUniforms: Bool) {
     self.binaries = binaries
-    programs = DrawingCache(capacity: .max) { key throws(ShaderError) in try Program(key, binaries) }
+    self.hasFlatUniforms = hasFlatUniforms
+    programs = DrawingCache(capacity: .max) { key throws(ShaderError) in
+      try Program(key, binaries, hasFlatUniforms: hasFlatUniforms)
+    }
     ofWords = FrequentCache(capacity: ProgramCache.mostOfWords, after: specialisesAfter)
   }
 
@@ -40,7 +48,7 @@ final class ProgramCache {
   func program(_ variant: WordVariant) throws(ShaderError) -> Program? {
     if let program = ofWords[variant] { return program }
     guard ofWords.isWanted(variant) else { return nil }
-    let program = try Program(variant.program, binaries)
+    let program = try Program(variant.program, binaries, hasFlatUniforms: hasFlatUniforms)
     ofWords.insert(program, for: variant)
     return program
   }

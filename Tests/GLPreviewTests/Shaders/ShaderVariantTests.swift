@@ -14,10 +14,16 @@ struct ShaderVariantTests {
 
     var files = [try write(ShaderSource.fullscreen.text, "fullscreen.vert", folder)]
     for (index, key) in ProgramKey.all.enumerated() {
-      let lines = key.fragment.withIncludes.text.split(
-        separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-      let defines = key.defines.map { "#define \($0)\n" }.joined()
-      files.append(try write("\(lines[0])\n\(defines)\(lines[1])", "variant-\(index).frag", folder))
+      let fragment = key.fragment.withIncludes
+      let flat = ShaderSource.fullscreen.withVersion(of: fragment).passing(uniformsOf: fragment)
+      for (source, name) in [
+        (fragment, "variant-\(index).frag"), (flat.fragment, "flat-\(index).frag"),
+        (flat.vertex, "flat-\(index).vert"),
+      ] {
+        let lines = source.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        let defines = key.defines.map { "#define \($0)\n" }.joined()
+        files.append(try write("\(lines[0])\n\(defines)\(lines[1])", name, folder))
+      }
     }
 
     let process = Process()
