@@ -18,6 +18,7 @@ struct ServiceParts: Sendable {
   let streams: StreamRegistry
   let snapshots: SnapshotProvider
   let events: ServiceEvents
+  let webRTC: WHEPSessions
   let access: AccessControl
 
   let metrics: ServiceMetrics
@@ -53,6 +54,8 @@ struct ServiceParts: Sendable {
       registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics, logger: logger)
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
+    webRTC = WHEPSessions(
+      registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
@@ -60,7 +63,7 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
+    events.services + [watch, renderer, webRTC, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -73,8 +76,12 @@ struct ServiceParts: Sendable {
     atThisAddress.bind = configuration.bind
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
+    let rules = access.configuration
     try await registry.apply(new) { access.update(new.access) }
     streams.followViews()
+    webRTC.followViews()
+    webRTC.apply(new.webRTC)
+    if rules.tokens != new.access.tokens || rules.users != new.access.users { webRTC.accessChanged() }
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
@@ -117,7 +124,7 @@ struct ServiceParts: Sendable {
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events,
+      registry: registry, watch: watch, renderer: renderer, streams: streams, webRTC: webRTC, events: events,
       version: PreviewServer.version
     ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
@@ -125,6 +132,7 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
+    WHEPRoutes(registry: registry, sessions: webRTC).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

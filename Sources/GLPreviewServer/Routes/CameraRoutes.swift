@@ -11,6 +11,7 @@ struct CameraRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let webRTC: WHEPSessions
   let events: ServiceEvents
   let version: String
 
@@ -93,6 +94,10 @@ struct CameraRoutes: Sendable {
     let use = streams.use(of: entry.camera, entry.name)
     let path = "/cameras/\(entry.camera)/\(view.name)"
     let background = view.surround == .blur ? "blur" : "\(view.background)"
+    var urls: [String: JSONValue] = [
+      "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
+    ]
+    if webRTC.hasAddress { urls["whep"] = .string(path + "/whep") }
     var members: [String: JSONValue] = [
       "name": .string(view.name), "rotate": .integer(view.rotation.rawValue),
       "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
@@ -100,9 +105,7 @@ struct CameraRoutes: Sendable {
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
       "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
       "clients": .integer(use.clients),
-      "urls": [
-        "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
-      ],
+      "urls": .object(urls),
     ]
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
@@ -143,6 +146,7 @@ struct CameraRoutes: Sendable {
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
     streams.followViews()
+    webRTC.followViews()
     events.viewChanged(camera, view)
     return Response(json: json(ofView: changed, context))
   }
