@@ -54,7 +54,8 @@ extension ServiceParts {
     registry.served.allViews.map { view in
       MetricFamily.Sample(
         labels: [("camera", view.camera), ("view", view.name)],
-        value: Double(streams.use(of: view.camera, view.name).clients))
+        value: Double(
+          streams.use(of: view.camera, view.name).clients + videos.clientCount(of: view.camera, view.name)))
     }
   }
 }

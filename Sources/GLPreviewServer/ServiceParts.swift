@@ -16,6 +16,7 @@ struct ServiceParts: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let videos: VideoStreams
   let snapshots: SnapshotProvider
   let events: ServiceEvents
   let webRTC: WHEPSessions
@@ -50,8 +51,9 @@ struct ServiceParts: Sendable {
       device: { [registry] in try await registry.session.device },
       isNeeded: { [registry] in registry.needsRenderer },
       onChange: { events.rendererChanged($0) })
-    streams = StreamRegistry(
-      registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics, logger: logger)
+    let views = AdmissionLimit(capacity: limits.adHocViews)
+    streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
+    videos = VideoStreams(registry, gate: views)
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(
@@ -63,7 +65,7 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services + [watch, renderer, webRTC, MemoryMonitor(budget: registry.budget)]
+    events.services + [watch, renderer, videos, webRTC, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -79,6 +81,7 @@ struct ServiceParts: Sendable {
     let rules = access.configuration
     try await registry.apply(new) { access.update(new.access) }
     streams.followViews()
+    videos.followViews()
     webRTC.followViews()
     webRTC.apply(new.webRTC)
     if rules.tokens != new.access.tokens || rules.users != new.access.users { webRTC.accessChanged() }
@@ -115,17 +118,18 @@ struct ServiceParts: Sendable {
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let streamRoutes = StreamRoutes(registry: registry, streams: streams)
+    let videoRoutes = VideoRoutes(registry: registry, streams: videos)
     let snapshotRoutes = SnapshotRoutes(
-      registry: registry, snapshots: snapshots, streams: streamRoutes, metrics: metrics)
+      registry: registry, snapshots: snapshots, streams: streamRoutes, videos: videoRoutes, metrics: metrics)
     let borrowed = CompatibilityRoutes(
-      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes,
+      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes, videos: videoRoutes,
       registeredStreams: streams)
     streamRoutes.add(to: group)
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, webRTC: webRTC, events: events,
-      version: PreviewServer.version
+      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
+      events: events, version: PreviewServer.version
     ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
     CaptureRoutes(

@@ -11,6 +11,7 @@ struct CameraRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let videos: VideoStreams
   let webRTC: WHEPSessions
   let events: ServiceEvents
   let version: String
@@ -95,7 +96,7 @@ struct CameraRoutes: Sendable {
     let path = "/cameras/\(entry.camera)/\(view.name)"
     let background = view.surround == .blur ? "blur" : "\(view.background)"
     var urls: [String: JSONValue] = [
-      "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
+      "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
     ]
     if webRTC.hasAddress { urls["whep"] = .string(path + "/whep") }
     var members: [String: JSONValue] = [
@@ -104,7 +105,7 @@ struct CameraRoutes: Sendable {
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
       "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
-      "clients": .integer(use.clients),
+      "clients": .integer(use.clients + videos.clientCount(of: entry.camera, entry.name)),
       "urls": .object(urls),
     ]
     members["width"] = view.width.map(JSONValue.integer)
@@ -146,6 +147,7 @@ struct CameraRoutes: Sendable {
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
     streams.followViews()
+    videos.followViews()
     webRTC.followViews()
     events.viewChanged(camera, view)
     return Response(json: json(ofView: changed, context))

@@ -9,20 +9,6 @@ import Testing
 @testable import GLPreview
 @testable import GLPreviewServer
 
-/// Whether the machine can encode H.264.
-private let hasEncoder: Bool = {
-  #if FFmpeg
-    return [VideoConfiguration.Encoder.x264, .openh264].contains { encoder in
-      let settings = EncoderSettings(
-        encoder: encoder, size: Size(width: 64, height: 64), rateFactor: 24, bitrate: 1_000_000,
-        keyframeInterval: 600)
-      return (try? LibraryEncoder(settings)) != nil
-    }
-  #else
-    return false
-  #endif
-}()
-
 @Suite(
   "WHEP", .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"),
   .timeLimit(.minutes(15)))
