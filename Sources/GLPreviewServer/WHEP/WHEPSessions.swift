@@ -55,9 +55,8 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// Begins a session for the client of the current request.
   ///
-  /// - Parameters:
-  ///   - asked: the address of ours that the request came to.
-  ///   - pictures: the view's, from a key picture on.
+  /// `asked` is the address of ours that the request came to; `pictures` are the view's, from a key picture on.
+  ///
   /// - Throws: `Problem`.
   func begin(
     _ offer: SDPOffer, _ target: ServedPreview, asked: String?,
@@ -161,8 +160,11 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// - Throws: `Problem`: 501 if WebRTC is off, 503 if the port can't be opened, or the service ends.
   private func openPort() async throws -> WHEPPort {
-    if let task = state.withLock({ $0.port }), let port = try? await task.value, port.isOpen { return port }
+    let known = state.withLock { $0.port }
+    if let known, let port = try? await known.value, port.isOpen { return port }
     let task = try state.withLock { state throws(Problem) -> Task<WHEPPort, any Error> in
+      // Somebody else may have found it closed, and opened another one.
+      if let port = state.port, port != known { return port }
       guard !state.isOver else {
         throw .busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
       }
