@@ -1,4 +1,5 @@
 // The configuration keys below `webrtc`.
+internal import Glibc
 internal import PreviewCore
 
 extension ConfigurationKeys {
@@ -30,12 +31,17 @@ extension ConfigurationWord<WebRTCConfiguration.Listen> {
 extension ConfigurationWord<WebRTCConfiguration.Candidate> {
   static var candidate: Self {
     Self("`ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`") { text in
-      if ClientGroup.isAddress(text) { return .init(address: text) }
-      guard case .host(let host, let port) = try BindAddress.parse(text), ClientGroup.isAddress(host),
+      if isAddress(text) { return .init(address: text) }
+      guard case .host(let host, let port) = try BindAddress.parse(text), isAddress(host),
         port > 0
       else { throw WordError("'\(text)' is no numeric address, as 203.0.113.7 or 203.0.113.7:8189") }
       return .init(address: host, port: port)
     }
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    return unsafe inet_pton(AF_INET, text, &bytes) == 1 || inet_pton(AF_INET6, text, &bytes) == 1
   }
 }
 

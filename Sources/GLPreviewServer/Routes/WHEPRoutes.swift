@@ -79,7 +79,7 @@ struct WHEPRoutes: Sendable {
     }
     let preview = target.preview
     let begun = try await sessions.begin(
-      offer, target, asked: context.channel.localAddress?.ipAddress
+      offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
     ) { preview.video(VideoConfiguration()) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }

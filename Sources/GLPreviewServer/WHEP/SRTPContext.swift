@@ -25,9 +25,9 @@ internal import NIOCore
     profile = unsafe glp_srtp_profile_of(srtp) == GLP_SRTP_AES_128_GCM ? .aes128GCM : .aes128SHA1
   }
 
-  /// - Parameters:
-  ///   - outbound: the key and the salt of what is protected here.
-  ///   - inbound: those of what is opened here.
+  /// `outbound` is the key and the salt of what is protected here, `inbound` those of what is opened here.
+  ///
+  /// - Throws: `WebRTCError` if they have another length than the profile's.
   init(_ profile: Profile, outbound: [UInt8], inbound: [UInt8]) throws(WebRTCError) {
     let count = glp_srtp_key_bytes(profile.native)
     guard outbound.count == count, inbound.count == count else {

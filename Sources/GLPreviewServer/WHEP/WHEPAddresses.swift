@@ -13,6 +13,7 @@ enum WHEPAddresses {
   ///   - bound: where the port listens.
   ///   - asked: the address of ours that the client's request came to; it has shown that it can be reached.
   ///   - interfaces: all addresses of the machine.
+  /// - Returns: at most sixteen, without repetition.
   static func candidates(
     configured: [WebRTCConfiguration.Candidate], bound: SocketAddress, asked: String?, interfaces: [String]
   ) -> [SDPAnswer.Candidate] {

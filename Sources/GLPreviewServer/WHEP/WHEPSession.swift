@@ -101,9 +101,12 @@ final class WHEPSession {
     checkedAt = now
     addresses.removeAll { $0 == address }
     addresses.append(address)
-    if addresses.count > Self.mostAddresses { addresses.removeFirst() }
     // The client chooses; what it has not chosen will do until then.
     if message.nominates || !isNominated { self.address = address }
+    if addresses.count > Self.mostAddresses, let oldest = addresses.firstIndex(where: { $0 != self.address })
+    {
+      addresses.remove(at: oldest)
+    }
     if message.nominates { isNominated = true }
     var answer = STUNMessage(.bindingSuccess, transaction: message.transaction)
     answer.mappedAddress = mapped

@@ -22,6 +22,9 @@ final class WHEPSessions: Service, CustomStringConvertible {
     let bind: BindAddress
     /// Shared by all who want the port while it is opened.
     var port: Task<WHEPPort, any Error>?
+    /// Whether a picture has been encoded.
+    var hasEncoded = false
+    var rulesChangedAt = CaptureInstant.start
     var isOver = false
   }
 
@@ -55,16 +58,17 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// Begins a session for the client of the current request.
   ///
-  /// - Parameters:
-  ///   - asked: the address of ours that the request came to.
-  ///   - pictures: the view's, from a key picture on.
+  /// `asked` is the address of ours that the request came to, `start` when its client was let in; `pictures` are the
+  /// view's, from a key picture on.
+  ///
   /// - Throws: `Problem`.
   func begin(
-    _ offer: SDPOffer, _ target: ServedPreview, asked: String?,
+    _ offer: SDPOffer, _ target: ServedPreview, asked: String?, since start: CaptureInstant,
     pictures: @escaping @Sendable () -> VideoSequence
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
+    try await checkEncoder(pictures)
     let port = try await openPort()
     let client = RequestClient.current
     let terms = WHEPSession.Terms(
@@ -81,8 +85,12 @@ final class WHEPSessions: Service, CustomStringConvertible {
     } catch is ChannelError {
       throw Problem.busy(.serviceUnavailable, "the port of WebRTC has just been closed", retryAfter: 1)
     }
-    // It may have changed meanwhile; whoever changed it has not found this session.
+    // Views and rules may have changed meanwhile; whoever changed them has not found this session.
     followViews()
+    if state.withLock({ $0.rulesChangedAt >= start }) {
+      end { $0.terms.id == terms.id ? "the access rules have changed" : nil }
+      throw Problem.busy(.serviceUnavailable, "the access rules have just changed", retryAfter: 1)
+    }
     logger.info(
       "WebRTC session began", metadata: ["camera": "\(target.camera)", "view": "\(target.name)"])
     let answer = SDPAnswer(
@@ -93,6 +101,28 @@ final class WHEPSessions: Service, CustomStringConvertible {
         interfaces: WHEPAddresses.ofInterfaces), name: "glpreview")
     return Begun(id: terms.id, answer: answer.text(to: offer))
   }
+
+  /// Throws if nothing here encodes H.264. The first picture of all tells.
+  private func checkEncoder(_ pictures: @escaping @Sendable () -> VideoSequence) async throws {
+    guard !state.withLock({ $0.hasEncoded }) else { return }
+    do {
+      let isThere = try await withDeadline(Self.encodesWithin) {
+        var pictures = pictures().makeAsyncIterator()
+        return try await pictures.next() != nil
+      }
+      if isThere == true { state.withLock { $0.hasEncoded = true } }
+    } catch let error as VideoError where error.kind == .unavailable {
+      throw Problem(.notImplemented, error.description)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      // What fails now may be there in a second; the session tries again.
+      logger.warning("WebRTC session has no pictures", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  /// How long the first answer waits for the first picture.
+  private static let encodesWithin = Duration.seconds(2)
 
   /// Letters and digits, as ICE and URLs have them: each is worth almost six bits.
   private static func word(_ count: Int) -> String {
@@ -131,7 +161,10 @@ final class WHEPSessions: Service, CustomStringConvertible {
   }
 
   /// Ends all sessions, because what proved their clients' rights is not valid any more.
-  func accessChanged() { end { _ in "the access rules have changed" } }
+  func accessChanged() {
+    state.withLock { $0.rulesChangedAt = CaptureClock.now }
+    end { _ in "the access rules have changed" }
+  }
 
   /// Takes a new configuration over. Where the port changes, the old one is closed with its sessions.
   func apply(_ new: WebRTCConfiguration) {
@@ -161,8 +194,11 @@ final class WHEPSessions: Service, CustomStringConvertible {
 
   /// - Throws: `Problem`: 501 if WebRTC is off, 503 if the port can't be opened, or the service ends.
   private func openPort() async throws -> WHEPPort {
-    if let task = state.withLock({ $0.port }), let port = try? await task.value, port.isOpen { return port }
+    let known = state.withLock { $0.port }
+    if let known, let port = try? await known.value, port.isOpen { return port }
     let task = try state.withLock { state throws(Problem) -> Task<WHEPPort, any Error> in
+      // Somebody else may have found it closed, and opened another one.
+      if let port = state.port, port != known { return port }
       guard !state.isOver else {
         throw .busy(.serviceUnavailable, "the service is shutting down", retryAfter: 5)
       }

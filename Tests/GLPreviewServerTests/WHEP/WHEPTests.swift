@@ -11,6 +11,7 @@ import Testing
 
 @Suite(
   "WHEP", .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"),
+  .enabled(if: hasEncoder, "neither x264 nor OpenH264 is installed"),
   .timeLimit(.minutes(15)))
 struct WHEPTests {
   private static let path = "/cameras/camera/main/whep"
@@ -24,8 +25,7 @@ struct WHEPTests {
   // MARK: A session
 
   @Test(
-    "a client that connects gets pictures, from a key picture on",
-    .enabled(if: hasEncoder, "no encoder of H.264"))
+    "a client that connects gets pictures, from a key picture on")
   func pictures() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -54,8 +54,7 @@ struct WHEPTests {
   }
 
   @Test(
-    "what is lost is sent again, and a lost picture begins anew",
-    .enabled(if: hasEncoder, "no encoder of H.264"))
+    "what is lost is sent again, and a lost picture begins anew")
   func feedback() async throws {
     try await withService(Self.configuration()) { service in
       let peer = try await WHEPPeer()
@@ -295,6 +294,20 @@ struct WHEPTests {
       #expect(try await service.send("DELETE", first).status == 200)
       await until { service.sessionCount == 0 }
       #expect(try await service.send("POST", Self.path, Self.sdp, body: await peer.offer).status == 201)
+      try await peer.vanish()
+    }
+  }
+
+  @Test("offers that come together share a port")
+  func together() async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WHEPPeer()
+      let ports = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 { group.addTask { try await service.offer(peer).answer.port } }
+        return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+      }
+
+      #expect(ports.count == 1)
       try await peer.vanish()
     }
   }
