@@ -72,35 +72,6 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
   return sums;
 }
 
-// One of two components in turn, in the halves of words that `shift` moves down: four samples a texel.
-vec4 sumOfHalves(
-  highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row, int shift) {
-  vec4 sum = vec4(0.0);
-  EACH_WINDOW(1, 2) {
-    vec4 codes = vec4(texelFetch(rows, folded(ivec2(texel, row), fold), 0) >> shift & 65535u);
-    for (int pair = 0; pair < 2; ++pair) {
-      uvec4 weights = tableTexel(table, weight + pair);
-      sum += codes[pair * 2] * evenWeights(weights) + codes[pair * 2 + 1] * oddWeights(weights);
-    }
-  }
-  return sum;
-}
-
-// Two of four components in turn, in the halves of words that `shift` moves down: two samples a texel.
-Sums sumOfQuarters(
-  highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row, int shift) {
-  Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
-  EACH_WINDOW(1, 1) {
-    vec4 codes = vec4(texelFetch(rows, folded(ivec2(texel, row), fold), 0) >> shift & 65535u);
-    uvec4 weights = tableTexel(table, weight);
-    vec4 near = evenWeights(weights);
-    vec4 far = oddWeights(weights);
-    sums.first += near * codes.x + far * codes.z;
-    sums.second += near * codes.y + far * codes.w;
-  }
-  return sums;
-}
-
 // Three of four components in turn: two samples a texel.
 Sums sumOfFour(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
@@ -174,28 +145,22 @@ uniform ivec2 rgbFold;
 uniform ivec2 rgbRecords;
 uniform vec2 rgbScale;
 #endif
-#ifdef LUMA_BYTES
+#ifdef READS_LUMA
 uniform highp usampler2D lumaRows;
 uniform highp TABLE lumaColumns;
 uniform ivec2 lumaFold;
 uniform ivec2 lumaRecords;  // texels a record, windows
 uniform vec2 lumaScale;     // from sums to codes: factor, offset
-#if LUMA_BYTES == 2
-uniform int lumaShift;
 #endif
-#endif
-#ifdef CHROMA_BYTES
+#ifdef READS_CHROMA
 uniform highp usampler2D cbRows;
-#if CHROMA_BYTES == 1
+#ifdef CHROMA_IS_APART
 uniform highp usampler2D crRows;
 #endif
 uniform highp TABLE chromaColumns;
 uniform ivec2 chromaFold;
 uniform ivec2 chromaRecords;
 uniform vec2 chromaScale;
-#if CHROMA_BYTES == 4
-uniform int chromaShift;
-#endif
 #endif
 #ifdef RGB_BYTES
 uniform highp usampler2D rgbRows;
@@ -219,33 +184,25 @@ vec4 converted(vec4 outputRow, float behind, vec4 coverage) {
 
 void main() {
   ivec2 place = ivec2(gl_FragCoord.xy);
-#ifdef LUMA_BYTES
+#ifdef READS_LUMA
   {
     int record = place.x * lumaRecords.x;
     header = tableTexel(lumaColumns, record);
-#if LUMA_BYTES == 1
     first = sumOfOne(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y);
-#else
-    first = sumOfHalves(lumaRows, lumaColumns, record, lumaRecords.y, lumaFold, place.y, lumaShift);
-#endif
     first = first * lumaScale.x + lumaScale.y;
   }
 #endif
-#ifdef CHROMA_BYTES
+#ifdef READS_CHROMA
   {
     int record = place.x * chromaRecords.x;
-#ifndef LUMA_BYTES
+#ifndef READS_LUMA
     header = tableTexel(chromaColumns, record);
 #endif
-#if CHROMA_BYTES == 1
+#ifdef CHROMA_IS_APART
     second = sumOfOne(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
     third = sumOfOne(crRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
 #else
-#if CHROMA_BYTES == 2
     Sums sums = sumOfTwo(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y);
-#else
-    Sums sums = sumOfQuarters(cbRows, chromaColumns, record, chromaRecords.y, chromaFold, place.y, chromaShift);
-#endif
     second = sums.first;
     third = sums.second;
 #endif

@@ -4,6 +4,7 @@ internal import GLPreview
 extension ServiceParts {
   var metricFamilies: [MetricFamily] {
     let (statistics, budget) = (registry.session.statistics, registry.budget)
+    let caches = registry.session.rendererCaches
     var families = metrics.families + webRTC.counters.families + ProcessMetrics.families + cameraFamilies
     families += [
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
@@ -15,6 +16,8 @@ extension ServiceParts {
       MetricFamily("glpreview_memory_reserved_bytes", value: Double(budget.reserved)),
       MetricFamily("glpreview_memory_reserved_peak_bytes", value: Double(budget.peak)),
       MetricFamily("glpreview_memory_refused_total", .counter, value: Double(budget.refusals)),
+      MetricFamily("glpreview_renderer_cache_bytes", value: Double(caches.bytes)),
+      MetricFamily("glpreview_renderer_programs", value: Double(caches.programs)),
       MetricFamily("glpreview_stream_clients", .gauge, streamClients),
     ]
     if let device = renderer.state.device {

@@ -4,8 +4,8 @@
 package struct PassVariant: Sendable, Hashable {
   /// What is read.
   package enum Input: Sendable, Hashable {
-    /// Components, by the stored samples from one of their samples to the next: 1, 2 or 4.
-    case luma(step: Int), chroma(step: Int), both(luma: Int, chroma: Int)
+    /// Components. Cb and Cr are in turn, or apart in two planes.
+    case luma, chroma(isApart: Bool), both(isApart: Bool)
     /// R, G and B in turn, or with a fourth.
     case rgb(step: Int)
     /// Sums of the light of R, G and B.
@@ -85,9 +85,9 @@ package struct PassVariant: Sendable, Hashable {
     }
   }
 
-  /// The first of two passes.
-  package static func rows(_ store: Store) -> ProgramKey {
-    ProgramKey(store.version(of: .rows), store.defines)
+  /// The first of two passes, over all bytes of a row, or every other one.
+  package static func rows(_ store: Store, takesHalves: Bool = false) -> ProgramKey {
+    ProgramKey(store.version(of: .rows), store.defines + (takesHalves ? ["TAKES_HALVES 1"] : []))
   }
 
   /// The components of light.
@@ -116,9 +116,10 @@ package struct PassVariant: Sendable, Hashable {
   package func columns(_ store: Store) -> ProgramKey {
     let inputs =
       switch input {
-      case .luma(let step): ["LUMA_BYTES \(step)"]
-      case .chroma(let step): ["CHROMA_BYTES \(step)"]
-      case .both(let luma, let chroma): ["LUMA_BYTES \(luma)", "CHROMA_BYTES \(chroma)"]
+      case .luma: ["READS_LUMA 1"]
+      case .chroma(let isApart): ["READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
+      case .both(let isApart):
+        ["READS_LUMA 1", "READS_CHROMA 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
       case .rgb(let step): ["RGB_BYTES \(step)"]
       case .light: ["SUMS_LIGHT 1"]
       }

@@ -3,9 +3,18 @@ internal import PreviewCore
 internal import Shaders
 
 extension PackedSignal {
+  /// Which bytes of a packed row belong to it, of `Y0 Cb Y1 Cr` for example: every other one, from the first or from
+  /// the second; nil if all do. Its sums hold only these.
+  var half: Int? {
+    guard step == 2 * components.count, signal != .rgb, isInOnePlane else { return nil }
+    return components[0].first % 2
+  }
+
+  var isInOnePlane: Bool { components.allSatisfy { $0.plane == components[0].plane } }
+
   /// How its samples lie in sums of rows. Light has four a texel.
   func layout(_ drawing: BoxDrawing) -> ColumnWeights.Layout {
-    ColumnWeights.Layout(step: drawing.lightCrop == nil ? step : 2)
+    ColumnWeights.Layout(step: drawing.lightCrop != nil ? 2 : half == nil ? step : step / 2)
   }
 }
 
@@ -36,13 +45,13 @@ extension BoxDrawing {
 
   var input: PassVariant.Input {
     guard lightCrop == nil else { return .light }
-    let luma = signals.first { $0.signal == .luma }?.step
-    let chroma = signals.first { $0.signal == .chroma }?.step
-    return switch (luma, chroma) {
-    case (let luma?, let chroma?): .both(luma: luma, chroma: chroma)
-    case (let luma?, nil): .luma(step: luma)
-    case (nil, let chroma?): .chroma(step: chroma)
-    case (nil, nil): .rgb(step: signals.first?.step ?? 4)
+    let hasLuma = signals.contains { $0.signal == .luma }
+    let chroma = signals.first { $0.signal == .chroma }
+    return switch (hasLuma, chroma) {
+    case (true, let chroma?): .both(isApart: !chroma.isInOnePlane)
+    case (false, let chroma?): .chroma(isApart: !chroma.isInOnePlane)
+    case (true, nil): .luma
+    case (false, nil): .rgb(step: signals.first?.step ?? 4)
     }
   }
 }

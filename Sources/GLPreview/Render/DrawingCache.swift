@@ -23,6 +23,8 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
     return value
   }
 
+  var count: Int { values.count }
+
   /// The sum of the values' costs.
   var totalCost: Int { values.cost }
 

@@ -26,6 +26,8 @@ struct FrequentCache<Key: Hashable, Value> {
     self.requests = requests
   }
 
+  var count: Int { entries.count }
+
   /// Called between drawings.
   mutating func beginDrawing() { drawings += 1 }
 

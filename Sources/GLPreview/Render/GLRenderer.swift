@@ -17,6 +17,7 @@ public actor GLRenderer: Renderer {
   private var freeSlots: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private nonisolated let kept = Atomic(0)
+  private nonisolated let programs = Atomic(0)
 
   /// The executor on the renderer's own thread.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
@@ -151,13 +152,19 @@ public actor GLRenderer: Renderer {
   /// The bytes kept for the next pictures: targets, buffers, the last frame.
   nonisolated var keptByteCount: Int { kept.load(ordering: .relaxed) }
 
-  /// Frees them; the next picture takes a little longer.
+  /// The compiled programs.
+  nonisolated var programCount: Int { programs.load(ordering: .relaxed) }
+
+  /// Frees what is kept; the next picture takes a little longer.
   func removeKept() {
     state?.removeKept()
     countKept()
   }
 
-  private func countKept() { kept.store(state?.keptByteCount ?? 0, ordering: .relaxed) }
+  private func countKept() {
+    kept.store(state?.keptByteCount ?? 0, ordering: .relaxed)
+    programs.store(state?.programCount ?? 0, ordering: .relaxed)
+  }
 
   /// The number of views of frames drawn for scenes so far, not counting cached ones.
   func countTiles() -> Int { state?.tiles.drawnCount ?? 0 }

@@ -64,6 +64,8 @@ struct GLState: ~Copyable {
       + (pipeline?.idleByteCount ?? 0)
   }
 
+  var programCount: Int { programs.count }
+
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()

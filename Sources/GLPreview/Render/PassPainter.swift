@@ -16,7 +16,9 @@ final class PassPainter {
   private struct RowSums: Hashable {
     let plane: Int
     let rows: SamplingMap
-    /// The texels of each stored row: eight samples each.
+    /// As in `PackedSignal`.
+    let half: Int?
+    /// The texels of each row: eight samples each.
     let texels: Range<Int>
     let behind: RGBColor?
     let lightCrop: Rectangle?
@@ -116,7 +118,8 @@ final class PassPainter {
     if drawing.lightCrop != nil { planes = [0] }
     return try planes.map { plane in
       let wanted = RowSums(
-        plane: (picture?.firstOutput ?? 0) + plane, rows: signal.rows, texels: texels, behind: drawing.behind,
+        plane: (picture?.firstOutput ?? 0) + plane, rows: signal.rows,
+        half: drawing.lightCrop == nil ? signal.half : nil, texels: texels, behind: drawing.behind,
         lightCrop: drawing.lightCrop,
         picture: picture.map { ObjectIdentifier($0.target) })
       if let done = sums[wanted] { return done }
@@ -150,7 +153,8 @@ final class PassPainter {
     _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, _ fold: SIMD2<Int32>,
     from picture: BoxPainter.Drawn?, into target: PooledTarget
   ) throws {
-    let program = try programs.program(PassVariant.rows(store(drawing, picture)))
+    let program = try programs.program(
+      PassVariant.rows(store(drawing, picture), takesHalves: wanted.half != nil))
     program.shader.use()
     var units = UnitCounter()
     if let picture {
@@ -165,6 +169,7 @@ final class PassPainter {
     let (scale, offset) = wanted.rows.stored(total: table.total)
     program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
     if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
+    if let half = wanted.half { program.shader.set("halfShift", half * 8) }
     target.target.begin()
     program.shader.drawTriangle()
   }
@@ -236,9 +241,6 @@ final class PassPainter {
         target.bind(0, unit: units.next(for: "\(sampler)Rows", in: program))
       }
     }
-    // Of components in turn: in the lower or the upper halves of words.
-    let first = signal.components.map(\.first).min() ?? 0
-    program.shader.set("\(name)Shift", first % 2 * 16)
     let table = try tables.columns(
       ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))

@@ -40,6 +40,9 @@ final class ProgramCache {
     ofWords = FrequentCache(capacity: ProgramCache.mostOfWords, after: specialisesAfter)
   }
 
+  /// The compiled programs.
+  var count: Int { programs.count + ofWords.count }
+
   func beginDrawing() { ofWords.beginDrawing() }
 
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }

@@ -175,6 +175,9 @@ public final class PreviewSession: Sendable {
   /// The counters since the session began.
   public var statistics: Statistics { core.counters.now }
 
+  /// What the renderer keeps for the next pictures.
+  package var rendererCaches: RendererCaches { core.drawing.caches }
+
   /// The counters of one source's frames since it was added; nil if there is no such source. Pictures are only counted
   /// for the whole session.
   public func statistics(of source: String) -> Statistics? { core.feed(source)?.counters.now }

@@ -21,6 +21,16 @@ extension PreviewSession {
   }
 }
 
+extension PreviewSession {
+  /// What a renderer keeps for the next pictures.
+  package struct RendererCaches: Sendable, Hashable {
+    /// The bytes of targets, buffers, tables, tiles and the last frame.
+    package var bytes = 0
+    /// Compiled programs.
+    package var programs = 0
+  }
+}
+
 /// Counts for a part and for the whole that it belongs to.
 final class SessionCounters: Sendable {
   private let statistics = Mutex(PreviewSession.Statistics())

@@ -13,6 +13,7 @@ final class SessionDrawing: Sendable {
   /// The number of drawings, and the task that waits until there are no more.
   private let drawings = Atomic(0)
   private let idling = Mutex<Task<Void, Never>?>(nil)
+  private let latest = Mutex(LatestRenderer())
   private let counters: SessionCounters
   private let onRender: (@Sendable (Duration) -> Void)?
   /// Called with the duration of each JPEG encode.
@@ -24,6 +25,10 @@ final class SessionDrawing: Sendable {
     let formats: [Frame.Format?]
     let composition: Composition
     let output: Picture.Format
+  }
+
+  private struct LatestRenderer {
+    weak var renderer: GLRenderer?
   }
 
   /// After this long without a drawing, a renderer that keeps more than this releases it.
@@ -46,6 +51,12 @@ final class SessionDrawing: Sendable {
       counters.count(\.jpegs)
       onEncode?(duration)
     }
+  }
+
+  /// What the renderer that drew last keeps for the next pictures; nothing if it is closed.
+  var caches: PreviewSession.RendererCaches {
+    guard let renderer = latest.withLock({ $0.renderer }) else { return PreviewSession.RendererCaches() }
+    return PreviewSession.RendererCaches(bytes: renderer.keptByteCount, programs: renderer.programCount)
   }
 
   var device: GPUDevice {
@@ -73,6 +84,7 @@ final class SessionDrawing: Sendable {
     _ views: [PlannedView], by renderer: GLRenderer, _ render: () async throws -> [Picture]
   ) async throws -> [Picture] {
     let leases = try views.compactMap { try budget?.reserve($0.byteCount) }
+    latest.withLock { $0.renderer = renderer }
     defer { letGoWhenIdle(renderer) }
     do {
       let pictures = try await measured(render)

@@ -99,6 +99,9 @@ struct MetricFamily: Sendable {
     "glpreview_snapshots_total": "Requested snapshots, by result.",
     "glpreview_source_state": "1 for the camera's current state, 0 for the others.",
     "glpreview_source_reconnections_total": "Reconnections of a camera.",
+    "glpreview_renderer_cache_bytes":
+      "Memory that the renderer keeps for the next pictures: targets, buffers, tables, tiles.",
+    "glpreview_renderer_programs": "Compiled shader programs.",
     "glpreview_gpu_info": "1, with the GPU in use as labels.",
     "glpreview_http_requests_total": "Answered requests.",
     "glpreview_event_clients": "Clients that follow the events.",

@@ -96,7 +96,8 @@ struct CameraRoutes: Sendable {
     let path = "/cameras/\(entry.camera)/\(view.name)"
     let background = view.surround == .blur ? "blur" : "\(view.background)"
     var urls: [String: JSONValue] = [
-      "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
+      "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
+      "png": .string(path + ".png"),
     ]
     if webRTC.hasAddress { urls["whep"] = .string(path + "/whep") }
     var members: [String: JSONValue] = [

@@ -83,7 +83,9 @@ final class StreamRegistry: Sendable {
         hub.end()
         continue
       }
-      if entry.followsQuality, let now = try? registry.view(hub.view, of: hub.camera) { hub.follow(now.served) }
+      if entry.followsQuality, let now = try? registry.view(hub.view, of: hub.camera) {
+        hub.follow(now.served)
+      }
     }
   }
 

@@ -13,14 +13,13 @@ extension ProgramKey {
 extension PassVariant {
   /// Every program that draws in two passes, or picks samples.
   static let programs: [ProgramKey] = {
-    let pairs = [(1, 1), (1, 2), (2, 4)]
-    let luma = [1, 2].map { PassVariant(.luma(step: $0), to: .plane) }
-    let chroma = pairs.map { PassVariant(.chroma(step: $0.1), to: .twoPlanes) }
-    let both = pairs.flatMap { pair in
-      [Output.plane, .pixels].map { PassVariant(.both(luma: pair.0, chroma: pair.1), to: $0) }
+    let luma = [PassVariant(.luma, to: .plane)]
+    let chroma = [false, true].map { PassVariant(.chroma(isApart: $0), to: .twoPlanes) }
+    let both = [false, true].flatMap { isApart in
+      [Output.plane, .pixels].map { PassVariant(.both(isApart: isApart), to: $0) }
     }
     let pixels =
-      [PassVariant(.luma(step: 1), to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
+      [PassVariant(.luma, to: .pixels)] + [3, 4].map { PassVariant(.rgb(step: $0), to: .pixels) }
     let light = PassVariant(.light, to: .pixels)
     let stores = [Place.textures, .buffer].flatMap { place in
       [
@@ -41,7 +40,8 @@ extension PassVariant {
     let columns = [Place.textures, .buffer].flatMap { place in
       (all + [light]).map { $0.columns(Store(place)) }
     }
-    return columns + (stores + drawn).map { rows($0) } + lights + Array(Set(samples))
+    let halves = [Place.textures, .buffer].map { rows(Store($0), takesHalves: true) }
+    return columns + (stores + drawn).map { rows($0) } + halves + lights + Array(Set(samples))
   }()
 }
 

@@ -1,4 +1,6 @@
 // Views as MP4 over HTTP. How long they last: StreamLifeTests.
+import AsyncHTTPClient
+import NIOCore
 import NIOHTTP1
 import Testing
 
@@ -27,7 +29,9 @@ struct VideoRouteTests {
     return names
   }
 
-  @Test("a view is sent as whole fragments for as long as is asked", arguments: ["", "&width=64", "&bitrate=90000"])
+  @Test(
+    "a view is sent as whole fragments for as long as is asked",
+    arguments: ["", "&width=64", "&bitrate=90000"])
   func duration(words: String) async throws {
     try await withService(Self.configuration()) { service in
       let answer = try await service.get(Self.main + "?duration=0.3" + words)
