@@ -29,12 +29,7 @@ struct VideoRoutes: Sendable {
     let channel = context.channel
     let body = ResponseBody { writer in
       channel.keepLittleUnsent()
-      // A disconnected client is detected by the end of its input, instead of by a failing write later.
-      try await request.body.consumeWithInboundCloseHandler { _ in
-        try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
-      } onInboundClosed: {
-        stream.end()
-      }
+      try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
       try await writer.finish(nil)
     }
     return Response(status: .ok, headers: headers, body: body)

@@ -85,7 +85,7 @@ struct VideoRouteTests {
       ("?width=0", 400), ("?download=maybe", 400),
     ])
   func mistakes(words: String, status: Int) async throws {
-    try await withService(Self.configuration()) { service in
+    try await withService(Self.configuration()) { (service) async throws in
       #expect(try await service.get(Self.main + words).status == status)
     }
   }
@@ -94,7 +94,7 @@ struct VideoRouteTests {
   func locked() async throws {
     var view = ServedView()
     view.isLocked = true
-    try await withService(Self.configuration([view])) { service in
+    try await withService(Self.configuration([view])) { (service) async throws in
       #expect(try await service.get(Self.main + "?width=64").status == 403)
       #expect(try await service.get(Self.main + "?duration=0.1").status == 200)
       #expect(try await service.get("/cameras/camera/other.mp4").status == 404)
