@@ -83,6 +83,8 @@ let package = Package(
     .target(name: "CAV", cSettings: hardened + [.define("GLP_FFMPEG", .when(traits: ["FFmpeg"]))]),
     // Needs neither headers nor libraries until a text is drawn.
     .target(name: "CPango", cSettings: hardened),
+    // Needs neither headers nor libraries until somebody plays WebRTC.
+    .target(name: "CWebRTC", cSettings: hardened),
     .target(name: "CProcess", cSettings: hardened),
     .target(name: "CShaders"),
     .target(name: "CWeb"),
@@ -106,7 +108,8 @@ let package = Package(
     .target(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
     .target(
-      name: "GLPreviewServer", dependencies: ["CMemory", "CWeb", "GLPreview", "PreviewCore"] + service,
+      name: "GLPreviewServer",
+      dependencies: ["CMemory", "CWeb", "CWebRTC", "GLPreview", "PreviewCore"] + service,
       swiftSettings: house),
     .executableTarget(
       name: "glpreview-cli",

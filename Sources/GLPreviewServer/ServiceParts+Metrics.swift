@@ -5,7 +5,7 @@ extension ServiceParts {
   var metricFamilies: [MetricFamily] {
     let (statistics, budget) = (registry.session.statistics, registry.budget)
     let caches = registry.session.rendererCaches
-    var families = metrics.families + ProcessMetrics.families + cameraFamilies
+    var families = metrics.families + webRTC.counters.families + ProcessMetrics.families + cameraFamilies
     families += [
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
@@ -57,7 +57,8 @@ extension ServiceParts {
     registry.served.allViews.map { view in
       MetricFamily.Sample(
         labels: [("camera", view.camera), ("view", view.name)],
-        value: Double(streams.use(of: view.camera, view.name).clients))
+        value: Double(
+          streams.use(of: view.camera, view.name).clients + videos.clientCount(of: view.camera, view.name)))
     }
   }
 }

@@ -16,8 +16,10 @@ struct ServiceParts: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let videos: VideoStreams
   let snapshots: SnapshotProvider
   let events: ServiceEvents
+  let webRTC: WHEPSessions
   let access: AccessControl
 
   let metrics: ServiceMetrics
@@ -49,10 +51,13 @@ struct ServiceParts: Sendable {
       device: { [registry] in try await registry.session.device },
       isNeeded: { [registry] in registry.needsRenderer },
       onChange: { events.rendererChanged($0) })
-    streams = StreamRegistry(
-      registry, gate: AdmissionLimit(capacity: limits.adHocViews), counting: metrics, logger: logger)
+    let views = AdmissionLimit(capacity: limits.adHocViews)
+    streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
+    videos = VideoStreams(registry, gate: views)
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
+    webRTC = WHEPSessions(
+      registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
@@ -60,7 +65,7 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services + [watch, renderer, MemoryMonitor(budget: registry.budget)]
+    events.services + [watch, renderer, videos, webRTC, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -73,8 +78,13 @@ struct ServiceParts: Sendable {
     atThisAddress.bind = configuration.bind
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
+    let rules = access.configuration
     try await registry.apply(new) { access.update(new.access) }
     streams.followViews()
+    videos.followViews()
+    webRTC.followViews()
+    webRTC.apply(new.webRTC)
+    if rules.tokens != new.access.tokens || rules.users != new.access.users { webRTC.accessChanged() }
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
@@ -108,23 +118,25 @@ struct ServiceParts: Sendable {
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
     let streamRoutes = StreamRoutes(registry: registry, streams: streams)
+    let videoRoutes = VideoRoutes(registry: registry, streams: videos)
     let snapshotRoutes = SnapshotRoutes(
-      registry: registry, snapshots: snapshots, streams: streamRoutes, metrics: metrics)
+      registry: registry, snapshots: snapshots, streams: streamRoutes, videos: videoRoutes, metrics: metrics)
     let borrowed = CompatibilityRoutes(
-      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes,
+      registry: registry, watch: watch, snapshots: snapshotRoutes, streams: streamRoutes, videos: videoRoutes,
       registeredStreams: streams)
     streamRoutes.add(to: group)
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, events: events,
-      version: PreviewServer.version
+      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
+      events: events, version: PreviewServer.version
     ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
     CaptureRoutes(
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
+    WHEPRoutes(registry: registry, sessions: webRTC).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

@@ -16,7 +16,7 @@ struct WallTests {
       ("CJPEGBaseline", ["Sources/Bench/"]),
       ("CV4L2", ["Sources/GLPreview/Capture/V4L2/"]),
       ("CAV", ["Sources/GLPreview/Capture/FFmpeg/", "Sources/GLPreview/Video/"]),
-      ("CPango", ["Sources/GLPreview/Text/"]),
+      ("CPango", ["Sources/GLPreview/Text/"]), ("CWebRTC", ["Sources/GLPreviewServer/WHEP/"]),
       ("CProcess", ["Sources/GLPreview/Capture/Pipes/"]),
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),

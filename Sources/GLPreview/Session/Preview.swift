@@ -71,6 +71,11 @@ package final class Preview: Sendable {
     VideoSequence(self, configuration)
   }
 
+  /// Watches them from now on.
+  package func watchVideo(_ configuration: VideoConfiguration) -> VideoWatch {
+    videos.watch(self, configuration, VideoTimes()) { VideoEncoder(configuration) }
+  }
+
   // MARK: For the session
 
   /// The running scene; nil for a view.

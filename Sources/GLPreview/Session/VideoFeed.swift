@@ -85,6 +85,7 @@ final class VideoFeed: Sendable {
       if state.watchers[watcher]?.unread.isEmpty == false {
         return .some(state.watchers[watcher]?.unread.removeFirst())
       }
+      if state.watchers[watcher] == nil { return .some(nil) }
       state.askForKey(watcher)
       guard let end = state.end else { return nil }
       try end.get()
@@ -246,7 +247,7 @@ final class VideoFeeds: Sendable {
 }
 
 /// A watcher of a feed, for as long as this object exists.
-final class VideoWatch: Sendable {
+package final class VideoWatch: Sendable {
   private let feed: VideoFeed
   private let watcher: Int
 
@@ -257,5 +258,9 @@ final class VideoWatch: Sendable {
 
   deinit { feed.leave(watcher) }
 
-  func next() async throws -> VideoSample? { try await feed.next(watcher) }
+  /// Waits for the next sample; nil at the end.
+  package func next() async throws -> VideoSample? { try await feed.next(watcher) }
+
+  /// Ends it now; `next` returns nil.
+  package func end() { feed.leave(watcher) }
 }

@@ -121,6 +121,8 @@ enum AccessRule: Sendable, Hashable {
       let isPage = uri.path == "/" && (uri.query ?? "").isEmpty
       return isPage || openPages.contains(uri.path) ? .everybody : .role(.read)
     case .post where openCalls.contains(uri.path): return .everybody
+    // Whoever may look may look by WebRTC; a session belongs to its client.
+    case _ where WebRTCURL.isWatching(method, at: uri.path): return .role(.read)
     default: return .role(.control)
     }
   }

@@ -166,7 +166,7 @@ struct CrossOriginMiddleware: ServiceMiddleware {
     var fields = HTTPFields()
     fields[.accessControlAllowMethods] = "GET, HEAD" + (mayChange ? ", POST, PUT, PATCH, DELETE" : "")
     fields[.accessControlAllowHeaders] =
-      "Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Requested-With"
+      "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, X-Requested-With"
     fields[.accessControlMaxAge] = "600"
     return Response(status: .noContent, headers: fields)
   }

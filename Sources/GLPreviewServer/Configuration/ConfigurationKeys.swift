@@ -21,6 +21,7 @@ enum ConfigurationKeys {
     .init(outsideFiles: "token", .token) { $0.access.tokens.append(.init(secret: $1, role: .control)) },
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
     .init("limits", limits, \.limits),
+    .init("webrtc", webRTC, \.webRTC),
     .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {
@@ -114,6 +115,10 @@ enum ConfigurationKeys {
       views requested by URL that are drawn at a time, for streams and for snapshots each; one client gets at most half \
       of them, or a quarter if there are more than 32
       """),
+    .init(
+      "webrtc-sessions", .whole(0...100_000), \.webRTCSessions, "`100`",
+      "clients that watch by WebRTC at a time; one client gets at most half of them, or a quarter if there are more than 32"
+    ),
     .init(
       "memory", .bytes(16 << 20...1 << 50), \.memory, "a quarter of the machine's, or of the control group's",
       """

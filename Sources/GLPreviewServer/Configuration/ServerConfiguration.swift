@@ -9,6 +9,7 @@ package struct ServerConfiguration: Sendable, Hashable {
   /// The access rules: tokens, users, origins and host names.
   package var access = AccessConfiguration()
   package var limits = ServiceLimits()
+  package var webRTC = WebRTCConfiguration()
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
@@ -95,6 +96,7 @@ package struct ServiceLimits: Sendable, Hashable {
   package var requestBytes = 64 << 10
   package var pixels = 3840 * 2160
   package var adHocViews = 16
+  package var webRTCSessions = 100
   /// Nil for a quarter of the memory of the machine or the control group.
   package var memory: Int?
   package var stalledClient = Duration.seconds(30)

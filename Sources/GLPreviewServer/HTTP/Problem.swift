@@ -61,6 +61,11 @@ extension Problem {
     case let error as WordError: self = .badParameter(error.key, error.reason)
     case let error as SourceError:
       self = .busy(.serviceUnavailable, "the camera gives no picture: \(error.reason)", retryAfter: 1)
+    case let error as VideoError:
+      self =
+        error.kind == .unavailable
+        ? Problem(.notImplemented, error.description)
+        : .busy(.serviceUnavailable, error.description, retryAfter: 5)
     case is DeviceError, is RenderError: self = .busy(.serviceUnavailable, "\(error)", retryAfter: 5)
     case is MemoryBudget.Exceeded, is SessionError:
       self = .busy(.serviceUnavailable, "\(error)", retryAfter: 1)

@@ -86,6 +86,11 @@ struct MetricFamily: Sendable {
     "glpreview_jpegs_encoded_total":
       "JPEGs encoded for streams and snapshots, each counted once however many clients got it.",
     "glpreview_stage_seconds": "Duration of a stage between camera and client.",
+    "glpreview_webrtc_sessions": "WebRTC sessions.",
+    "glpreview_webrtc_packets_total": "Packets of pictures sent to WebRTC clients.",
+    "glpreview_webrtc_bytes_total": "Bytes of these packets, as they were sent.",
+    "glpreview_webrtc_repeated_total": "Packets sent again because a WebRTC client had lost them.",
+    "glpreview_webrtc_key_requests_total": "Key pictures that WebRTC clients asked for.",
     "glpreview_stream_clients": "Clients that watch a view.",
     "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
     "glpreview_stream_pictures_total": "Pictures sent to stream clients.",

@@ -11,6 +11,8 @@ struct CameraRoutes: Sendable {
   let watch: CameraWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
+  let videos: VideoStreams
+  let webRTC: WHEPSessions
   let events: ServiceEvents
   let version: String
 
@@ -93,16 +95,19 @@ struct CameraRoutes: Sendable {
     let use = streams.use(of: entry.camera, entry.name)
     let path = "/cameras/\(entry.camera)/\(view.name)"
     let background = view.surround == .blur ? "blur" : "\(view.background)"
+    var urls: [String: JSONValue] = [
+      "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
+      "png": .string(path + ".png"),
+    ]
+    if webRTC.hasAddress { urls["whep"] = .string(path + "/whep") }
     var members: [String: JSONValue] = [
       "name": .string(view.name), "rotate": .integer(view.rotation.rawValue),
       "mirror": .string(view.mirroring.rawValue), "mode": .string(view.contentMode.rawValue),
       "background": .string(background), "filter": .string(view.filter.rawValue),
       "fps": Self.hundredths(use.framesPerSecond), "enabled": .bool(served.isEnabled),
       "locked": .bool(served.isLocked), "quality": .integer(served.encodedQuality),
-      "clients": .integer(use.clients),
-      "urls": [
-        "stream": .string(path + ".mjpeg"), "jpeg": .string(path + ".jpg"), "png": .string(path + ".png"),
-      ],
+      "clients": .integer(use.clients + videos.clientCount(of: entry.camera, entry.name)),
+      "urls": .object(urls),
     ]
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
@@ -143,6 +148,8 @@ struct CameraRoutes: Sendable {
     let change = try ViewChange(json: Array(body.readableBytesView))
     let changed = try await registry.consistently { try await apply(change, to: view, of: camera) }
     streams.followViews()
+    videos.followViews()
+    webRTC.followViews()
     events.viewChanged(camera, view)
     return Response(json: json(ofView: changed, context))
   }

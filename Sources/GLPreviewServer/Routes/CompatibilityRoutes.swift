@@ -11,6 +11,7 @@ struct CompatibilityRoutes: Sendable {
   let watch: CameraWatch
   let snapshots: SnapshotRoutes
   let streams: StreamRoutes
+  let videos: VideoRoutes
   let registeredStreams: StreamRegistry
 
   func add(to group: RouterGroup<ServiceContext>) {
@@ -28,6 +29,10 @@ struct CompatibilityRoutes: Sendable {
     group.get("api/frame.jpeg") { request, context in
       let (target, request) = try source(request)
       return try await snapshots.snapshot(target, .jpeg, request, context)
+    }
+    group.get("api/stream.mp4") { request, context in
+      let (target, request) = try source(request)
+      return try await videos.mp4(target, request, context)
     }
     group.get("api/stream.mjpeg") { request, context in
       let (target, request) = try source(request)

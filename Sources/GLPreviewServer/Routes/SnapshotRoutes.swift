@@ -1,4 +1,4 @@
-// `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot whose headers describe what was applied.
+// What a view's URL ends in, and `/cameras/{camera}/{view}.jpg` and `.png`: a snapshot whose headers describe what was applied.
 internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
@@ -9,6 +9,7 @@ struct SnapshotRoutes: Sendable {
   let registry: CameraRegistry
   let snapshots: SnapshotProvider
   let streams: StreamRoutes
+  let videos: VideoRoutes
   let metrics: ServiceMetrics
 
   func add(to group: RouterGroup<ServiceContext>) {
@@ -16,14 +17,15 @@ struct SnapshotRoutes: Sendable {
       let camera = try context.parameters.require("camera")
       let file = try context.parameters.require("file")
       guard let dot = file.lastIndex(of: ".") else {
-        throw Problem.notFound("'\(file)' has no extension; use .mjpeg, .jpg or .png")
+        throw Problem.notFound("'\(file)' has no extension; use .mp4, .mjpeg, .jpg or .png")
       }
       let target = try registry.view(String(file[..<dot]), of: camera)
       switch file[dot...].lowercased() {
       case ".mjpeg", ".mjpg": return try await streams.stream(target, request, context)
+      case ".mp4": return try await videos.mp4(target, request, context)
       case ".jpg", ".jpeg": return try await snapshot(target, .jpeg, request, context)
       case ".png": return try await snapshot(target, .png, request, context)
-      default: throw Problem.notFound("'\(file)' is none of .mjpeg, .jpg, .png")
+      default: throw Problem.notFound("'\(file)' is none of .mp4, .mjpeg, .jpg, .png")
       }
     }
   }

@@ -26,12 +26,6 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   /// The memory lease of a written part that the socket has not accepted yet.
   private var unsent: MemoryLease?
 
-  /// The most unsent bytes in a socket; beyond it, a slow connection skips pictures instead of falling behind.
-  private static let unsentBytes = 128 << 10
-  /// TCP_NOTSENT_LOWAT of <linux/tcp.h>.
-  private static let notSentLowWaterMark = ChannelOptions.Types.SocketOption(
-    level: .tcp, name: .init(rawValue: 25))
-
   init(cutOffAfter stalledAfter: Duration, counting metrics: ServiceMetrics) {
     self.stalledAfter = stalledAfter
     self.metrics = metrics
@@ -75,13 +69,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
   ) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
-    let channel = context.channel
-    // Any waiting byte makes it unwritable; the slots then keep only the newest picture.
-    _ = channel.setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
-    if channel.remoteAddress?.ipAddress != nil {
-      _ = channel.setOption(Self.notSentLowWaterMark, value: Self.unsentBytes)
-      _ = channel.setOption(.tcpOption(.tcp_nodelay), value: 1)
-    }
+    context.channel.keepLittleUnsent()
     write(bytes: StreamPart.opening)
     watchers = streams.map { StreamWatcher($0.subscription, every: $0.interval, of: self) }
     for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
@@ -157,6 +145,18 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
     (watchers, unsent) = ([], nil)
     finished?.succeed()
     finished = nil
+  }
+}
+
+extension Channel {
+  /// Makes it unwritable by any waiting byte, so that a slow connection skips pictures instead of falling behind.
+  func keepLittleUnsent() {
+    _ = setOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+    guard remoteAddress?.ipAddress != nil else { return }
+    // TCP_NOTSENT_LOWAT of <linux/tcp.h>.
+    let notSentLowWaterMark = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: 25))
+    _ = setOption(notSentLowWaterMark, value: 128 << 10)
+    _ = setOption(.tcpOption(.tcp_nodelay), value: 1)
   }
 }
 

@@ -23,7 +23,7 @@ final class StreamRegistry: Sendable {
   private struct Entry {
     weak var hub: StreamHub?
     /// The served view that the stream is derived from.
-    let target: Preview
+    let target: ServedPreview
     /// Whether it is the view as served.
     let isServed: Bool
     /// Whether it uses the view's own quality.
@@ -58,13 +58,13 @@ final class StreamRegistry: Sendable {
         quality: mayPass ? wanted.quality : wanted.encodedQuality)
     return try hubs.withLock { hubs in
       // Under the lock, so that `followViews()` finds streams of views that are switched off from here on.
-      try check(target, isServed: isServed)
+      try registry.check(target, isServed: isServed)
       var subscription = hubs[key]?.hub?.join(every: interval)
       if subscription == nil {
         hubs = hubs.filter { $0.value.hub != nil }
         let hub = try makeHub(target, wanted, isServed: isServed, followsQuality: followsQuality)
         hubs[key] = Entry(
-          hub: hub, target: target.preview, isServed: isServed, followsQuality: followsQuality)
+          hub: hub, target: target, isServed: isServed, followsQuality: followsQuality)
         subscription = hub.join(every: interval)
       }
       guard let subscription else { throw CancellationError() }
@@ -73,28 +73,19 @@ final class StreamRegistry: Sendable {
     }
   }
 
-  /// Throws if a view may not be streamed any more; it may have changed since it was looked up.
-  private func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
-    let now = try registry.view(target.name, of: target.camera)
-    guard now.preview === target.preview, isServed || !now.served.isLocked else {
-      throw .reconfigured(target)
-    }
-    guard now.served.isEnabled else { throw .switchedOff(target) }
-  }
-
   /// Applies changes of the served views: ends streams of views that were removed or switched off, and changed
   /// streams of views that are now locked.
   func followViews() {
     let entries = hubs.withLock { Array($0.values) }
     for entry in entries {
       guard let hub = entry.hub else { continue }
-      guard let now = try? registry.view(hub.view, of: hub.camera), now.preview === entry.target,
-        now.served.isEnabled, entry.isServed || !now.served.isLocked
-      else {
+      guard registry.isShown(entry.target, isServed: entry.isServed) else {
         hub.end()
         continue
       }
-      if entry.followsQuality { hub.follow(now.served) }
+      if entry.followsQuality, let now = try? registry.view(hub.view, of: hub.camera) {
+        hub.follow(now.served)
+      }
     }
   }
 
@@ -118,6 +109,22 @@ final class StreamRegistry: Sendable {
   func use(of camera: String, _ view: String) -> (clients: Int, framesPerSecond: Double) {
     let hubs = all.filter { $0.camera == camera && $0.view == view }
     return (hubs.reduce(0) { $0 + $1.clientCount }, hubs.map(\.framesPerSecond).max() ?? 0)
+  }
+}
+
+extension CameraRegistry {
+  /// Throws if a view may not be streamed any more, as served or with changed parameters; it may have changed since it
+  /// was looked up.
+  func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
+    let now = try view(target.name, of: target.camera)
+    guard now.preview === target.preview, isServed || !now.served.isLocked else {
+      throw .reconfigured(target)
+    }
+    guard now.served.isEnabled else { throw .switchedOff(target) }
+  }
+
+  func isShown(_ target: ServedPreview, isServed: Bool) -> Bool {
+    (try? check(target, isServed: isServed)) != nil
   }
 }
 

@@ -100,6 +100,11 @@ struct ConfigurationKeyTests {
     "origins": ("https://a.example", ["a.example"]), "hosts": ("a.example", ["a/b"]),
     "source": ("pattern:smpte", [""]), "controls": ("gain=5", ["gain"]), "headers": ("A: b", ["gain"]),
     "masks": ("1x2+3+4", ["what"]), "url": ("https://h/y", ["ftp://x"]),
+    "listen": ("127.0.0.1:1", ["x y", "unix:/run/x"]),
+    "candidates": ("203.0.113.7", ["a.example", "203.0.113.7:0"]),
+    "ice-servers": (
+      "turn:ann:secret@a.example", ["a.example", "stun:ann:secret@a.example", "turn:ann@a.example"]
+    ),
     "layout": ("grid:gap=8", ["grid:gap=x"]), "tiles": ("door:mode=fit", ["door:mode=x"]),
     "crop": ("1x1+0+0", ["1x1"]), "rotate": ("90", ["1"]), "mirror": ("horizontal", ["x"]),
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),

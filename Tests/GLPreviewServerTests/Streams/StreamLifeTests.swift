@@ -10,6 +10,9 @@ import Testing
 @Suite("The life of streams")
 struct StreamLifeTests {
   private static let paths = ["/cameras/camera/main.mjpeg", "/cameras/camera/main.mjpeg?width=64"]
+  /// With those of video, where it can be encoded.
+  private static let all =
+    paths + (hasEncoder ? ["/cameras/camera/main.mp4", "/cameras/camera/main.mp4?width=64"] : [])
 
   /// Opens streams, waits until each has shown something, does `change`, and waits until all have ended.
   private static func end(
@@ -38,11 +41,11 @@ struct StreamLifeTests {
   func switchedOff() async throws {
     try await withService(StreamTests.configuration()) { service in
       let view = "/api/cameras/camera/views/main"
-      try await Self.end(Self.paths, of: service) { () async throws in
+      try await Self.end(Self.all, of: service) { () async throws in
         #expect(try await service.send("PATCH", view, body: #"{"enabled": false}"#).status == 200)
       }
 
-      for path in Self.paths + ["/api/stream?view=camera/main"] {
+      for path in Self.all + ["/api/stream?view=camera/main"] {
         #expect(try await service.get(path).status == 409)
       }
 
@@ -80,7 +83,7 @@ struct StreamLifeTests {
     try await withService(StreamTests.configuration()) { service in
       var other = StreamTests.configuration()
       other.cameras[0].source = "pattern:smpte,size=64x36,fps=20"
-      try await Self.end(Self.paths, of: service) { try await service.inside.apply(other) }
+      try await Self.end(Self.all, of: service) { try await service.inside.apply(other) }
       let sizes = try await Self.paths.asyncMap { try await service.parts($0, 2).parts.map(\.size) }
       #expect(sizes.map(Set.init) == [["64x36"], ["64x36"]])
     }
@@ -91,7 +94,7 @@ struct StreamLifeTests {
     try await withService(StreamTests.configuration()) { service in
       var other = StreamTests.configuration()
       other.cameras[0].views[0].isLocked = true
-      try await Self.end(Array(Self.paths.dropFirst()), of: service) {
+      try await Self.end(Self.all.filter { $0.contains("?") }, of: service) {
         try await service.inside.apply(other)
       }
       #expect(try await service.get(Self.paths[1]).status == 403)

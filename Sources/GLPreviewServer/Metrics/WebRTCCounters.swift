@@ -1,0 +1,36 @@
+// What WebRTC sessions count, for metrics.
+internal import Synchronization
+
+final class WebRTCCounters: Sendable {
+  /// The sessions that there are.
+  let sessions = Atomic(0)
+  /// Packets of pictures, and their bytes as they were sent.
+  let packets = Atomic(0)
+  let bytes = Atomic(0)
+  /// Packets that clients have lost, and got again.
+  let repeated = Atomic(0)
+  /// What clients have asked key pictures by (PLI and FIR).
+  let keyRequests = Atomic(0)
+
+  func countPacket(_ bytes: Int) {
+    packets.wrappingAdd(1, ordering: .relaxed)
+    self.bytes.wrappingAdd(bytes, ordering: .relaxed)
+  }
+
+  func countSession(_ difference: Int) { sessions.wrappingAdd(difference, ordering: .relaxed) }
+  func countRepeated() { repeated.wrappingAdd(1, ordering: .relaxed) }
+  func countKeyRequest() { keyRequests.wrappingAdd(1, ordering: .relaxed) }
+
+  var families: [MetricFamily] {
+    func family(
+      _ name: String, _ kind: MetricFamily.Kind, _ number: borrowing Atomic<Int>
+    ) -> MetricFamily { MetricFamily(name, kind, value: Double(number.load(ordering: .relaxed))) }
+    return [
+      family("glpreview_webrtc_sessions", .gauge, sessions),
+      family("glpreview_webrtc_packets_total", .counter, packets),
+      family("glpreview_webrtc_bytes_total", .counter, bytes),
+      family("glpreview_webrtc_repeated_total", .counter, repeated),
+      family("glpreview_webrtc_key_requests_total", .counter, keyRequests),
+    ]
+  }
+}

@@ -1,0 +1,126 @@
+// `/cameras/{camera}/{view}/whep`: WebRTC by one HTTP request (WHEP, draft-ietf-wish-whep), and go2rtc's `/api/webrtc`.
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+
+struct WHEPRoutes: Sendable {
+  let registry: CameraRegistry
+  let sessions: WHEPSessions
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.post("cameras/:camera/:file/whep") { request, context in
+      let target = try target(of: context)
+      return try await begin(target, offer: try await text(request, context), context)
+    }
+    group.on("cameras/:camera/:file/whep", method: .options) { _, context in
+      _ = try target(of: context)
+      var fields = links
+      fields[named: "Accept-Post"] = Self.type
+      fields[named: "Allow"] = "POST, OPTIONS"
+      return Response(status: .noContent, headers: fields)
+    }
+    group.delete("cameras/:camera/:file/whep/:session") { _, context in
+      let id = try await session(of: context)
+      await sessions.end(id)
+      return Response(status: .ok)
+    }
+    // Clients tell addresses of theirs as they find them. Here they are learnt from their connection checks.
+    group.patch("cameras/:camera/:file/whep/:session") { _, context in
+      _ = try await session(of: context)
+      return Response(status: .noContent)
+    }
+    group.post("api/webrtc") { request, context in try await go2rtc(request, context) }
+  }
+
+  private static let type = WebRTCURL.type
+
+  private func target(of context: ServiceContext) throws -> ServedPreview {
+    try registry.view(context.parameters.require("file"), of: context.parameters.require("camera"))
+  }
+
+  private func session(of context: ServiceContext) async throws -> String {
+    let id = try context.parameters.require("session")
+    try await sessions.check(
+      id, of: context.parameters.require("camera"), context.parameters.require("file"), context.role)
+    return id
+  }
+
+  private func text(_ request: Request, _ context: ServiceContext) async throws -> String {
+    guard request.isSDP else {
+      throw Problem(.unsupportedMediaType, "the request body must be an offer, \(Self.type)")
+    }
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    return String(buffer: body)
+  }
+
+  private func begin(
+    _ target: ServedPreview, offer text: String, _ context: ServiceContext
+  ) async throws -> Response {
+    let (begun, location) = try await begun(target, offer: text, context)
+    var fields = links
+    fields[.contentType] = Self.type
+    fields[.location] = location
+    fields[.eTag] = "\"\(begun.id.prefix(8))\""
+    fields[.cacheControl] = "no-store"
+    return Response(
+      status: .created, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(string: begun.answer)))
+  }
+
+  private func begun(
+    _ target: ServedPreview, offer text: String, _ context: ServiceContext
+  ) async throws -> (WHEPSessions.Begun, location: String) {
+    guard target.served.isEnabled else { throw Problem.switchedOff(target) }
+    let offer: SDPOffer
+    do throws(SDPError) { offer = try SDPOffer(text) } catch {
+      throw Problem(error.isRefusal ? .notAcceptable : .badRequest, error.reason)
+    }
+    let preview = target.preview
+    let begun = try await sessions.begin(
+      offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
+    ) { preview.video(VideoConfiguration()) }
+    return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
+  }
+
+  /// The servers by which clients find addresses of their own.
+  private var links: HTTPFields {
+    var fields = HTTPFields()
+    for server in sessions.configuration.iceServers {
+      if let name = HTTPField.Name("Link") { fields.append(HTTPField(name: name, value: server.link)) }
+    }
+    return fields
+  }
+
+  // MARK: go2rtc
+
+  /// A description as go2rtc's clients send and take it in JSON.
+  private struct Description: Codable {
+    let type: String
+    let sdp: String
+  }
+
+  /// `src=CAMERA` or `src=CAMERA/VIEW`; an offer as SDP, or as JSON.
+  private func go2rtc(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
+      String.init)
+    let target = try registry.view(names.count > 1 ? names[1] : nil, of: names.first)
+    if request.isSDP {
+      return try await begin(target, offer: try await text(request, context), context)
+    }
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    guard let offer = try? JSONDecoder().decode(Description.self, from: Data(body.readableBytesView)),
+      offer.type == "offer"
+    else { throw Problem(.badRequest, #"the body must be {"type": "offer", "sdp": "v=0..."}"#) }
+    let (begun, location) = try await begun(target, offer: offer.sdp, context)
+    return try Response(
+      headers: [.location: location], json: Description(type: "answer", sdp: begun.answer))
+  }
+}
+
+extension Request {
+  fileprivate var isSDP: Bool {
+    headers[.contentType]?.prefix { $0 != ";" && $0 != " " }.lowercased() == WebRTCURL.type
+  }
+}

@@ -1,0 +1,72 @@
+// Protected packets of RTP and RTCP, by libsrtp: what is sent, and what comes back.
+internal import CWebRTC
+internal import NIOCore
+
+@safe final class SRTPContext {
+  /// How packets are protected, by the name that IANA has for it.
+  enum Profile: String, Sendable, Hashable {
+    case aes128GCM = "AEAD_AES_128_GCM"
+    case aes128SHA1 = "AES128_CM_HMAC_SHA1_80"
+
+    fileprivate var native: glp_srtp_profile {
+      self == .aes128GCM ? GLP_SRTP_AES_128_GCM : GLP_SRTP_AES_128_CM_SHA1_80
+    }
+  }
+
+  private let srtp: OpaquePointer
+  let profile: Profile
+
+  /// What a protected packet may have more than a plain one while it is worked on.
+  static let trailerBytes = GLP_SRTP_TRAILER_BYTES
+
+  /// Takes `srtp` over.
+  @unsafe init(_ srtp: OpaquePointer) {
+    unsafe self.srtp = srtp
+    profile = unsafe glp_srtp_profile_of(srtp) == GLP_SRTP_AES_128_GCM ? .aes128GCM : .aes128SHA1
+  }
+
+  /// `outbound` is the key and the salt of what is protected here, `inbound` those of what is opened here.
+  ///
+  /// - Throws: `WebRTCError` if they have another length than the profile's.
+  init(_ profile: Profile, outbound: [UInt8], inbound: [UInt8]) throws(WebRTCError) {
+    let count = glp_srtp_key_bytes(profile.native)
+    guard outbound.count == count, inbound.count == count else {
+      throw WebRTCError(.failed, "a key and its salt have \(count) bytes")
+    }
+    var error = glp_rtc_error()
+    guard let srtp = unsafe glp_srtp_new(profile.native, outbound, inbound, &error) else {
+      throw WebRTCError(error)
+    }
+    unsafe self.srtp = srtp
+    self.profile = profile
+  }
+
+  deinit { unsafe glp_srtp_free(srtp) }
+
+  /// The packet as it is sent; nil if libsrtp refuses it.
+  func protect(rtp packet: [UInt8]) -> ByteBuffer? { apply(GLP_PROTECT_RTP, packet) }
+  func protect(rtcp packet: [UInt8]) -> ByteBuffer? { apply(GLP_PROTECT_RTCP, packet) }
+
+  /// The packet that was received; nil if it is not authentic, or came before.
+  func open(rtp packet: [UInt8]) -> [UInt8]? {
+    apply(GLP_UNPROTECT_RTP, packet).map { Array($0.readableBytesView) }
+  }
+  func open(rtcp packet: [UInt8]) -> [UInt8]? {
+    apply(GLP_UNPROTECT_RTCP, packet).map { Array($0.readableBytesView) }
+  }
+
+  private func apply(_ work: glp_srtp_work, _ packet: [UInt8]) -> ByteBuffer? {
+    let capacity = packet.count + Self.trailerBytes
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(capacity)
+    buffer.writeBytes(packet)
+    let count = unsafe buffer.withVeryUnsafeMutableBytes { bytes in
+      let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      guard let start = unsafe start, bytes.count >= capacity else { return 0 }
+      return unsafe glp_srtp_apply(srtp, work, start, packet.count, capacity)
+    }
+    guard count > 0 else { return nil }
+    buffer.moveWriterIndex(to: count)
+    return buffer
+  }
+}

@@ -1,0 +1,244 @@
+// A client of a view by WebRTC: it proves its address, agrees on keys, and gets pictures. Nothing here does I/O or has a
+// clock: datagrams come in, and those to be sent are taken out.
+internal import GLPreview
+internal import Glibc
+internal import NIOCore
+
+/// A session from its offer to its end; used on one event loop.
+final class WHEPSession {
+  /// What both sides have said before the first datagram.
+  struct Terms: Sendable {
+    let id: String
+    let offer: SDPOffer
+    /// What names and proves this side in connection checks.
+    let fragment: String
+    let password: String
+    let ssrc: UInt32
+  }
+
+  struct Datagram {
+    let bytes: ByteBuffer
+    let address: SocketAddress
+  }
+
+  let terms: Terms
+  let target: ServedPreview
+  /// Who began it.
+  let client: RequestClient?
+  private let identity: WebRTCIdentity
+  private let permit: AdmissionPermit?
+  /// What the times of pictures and reports are counted from.
+  private let createdAt: CaptureInstant
+  private var checkedAt: CaptureInstant
+  private var reportedAt: CaptureInstant?
+  private var keyAskedAt: CaptureInstant?
+  /// The addresses that have proved the password; the newest last.
+  private(set) var addresses: [SocketAddress] = []
+  /// Where pictures go to.
+  private(set) var address: SocketAddress?
+  private var isNominated = false
+  private var dtls: DTLSEndpoint?
+  private(set) var srtp: SRTPContext?
+  private var packetizer: RTPPacketizer
+  private var history = PacketHistory()
+  private var outbox: [Datagram] = []
+  /// Pictures from the last key picture on, for a client that is still connecting.
+  private var waiting: [VideoSample] = []
+  /// Whether pictures that come before the client is connected are of use.
+  private(set) var isPreparing = true
+
+  /// Why it has ended; nil while it goes on.
+  private(set) var end: String?
+  /// Whether a key picture is needed; the port sets it back.
+  var wantsKey = false
+  /// Reads the view's pictures while it is connected, and its number; the port's.
+  var pump: (task: Task<Void, Never>, number: Int)?
+  private let counters: WebRTCCounters
+
+  /// How long a client may take to connect, and how long the last connection check is good for (RFC 7675).
+  static let consent = Duration.seconds(30)
+  /// The least time between two key pictures that a client asks for.
+  static let keysAfter = Duration.milliseconds(500)
+  private static let reportsEvery = Duration.seconds(1)
+  private static let mostAddresses = 8
+  /// How much of the past a client gets when it connects.
+  private static let preparesFor = Duration.seconds(1)
+
+  init(
+    _ terms: Terms, _ target: ServedPreview, _ identity: WebRTCIdentity, for client: RequestClient?,
+    holding permit: AdmissionPermit?, counting counters: WebRTCCounters, at now: CaptureInstant
+  ) {
+    (self.terms, self.target, self.identity) = (terms, target, identity)
+    (self.client, self.permit, self.counters) = (client, permit, counters)
+    (createdAt, checkedAt) = (now, now)
+    packetizer = RTPPacketizer(
+      payloadType: terms.offer.format.payloadType, ssrc: terms.ssrc, playoutDelay: terms.offer.playoutDelay)
+  }
+
+  var isConnected: Bool { srtp != nil && end == nil }
+
+  /// The datagrams that are to be sent.
+  func takeOutbox() -> [Datagram] {
+    defer { outbox = [] }
+    return outbox
+  }
+
+  private func send(_ bytes: ByteBuffer) {
+    guard let address else { return }
+    outbox.append(Datagram(bytes: bytes, address: address))
+  }
+
+  // MARK: Connection checks
+
+  /// Answers a connection check that names this session; silent unless its sender knows the password.
+  ///
+  /// - Returns: whether it does.
+  func check(_ message: STUNMessage, from address: SocketAddress, at now: CaptureInstant) -> Bool {
+    let name = Array("\(terms.fragment):\(terms.offer.fragment)".utf8)
+    guard end == nil, message.kind == .bindingRequest, message.username == name,
+      message.isSealed(with: Array(terms.password.utf8)), let mapped = STUNMessage.Address(address)
+    else { return false }
+    checkedAt = now
+    addresses.removeAll { $0 == address }
+    addresses.append(address)
+    // The client chooses; what it has not chosen will do until then.
+    if message.nominates || !isNominated { self.address = address }
+    if addresses.count > Self.mostAddresses, let oldest = addresses.firstIndex(where: { $0 != self.address })
+    {
+      addresses.remove(at: oldest)
+    }
+    if message.nominates { isNominated = true }
+    var answer = STUNMessage(.bindingSuccess, transaction: message.transaction)
+    answer.mappedAddress = mapped
+    let bytes = answer.bytes(sealedWith: Array(terms.password.utf8))
+    outbox.append(Datagram(bytes: ByteBuffer(bytes: bytes), address: address))
+    return true
+  }
+
+  // MARK: Keys
+
+  /// Takes a datagram of DTLS from an address that has proved the password.
+  func receive(dtls datagram: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
+    guard end == nil, addresses.contains(address) else { return }
+    do throws(WebRTCError) {
+      let dtls =
+        if let dtls { dtls } else {
+          try DTLSEndpoint(.server, identity, expecting: terms.offer.fingerprint)
+        }
+      self.dtls = dtls
+      defer { flush(dtls) }
+      try dtls.receive(datagram)
+      if dtls.state == .closed { end = "the client has closed it" }
+      if dtls.state == .connected, srtp == nil {
+        srtp = try dtls.makeSRTP()
+        flush(dtls)
+        wantsKey = waiting.isEmpty
+        for sample in waiting { send(sample, at: now) }
+        (waiting, isPreparing) = ([], false)
+      }
+    } catch {
+      end = error.description
+    }
+  }
+
+  private func flush(_ dtls: DTLSEndpoint) {
+    for datagram in dtls.takeDatagrams() { send(ByteBuffer(bytes: datagram)) }
+  }
+
+  // MARK: Pictures
+
+  /// Sends a picture, or keeps it for a client that is still connecting.
+  func send(_ sample: VideoSample, at now: CaptureInstant) {
+    guard end == nil else { return }
+    guard let srtp else { return prepare(sample) }
+    for packet in packetizer.packets(of: sample) {
+      guard let bytes = srtp.protect(rtp: packet.bytes) else { continue }
+      history.add(bytes, packet.sequenceNumber, at: now)
+      counters.countPacket(bytes.readableBytes)
+      send(bytes)
+    }
+  }
+
+  private func prepare(_ sample: VideoSample) {
+    guard isPreparing else { return }
+    if sample.isKey { waiting = [] }
+    waiting.append(sample)
+    guard let first = waiting.first, sample.timestamp - first.timestamp > Self.preparesFor else { return }
+    (waiting, isPreparing) = ([], false)
+  }
+
+  /// Takes what the client says of what it has received.
+  func receive(rtcp datagram: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
+    guard end == nil, addresses.contains(address), let plain = srtp?.open(rtcp: datagram) else { return }
+    for feedback in RTCPFeedback.all(in: plain) {
+      switch feedback {
+      case .lost(let sequenceNumbers):
+        for number in sequenceNumbers {
+          guard let packet = history.packet(number, at: now) else { continue }
+          counters.countRepeated()
+          send(packet)
+        }
+      case .keyRequest: askForKey(at: now)
+      case .goodbye: end = "the client has said goodbye"
+      }
+    }
+  }
+
+  private func askForKey(at now: CaptureInstant) {
+    counters.countKeyRequest()
+    if let last = keyAskedAt, now - last < Self.keysAfter { return }
+    keyAskedAt = now
+    wantsKey = true
+  }
+
+  // MARK: Time
+
+  /// Does what is due; to be called a few times a second.
+  func tick(at now: CaptureInstant) {
+    guard end == nil else { return }
+    guard now - checkedAt <= Self.consent else {
+      end = isConnected ? "the client has gone" : "the client did not connect"
+      return
+    }
+    if let dtls, srtp == nil {
+      do throws(WebRTCError) { try dtls.tick() } catch { end = error.description }
+      if now - createdAt > Self.consent { end = "the DTLS handshake took too long" }
+      flush(dtls)
+    }
+    report(at: now)
+  }
+
+  private func report(at now: CaptureInstant) {
+    guard let srtp, reportedAt.map({ now - $0 >= Self.reportsEvery }) ?? true,
+      let report = packetizer.senderReport(at: now)
+    else { return }
+    reportedAt = now
+    if let bytes = srtp.protect(rtcp: report) { send(bytes) }
+  }
+
+  /// Ends it, and says so to the client.
+  func close(_ reason: String) {
+    if end == nil { end = reason }
+    guard let dtls else { return }
+    if let srtp, let bytes = srtp.protect(rtcp: packetizer.goodbye) { send(bytes) }
+    dtls.close()
+    flush(dtls)
+  }
+}
+
+extension STUNMessage.Address {
+  /// Nil for what is no address of the Internet. An IPv4 address on an IPv6 socket is what it is without that.
+  init?(_ address: SocketAddress) {
+    guard let port = address.port.flatMap(UInt16.init(exactly:)), port > 0, let text = address.ipAddress
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    if unsafe inet_pton(AF_INET, text, &bytes) == 1 {
+      self.init(bytes: Array(bytes[..<4]), port: port)
+    } else if unsafe inet_pton(AF_INET6, text, &bytes) == 1 {
+      let isMapped = bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
+      self.init(bytes: isMapped ? Array(bytes[12...]) : bytes, port: port)
+    } else {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// What anybody may send to the UDP port, and what a WebRTC client offers.
+@testable import GLPreviewServer
+
+extension FuzzTarget {
+  /// A STUN message.
+  static let stun = FuzzTarget(
+    name: "stun", longest: 1600,
+    words: [
+      "\u{21}\u{12}\u{A4}\u{42}", "\0\u{1}\0", "\u{1}\u{1}", "\0\u{6}\0", "\0\u{8}\0\u{14}",
+      "\u{80}\u{28}\0\u{4}",
+      "\0\u{20}\0\u{8}", "\0\u{25}\0\0",
+    ],
+    seeds: {
+      var request = STUNMessage(.bindingRequest, transaction: Array(0..<12))
+      request.username = Array("ours:peer".utf8)
+      request.nominates = true
+      var answer = STUNMessage(.bindingSuccess, transaction: Array(0..<12))
+      answer.mappedAddress = .init(bytes: [192, 0, 2, 1], port: 5000)
+      return [request, answer].map { $0.bytes(sealedWith: Array("password".utf8)) }
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      guard let message = STUNMessage(input) else { return }
+      try must(message.transaction.count == 12, "a transaction of another length")
+      try must(!message.isSealed(with: []), "sealed with nothing")
+      let written = message.bytes(sealedWith: Array("password".utf8))
+      guard written.count <= 1500 else { return }
+      guard let again = STUNMessage(written) else { throw FuzzFault("what is written can't be read") }
+      try must(again.isSealed(with: Array("password".utf8)), "a seal gets lost")
+      try must(
+        again.username == message.username && again.mappedAddress == message.mappedAddress
+          && again.nominates == message.nominates, "what is written reads otherwise")
+    })
+
+  /// An offer.
+  static let sdp = FuzzTarget(
+    name: "sdp", longest: 4096,
+    words: [
+      "v=0\r\n", "m=video 9 UDP/TLS/RTP/SAVPF ", "a=rtpmap:", " H264/90000", "a=fmtp:",
+      "packetization-mode=1",
+      "profile-level-id=42e01f", "a=ice-ufrag:", "a=fingerprint:sha-256 ", "a=setup:", "actpass", "passive",
+      "a=mid:", "a=group:BUNDLE ", "a=extmap:", "a=rtcp-fb:", "nack pli", "a=sendonly", "\r\n",
+    ],
+    seeds: {
+      let fingerprint = [String](repeating: "AB", count: 32).joined(separator: ":")
+      return [
+        """
+        v=0
+        o=- 1 2 IN IP4 127.0.0.1
+        s=-
+        t=0 0
+        a=group:BUNDLE 0
+        m=video 9 UDP/TLS/RTP/SAVPF 96 102
+        c=IN IP4 0.0.0.0
+        a=ice-ufrag:abcd
+        a=ice-pwd:abcdefghijklmnopqrstuvwx
+        a=fingerprint:sha-256 \(fingerprint)
+        a=setup:actpass
+        a=mid:0
+        a=extmap:5 \(SDPOffer.playoutDelayURI)
+        a=recvonly
+        a=rtpmap:96 VP8/90000
+        a=rtpmap:102 H264/90000
+        a=rtcp-fb:102 nack pli
+        a=fmtp:102 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f
+
+        """
+      ].map { Array($0.utf8) }
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      let offer: SDPOffer
+      do throws(SDPError) { offer = try SDPOffer(String(decoding: input, as: UTF8.self)) } catch {
+        return try must(!error.reason.isEmpty, "it is refused for no reason")
+      }
+      try must(offer.fingerprint.count == 32, "a fingerprint of another length")
+      try must(offer.format.payloadType < 128, "a payload type that no packet has")
+      try must(offer.playoutDelay.map { (1...14).contains($0) } ?? true, "an extension without a number")
+      let answer = SDPAnswer(
+        fragment: "ours", password: "secret", fingerprint: offer.fingerprint, ssrc: 1,
+        candidates: [.init(address: "192.0.2.1", port: 1)], name: "glpreview")
+      let text = answer.text(to: offer)
+      guard let read = try? SessionDescription(text) else {
+        // An offer near the limits may have an answer beyond them.
+        return try must(input.count > 2000, "the answer is no SDP")
+      }
+      let ports = read.media.map(\.port)
+      try must(ports.count == offer.lines.count, "m-lines get lost")
+      for (index, port) in ports.enumerated() {
+        try must((port != "0") == (index == offer.accepted), "another m-line is accepted")
+      }
+      try must(!text.contains("\r\n\r\n"), "an offer makes an answer of two parts")
+    })
+}

@@ -1,0 +1,103 @@
+// Views as MP4 over HTTP. How long they last: StreamLifeTests.
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite(
+  "Video over HTTP", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
+struct VideoRouteTests {
+  private static let main = "/cameras/camera/main.mp4"
+
+  private static func configuration(_ views: [ServedView] = [ServedView()]) -> ServerConfiguration {
+    ServerConfiguration(
+      cameras: [CameraConfiguration(source: "pattern:counter,size=320x180,fps=20", views: views)])
+  }
+
+  /// The names of the boxes at the top of an MP4.
+  private static func boxes(_ bytes: [UInt8]) -> [String] {
+    var (names, offset) = ([String](), 0)
+    while offset + 8 <= bytes.count {
+      let length = bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+      guard length >= 8, offset + length <= bytes.count else { return names + ["cut"] }
+      names.append(String(decoding: bytes[offset + 4..<offset + 8], as: UTF8.self))
+      offset += length
+    }
+    return names
+  }
+
+  @Test(
+    "a view is sent as whole fragments for as long as is asked",
+    arguments: ["", "&width=64", "&bitrate=90000"])
+  func duration(words: String) async throws {
+    try await withService(Self.configuration()) { service in
+      let answer = try await service.get(Self.main + "?duration=0.3" + words)
+      #expect(answer.status == 200)
+      #expect(answer.headers["Content-Type"].first?.hasPrefix("video/mp4; codecs=\"avc1.42") == true)
+      #expect(answer.headers["Cache-Control"] == ["no-store"])
+      let boxes = Self.boxes(answer.bytes)
+      #expect(boxes.prefix(2) == ["ftyp", "moov"])
+      let fragments = Array(boxes.dropFirst(2))
+      #expect(fragments.count >= 2 && fragments.count.isMultiple(of: 2))
+      #expect(fragments.enumerated().allSatisfy { $1 == ($0.isMultiple(of: 2) ? "moof" : "mdat") })
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 0 }
+    }
+  }
+
+  @Test("go2rtc's address, HEAD, and a name for who downloads")
+  func others() async throws {
+    try await withService(Self.configuration()) { service in
+      let alias = try await service.get("/api/stream.mp4?src=camera/main&duration=0.1")
+      #expect(alias.status == 200 && Self.boxes(alias.bytes).first == "ftyp")
+      let head = try await service.send("HEAD", Self.main)
+      #expect(head.status == 200 && head.bytes.isEmpty)
+      let download = try await service.get(Self.main + "?duration=0.1&download=1")
+      #expect(download.headers["Content-Disposition"] == ["attachment; filename=\"camera-main.mp4\""])
+      let cameras = try await service.get("/api/cameras").text
+      #expect(cameras.contains("\"mp4\":\"/cameras/camera/main.mp4\""))
+    }
+  }
+
+  @Test("clients share an encoder, and words make another")
+  func sharing() async throws {
+    try await withService(Self.configuration()) { service in
+      let preview = try service.inside.registry.view("main", of: "camera").preview
+      let bodies = try await [
+        service.openStream(Self.main), service.openStream(Self.main),
+        service.openStream(Self.main + "?bitrate=100000"),
+      ]
+      var iterators = bodies.map { $0.makeAsyncIterator() }
+      for index in iterators.indices { _ = try await iterators[index].next() }
+      #expect(preview.videos.count == 2)
+      #expect(service.inside.videos.clientCount(of: "camera", "main") == 3)
+      let metrics = try await service.get("/metrics").text
+      #expect(metrics.contains("glpreview_stream_clients{camera=\"camera\",view=\"main\"} 3\n"))
+    }
+  }
+
+  @Test(
+    "what can't be is said",
+    arguments: [
+      ("?duration=0", 400), ("?duration=x", 400), ("?fps=5", 400), ("?bitrate=1", 400), ("?keyframe=0", 400),
+      ("?width=0", 400), ("?download=maybe", 400),
+    ])
+  func mistakes(words: String, status: Int) async throws {
+    try await withService(Self.configuration()) { (service) async throws in
+      #expect(try await service.get(Self.main + words).status == status)
+    }
+  }
+
+  @Test("a locked view is sent as it is, and as nothing else")
+  func locked() async throws {
+    var view = ServedView()
+    view.isLocked = true
+    try await withService(Self.configuration([view])) { (service) async throws in
+      #expect(try await service.get(Self.main + "?width=64").status == 403)
+      #expect(try await service.get(Self.main + "?duration=0.1").status == 200)
+      #expect(try await service.get("/cameras/camera/other.mp4").status == 404)
+    }
+  }
+}
