@@ -9,6 +9,7 @@ internal import NIOCore
 struct WHEPRoutes: Sendable {
   let registry: CameraRegistry
   let sessions: WHEPSessions
+  let videos: VideoStreams
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.post("cameras/:camera/:file/whep") { request, context in
@@ -77,10 +78,9 @@ struct WHEPRoutes: Sendable {
     do throws(SDPError) { offer = try SDPOffer(text) } catch {
       throw Problem(error.isRefusal ? .notAcceptable : .badRequest, error.reason)
     }
-    let preview = target.preview
     let begun = try await sessions.begin(
       offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
-    ) { preview.video(VideoConfiguration()) }
+    ) { [videos] in try videos.begin(target, as: target.served, VideoConfiguration()) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
 

@@ -55,7 +55,7 @@ final class WHEPPort: Sendable {
 
   /// Adds a session, which is made on the port's event loop. `pictures` are its view's, from a key picture on.
   func add(
-    _ make: @escaping @Sendable () -> WHEPSession, pictures: @escaping @Sendable () -> VideoSequence
+    _ make: @escaping @Sendable () -> WHEPSession, pictures: @escaping @Sendable () throws -> VideoStream
   ) async throws {
     try await channel.eventLoop.submit { [exchange, channel] in
       guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
@@ -88,7 +88,7 @@ final class WHEPExchange: ChannelInboundHandler {
 
   private struct Entry {
     let session: WHEPSession
-    let pictures: @Sendable () -> VideoSequence
+    let pictures: @Sendable () throws -> VideoStream
   }
 
   private let counters: WebRTCCounters
@@ -121,7 +121,7 @@ final class WHEPExchange: ChannelInboundHandler {
 
   // MARK: Sessions
 
-  func add(_ session: WHEPSession, _ pictures: @escaping @Sendable () -> VideoSequence) {
+  func add(_ session: WHEPSession, _ pictures: @escaping @Sendable () throws -> VideoStream) {
     sessions[session.terms.id] = Entry(session: session, pictures: pictures)
     fragments[session.terms.fragment] = session.terms.id
     counters.countSession(1)
@@ -241,7 +241,8 @@ final class WHEPExchange: ChannelInboundHandler {
     let task = Task {
       while !Task.isCancelled {
         do {
-          for try await sample in pictures() {
+          let stream = try pictures()
+          while let sample = try await stream.next() {
             let goesOn = try await loop.submit { exchange.value.send(sample, to: id, number) }.get()
             guard goesOn, !Task.isCancelled else { return }
           }

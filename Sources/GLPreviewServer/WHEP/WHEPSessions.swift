@@ -64,7 +64,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   /// - Throws: `Problem`.
   func begin(
     _ offer: SDPOffer, _ target: ServedPreview, asked: String?, since start: CaptureInstant,
-    pictures: @escaping @Sendable () -> VideoSequence
+    pictures: @escaping @Sendable () throws -> VideoStream
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
@@ -103,12 +103,11 @@ final class WHEPSessions: Service, CustomStringConvertible {
   }
 
   /// Throws if nothing here encodes H.264. The first picture of all tells.
-  private func checkEncoder(_ pictures: @escaping @Sendable () -> VideoSequence) async throws {
+  private func checkEncoder(_ pictures: @escaping @Sendable () throws -> VideoStream) async throws {
     guard !state.withLock({ $0.hasEncoded }) else { return }
     do {
       let isThere = try await withDeadline(Self.encodesWithin) {
-        var pictures = pictures().makeAsyncIterator()
-        return try await pictures.next() != nil
+        try await pictures().next() != nil
       }
       if isThere == true { state.withLock { $0.hasEncoded = true } }
     } catch let error as VideoError where error.kind == .unavailable {

@@ -72,6 +72,7 @@ struct WebDriver: Sendable {
       "args": [
         "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
         "--no-first-run", "--disable-component-update", "--disable-background-networking",
+        "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
         "--window-size=\(screen.width),\(screen.height)", "--user-data-dir=\(profile.path)",
       ],
     ]
