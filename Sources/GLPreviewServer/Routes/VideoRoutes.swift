@@ -28,7 +28,8 @@ struct VideoRoutes: Sendable {
     }
     let channel = context.channel
     let body = ResponseBody { writer in
-      channel.keepLittleUnsent()
+      // Of video at a low bit rate, what is little for pictures would be seconds.
+      channel.keepLittleUnsent(16 << 10)
       try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
       try await writer.finish(nil)
     }
