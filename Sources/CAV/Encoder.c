@@ -83,6 +83,8 @@ static void set_parameters(AVCodecContext *codec, const glp_av_encoding *encodin
   codec->color_primaries = AVCOL_PRI_BT709;
   codec->color_trc = AVCOL_TRC_IEC61966_2_1;
   codec->chroma_sample_location = AVCHROMA_LOC_CENTER;
+  // Drivers have defaults of their own; other encoders have an option.
+  if (strcmp(codec->codec->name, "h264_v4l2m2m") == 0) codec->profile = FF_PROFILE_H264_CONSTRAINED_BASELINE;
   // For VA-API's scale of quality; others have an option.
   if (strcmp(codec->codec->name, "h264_vaapi") == 0) codec->global_quality = encoding->quality;
   set_rate(codec, encoding->bitrate);
@@ -229,7 +231,8 @@ bool glp_av_encode(
   *count = 0;
   int code = fill(self->frame, picture);
   if (code >= 0) code = send(self, is_key);
-  if (code >= 0) code = glp_av.avcodec_receive_packet(self->codec, self->packet);
+  // An encoder that takes nothing may have something to give first.
+  if (code >= 0 || code == AVERROR(EAGAIN)) code = glp_av.avcodec_receive_packet(self->codec, self->packet);
   if (code == AVERROR(EAGAIN)) return true;
   if (code < 0) return glp_av_fail(error, code);
   *bytes = self->packet->data;

@@ -77,6 +77,15 @@ struct MP4Tests {
     #expect(box("moov/mvex/trex", in: segment) != nil)
   }
 
+  @Test("a high profile says its chroma and depth beside the parameter sets")
+  func high() throws {
+    let high = H264Format(
+      sps: [0x67, 100, 0, 30, 0xda], pps: format.pps, size: format.size, encoder: .v4l2m2m)
+    let record = try #require(
+      box("moov/trak/mdia/minf/stbl/stsd/avc1/avcC", in: FragmentedMP4.initialization(high)))
+    #expect(record.suffix(7) == format.pps + [0xfd, 0xf8, 0xf8, 0])
+  }
+
   @Test("an odd size is the clean aperture of the even one")
   func odd() throws {
     let odd = H264Format(
