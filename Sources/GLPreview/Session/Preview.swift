@@ -102,6 +102,9 @@ package final class Preview: Sendable {
     return scene
   }
 
+  /// Whether its pictures may be shown now.
+  var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
+
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: Picture.Format) -> RenderedPicture? { state.withLock { $0.newest[format] } }
 

@@ -2,7 +2,7 @@
 internal import PreviewCore
 internal import Synchronization
 
-/// The limits of a video that are times.
+/// The limits of a video.
 struct VideoTimes: Sendable, Hashable {
   /// How long the encoder stays open without a watcher.
   var linger = Duration.seconds(5)
@@ -11,6 +11,7 @@ struct VideoTimes: Sendable, Hashable {
   var dropping = Duration.seconds(1)
   /// How much a watcher may leave unread.
   var unread = Duration.milliseconds(500)
+  var unreadBytes = 8_000_000
   /// When a picture is repeated because nothing new comes.
   var repeats = Duration.seconds(1)
 }
@@ -28,6 +29,8 @@ final class VideoFeed: Sendable {
     /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
     /// never does costs the others none.
     var isPromised = true
+
+    mutating func lose() { (unread, needsKey, isPromised) = ([], true, false) }
   }
 
   private struct State {
@@ -42,6 +45,11 @@ final class VideoFeed: Sendable {
     /// Whether a watcher has lost pictures, and now reads again.
     func isLost(_ watcher: Int) -> Bool {
       watchers[watcher].map { $0.unread.isEmpty && !$0.isPromised } ?? false
+    }
+
+    /// Takes back what was not read yet.
+    mutating func loseUnread() {
+      for (id, watcher) in watchers where !watcher.unread.isEmpty { watchers[id]?.lose() }
     }
 
     mutating func askForKey(_ watcher: Int) {
@@ -81,7 +89,10 @@ final class VideoFeed: Sendable {
   /// Waits for the next sample of a watcher; nil at the end.
   func next(_ watcher: Int) async throws -> VideoSample? {
     if state.withLock({ $0.isLost(watcher) }) { state.update { $0.askForKey(watcher) } }
-    let next = try await state.first { state -> VideoSample?? in
+    let next = try await state.first { [preview] state -> VideoSample?? in
+      if state.watchers[watcher]?.unread.isEmpty == false, !preview.isShown {
+        state.watchers[watcher]?.lose()
+      }
       if state.watchers[watcher]?.unread.isEmpty == false {
         return .some(state.watchers[watcher]?.unread.removeFirst())
       }
@@ -95,12 +106,13 @@ final class VideoFeed: Sendable {
   }
 
   private func deliver(_ sample: VideoSample, encodedAt now: CaptureInstant) {
-    let unread = times.unread
+    let times = times
     state.update { state in
       if sample.isKey { state.keys.came(at: now) }
       for (id, var watcher) in state.watchers {
-        if let first = watcher.unread.first, sample.timestamp - first.timestamp > unread {
-          (watcher.unread, watcher.needsKey, watcher.isPromised) = ([], true, false)
+        if let first = watcher.unread.first {
+          let bytes = watcher.unread.reduce(sample.bytes.count) { $0 + $1.bytes.count }
+          if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes { watcher.lose() }
         }
         if sample.isKey || !watcher.needsKey {
           (watcher.needsKey, watcher.isPromised) = (false, true)
@@ -159,6 +171,7 @@ final class VideoFeed: Sendable {
       state.withLock { $0.picture = nil }
     }
     var (shown, encodedAt): (PictureKey?, CaptureInstant?)
+    var sourceState = SourceState.live
     while true {
       let wake = encodedAt.map(wakeTime)
       let step = try await state.first(until: wake) { state -> Step? in
@@ -174,12 +187,19 @@ final class VideoFeed: Sendable {
       case .ended: return false
       case .sooner: continue
       case .picture(let rendered):
-        // Let the next one be read while this one is encoded.
-        state.update { $0.picture = nil }
+        let isReplaced =
+          shown.map { $0.version != rendered.key.version } ?? false || rendered.sourceState != sourceState
         let now = CaptureClock.now
+        let isKey = state.update { state in
+          // Let the next one be read while this one is encoded.
+          state.picture = nil
+          // What was shown before a change of the view, or before its camera was switched off, is not shown after it.
+          if isReplaced { state.loseUnread() }
+          return state.keys.asks(at: now)
+        }
+        sourceState = rendered.sourceState
         let time =
           rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
-        let isKey = state.withLock { $0.keys.isDue(at: now) }
         let sample = try await encoder.encode(rendered.picture, at: time, isKey: isKey)
         (shown, encodedAt) = (rendered.key, now)
         deliver(sample, encodedAt: now)

@@ -7,6 +7,8 @@ package struct KeySchedule: Sendable {
   private let joining: Duration
   private let dropping: Duration
   private var last: CaptureInstant?
+  /// When an encoder was last asked for one that has not come.
+  private var asked: CaptureInstant?
   /// The least time between the last key picture and the one that is asked for; nil if none is.
   private var gap: Duration?
 
@@ -29,7 +31,8 @@ package struct KeySchedule: Sendable {
   /// When the key picture that is asked for may come; nil if none is asked for, or the first one will do.
   var due: CaptureInstant? {
     guard let last, let gap else { return nil }
-    return last + gap
+    // Some encoders do not listen: asking for each picture would make pictures for no other reason.
+    return max(last + gap, asked.map { $0 + max(gap, dropping) } ?? last)
   }
 
   /// Whether a picture that is encoded now is a key picture.
@@ -38,6 +41,13 @@ package struct KeySchedule: Sendable {
     return now - last >= interval || due.map { $0 <= now } ?? false
   }
 
+  /// Whether the encoder is asked for a key picture now.
+  mutating func asks(at now: CaptureInstant) -> Bool {
+    guard isDue(at: now) else { return false }
+    asked = now
+    return true
+  }
+
   /// A key picture was encoded.
-  package mutating func came(at now: CaptureInstant) { (last, gap) = (now, nil) }
+  package mutating func came(at now: CaptureInstant) { (last, asked, gap) = (now, nil, nil) }
 }

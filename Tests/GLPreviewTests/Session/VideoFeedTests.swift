@@ -160,6 +160,100 @@ struct VideoFeedTests {
     await session.close()
   }
 
+  @Test("what a watcher left unread is dropped beyond a number of bytes, but never the newest picture")
+  func bytes() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let video = Self.video(try session.addPreview(Self.view), encoders, Self.times { $0.unreadBytes = 13 })
+    var quick = video.makeAsyncIterator()
+    var slow = video.makeAsyncIterator()
+    script.give(10)
+    _ = try await quick.next()
+    _ = try await slow.next()
+    // Seven bytes each: the second does not fit beside the first.
+    for code in [20, 30, 40] {
+      script.give(UInt8(code))
+      while try await quick.next()?.code != Self.limited(code) {}
+    }
+    let keys = encoders.calls.count { $0.isKey }
+    let sample = try await slow.next()
+    #expect(sample?.isKey == true)
+    #expect(encoders.calls.count { $0.isKey } == keys + 1)
+    await session.close()
+  }
+
+  /// What ends the right to see what was encoded before.
+  enum Change: CaseIterable {
+    case disabled, removed, switchedOff, turned
+  }
+
+  @Test("what was not read before a change that hides it is never read", arguments: Change.allCases)
+  func hidden(by change: Change) async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view)
+    let video = Self.video(preview, encoders)
+    var quick = video.makeAsyncIterator()
+    var slow = video.makeAsyncIterator()
+    script.give(60)
+    _ = try await quick.next()
+    _ = try await slow.next()
+    // Leaves a picture unread that the other has.
+    script.give(70)
+    while try await quick.next()?.code != Self.limited(70) {}
+
+    switch change {
+    case .disabled:
+      preview.isEnabled = false
+      let read = Task { [slow] in
+        var slow = slow
+        return try await slow.next()
+      }
+      await letOthersGoOn()
+      preview.isEnabled = true
+      script.give(80)
+      let sample = try #require(try await read.value)
+      #expect(sample.isKey)
+    case .removed:
+      session.remove(preview)
+      let sample = try await slow.next()
+      #expect(sample == nil)
+    case .switchedOff:
+      await session.setSource("camera", isOn: false)
+      _ = try await quick.next()
+      let sample = try #require(try await slow.next())
+      #expect(sample.isKey)
+    case .turned:
+      preview.rotation = .half
+      script.give(80)
+      while try await quick.next()?.code != Self.limited(80) {}
+      let sample = try #require(try await slow.next())
+      #expect(sample.isKey && sample.code == Self.limited(80))
+    }
+    await session.close()
+  }
+
+  @Test("an encoder that gives no key picture when one is asked for is not kept busy by it")
+  func deaf() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript([.x264: .deaf]))
+    let session = try PreviewSession(scripted: script.source())
+    let times = Self.times { $0.dropping = allTheTimeThereIs }
+    let configuration = VideoConfiguration(keyframeInterval: .seconds(60), encoder: .x264)
+    let preview = try session.addPreview(Self.view)
+    var first = Self.video(preview, encoders, times, configuration).makeAsyncIterator()
+    script.give(60)
+    _ = try await first.next()
+    let second = Task { [video = Self.video(preview, encoders, times, configuration)] in
+      try await video.first { _ in true }
+    }
+    await until { encoders.calls.count { $0.isKey } == 2 }
+    await letOthersGoOn()
+    #expect(encoders.calls.count == 2)
+    second.cancel()
+    _ = try? await second.value
+    await session.close()
+  }
+
   /// Reads on until a key picture comes.
   private static func key(_ video: inout VideoSequence.Iterator) async throws -> VideoSample? {
     while let sample = try await video.next() { if sample.isKey { return sample } }

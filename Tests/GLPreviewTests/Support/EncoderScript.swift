@@ -15,6 +15,8 @@ final class EncoderScript: Sendable {
     case delay(Int)
     /// Blocks at its first picture.
     case hang
+    /// Never gives a key picture but the first.
+    case deaf
   }
 
   struct Call: Sendable, Hashable {
@@ -79,7 +81,7 @@ final class EncoderScript: Sendable {
         $0.calls.append(Call(encoder: settings.encoder, size: picture.size, isKey: isKey))
       }
       count += 1
-      isKeyWanted = isKeyWanted || isKey
+      if case .deaf? = script.acts[settings.encoder] {} else { isKeyWanted = isKeyWanted || isKey }
       switch script.acts[settings.encoder] {
       case .pictures(let limit) where count > limit: throw VideoError(.failed, "\(settings.encoder) broke")
       case .delay(let delay) where count <= delay: return []

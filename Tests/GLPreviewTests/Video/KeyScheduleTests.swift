@@ -48,6 +48,18 @@ struct KeyScheduleTests {
     #expect(keys.due == at(300))
   }
 
+  @Test("an encoder that gives no key picture is not asked for each picture")
+  func deaf() {
+    var keys = KeySchedule(every: .seconds(60))
+    keys.came(at: at(0))
+    keys.join()
+    let asked = [at(300), at(301), at(1299), at(1300)].map { keys.asks(at: $0) }
+    #expect(asked == [true, false, false, true])
+    #expect(keys.due == at(2300))
+    keys.came(at: at(1310))
+    #expect(keys.due == nil)
+  }
+
   @Test("the rate follows what comes, and is held within 1...120")
   func rate() {
     var rate = PictureRate()
