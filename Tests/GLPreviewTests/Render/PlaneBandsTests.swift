@@ -102,9 +102,10 @@ private func ramp(_ pixelFormat: PixelFormat, _ size: Size) throws -> Frame {
   for x in 0..<size.width {
     for byte in 0..<bytes { row.append(byte == 3 ? 255 : UInt8(x * 255 / (size.width - 1))) }
   }
-  return try Frame(
-    tight: Frame.Format(pixelFormat, size, color: .jfif),
-    bytes: Array(repeatElement(row, count: size.height).joined()))
+  var rows: [UInt8] = []
+  rows.reserveCapacity(row.count * size.height)
+  for _ in 0..<size.height { rows += row }
+  return try Frame(tight: Frame.Format(pixelFormat, size, color: .jfif), bytes: rows)
 }
 
 /// The red of four columns that show the whole frame.

@@ -125,7 +125,7 @@ struct SessionLifetimeTests {
   func stillEnds(isClosed: Bool) async throws {
     let script = SourceScript()
     let session = try PreviewSession(
-      scripted: script.source(hasSizes: true).wrapped { StillThatNeverComes(source: $0) })
+      scripted: script.source(hasSizes: true).wrapped { GatedStill(source: $0, gate: OpeningGate()) })
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
     script.give(1)
     let still = Task { try await session.snapshot(SnapshotRequest.patient(.still, as: .rgba)) }
@@ -144,32 +144,36 @@ struct SessionLifetimeTests {
 
   @Test("of two stills at a time one is refused, also where no frame was seen before")
   func twoStills() async throws {
-    let script = SourceScript()
-    let session = try PreviewSession(scripted: script.source(hasSizes: true))
+    let (script, gate) = (SourceScript(), OpeningGate())
+    let session = try PreviewSession(
+      scripted: script.source(hasSizes: true).wrapped { GatedStill(source: $0, gate: gate) })
     _ = try session.addPreview(ViewConfiguration(width: 4, height: 3))
     let request = SnapshotRequest.patient(.still, as: .rgba)
 
-    let stills = (0..<2).map { _ in Task { try await session.snapshot(request) } }
-    await until { await session.waitingCount == 2 }
-    script.give(1)
-    var taken = 0
-    for still in stills where (try? await still.value) != nil { taken += 1 }
+    await withTaskGroup(of: Bool.self) { stills in
+      for _ in 0..<2 { stills.addTask { (try? await session.snapshot(request)) != nil } }
+      await until { await session.waitingCount == 2 }
+      script.give(1)
+      #expect(await stills.next() == false)
+      gate.open()
+      #expect(await stills.next() == true)
+    }
 
-    #expect(taken == 1)
     #expect(script.opens.filter { $0.minimumSize?.width == 65535 }.count == 1)
     await session.close()
   }
 }
 
-/// Gives stills of no source: only its usual frames.
-private struct StillThatNeverComes: FrameSource {
+/// Lets stills through when its gate opens, and usual frames at once.
+private struct GatedStill: FrameSource {
   let source: any FrameSource
+  let gate: OpeningGate
   var name: String { source.name }
 
   func nextFrame() async throws -> Frame? {
     let frame = try await source.nextFrame()
     // Usual frames are 8 pixels wide.
-    if let frame, frame.format.size.width > 8 { try await pause(.seconds(3600)) }
+    if let frame, frame.format.size.width > 8 { try await gate.pass() }
     return frame
   }
 

@@ -125,8 +125,9 @@ struct VideoFeedTests {
     #expect(encoders.calls.count == count)
 
     preview.isEnabled = true
-    script.give(70)
-    try await until { try await video.next()?.code == Self.limited(70) }
+    try await script.giving(70) {
+      while try #require(try await video.next()).code != Self.limited(70) {}
+    }
     await session.close()
   }
 
@@ -211,8 +212,7 @@ struct VideoFeedTests {
       }
       await letOthersGoOn()
       preview.isEnabled = true
-      script.give(80)
-      let sample = try #require(try await read.value)
+      let sample = try #require(try await script.giving(80) { try await read.value })
       #expect(sample.isKey)
     case .removed:
       session.remove(preview)
@@ -320,11 +320,10 @@ struct VideoFeedTests {
     await #expect(throws: error) { try await video.next() }
     await until { preview.preview.videos.count == 0 }
 
-    // Nobody reads now, so the camera may be closed: it gives another frame when it opens again.
-    script.give(60)
     let works = EncoderScript()
     var again = Self.video(preview, works, Self.times(), configuration).makeAsyncIterator()
-    #expect(try await again.next()?.isKey == true)
+    let sample = try await script.giving(60) { try await again.next() }
+    #expect(sample?.isKey == true)
     await session.close()
   }
 }

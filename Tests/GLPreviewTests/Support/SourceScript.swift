@@ -63,6 +63,19 @@ final class SourceScript: Sendable {
     taker?.resume(with: result)
   }
 
+  /// Gives frames of this code, as a camera does, while `body` runs. Where a reader may have been cancelled, or the camera
+  /// closed, after one frame was given, that frame need not reach the next reader.
+  func giving<Result>(_ code: UInt8, while body: () async throws -> Result) async rethrows -> Result {
+    let giver = Task {
+      while !Task.isCancelled {
+        if !hasFrame { give(code) }
+        await letOthersGoOn()
+      }
+    }
+    defer { giver.cancel() }
+    return try await body()
+  }
+
   /// Waits until frames were asked for so often.
   func asked(_ count: Int) async {
     await withCheckedContinuation { continuation in
