@@ -57,13 +57,13 @@ final class Compositor {
     of canvas: PooledTarget, _ view: PlannedView
   ) throws -> (planes: [DrawnPlane], own: [PooledTarget]) {
     guard case .ycbcr(let chroma, let range) = view.format else {
-      return ([DrawnPlane(target: canvas, layout: .whole(output: 0))], [canvas])
+      return ([DrawnPlane(canvas)], [canvas])
     }
     let conversion = ColorConversion.ycbcrFromRGB(range)
     let luma = try convert(canvas, view.size, .none, [0], of: conversion)
     let both = try convert(canvas, view.size, chroma.subsampling, [1, 2], of: conversion)
     let planes = [(luma, 0), (both, 0), (both, 1)].map { target, output in
-      DrawnPlane(target: target, layout: .whole(output: output))
+      DrawnPlane(target, .whole(output: output))
     }
     return (planes, [canvas, luma, both])
   }

@@ -25,21 +25,17 @@ struct GLState: ~Copyable {
   private let compositor: Compositor
   private let programs: ProgramCache
   private let tables: TableCache
-  private let wordGeometries = WordGeometryCache(capacity: 256) {
-    WordGeometry($0.signal, outputsPerGroup: $0.outputsPerGroup)
-  }
   private let targets = TargetPool()
   private let clock: PassClock
   /// Nil if frames are drawn and read back one after another.
   private let pipeline: FramePipeline?
-  private let sumsWords: Bool
   private let probe = ProbeCache()
   private let context: GLContext
 
   init(_ device: GPUDevice, _ tuning: RenderTuning) throws {
     let display = try GPUDisplay.open(device.platform)
     let context = if let parked = GLContext.parked(on: display) { parked } else { try GLContext(on: display) }
-    sumsWords = tuning.boxes == .words
+    let sumsWords = tuning.boxes == .words
     programs = ProgramCache(
       ProgramBinaryCache(.ofThisProcess), specialisesAfter: tuning.specialisesAfter,
       hasFlatUniforms: sumsWords)
@@ -147,7 +143,6 @@ struct GLState: ~Copyable {
   ) throws -> Result {
     programs.beginDrawing()
     tables.trim()
-    wordGeometries.trim()
     compositor.trim()
     targets.idle.beginDrawing()
     pipeline?.beginDrawing()
@@ -161,21 +156,25 @@ struct GLState: ~Copyable {
     _ frame: Frame, _ plan: RenderPlan, through upload: BufferedUpload?,
     read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
+    let painter = try painter(of: frame, plan.drawing, through: upload)
     let own = TileCache(targets)
-    let drawn = plan.views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
-    let drawing = drawing(of: frame, drawn, through: upload)
     var pictures: [PictureTarget] = []
     defer {
       for target in pictures.map(\.own).joined() { targets.giveBack(target) }
-      drawing.finish(keeping: own)
+      painter.finish(keeping: own.holds)
       own.removeAll()
     }
+    try painter.drawAll()
+    var drawn = 0
     for view in plan.views {
+      let first = drawn
       if let composition = view.composition {
-        try own.fill(composition.views(of: 0), of: frame, with: drawing)
+        drawn += composition.views(of: 0).count
+        own.fill(Array(first..<drawn), of: frame, from: painter)
         pictures.append(try PictureTarget(composing: view, composition, of: [frame], own, compositor))
       } else {
-        pictures.append(try PictureTarget(drawing: view, drawing))
+        drawn += 1
+        pictures.append(PictureTarget(view, painter.planes(of: first)))
       }
     }
     return try read(pictures)
@@ -186,13 +185,14 @@ struct GLState: ~Copyable {
     read: ([PictureTarget]) throws -> Result
   ) throws -> Result {
     guard let composition = plan.view.composition else { return try read([]) }
-    for (index, frame) in frames.enumerated() {
-      guard let frame else { continue }
-      let missing = composition.views(of: index).filter { tiles.tile($0, of: frame) == nil }
+    for (frame, drawing) in zip(frames, plan.drawings) {
+      guard let frame, let drawing else { continue }
+      let missing = drawing.views.indices.filter { tiles.tile(drawing.views[$0], of: frame) == nil }
       guard !missing.isEmpty else { continue }
-      let drawing = drawing(of: frame, missing, through: upload)
-      defer { drawing.finish(keeping: tiles) }
-      try tiles.fill(missing, of: frame, with: drawing)
+      let painter = try painter(of: frame, drawing, through: upload)
+      defer { painter.finish(keeping: tiles.holds) }
+      try painter.draw(missing)
+      tiles.fill(missing, of: frame, from: painter)
     }
     let picture = try PictureTarget(composing: plan.view, composition, of: frames, tiles, compositor)
     defer {
@@ -202,41 +202,13 @@ struct GLState: ~Copyable {
     return try read([picture])
   }
 
-  private borrowing func drawing(
-    of frame: Frame, _ views: [PlannedView], through upload: BufferedUpload?
-  ) -> FrameDrawing {
+  private borrowing func painter(
+    of frame: Frame, _ plan: DrawingPlan?, through upload: BufferedUpload?
+  ) throws -> FramePainter {
+    guard let plan else { throw RenderError("the plan is the reference renderer's") }
     uploader.mappedMemory.restock(for: frame)
-    let uploaded = uploader.upload(frame, through: upload)
-    let painter = PassPainter(
-      frame: uploaded, programs: programs, tables: tables, targets: targets)
-    let words =
-      sumsWords
-      ? WordBoxes(frame: uploaded, programs: programs, geometries: wordGeometries, targets: targets) : nil
-    return FrameDrawing(
-      uploaded: uploaded,
-      boxes: BoxPainter(
-        painter, words, for: views, of: frame.format, programs: programs, targets: targets))
+    return FramePainter(uploader.upload(frame, through: upload), plan, programs, tables, targets)
   }
 }
 
 @available(*, unavailable) extension GLState: Sendable {}
-
-/// Draws the planes of one frame's views. Intermediate targets return to the pool at the end.
-struct FrameDrawing {
-  let uploaded: UploadedFrame
-  let boxes: BoxPainter
-
-  /// Draws one plane of a view, lent until `finish`.
-  func plane(of pass: PlanePass, _ view: PlannedView) throws -> DrawnPlane {
-    guard let box = pass.box else {
-      throw RenderError("the plan of view '\(view.name)' is the reference renderer's")
-    }
-    return try boxes.plane(of: pass, box, view)
-  }
-
-  /// Returns the drawn targets, except those that `tiles` holds.
-  func finish(keeping tiles: TileCache) {
-    boxes.finish { !tiles.holds($0) }
-    uploaded.finish()
-  }
-}

@@ -3,28 +3,13 @@
 internal import PreviewCore
 internal import Shaders
 
-/// Draws into targets with four samples or pixels per texel. Sums of rows that several drawings need are made once.
-final class PassPainter {
+/// Draws into targets with four samples or pixels per texel.
+struct PassPainter {
   private let frame: UploadedFrame
   private let programs: ProgramCache
   private let tables: TableCache
   private let targets: TargetPool
   private let planes: FramePlanes
-  private var sums: [RowSums: PooledTarget] = [:]
-
-  /// The content of a target of sums: equal ones are drawn once.
-  private struct RowSums: Hashable {
-    let plane: Int
-    let rows: SamplingMap
-    /// As in `PackedSignal`.
-    let half: Int?
-    /// The texels of each row: eight samples each.
-    let texels: Range<Int>
-    let behind: RGBColor?
-    let lightCrop: Rectangle?
-    /// The drawn picture that is read instead of the frame; `plane` is then its output.
-    let picture: ObjectIdentifier?
-  }
 
   init(
     frame: UploadedFrame, programs: ProgramCache, tables: TableCache, targets: TargetPool
@@ -36,44 +21,15 @@ final class PassPainter {
     planes = FramePlanes(frame, inBuffers: tables.isInBuffers)
   }
 
-  /// Makes a drawing of the frame, or of a drawn picture.
-  func draw(_ drawing: BoxDrawing, from picture: BoxPainter.Drawn? = nil) throws -> PooledTarget {
-    let target = try targets.take(
-      TargetDescription(
-        drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
-        height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1))
-    if picture == nil, let columns = try neighbours(of: drawing) {
-      try sample(drawing, columns, into: target)
-    } else {
-      try addUp(drawing, from: picture, into: target)
-    }
-    try GLError.check("drawing \(drawing.output) of \(drawing.size)")
-    return target
-  }
-
-  func finish() {
-    for target in sums.values { targets.giveBack(target) }
-    sums = [:]
-  }
-
-  private func store(
-    _ drawing: BoxDrawing, _ picture: BoxPainter.Drawn? = nil
-  ) -> PassVariant.Store {
-    if let picture {
-      let isWords = picture.target.description.format == .rgba32ui
-      return PassVariant.Store(
-        isWords ? .drawnWords : .drawnTexels, hasBufferTables: tables.isInBuffers)
-    }
-    return PassVariant.Store(
+  /// Where the frame lies, and what of it programs must know.
+  private func store(hasAlpha: Bool = false) -> PassVariant.Store {
+    PassVariant.Store(
       planes.areInBuffer ? .buffer : .textures, hasBufferTables: tables.isInBuffers,
-      isWide: frame.format.pixelFormat.isWide, hasAlpha: drawing.behind != nil)
+      isWide: frame.format.pixelFormat.isWide, hasAlpha: hasAlpha)
   }
 
-  private func setOutputs(_ drawing: BoxDrawing, _ order: BoxDrawing.Order, _ program: borrowing Program) {
-    let rows = drawing.output == .plane ? [0] : drawing.output == .twoPlanes ? [1, 2] : [0, 1, 2]
-    for (name, row) in zip(["firstOutput", "secondOutput", "thirdOutput"], rows) {
-      program.shader.set(name, drawing.conversion.row(row, order))
-    }
+  private func setOutputs(_ drawing: Drawing, _ order: Drawing.Order, _ program: borrowing Program) {
+    for (name, row) in drawing.conversionRows(order) { program.shader.set(name, row) }
     let background = drawing.background
     program.shader.set(
       "background",
@@ -84,112 +40,87 @@ final class PassPainter {
     program.shader.set("barCount", drawing.isWhole ? 0 : 1)
   }
 
-  // MARK: Two passes
+  // MARK: Rows
 
-  private func addUp(
-    _ drawing: BoxDrawing, from picture: BoxPainter.Drawn?, into target: PooledTarget
-  ) throws {
-    // The sums before binding anything: both passes use the same context.
-    let sums = try drawing.signals.map { try sumRows(of: $0, drawing, from: picture) }
-    let program = try programs.program(
-      PassVariant(drawing.input, to: drawing.shaderOutput).columns(store(drawing)))
-    program.shader.use()
-    var units = UnitCounter()
-    for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
-    setOutputs(drawing, drawing.order, program)
-    // Samplers of different types may not share a unit, even where they are not read.
-    let coverage = units.next(for: "coverageRows", in: program)
-    if !drawing.isWhole, let first = drawing.signals.first {
-      let rows = try tables.taps(first.rows)
-      rows.bind(unit: coverage)
-      program.shader.set("firstCoverage", rows.firstCoverage)
+  /// Adds up weighted rows: of the frame, or of a drawn plane.
+  func addUp(_ sums: RowSums, of drawn: DrawnPlane?) throws -> PooledTarget {
+    let table = try tables.taps(sums.rows)
+    let fold = fold(sums.texels, height: table.sampleCount)
+    let bands = (sums.texels.count - 1) >> Int(fold.x) + 1
+    let isLight = if case .light = sums.source { true } else { false }
+    let target = try targets.take(
+      TargetDescription(
+        .rgba32ui, width: bands == 1 ? sums.texels.count : 1 << Int(fold.x),
+        height: table.sampleCount * bands,
+        outputs: isLight ? 3 : 1))
+    switch sums.source {
+    case .light(let signal, let crop): try addUpLight(sums, table, fold, signal, within: crop, into: target)
+    case .plane(let plane): try addUpBytes(sums, table, fold, .plane(plane), into: target)
+    case .drawn:
+      guard let drawn else { throw RenderError("\(sums) has not been drawn") }
+      try addUpBytes(sums, table, fold, .drawn(drawn), into: target)
     }
-    target.target.begin()
-    program.shader.drawTriangle()
-  }
-
-  /// The sums of rows of a signal's planes, one or two, or of its light.
-  private func sumRows(
-    of signal: PackedSignal, _ drawing: BoxDrawing, from picture: BoxPainter.Drawn?
-  ) throws -> [PooledTarget] {
-    let texels = signal.layout(drawing).texels(of: signal.columns.source.samples)
-    var planes: [Int] = []
-    for component in signal.components where planes.last != component.plane { planes.append(component.plane) }
-    if drawing.lightCrop != nil { planes = [0] }
-    return try planes.map { plane in
-      let wanted = RowSums(
-        plane: (picture?.firstOutput ?? 0) + plane, rows: signal.rows,
-        half: drawing.lightCrop == nil ? signal.half : nil, texels: texels, behind: drawing.behind,
-        lightCrop: drawing.lightCrop,
-        picture: picture.map { ObjectIdentifier($0.target) })
-      if let done = sums[wanted] { return done }
-      let table = try tables.taps(wanted.rows)
-      let fold = fold(signal, drawing, height: table.sampleCount)
-      let bands = (texels.count - 1) >> Int(fold.x) + 1
-      let target = try targets.take(
-        TargetDescription(
-          .rgba32ui, width: bands == 1 ? texels.count : 1 << Int(fold.x), height: table.sampleCount * bands,
-          outputs: drawing.lightCrop == nil ? 1 : 3))
-      sums[wanted] = target
-      if let crop = drawing.lightCrop {
-        try sumLight(signal, wanted, table, drawing, fold, within: crop, into: target)
-      } else {
-        try sumBytes(wanted, table, drawing, fold, from: picture, into: target)
-      }
-      try GLError.check("adding up rows of \(frame.format)")
-      return target
-    }
+    try GLError.check("adding up rows of \(frame.format)")
+    return target
   }
 
   /// How sums of rows that are wider than a texture lie in it: log2 of a band's columns, and its rows.
-  private func fold(_ signal: PackedSignal, _ drawing: BoxDrawing, height: Int) -> SIMD2<Int32> {
-    let count = signal.layout(drawing).texels(of: signal.columns.source.samples).count
+  private func fold(_ texels: Range<Int>, height: Int) -> SIMD2<Int32> {
     let limit = frame.maximumSide
-    let shift = count > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
+    let shift = texels.count > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
     return SIMD2(Int32(shift), Int32(height))
   }
 
-  private func sumBytes(
-    _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing, _ fold: SIMD2<Int32>,
-    from picture: BoxPainter.Drawn?, into target: PooledTarget
+  private enum Bytes {
+    case plane(Int)
+    case drawn(DrawnPlane)
+  }
+
+  private func addUpBytes(
+    _ sums: RowSums, _ table: AxisTable, _ fold: SIMD2<Int32>, _ bytes: Bytes, into target: PooledTarget
   ) throws {
-    let program = try programs.program(
-      PassVariant.rows(store(drawing, picture), takesHalves: wanted.half != nil))
+    let store =
+      switch bytes {
+      case .plane: store(hasAlpha: sums.behind != nil)
+      case .drawn(let plane):
+        PassVariant.Store(
+          plane.target.description.format == .rgba32ui ? .drawnWords : .drawnTexels,
+          hasBufferTables: tables.isInBuffers)
+      }
+    let program = try programs.program(PassVariant.rows(store, takesHalves: sums.half != nil))
     program.shader.use()
     var units = UnitCounter()
-    if let picture {
-      picture.target.bind(wanted.plane, unit: units.next(for: "plane", in: program))
-    } else {
-      try planes.bind(plane: wanted.plane, as: "plane", .pairs, program, &units)
+    switch bytes {
+    case .plane(let plane): try planes.bind(plane: plane, as: "plane", .pairs, program, &units)
+    case .drawn(let plane): plane.bind(unit: units.next(for: "plane", in: program))
     }
     table.bind(unit: units.next(for: "planeRows", in: program))
-    program.shader.set("firstTexel", wanted.texels.lowerBound)
+    program.shader.set("firstTexel", sums.texels.lowerBound)
     program.shader.set("pairCount", table.pairCount)
     program.shader.set("planeFold", fold)
-    let (scale, offset) = wanted.rows.stored(total: table.total)
+    let (scale, offset) = sums.rows.stored(total: table.total)
     program.shader.set("stored", SIMD2(Float(scale / Double(table.total)), Float(offset + 0.5)))
-    if let behind = wanted.behind { program.shader.set("behind", drawing.inOrder(behind)) }
-    if let half = wanted.half { program.shader.set("halfShift", half * 8) }
+    if let behind = sums.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+    if let half = sums.half { program.shader.set("halfShift", half * 8) }
     target.target.begin()
     program.shader.drawTriangle()
   }
 
-  private func sumLight(
-    _ signal: PackedSignal, _ wanted: RowSums, _ table: AxisTable, _ drawing: BoxDrawing,
-    _ fold: SIMD2<Int32>,
-    within crop: Rectangle, into target: PooledTarget
+  private func addUpLight(
+    _ sums: RowSums, _ table: AxisTable, _ fold: SIMD2<Int32>, _ signal: PackedSignal, within crop: Rectangle,
+    into target: PooledTarget
   ) throws {
     let format = frame.format
     let components = signal.components
     let isRGB = format.pixelFormat.isRGB
     let kind: PassVariant.Light =
       isRGB ? .rgb(step: signal.step) : components.count == 1 ? .luma : .ycbcr
-    let program = try programs.program(PassVariant.light(kind, store(drawing)))
+    let program = try programs.program(PassVariant.light(kind, store(hasAlpha: sums.behind != nil)))
     program.shader.use()
     var units = UnitCounter()
     if isRGB {
       try planes.bindRGB(signal, as: format.pixelFormat.isWide ? .bytes : .pairs, program, &units)
-      if let behind = wanted.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
+      if let behind = sums.behind { program.shader.set("behind", SIMD3<Float>(behind.codes)) }
     } else {
       try planes.bind(plane: components[0].plane, as: "lumaPlane", .bytes, program, &units)
       program.shader.set("lumaStep", components[0].step)
@@ -204,7 +135,7 @@ final class PassPainter {
       setUpsampling(cb.subsampling, within: crop, program)
     }
     table.bind(unit: units.next(for: "planeRows", in: program))
-    program.shader.set("firstSample", wanted.texels.lowerBound * 4)
+    program.shader.set("firstSample", sums.texels.lowerBound * 4)
     program.shader.set("tapCount", table.tapCount)
     program.shader.set("planeFold", fold)
     target.target.begin()
@@ -227,8 +158,38 @@ final class PassPainter {
         Int32(columns.lowerBound), Int32(rows.lowerBound), Int32(columns.upperBound), Int32(rows.upperBound)))
   }
 
+  // MARK: Columns
+
+  /// Weighs columns of sums; `sums` has those of each signal's planes.
+  func weigh(_ sums: [[PooledTarget]], _ drawing: Drawing) throws -> PooledTarget {
+    let target = try targets.take(description(drawing))
+    let program = try programs.program(
+      PassVariant(drawing.input, to: drawing.shaderOutput).columns(store()))
+    program.shader.use()
+    var units = UnitCounter()
+    for (signal, sums) in zip(drawing.signals, sums) { try bind(signal, sums, drawing, program, &units) }
+    setOutputs(drawing, drawing.order, program)
+    // Samplers of different types may not share a unit, even where they are not read.
+    let coverage = units.next(for: "coverageRows", in: program)
+    if !drawing.isWhole, let first = drawing.signals.first {
+      let rows = try tables.taps(first.rows)
+      rows.bind(unit: coverage)
+      program.shader.set("firstCoverage", rows.firstCoverage)
+    }
+    target.target.begin()
+    program.shader.drawTriangle()
+    try GLError.check("drawing \(drawing)")
+    return target
+  }
+
+  private func description(_ drawing: Drawing) -> TargetDescription {
+    TargetDescription(
+      drawing.output == .pixels ? .rgba32ui : .rgba8, width: (drawing.size.width + 3) / 4,
+      height: drawing.size.height, outputs: drawing.output == .twoPlanes ? 2 : 1)
+  }
+
   private func bind(
-    _ signal: PackedSignal, _ sums: [PooledTarget], _ drawing: BoxDrawing, _ program: borrowing Program,
+    _ signal: PackedSignal, _ sums: [PooledTarget], _ drawing: Drawing, _ program: borrowing Program,
     _ units: inout UnitCounter
   ) throws {
     let name = signal.signal.rawValue
@@ -242,9 +203,9 @@ final class PassPainter {
       }
     }
     let table = try tables.columns(
-      ColumnTable.Key(map: signal.columns, layout: signal.layout(drawing)))
+      ColumnTable.Key(map: signal.columns, layout: drawing.layout(signal)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
-    program.shader.set("\(name)Fold", fold(signal, drawing, height: signal.rows.output.sampleCount))
+    program.shader.set("\(name)Fold", fold(drawing.texels(signal), height: signal.rows.output.sampleCount))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Light is not stored in sixteen bits: its sums' total is left.
     let rows = try tables.taps(signal.rows)
@@ -254,26 +215,18 @@ final class PassPainter {
       "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
   }
 
-  // MARK: One pass
+  // MARK: Few samples
 
-  /// The tables of each signal's columns; nil unless one pass can draw it.
-  private func neighbours(of drawing: BoxDrawing) throws(GLError) -> [NeighbourTable]? {
-    guard drawing.hasFewTaps else { return nil }
-    var columns: [NeighbourTable] = []
-    for signal in drawing.signals {
-      guard let table = try tables.neighbours(signal.columns) else { return nil }
-      columns.append(table)
-    }
-    return columns
-  }
-
-  private func sample(_ drawing: BoxDrawing, _ columns: [NeighbourTable], into target: PooledTarget) throws {
+  /// Makes each output of at most two by two samples of the frame.
+  func sample(_ drawing: Drawing) throws -> PooledTarget {
+    let target = try targets.take(description(drawing))
+    let columns = try drawing.signals.map { try tables.neighbours($0.columns) }
     let hasNeighbours = drawing.signals.contains {
       $0.columns.kernel == .bilinear || $0.rows.kernel == .bilinear
     }
     let program = try programs.program(
       PassVariant(drawing.input, to: drawing.shaderOutput).sample(
-        store(drawing), hasNeighbours: hasNeighbours))
+        store(hasAlpha: drawing.behind != nil), hasNeighbours: hasNeighbours))
     program.shader.use()
     var units = UnitCounter()
     for (signal, columns) in zip(drawing.signals, columns) {
@@ -308,5 +261,7 @@ final class PassPainter {
     }
     target.target.begin()
     program.shader.drawTriangle()
+    try GLError.check("drawing \(drawing)")
+    return target
   }
 }

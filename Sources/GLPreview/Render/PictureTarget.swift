@@ -8,9 +8,8 @@ struct PictureTarget {
   /// The targets that only this picture uses.
   let own: [PooledTarget]
 
-  init(drawing view: PlannedView, _ drawing: FrameDrawing) throws {
-    self.init(view, try view.passes.map { try drawing.plane(of: $0, view) }, own: [])
-  }
+  /// Of drawn planes, which are lent.
+  init(_ view: PlannedView, _ planes: [DrawnPlane]) { self.init(view, planes, own: []) }
 
   init(
     composing view: PlannedView, _ composition: PlannedComposition, of frames: [Frame?], _ tiles: TileCache,

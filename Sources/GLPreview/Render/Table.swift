@@ -80,9 +80,8 @@ final class NeighbourTable {
   let tapCount: Int
   private let table: Table
 
-  /// Nil if the samples are too many.
-  init?(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
-    guard let weights = NeighbourWeights(map) else { return nil }
+  init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
+    let weights = NeighbourWeights(map)
     (total, tapCount) = (weights.total, weights.tapCount)
     // The last one's outputs beyond the picture read what the last output reads.
     let missing = (4 - weights.words.count % 4) % 4
@@ -123,7 +122,7 @@ final class TableCache {
   /// Whether tables, like frames, are in buffers.
   let isInBuffers: Bool
   private let taps: DrawingCache<SamplingMap, AxisTable, GLError>
-  private let neighbours: DrawingCache<SamplingMap, NeighbourTable?, GLError>
+  private let neighbours: DrawingCache<SamplingMap, NeighbourTable, GLError>
   private let columns: DrawingCache<ColumnTable.Key, ColumnTable, GLError>
 
   init(inBuffers: Bool) {
@@ -136,7 +135,7 @@ final class TableCache {
     neighbours = DrawingCache(capacity: 512, maximumCost: 4 << 20) { map throws(GLError) in
       try NeighbourTable(map, inBuffer: inBuffers)
     } cost: {
-      $0?.byteCount ?? 0
+      $0.byteCount
     }
     columns = DrawingCache(capacity: 256, maximumCost: 16 << 20) { key throws(GLError) in
       try ColumnTable(key, inBuffer: inBuffers)
@@ -147,8 +146,7 @@ final class TableCache {
 
   func taps(_ map: SamplingMap) throws(GLError) -> AxisTable { try taps.value(of: map) }
 
-  /// Nil if the samples are too many.
-  func neighbours(_ map: SamplingMap) throws(GLError) -> NeighbourTable? { try neighbours.value(of: map) }
+  func neighbours(_ map: SamplingMap) throws(GLError) -> NeighbourTable { try neighbours.value(of: map) }
 
   func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
 

@@ -32,13 +32,13 @@ final class TileCache {
     return tile.plane
   }
 
-  func fill(_ views: [PlannedView], of frame: Frame, with drawing: FrameDrawing) throws {
-    for view in views where tile(view, of: frame) == nil {
-      guard let pass = view.passes.first else { continue }
+  /// Takes in drawn views, counted as in the painter's plan.
+  func fill(_ views: [Int], of frame: Frame, from painter: FramePainter) {
+    for index in views {
+      guard let plane = painter.planes(of: index).first else { continue }
       uses += 1
       drawnCount += 1
-      let plane = try drawing.plane(of: pass, view)
-      tiles[Key(frame: frame.identity, view: view)] = Tile(plane: plane, lastUse: uses)
+      tiles[Key(frame: frame.identity, view: painter.view(index))] = Tile(plane: plane, lastUse: uses)
     }
   }
 

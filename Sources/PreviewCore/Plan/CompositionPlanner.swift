@@ -26,10 +26,14 @@ extension RenderPlanner {
         throw WordError("layer \(index)", "\(error) (\(name))")
       }
     }
+    let planned = PlannedComposition(size: size, layers: layers)
     let read = Set(layers.compactMap(\.content.input))
+    let sources = formats.enumerated().map { read.contains($0) ? $1 : nil }
     return ScenePlan(
-      sources: formats.enumerated().map { read.contains($0) ? $1 : nil },
-      view: composed(PlannedComposition(size: size, layers: layers), named: name, as: format))
+      sources: sources, view: composed(planned, named: name, as: format),
+      drawings: sources.enumerated().map { index, source in
+        source.flatMap { drawing(of: planned.views(of: index), $0) }
+      })
   }
 }
 

@@ -49,8 +49,6 @@ package struct PlanePass: Sendable, Hashable {
   package let positions: Size
   /// From the signals' codes, 0...255, to the output's. Signals that are not read count as 128.
   package let conversion: ColorConversion
-  /// How the GPU draws it; nil for the reference renderer.
-  package let box: BoxRecipe?
   /// The colour outside the picture, in the output's codes.
   package let background: SIMD3<Double>
 }
@@ -91,6 +89,9 @@ public struct RenderPlan: Sendable, Hashable {
   public let source: Frame.Format
   /// The pictures, in the order of the requests.
   package let views: [PlannedView]
+  /// How a device draws what they show of the frame; nil for the reference renderer. Views of a composition take the
+  /// place of the composition.
+  package let drawing: DrawingPlan?
 }
 
 extension RenderPlan: CustomStringConvertible {
@@ -98,6 +99,9 @@ extension RenderPlan: CustomStringConvertible {
   public var description: String {
     (["frame \(source)"] + views.flatMap(\.lines)).joined(separator: "\n")
   }
+
+  /// The steps in which a device draws them, a line each; empty for the reference renderer.
+  public var steps: String { drawing?.description ?? "" }
 }
 
 extension Frame.Format: CustomStringConvertible {

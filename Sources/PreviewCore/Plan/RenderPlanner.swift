@@ -33,7 +33,13 @@ package struct RenderPlanner: Sendable {
   package func plan(_ format: Frame.Format, _ requests: [ViewRequest]) throws(WordError) -> RenderPlan {
     var views: [PlannedView] = []
     for request in requests { views.append(try plan(format, request)) }
-    return RenderPlan(source: format, views: views)
+    let drawn = views.flatMap { $0.composition?.views(of: 0) ?? [$0] }
+    return RenderPlan(source: format, views: views, drawing: drawing(of: drawn, format))
+  }
+
+  /// Nil for the reference renderer.
+  func drawing(of views: [PlannedView], _ format: Frame.Format) -> DrawingPlan? {
+    tuning.boxes == .none ? nil : DrawingPlan(views, of: format, sumsWords: tuning.boxes == .words)
   }
 
   private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(WordError) -> PlannedView {
@@ -167,7 +173,6 @@ private struct ViewLayout {
       positionsPerSample: isFilteredAsRGB ? subsampling : .none,
       positions: isFilteredAsRGB ? placement.target : size,
       conversion: conversion,
-      box: tuning.boxes == .none ? nil : BoxRecipe(inputs, format.pixelFormat, size: size),
       background: output == .rgba ? behind : ColorConversion.ycbcrFromRGB(range)(behind))
   }
 

@@ -137,9 +137,11 @@ package struct NeighbourWeights: Sendable {
   /// 2; 1 if every output is a single sample.
   package let tapCount: Int
 
-  /// Nil if a sample has no place in 17 bits.
-  package init?(_ map: SamplingMap) {
-    guard map.source.samples.upperBound < 1 << 17 else { return nil }
+  /// Whether a map's samples have a place in 17 bits.
+  static func fit(_ map: SamplingMap) -> Bool { map.source.samples.upperBound < 1 << 17 }
+
+  package init(_ map: SamplingMap) {
+    precondition(NeighbourWeights.fit(map), "plans draw other maps in two passes")
     let taps = WholeTaps(map)
     let count = taps.table.tapCount
     (total, tapCount) = (taps.total, count)

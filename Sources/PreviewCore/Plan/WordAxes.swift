@@ -1,7 +1,7 @@
 // The positions of box filters for a renderer that sums sixteen bytes of a row at a time.
 
 /// Boxes along rows, in groups of outputs; each group is a whole number of samples after the one before.
-package struct WordColumns: Sendable, Equatable {
+package struct WordColumns: Sendable, Hashable {
   /// The first sample that group 0 reads; it may lie before the plane.
   package let firstSample: Int
   /// Samples from one group to the next; negative if the map runs backwards.
@@ -53,7 +53,7 @@ package struct WordColumns: Sendable, Equatable {
 }
 
 /// Boxes along columns, with integer weights in a common unit.
-package struct WordRows: Sendable, Equatable {
+package struct WordRows: Sendable, Hashable {
   /// Parts per row; all boxes start and end on a part.
   package let unit: Int
   /// A box's height in parts, which is the sum of its rows' weights.

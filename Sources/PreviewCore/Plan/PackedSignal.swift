@@ -1,4 +1,4 @@
-// What a drawing of packed samples reads of each signal, and which way round it is drawn.
+// What a drawing of packed samples reads of each signal.
 
 /// One signal: the positions of its samples in stored rows.
 package struct PackedSignal: Sendable, Hashable {
@@ -20,35 +20,6 @@ package struct PackedComponent: Sendable, Hashable {
   package let step: Int
   /// The stored sample that is its first, below the signal's step.
   package let first: Int
-}
-
-/// How to draw a pass four outputs at a time.
-package struct BoxRecipe: Sendable, Hashable {
-  /// The signals to read: R'G'B', luma, chroma, or the last two.
-  package let signals: [PackedSignal]
-  /// Columns and rows drawn from the frame.
-  package let size: Size
-  /// The orientation of the pass's output in the drawn picture. Unless upright, the output is a copy of it.
-  package let turn: Orientation
-
-  /// The recipe for a pass over `format`'s planes; nil if the frame lacks a signal.
-  init?(_ inputs: [SignalInput], _ format: PixelFormat, size: Size) {
-    guard let first = inputs.first else { return nil }
-    // A rotated output is drawn upright first, because another view may share that picture.
-    let isForward =
-      first.swapsAxes
-      && inputs.allSatisfy { $0.horizontal.isForwardInReverse && $0.vertical.isForwardInReverse }
-    let signals = inputs.compactMap { PackedSignal($0, format, isForward: isForward) }
-    guard signals.count == inputs.count else { return nil }
-    self.signals = signals
-    self.size = first.swapsAxes ? size.transposed : size
-    self.turn =
-      first.swapsAxes
-      ? Orientation(
-        swapsAxes: true, flipsX: isForward && first.vertical.source.isReversed,
-        flipsY: isForward && first.horizontal.source.isReversed)
-      : .upright
-  }
 }
 
 extension PackedSignal {
@@ -97,6 +68,15 @@ extension PackedSignal {
   /// Whether the picture covers all outputs.
   package var isWhole: Bool { columns.coversTarget && rows.coversTarget }
 
+  /// Which bytes of a packed row belong to it, of `Y0 Cb Y1 Cr` for example: every other one, from the first or from
+  /// the second; nil if all do. Its sums hold only these.
+  package var half: Int? {
+    guard step == 2 * components.count, signal != .rgb, isInOnePlane else { return nil }
+    return components[0].first % 2
+  }
+
+  package var isInOnePlane: Bool { components.allSatisfy { $0.plane == components[0].plane } }
+
   /// Whether it can be reduced in two steps.
   fileprivate var isRefinable: Bool {
     isWhole && columns.isWholeEverywhere && rows.isWholeEverywhere && columns.kernel == .box
@@ -104,7 +84,7 @@ extension PackedSignal {
   }
 
   /// Nil if the frame lacks the signal.
-  fileprivate init?(_ input: SignalInput, _ format: PixelFormat, isForward: Bool) {
+  init?(_ input: SignalInput, _ format: PixelFormat, isForward: Bool) {
     let components: [Component]
     switch (input.signal, format.model) {
     case (.luma, .luma(let luma)), (.luma, .ycbcr(let luma, _, _)): components = [luma]
@@ -143,7 +123,7 @@ extension SamplingMap {
   fileprivate var isWholeEverywhere: Bool { output.target % output.step == 0 }
 
   /// Whether the forward map gives the same samples.
-  fileprivate var isForwardInReverse: Bool {
+  var isForwardInReverse: Bool {
     !source.isReversed
       || (kernel != .nearest && isWholeEverywhere && output.start * 2 + output.length == output.target)
   }

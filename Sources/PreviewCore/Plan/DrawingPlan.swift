@@ -1,0 +1,137 @@
+// What a device draws of a frame, step by step: rows are added up, columns of the sums weighed, planes turned. Equal
+// drawings are made once, however many views need them.
+
+/// The steps that draw all planes of some views of frames of one format.
+package struct DrawingPlan: Sendable, Hashable {
+  /// In an order in which each step finds what it reads.
+  package let steps: [DrawingStep]
+  /// Results are numbered from 0.
+  package let resultCount: Int
+  package let views: [PlannedView]
+  /// The planes of each view.
+  package let planes: [[PlannedPlane]]
+
+  /// The steps that some of the views need.
+  package func steps(for views: [Int]) -> [DrawingStep] {
+    var needed = Set(views.flatMap { planes[$0].map(\.result) })
+    var kept: [DrawingStep] = []
+    for step in steps.reversed() where step.results.contains(where: needed.contains) {
+      needed.formUnion(step.reads)
+      kept.append(step)
+    }
+    return kept.reversed()
+  }
+}
+
+/// Where a step's result has a plane.
+package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
+  /// The result's number.
+  package let result: Int
+  package let output: Int
+
+  func output(_ index: Int) -> PlannedPlane { PlannedPlane(result: result, output: output + index) }
+
+  /// For example `4`, or `4.1` for its second output.
+  package var description: String { output == 0 ? "\(result)" : "\(result).\(output)" }
+}
+
+/// One step. It is left out where its result has already been drawn.
+package struct DrawingStep: Sendable, Hashable {
+  package enum Work: Sendable, Hashable {
+    /// Adds up weighted rows.
+    case rows(RowSums)
+    /// Weighs columns of sums, given for each signal by the numbers of its planes' results.
+    case columns(Drawing, [[Int]])
+    /// Makes each output of at most two by two samples of the frame.
+    case samples(Drawing)
+    /// Sums boxes, sixteen bytes at a time. With `unconverted`, that result is the same drawing before its conversion.
+    /// `otherwise` draws the same, bit by bit, where there is no program for these boxes.
+    case boxes(Drawing, [BoxGeometry], unconverted: Int?, otherwise: [DrawingStep])
+    /// Copies a plane, rotated or mirrored.
+    case turn(Turning)
+  }
+
+  package let result: Int
+  package let work: Work
+
+  fileprivate var results: [Int] {
+    if case .boxes(_, _, let unconverted?, _) = work { [result, unconverted] } else { [result] }
+  }
+
+  /// The results that it reads.
+  fileprivate var reads: [Int] {
+    switch work {
+    case .rows(let sums): if case .drawn(let plane) = sums.source { [plane.result] } else { [] }
+    case .columns(_, let sums): sums.flatMap(\.self)
+    case .samples: []
+    case .boxes(_, _, _, let otherwise): otherwise.flatMap(\.reads)
+    case .turn(let turning): [turning.plane.result]
+    }
+  }
+}
+
+/// Weighted sums of rows in sixteen bits, or of the rows' light.
+package struct RowSums: Sendable, Hashable {
+  package enum Source: Sendable, Hashable {
+    /// The stored bytes of a plane of the frame.
+    case plane(Int)
+    case drawn(PlannedPlane)
+    /// Linear light of the frame's pixels; chroma is brought to luma's grid within the crop of stored pixels.
+    case light(PackedSignal, within: Rectangle)
+  }
+
+  package let source: Source
+  package let rows: SamplingMap
+  /// As in `PackedSignal`.
+  package let half: Int?
+  /// The texels of each row: eight samples each, or four of light.
+  package let texels: Range<Int>
+  /// The colour behind a transparent frame, in the order in which its components are stored.
+  package let behind: RGBColor?
+}
+
+/// A copy of a plane.
+package struct Turning: Sendable, Hashable {
+  package let plane: PlannedPlane
+  package let drawing: Drawing
+  package let turn: Orientation
+}
+
+extension DrawingPlan: CustomStringConvertible {
+  /// One line per step, then one per view with the results that hold its planes.
+  package var description: String {
+    (steps.flatMap(\.lines)
+      + zip(views, planes).map { view, planes in
+        "\(view.name) \(view.format) = \(planes.map(\.description).joined(separator: ", "))"
+      }).joined(separator: "\n")
+  }
+}
+
+extension DrawingStep {
+  /// For example `2 = columns of 0, 1: plane 640x360 of luma (box 1920->640, box 1080->360)`.
+  fileprivate var lines: [String] {
+    switch work {
+    case .rows(let sums): ["\(result) = rows of \(sums)"]
+    case .columns(let drawing, let sums):
+      ["\(result) = columns of \(sums.flatMap(\.self).map(String.init).joined(separator: ", ")): \(drawing)"]
+    case .samples(let drawing): ["\(result) = samples: \(drawing)"]
+    case .boxes(let drawing, _, let unconverted, let otherwise):
+      ["\(result)\(unconverted.map { ", \($0) unconverted" } ?? "") = boxes: \(drawing), otherwise"]
+        + otherwise.flatMap(\.lines).map { "  \($0)" }
+    case .turn(let turning): ["\(result) = \(turning.plane) turned \(turning.turn.exif)"]
+    }
+  }
+}
+
+extension RowSums: CustomStringConvertible {
+  /// For example `plane 0, every other byte from 1: box 1080->360`.
+  package var description: String {
+    let what =
+      switch source {
+      case .plane(let plane): "plane \(plane)"
+      case .drawn(let plane): "\(plane)"
+      case .light(let signal, _): "light of \(signal.signal.rawValue)"
+      }
+    return "\(what)\(half.map { ", every other byte from \($0)" } ?? ""): \(rows)"
+  }
+}
