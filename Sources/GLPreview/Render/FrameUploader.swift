@@ -9,6 +9,8 @@ final class FrameUploader {
   private let clock: PassClock
   private let words: FrameWords
   private var uploaded: UploadedFrame?
+  /// The frame that was last looked at for its alpha, and the same without it.
+  private var seen: (frame: FrameIdentity, opaque: Frame?)?
 
   init(maximumSide: Int, _ clock: PassClock) {
     self.maximumSide = maximumSide
@@ -23,12 +25,20 @@ final class FrameUploader {
     return next
   }
 
+  /// The frame without its alpha; nil if that hides something. Looks at each frame once.
+  func withoutUnusedAlpha(_ frame: Frame) -> Frame? {
+    if let seen, seen.frame == frame.identity { return seen.opaque }
+    let opaque = frame.withoutUnusedAlpha
+    seen = (frame.identity, opaque)
+    return opaque
+  }
+
   /// The bytes of the last frame, whose textures are kept.
   var byteCount: Int { uploaded?.byteCount ?? 0 }
 
   /// Frees everything kept for the next frame.
   func removeAll() {
-    uploaded = nil
+    (uploaded, seen) = (nil, nil)
     words.removeAll()
   }
 }

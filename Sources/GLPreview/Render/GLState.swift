@@ -187,7 +187,8 @@ struct GLState: ~Copyable {
     guard let composition = plan.view.composition else { return try read([]) }
     for (frame, drawing) in zip(frames, plan.drawings) {
       guard let frame, let drawing else { continue }
-      let missing = drawing.views.indices.filter { tiles.tile(drawing.views[$0], of: frame) == nil }
+      let views = drawing.plan.views
+      let missing = views.indices.filter { tiles.tile(views[$0], of: frame) == nil }
       guard !missing.isEmpty else { continue }
       let painter = try painter(of: frame, drawing, through: upload)
       defer { painter.finish(keeping: tiles.holds) }
@@ -203,9 +204,13 @@ struct GLState: ~Copyable {
   }
 
   private borrowing func painter(
-    of frame: Frame, _ plan: DrawingPlan?, through upload: BufferedUpload?
+    of frame: Frame, _ drawing: FrameDrawing?, through upload: BufferedUpload?
   ) throws -> FramePainter {
-    guard let plan else { throw RenderError("the plan is the reference renderer's") }
+    guard let drawing else { throw RenderError("the plan is the reference renderer's") }
+    var (frame, plan) = (frame, drawing.plan)
+    if let ofOpaque = drawing.ofOpaque, let opaque = uploader.withoutUnusedAlpha(frame) {
+      (frame, plan) = (opaque, ofOpaque)
+    }
     uploader.mappedMemory.restock(for: frame)
     return FramePainter(uploader.upload(frame, through: upload), plan, programs, tables, targets)
   }

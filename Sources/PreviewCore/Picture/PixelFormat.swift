@@ -143,6 +143,15 @@ extension PixelFormat {
     if case .rgb(_, _, _, .some) = model { true } else { false }
   }
 
+  /// The same without the alpha; nil if there is none, and for 16 bits.
+  package var opaque: PixelFormat? {
+    switch self {
+    case .rgba: .rgbx
+    case .bgra: .bgrx
+    default: nil
+    }
+  }
+
   /// The planes, in memory order.
   package var planes: [PlaneDescription] {
     func plane(_ texel: TexelLayout, x: Int = 1, y: Int = 1, texelsPerColumn: Int = 1) -> PlaneDescription {

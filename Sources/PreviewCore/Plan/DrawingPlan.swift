@@ -23,6 +23,21 @@ package struct DrawingPlan: Sendable, Hashable {
   }
 }
 
+/// The steps for frames of one format, and those for frames of it whose alpha hides nothing, where these cost less.
+package struct FrameDrawing: Sendable, Hashable {
+  package let plan: DrawingPlan
+  package let ofOpaque: DrawingPlan?
+}
+
+extension DrawingPlan {
+  /// Whether rows are added up that are blended over a background first: sums of opaque ones cost half as much.
+  var blendsRows: Bool {
+    steps.contains { step in
+      if case .rows(let sums) = step.work { sums.behind != nil } else { false }
+    }
+  }
+}
+
 /// Where a step's result has a plane.
 package struct PlannedPlane: Sendable, Hashable, CustomStringConvertible {
   /// The result's number.

@@ -1,11 +1,11 @@
 // Plans the steps that draw views: which drawings their passes need, and what these have in common.
 
 extension DrawingPlan {
-  /// Plans views of frames of `format`.
+  /// Plans views of frames whose samples lie as in `format`.
   ///
   /// - Parameter sumsWords: whether boxes are summed sixteen bytes at a time where they repeat evenly.
   /// - Returns: nil if the frames lack a signal that a view needs.
-  init?(_ views: [PlannedView], of format: Frame.Format, sumsWords: Bool) {
+  init?(_ views: [PlannedView], of format: PixelFormat, sumsWords: Bool) {
     var needed: [[PassDrawing]] = []
     for view in views {
       let drawings = view.passes.compactMap { PassDrawing($0, of: view, format) }
@@ -27,13 +27,13 @@ private struct PassDrawing {
   let turn: Orientation
 
   /// Nil if the frame lacks a signal.
-  init?(_ pass: PlanePass, of view: PlannedView, _ format: Frame.Format) {
+  init?(_ pass: PlanePass, of view: PlannedView, _ format: PixelFormat) {
     guard let first = pass.inputs.first else { return nil }
     // A rotated output is drawn upright first, because another view may share that picture.
     let isForward =
       first.swapsAxes
       && pass.inputs.allSatisfy { $0.horizontal.isForwardInReverse && $0.vertical.isForwardInReverse }
-    let signals = pass.inputs.compactMap { PackedSignal($0, format.pixelFormat, isForward: isForward) }
+    let signals = pass.inputs.compactMap { PackedSignal($0, format, isForward: isForward) }
     guard signals.count == pass.inputs.count else { return nil }
     let kind: Drawing.Output
     (kind, output) =
@@ -45,7 +45,7 @@ private struct PassDrawing {
     drawing = Drawing(
       signals: signals, size: first.swapsAxes ? pass.size.transposed : pass.size, conversion: pass.conversion,
       output: kind, background: signals.allSatisfy(\.isWhole) ? .zero : pass.background,
-      behind: format.pixelFormat.isTransparent ? view.background : nil,
+      behind: format.isTransparent ? view.background : nil,
       lightCrop: view.light == .linear ? view.crop : nil)
     turn =
       first.swapsAxes

@@ -129,7 +129,7 @@ package struct ScenePlan: Sendable, Hashable, CustomStringConvertible {
   /// The picture: `composition` is drawn first, and the passes convert it to the picture's planes.
   package let view: PlannedView
   /// How a device draws the views of each frame; nil for the reference renderer, and for frames that nothing reads.
-  package let drawings: [DrawingPlan?]
+  package let drawings: [FrameDrawing?]
 
   /// One line per frame that is read, per layer with its passes, and per pass of the picture.
   package var description: String {

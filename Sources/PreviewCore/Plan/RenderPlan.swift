@@ -91,7 +91,7 @@ public struct RenderPlan: Sendable, Hashable {
   package let views: [PlannedView]
   /// How a device draws what they show of the frame; nil for the reference renderer. Views of a composition take the
   /// place of the composition.
-  package let drawing: DrawingPlan?
+  package let drawing: FrameDrawing?
 }
 
 extension RenderPlan: CustomStringConvertible {
@@ -101,7 +101,7 @@ extension RenderPlan: CustomStringConvertible {
   }
 
   /// The steps in which a device draws them, a line each; empty for the reference renderer.
-  public var steps: String { drawing?.description ?? "" }
+  public var steps: String { drawing?.plan.description ?? "" }
 }
 
 extension Frame.Format: CustomStringConvertible {

@@ -38,8 +38,14 @@ package struct RenderPlanner: Sendable {
   }
 
   /// Nil for the reference renderer.
-  func drawing(of views: [PlannedView], _ format: Frame.Format) -> DrawingPlan? {
-    tuning.boxes == .none ? nil : DrawingPlan(views, of: format, sumsWords: tuning.boxes == .words)
+  func drawing(of views: [PlannedView], _ format: Frame.Format) -> FrameDrawing? {
+    let sumsWords = tuning.boxes == .words
+    guard tuning.boxes != .none,
+      let plan = DrawingPlan(views, of: format.pixelFormat, sumsWords: sumsWords)
+    else { return nil }
+    let opaque = plan.blendsRows ? format.pixelFormat.opaque : nil
+    return FrameDrawing(
+      plan: plan, ofOpaque: opaque.flatMap { DrawingPlan(views, of: $0, sumsWords: sumsWords) })
   }
 
   private func plan(_ format: Frame.Format, _ request: ViewRequest) throws(WordError) -> PlannedView {

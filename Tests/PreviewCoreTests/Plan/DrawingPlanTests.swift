@@ -107,6 +107,15 @@ struct DrawingPlanTests {
         """)
   }
 
+  @Test("rows of an opaque frame are added up without its alpha, but single samples are drawn as they are")
+  func opaque() throws {
+    let format = Frame.Format(.bgra, Size(width: 64, height: 48), color: .jfif)
+    let area = try #require(try plan(format, ["a:size=32x24"], as: .rgba, .texels).drawing)
+    #expect(area.plan.blends && area.ofOpaque?.blends == false)
+    let nearest = try #require(try plan(format, ["a:size=32x24,filter=nearest"], as: .rgba, .texels).drawing)
+    #expect(nearest.ofOpaque == nil)
+  }
+
   @Test("linear light is added up for all three components")
   func light() throws {
     let steps = try plan(camera, ["a:size=640x360,linear=true"], as: .rgba, .texels).steps
@@ -139,7 +148,7 @@ struct DrawingPlanTests {
       return "v\(index):size=\(width)x\(height),filter=\(filter),rotate=\(turn),mode=stretch"
     }
     for boxes in [BoxPacking.texels, .words] {
-      let drawing = try #require(try plan(format, views, boxes).drawing)
+      let drawing = try #require(try plan(format, views, boxes).drawing).plan
       for wanted in [Array(views.indices)] + views.indices.map({ [$0] }) {
         for hasPrograms in [true, false] {
           let drawn = try results(of: drawing.steps(for: wanted), hasPrograms)
@@ -182,5 +191,12 @@ private struct Dice: RandomNumberGenerator {
   mutating func next() -> UInt64 {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return state ^ state >> 33
+  }
+}
+
+extension DrawingPlan {
+  /// Whether a sum of rows is blended over a background.
+  fileprivate var blends: Bool {
+    steps.contains { if case .rows(let sums) = $0.work { sums.behind != nil } else { false } }
   }
 }

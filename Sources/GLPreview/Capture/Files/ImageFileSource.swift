@@ -32,7 +32,7 @@ actor ImageFileSource: FrameSource {
         case .png:
           try PNGDecoder.decode(bytes, maximumPixels: options.maximumPixels, memory: options.memory)
         }
-      frame = decoded.with(color: options.color).withoutUnusedAlpha
+      frame = decoded.with(color: options.color)
     } catch {
       throw SourceError(.badData, path: name, reason: error.description)
     }

@@ -58,7 +58,7 @@ actor RawVideoSource: FrameSource {
     defer { sequence += 1 }
     return try Frame(
       tight: format, storage: bytes, sequence: sequence, timestamp: rate.time(of: sequence)
-    ).withoutUnusedAlpha
+    )
   }
 
   var framesPerSecond: Double? { rate.framesPerSecond }

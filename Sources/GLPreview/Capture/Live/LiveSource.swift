@@ -196,7 +196,7 @@ private final class LiveCore: Sendable {
   private func decode(_ capture: Capture, _ damage: JPEGDecoder.DamagePolicy) async throws -> Frame {
     let decoding = Task(executorPreference: DecodingQueue.shared) { [masker, color = options.color] in
       try Task.checkCancellation()
-      return try masker.masked(capture.frame(damage: damage).with(color: color).withoutUnusedAlpha)
+      return try masker.masked(capture.frame(damage: damage).with(color: color))
     }
     do {
       return try await decoding.join()

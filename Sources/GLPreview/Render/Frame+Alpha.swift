@@ -2,18 +2,12 @@
 internal import PreviewCore
 
 extension Frame {
-  /// The same frame, of a format without alpha if every pixel is opaque.
+  /// The same frame, of a format without alpha, if every pixel is opaque.
   ///
-  /// Looking takes 0.05 of the time that drawing saves; a picture that is transparent somewhere near its top is given up
-  /// at once. Formats of 16 bits are left as they are.
-  var withoutUnusedAlpha: Frame {
-    let plain: PixelFormat? =
-      switch format.pixelFormat {
-      case .rgba: .rgbx
-      case .bgra: .bgrx
-      default: nil
-      }
-    guard let plain, isOpaque else { return self }
+  /// Looking takes 0.05 of the time that adding up rows saves; a picture that is transparent somewhere near its top is
+  /// given up at once.
+  var withoutUnusedAlpha: Frame? {
+    guard let plain = format.pixelFormat.opaque, isOpaque else { return nil }
     return with(pixelFormat: plain)
   }
 
