@@ -1,10 +1,9 @@
 // Plans the steps that draw views: which drawings their passes need, and what these have in common.
 
 extension DrawingPlan {
-  /// Plans views of frames whose samples lie as in `format`.
+  /// Plans views of frames whose samples lie as in `format`; nil if the frames lack a signal that a view needs.
   ///
-  /// - Parameter sumsWords: whether boxes are summed sixteen bytes at a time where they repeat evenly.
-  /// - Returns: nil if the frames lack a signal that a view needs.
+  /// `sumsWords` says whether boxes are summed sixteen bytes at a time where they repeat evenly.
   init?(_ views: [PlannedView], of format: PixelFormat, sumsWords: Bool) {
     var needed: [[PassDrawing]] = []
     for view in views {
