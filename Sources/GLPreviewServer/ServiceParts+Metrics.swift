@@ -5,7 +5,9 @@ extension ServiceParts {
   var metricFamilies: [MetricFamily] {
     let (statistics, budget) = (registry.session.statistics, registry.budget)
     let caches = registry.session.rendererCaches
-    var families = metrics.families + webRTC.counters.families + ProcessMetrics.families + cameraFamilies
+    var families =
+      metrics.families + webRTC.counters.families + videos.counters.families + ProcessMetrics.families
+      + cameraFamilies
     families += [
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),

@@ -53,7 +53,7 @@ struct ServiceParts: Sendable {
       onChange: { events.rendererChanged($0) })
     let views = AdmissionLimit(capacity: limits.adHocViews)
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
-    videos = VideoStreams(registry, gate: views)
+    videos = VideoStreams(registry, gate: views, counting: VideoCounters { logger.warning("\($0)") })
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(

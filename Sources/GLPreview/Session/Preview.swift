@@ -71,9 +71,18 @@ package final class Preview: Sendable {
     VideoSequence(self, configuration)
   }
 
-  /// Watches them from now on.
-  package func watchVideo(_ configuration: VideoConfiguration) -> VideoWatch {
-    videos.watch(self, configuration, VideoTimes()) { VideoEncoder(configuration) }
+  /// Watches them from now on. An encoder that this starts is counted in `counters`.
+  package func watchVideo(
+    _ configuration: VideoConfiguration, counting counters: VideoCounters
+  ) -> VideoWatch {
+    videos.watch(self, configuration, VideoTimes(), counting: counters) {
+      VideoEncoder(configuration, counting: counters)
+    }
+  }
+
+  /// The format of the encoder that runs with a configuration; nil if none does.
+  package func videoFormat(_ configuration: VideoConfiguration) -> H264Format? {
+    videos.format(configuration)
   }
 
   // MARK: For the session

@@ -21,6 +21,7 @@ final class VideoFeed: Sendable {
   private let preview: Preview
   private let encoder: VideoEncoder
   private let times: VideoTimes
+  private let counters: VideoCounters
   private let state: Watched<State>
 
   private struct Watcher {
@@ -30,7 +31,12 @@ final class VideoFeed: Sendable {
     /// never does costs the others none.
     var isPromised = true
 
-    mutating func lose() { (unread, needsKey, isPromised) = ([], true, false) }
+    /// Returns how many it loses.
+    @discardableResult
+    mutating func lose() -> Int {
+      defer { (unread, needsKey, isPromised) = ([], true, false) }
+      return unread.count
+    }
   }
 
   private struct State {
@@ -39,6 +45,8 @@ final class VideoFeed: Sendable {
     var keys: KeySchedule
     /// Read, but not encoded yet.
     var picture: RenderedPicture?
+    /// The format of the last sample.
+    var format: H264Format?
     /// Set when no more pictures come; nobody can join any more.
     var end: Result<Void, any Error>?
 
@@ -59,8 +67,11 @@ final class VideoFeed: Sendable {
     }
   }
 
-  init(_ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes)
-  {
+  init(
+    _ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes,
+    counting counters: VideoCounters
+  ) {
+    self.counters = counters
     self.preview = preview
     self.encoder = encoder
     self.times = times
@@ -86,6 +97,9 @@ final class VideoFeed: Sendable {
 
   var watcherCount: Int { state.value.watchers.count }
 
+  /// The format of the last sample; nil before the first.
+  var format: H264Format? { state.value.format }
+
   /// Waits for the next sample of a watcher; nil at the end.
   func next(_ watcher: Int) async throws -> VideoSample? {
     if state.withLock({ $0.isLost(watcher) }) { state.update { $0.askForKey(watcher) } }
@@ -107,26 +121,36 @@ final class VideoFeed: Sendable {
 
   private func deliver(_ sample: VideoSample, encodedAt now: CaptureInstant) {
     let times = times
-    state.update { state in
+    let (before, dropped) = state.update { state in
+      defer { state.format = sample.format }
+      var dropped = 0
       if sample.isKey { state.keys.came(at: now) }
       for (id, var watcher) in state.watchers {
         if let first = watcher.unread.first {
           let bytes = watcher.unread.reduce(sample.bytes.count) { $0 + $1.bytes.count }
-          if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes { watcher.lose() }
+          if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes {
+            dropped += watcher.lose()
+          }
         }
         if sample.isKey || !watcher.needsKey {
           (watcher.needsKey, watcher.isPromised) = (false, true)
           watcher.unread.append(sample)
+        } else if !watcher.isPromised {
+          dropped += 1
         }
         state.watchers[id] = watcher
       }
+      return (state.format?.encoder, dropped)
     }
+    counters.changed(from: before, to: sample.format.encoder)
+    counters.count(sample, dropped: dropped)
   }
 
   // MARK: Encoding
 
   /// Runs until the preview ends, or nobody has watched for a while.
   func run() async {
+    defer { counters.changed(from: format?.encoder, to: nil) }
     do {
       while await isWatched() {
         guard try await encodeWhileWatched() else { return end(.success(())) }
@@ -239,48 +263,4 @@ final class VideoFeed: Sendable {
       return iterator
     }
   }
-}
-
-/// A preview's feeds, by configuration.
-final class VideoFeeds: Sendable {
-  private let feeds = Mutex<[VideoConfiguration: VideoFeed]>([:])
-
-  /// The running encoders.
-  var count: Int { feeds.withLock { $0.count } }
-
-  /// Watches a preview; the first who does starts the encoder.
-  func watch(
-    _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
-    _ encoder: () -> VideoEncoder
-  ) -> VideoWatch {
-    feeds.withLock { feeds in
-      if let feed = feeds[configuration], let watcher = feed.join() { return VideoWatch(feed, watcher) }
-      let feed = VideoFeed(preview, configuration, encoder(), times)
-      feeds[configuration] = feed
-      Task {
-        await feed.run()
-        self.feeds.withLock { if $0[configuration] === feed { $0[configuration] = nil } }
-      }
-      return VideoWatch(feed, feed.join() ?? 0)
-    }
-  }
-}
-
-/// A watcher of a feed, for as long as this object exists.
-package final class VideoWatch: Sendable {
-  private let feed: VideoFeed
-  private let watcher: Int
-
-  init(_ feed: VideoFeed, _ watcher: Int) {
-    self.feed = feed
-    self.watcher = watcher
-  }
-
-  deinit { feed.leave(watcher) }
-
-  /// Waits for the next sample; nil at the end.
-  package func next() async throws -> VideoSample? { try await feed.next(watcher) }
-
-  /// Ends it now; `next` returns nil.
-  package func end() { feed.leave(watcher) }
 }

@@ -6,6 +6,7 @@ package actor VideoEncoder {
   private let configuration: VideoConfiguration
   private let open: EncoderOpener
   private let stallsAfter: Duration
+  private let counters: VideoCounters
 
   /// Those who were not given up, for pictures of `size`.
   private var candidates: [VideoConfiguration.Encoder] = []
@@ -20,14 +21,16 @@ package actor VideoEncoder {
   private var last: CaptureInstant?
 
   /// Creates an encoder; the libraries are loaded and a device is opened with the first picture.
-  package init(_ configuration: VideoConfiguration) {
-    self.init(configuration, open: openEncoder)
+  package init(_ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters()) {
+    self.init(configuration, counting: counters, open: openEncoder)
   }
 
   /// `stallsAfter` is the time after which a picture that is not encoded counts as failed.
   init(
-    _ configuration: VideoConfiguration, open: @escaping EncoderOpener, stallsAfter: Duration = .seconds(5)
+    _ configuration: VideoConfiguration, counting counters: VideoCounters = VideoCounters(),
+    open: @escaping EncoderOpener, stallsAfter: Duration = .seconds(5)
   ) {
+    self.counters = counters
     self.configuration = configuration
     self.open = open
     self.stallsAfter = stallsAfter
@@ -62,7 +65,14 @@ package actor VideoEncoder {
         try Task.checkCancellation()
         (running, format) = (nil, nil)
         failures.append(error)
-        if wasRunning, mayReopen { mayReopen = false } else { candidates.removeFirst() }
+        if wasRunning, mayReopen {
+          mayReopen = false
+          counters.count(.reopened(candidate, error))
+        } else {
+          candidates.removeFirst()
+          // Those of `.automatic` that are not installed are no news.
+          if wasRunning || error.kind != .unavailable { counters.count(.gaveUp(candidate, error)) }
+        }
       }
     }
     throw exhausted

@@ -155,6 +155,7 @@ extension SceneConfiguration {
     var served = ServedView(ViewConfiguration(width: scene.size.width, height: scene.size.height))
     served.framesPerSecond = framesPerSecond
     served.quality = quality
+    served.video = video
     return served
   }
 }

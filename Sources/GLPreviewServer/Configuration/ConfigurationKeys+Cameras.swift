@@ -104,6 +104,7 @@ extension ConfigurationKeys {
       .init(
         "locked", .flag, \.isLocked, "`false`",
         "whether the view ignores queries that would show another part of the camera"),
+      .init("video", video, \.video),
     ]
 
   /// Rejects a size together with a width or height from the same layer, because they contradict each other.
@@ -135,6 +136,7 @@ extension ConfigurationKeys {
     },
     .init("fps", rate, \.framesPerSecond, "30", "the maximum frame rate"),
     .init("quality", .whole(1...100), \.quality, "`80`", "the quality of JPEGs"),
+    .init("video", video, \.video),
   ]
 }
 

@@ -150,6 +150,8 @@ package struct ServedView: Sendable, Hashable {
   package var framesPerSecond: Double?
   /// The JPEG quality, 1...100; nil if the camera's own JPEGs will do where the view shows just that.
   package var quality: Int?
+  /// How it is encoded as H.264.
+  package var video = VideoConfiguration()
   package var isEnabled = true
   /// Whether URLs can't change the view, so that clients see nothing else of the camera.
   package var isLocked = false
@@ -170,6 +172,8 @@ package struct SceneConfiguration: Sendable, Hashable {
   package var framesPerSecond: Double?
   /// The JPEG quality, 1...100.
   package var quality = 80
+  /// How it is encoded as H.264.
+  package var video = VideoConfiguration()
 }
 
 /// Where snapshots are sent, in addition to the client that requested them.

@@ -91,6 +91,13 @@ struct MetricFamily: Sendable {
     "glpreview_webrtc_bytes_total": "Bytes of these packets, as they were sent.",
     "glpreview_webrtc_repeated_total": "Packets sent again because a WebRTC client had lost them.",
     "glpreview_webrtc_key_requests_total": "Key pictures that WebRTC clients asked for.",
+    "glpreview_video_pictures_total":
+      "Pictures encoded as H.264, each counted once however many clients got it.",
+    "glpreview_video_key_pictures_total": "Those of them with which decoding can begin.",
+    "glpreview_video_bytes_total": "Their bytes.",
+    "glpreview_video_skipped_total": "Pictures of H.264 skipped because a client was too slow.",
+    "glpreview_video_failures_total": "Encoders that failed, and were opened again or replaced.",
+    "glpreview_video_encoders": "Running encoders, by kind.",
     "glpreview_stream_clients": "Clients that watch a view.",
     "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
     "glpreview_stream_pictures_total": "Pictures sent to stream clients.",

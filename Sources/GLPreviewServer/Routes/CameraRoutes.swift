@@ -109,6 +109,7 @@ struct CameraRoutes: Sendable {
       "clients": .integer(use.clients + videos.clientCount(of: entry.camera, entry.name)),
       "urls": .object(urls),
     ]
+    members["video"] = .object(Self.json(of: served.video, entry.preview.videoFormat(served.video)))
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
     members["crop"] = view.crop.map { JSONValue.string("\($0)") }
@@ -117,6 +118,18 @@ struct CameraRoutes: Sendable {
       let hubs = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
       members["watchers"] = .array(hubs.flatMap(\.subscriptions).map(Self.json(ofWatcher:)))
     }
+    return members
+  }
+
+  /// What is wanted of H.264, and who encodes it now, if anybody watches.
+  private static func json(of video: VideoConfiguration, _ format: H264Format?) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [
+      "quality": .integer(video.quality), "keyframe": number(video.keyframeInterval / .seconds(1)),
+      "encoder": .string(video.encoder.rawValue),
+    ]
+    members["bitrate"] = video.bitrate.map(JSONValue.integer)
+    members["running"] = format.map { .string($0.encoder.rawValue) }
+    members["codec"] = format.map { .string($0.codec) }
     return members
   }
 

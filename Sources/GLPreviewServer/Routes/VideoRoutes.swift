@@ -39,8 +39,10 @@ struct VideoRoutes: Sendable {
   private func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
     ServedView, VideoConfiguration
   ) {
-    var configuration = VideoConfiguration()
-    configuration.bitrate = try words.takeInteger("bitrate", in: 16_000...100_000_000)
+    var configuration = target.served.video
+    if let bitrate = try words.takeInteger("bitrate", in: 16_000...100_000_000) {
+      configuration.bitrate = bitrate
+    }
     if let interval = try words.takeNumber("keyframe", in: 0.1...60) {
       configuration.keyframeInterval = .seconds(interval)
     }

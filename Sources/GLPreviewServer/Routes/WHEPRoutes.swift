@@ -80,7 +80,7 @@ struct WHEPRoutes: Sendable {
     }
     let begun = try await sessions.begin(
       offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
-    ) { [videos] in try videos.begin(target, as: target.served, VideoConfiguration()) }
+    ) { [videos] in try videos.begin(target, as: target.served, target.served.video) }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
 

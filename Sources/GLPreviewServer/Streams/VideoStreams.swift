@@ -10,6 +10,7 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
+  let counters: VideoCounters
   private let state = Mutex(State())
 
   private struct State {
@@ -34,9 +35,10 @@ final class VideoStreams: Service, CustomStringConvertible {
   }
 
   /// `gate` limits what is drawn or encoded for URLs alone.
-  init(_ registry: CameraRegistry, gate: AdmissionLimit) {
+  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters) {
     self.registry = registry
     self.gate = gate
+    self.counters = counters
   }
 
   /// Begins to watch a view, as served or with changed parameters; ends when the stream is released.
@@ -56,7 +58,7 @@ final class VideoStreams: Service, CustomStringConvertible {
         target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
         configuration: configuration)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
-      let stream = VideoStream(source)
+      let stream = VideoStream(source, counters)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.streams.removeAll { $0.stream == nil }
       state.sources[key] = WeakSource(source: source)
@@ -68,7 +70,7 @@ final class VideoStreams: Service, CustomStringConvertible {
   private func makeSource(
     _ target: ServedPreview, _ wanted: ServedView, _ isServed: Bool, _ configuration: VideoConfiguration
   ) throws -> VideoSource {
-    let isOwn = !isServed || configuration != VideoConfiguration()
+    let isOwn = !isServed || configuration != target.served.video
     let permit = try isOwn ? gate.enter() : nil
     guard !isServed else { return VideoSource(target, target.preview, configuration, holding: permit) }
     let preview = try registry.makeAdHocPreview(wanted.view, of: target)
@@ -128,9 +130,9 @@ final class VideoStream: Sendable {
   fileprivate let source: VideoSource
   private let watch: VideoWatch
 
-  fileprivate init(_ source: VideoSource) {
+  fileprivate init(_ source: VideoSource, _ counters: VideoCounters) {
     self.source = source
-    watch = source.preview.watchVideo(source.configuration)
+    watch = source.preview.watchVideo(source.configuration, counting: counters)
   }
 
   /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to

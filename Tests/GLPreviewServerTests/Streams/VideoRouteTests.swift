@@ -79,6 +79,39 @@ struct VideoRouteTests {
   }
 
   @Test(
+    "a view's configuration is how it is encoded, for MP4 and WebRTC; metrics and the list of cameras say who does"
+  )
+  func configured() async throws {
+    let video = VideoConfiguration(
+      bitrate: 90_000, quality: 50, keyframeInterval: .seconds(2), encoder: software)
+    var view = ServedView()
+    view.video = video
+    try await withService(Self.configuration([view])) { service in
+      var body = try await service.openStream(Self.main).makeAsyncIterator()
+      _ = try await body.next()
+      let preview = try service.inside.registry.view("main", of: "camera").preview
+      let running = preview.videoFormat(video)?.encoder
+      #expect(running == software)
+      // The same words are the same encoder.
+      var same = try await service.openStream(Self.main + "?bitrate=90000&quality=50&keyframe=2")
+        .makeAsyncIterator()
+      _ = try await same.next()
+      #expect(preview.videos.count == 1)
+
+      let cameras = try await service.get("/api/cameras").text
+      let name = software.rawValue
+      #expect(cameras.contains("\"bitrate\":90000,\"codec\":\"avc1.42"))
+      #expect(
+        cameras.contains("\"encoder\":\"\(name)\",\"keyframe\":2,\"quality\":50,\"running\":\"\(name)\""))
+      let metrics = try await service.get("/metrics").text
+      #expect(metrics.contains("glpreview_video_encoders{encoder=\"\(name)\"} 1\n"))
+      #expect(!metrics.contains("glpreview_video_pictures_total 0\n"))
+      #expect(!metrics.contains("glpreview_video_key_pictures_total 0\n"))
+      #expect(try await service.get(Self.main + "?encoder=openh264").status == 400)
+    }
+  }
+
+  @Test(
     "what can't be is said",
     arguments: [
       ("?duration=0", 400), ("?duration=x", 400), ("?fps=5", 400), ("?bitrate=1", 400), ("?keyframe=0", 400),

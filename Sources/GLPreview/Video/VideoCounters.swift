@@ -1,0 +1,56 @@
+// What encoders have done, and which run.
+package import Synchronization
+
+/// What the encoders of any number of previews do.
+package final class VideoCounters: Sendable {
+  /// What became of an encoder that failed.
+  package enum Change: Sendable, CustomStringConvertible {
+    /// It was opened once more.
+    case reopened(VideoConfiguration.Encoder, VideoError)
+    /// The next one takes its place, if there is one.
+    case gaveUp(VideoConfiguration.Encoder, VideoError)
+
+    package var description: String {
+      switch self {
+      case .reopened(let encoder, let error):
+        "H.264: \(encoder.rawValue) failed, and is opened once more: \(error)"
+      case .gaveUp(let encoder, let error): "H.264: \(encoder.rawValue) is given up: \(error)"
+      }
+    }
+  }
+
+  /// Encoded pictures, each counted once however many watch.
+  package let pictures = Atomic(0)
+  package let keyPictures = Atomic(0)
+  package let bytes = Atomic(0)
+  /// Pictures that a watcher did not get because it was too slow.
+  package let dropped = Atomic(0)
+  package let failures = Atomic(0)
+  private let running = Mutex<[VideoConfiguration.Encoder: Int]>([:])
+  private let onChange: @Sendable (Change) -> Void
+
+  package init(onChange: @escaping @Sendable (Change) -> Void = { _ in }) { self.onChange = onChange }
+
+  /// The running encoders by kind, with those that ran before.
+  package var encoders: [VideoConfiguration.Encoder: Int] { running.withLock { $0 } }
+
+  func count(_ sample: VideoSample, dropped count: Int) {
+    pictures.wrappingAdd(1, ordering: .relaxed)
+    if sample.isKey { keyPictures.wrappingAdd(1, ordering: .relaxed) }
+    bytes.wrappingAdd(sample.bytes.count, ordering: .relaxed)
+    dropped.wrappingAdd(count, ordering: .relaxed)
+  }
+
+  func count(_ change: Change) {
+    failures.wrappingAdd(1, ordering: .relaxed)
+    onChange(change)
+  }
+
+  func changed(from old: VideoConfiguration.Encoder?, to new: VideoConfiguration.Encoder?) {
+    guard old != new else { return }
+    running.withLock { running in
+      if let old { running[old, default: 1] -= 1 }
+      if let new { running[new, default: 0] += 1 }
+    }
+  }
+}
