@@ -1,8 +1,10 @@
-// The dashboard: what the service tells, shown. Two connections stay open: events, and one stream of all that is seen.
-import { askJSON, session, signOut } from "./dashboard/api.js";
+// The dashboard: what the service tells, shown. Two connections stay open: events, and one stream of all that is seen, or
+// the video of the one view that is.
+import { askJSON, session, signOut, videoPath } from "./dashboard/api.js";
 import { Detail } from "./dashboard/detail.js";
 import { Snapshots } from "./dashboard/snapshots.js";
 import { LiveStream } from "./dashboard/stream.js";
+import { LiveVideo } from "./dashboard/video.js";
 import { Overview } from "./dashboard/tiles.js";
 import { say } from "./dashboard/words.js";
 
@@ -85,19 +87,38 @@ const stream = new LiveStream((part) => {
   const tile = overview.tile(`${part.camera}/${part.view}`);
   tile?.show(part);
   if (tile && tile === detail.tile) detail.show(part);
-}, (state, retryAt) => {
-  document.documentElement.dataset.stream = state;
+}, (state, retryAt) => showStream("mjpeg", state, retryAt));
+
+const video = new LiveVideo((player) => {
+  const tile = overview.tile(played);
+  tile?.screen.draw(player);
+  if (!tile || tile !== detail.tile) return;
+  detail.screen.draw(player);
+  detail.showState(tile.element.dataset.state);
+}, () => look(), (state, retryAt) => showStream("h264", state, retryAt));
+
+/** The key of the tile whose video is played; null while JPEGs are shown. */
+let played = null;
+
+function showStream(codec, state, retryAt) {
+  if ((codec === "h264") !== (played !== null)) return;
+  Object.assign(document.documentElement.dataset, { stream: state, codec });
   outage.set("stream", state === "waiting" ? retryAt : null);
-});
+}
 
 /**
  * Asks for the pictures that are in sight, and for no others. They come as they are served: another size would be drawn and
- * encoded for this page alone.
+ * encoded for this page alone. One view alone comes as video, where that can be.
  */
 function look() {
   const tiles = document.hidden ? [] : detail.isOpen ? [detail.tile] : overview.tiles.filter((tile) => tile.isSeen);
   const enabled = tiles.filter((tile) => tile.view.enabled);
-  if (enabled.length === 0) return stream.want(null);
+  played = enabled.length === 1 && video.isUsable ? enabled[0].key : null;
+  video.want(played && videoPath(enabled[0].camera.name, enabled[0].view.name));
+  if (played || enabled.length === 0) {
+    stream.want(null);
+    return played || showStream("mjpeg", "idle", null);
+  }
   const isFew = enabled.length === 1;
   const words = new URLSearchParams(enabled.map((tile) => ["view", tile.key]));
   words.append("fps", isFew ? (known.device?.software ? 15 : 30) : 10);
@@ -202,7 +223,7 @@ function notice(text, isOutage) {
 }
 
 function retryNow() {
-  stream.retryNow();
+  (played ? video : stream).retryNow();
   if (outage.until.has("events")) listen();
 }
 

@@ -36,6 +36,11 @@ static const char stream_js[] = {
 };
 const glp_web_file glp_stream_js = {stream_js, sizeof stream_js};
 
+static const char video_js[] = {
+#embed "../../Resources/web/dashboard/video.js"
+};
+const glp_web_file glp_video_js = {video_js, sizeof video_js};
+
 static const char tiles_js[] = {
 #embed "../../Resources/web/dashboard/tiles.js"
 };

@@ -42,6 +42,8 @@ export async function askJSON(path, options) {
 
 export const viewPath = (camera, view) =>
   `api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
+export const videoPath = (camera, view) =>
+  `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}.mp4`;
 export const snapshotPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/snapshots`;
 
 /** Whether somebody signed in by this page, who may want to sign out. */

@@ -2,7 +2,7 @@
 import { askJSON, viewPath } from "./api.js";
 import { Marquee, cropOf, sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
-import { forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
+import { codec, forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -104,7 +104,7 @@ export class Detail {
     say(byID("detail-state"), [name, ...why].filter(Boolean).join(" "));
     if (this.#marquee.isArmed) return;
     const shown = this.screen.rate;
-    say(byID("stage-hint"), state === "live" && shown > 0 ? rate(shown) : "");
+    say(byID("stage-hint"), state === "live" && shown > 0 ? `${rate(shown)} · ${codec()}` : "");
   }
 
   #showArmed(isArmed) {
@@ -160,7 +160,7 @@ export class Detail {
   }
 
   #showLinks(view) {
-    const names = { stream: "MJPEG", jpeg: "JPEG", png: "PNG" };
+    const names = { stream: "MJPEG", jpeg: "JPEG", png: "PNG", mp4: "MP4", whep: "WHEP" };
     byID("links").replaceChildren(...Object.entries(view.urls).map(([kind, path]) => {
       const item = byID("link-template").content.firstElementChild.cloneNode(true);
       const [link, button] = item.children;

@@ -1,4 +1,5 @@
-// Live pictures: one request for all that is seen, taken apart as it comes, and asked for again when it ends.
+// Live pictures: one request for all that is seen, taken apart as it comes, and asked for again when it ends; and what
+// shows them.
 import { ask } from "./api.js";
 
 const LONGEST_HEAD = 16 << 10;
@@ -70,9 +71,9 @@ const SILENCE = 10_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
 
-/** The one connection that brings pictures. There is none while nothing is wanted. */
-export class LiveStream {
-  #onPicture;
+/** A connection that brings what is seen, and is made again when it ends. There is none while nothing is wanted. */
+export class Live {
+  #open;
   #onState;
   #path = null;
   #connection = null;
@@ -81,11 +82,11 @@ export class LiveStream {
   #timer = 0;
 
   /**
-   * `onPicture({camera, view, sequence, timestamp, state, blob})` for each part;
+   * `open(response)` gives `{push(bytes), close()}` for what comes, where `push` may take its time;
    * `onState("idle" | "connecting" | "open" | "waiting", retryAt)` when that changes.
    */
-  constructor(onPicture, onState) {
-    this.#onPicture = onPicture;
+  constructor(open, onState) {
+    this.#open = open;
     this.#onState = onState;
   }
 
@@ -112,11 +113,11 @@ export class LiveStream {
   async #run(path, connection) {
     if (connection.signal.aborted) return;
     this.#onState("connecting");
-    let watch = 0;
+    let [watch, sink, failure] = [0, null, null];
     try {
       const response = await ask(path, { signal: connection.signal });
       const reader = response.body.getReader();
-      const parser = new MultipartParser((headers, body) => this.#deliver(headers, body));
+      sink = this.#open(response);
       const lost = () => reader.cancel(new Error("silence")).catch(() => {});
       watch = setTimeout(lost, SILENCE);
       this.#onState("open");
@@ -125,17 +126,25 @@ export class LiveStream {
         if (done) break;
         clearTimeout(watch);
         watch = setTimeout(lost, SILENCE);
-        parser.push(value);
+        await sink.push(value);
+        this.#pause = FIRST_PAUSE;
       }
     } catch (error) {
       if (!connection.signal.aborted) console.info(`Live pictures: ${error.message}`);
+      failure = error;
     } finally {
       clearTimeout(watch);
     }
+    sink?.close();
     if (connection !== this.#connection) return;
     connection.abort();
-    this.#wait();
+    this.ended(failure);
+    // Something else may be wanted now.
+    if (connection === this.#connection) this.#wait();
   }
+
+  /** A connection that was still wanted has ended: by an error, or null. */
+  ended() {}
 
   /** Each time a little longer, and not all browsers at the same moment. */
   #wait() {
@@ -144,17 +153,23 @@ export class LiveStream {
     this.#onState("waiting", Date.now() + pause);
     this.#timer = setTimeout(() => this.retryNow(), pause);
   }
+}
 
-  #deliver(headers, body) {
-    this.#pause = FIRST_PAUSE;
-    this.#onPicture({
-      camera: headers.get("x-camera"),
-      view: headers.get("x-view"),
-      sequence: Number(headers.get("x-frame-sequence")),
-      timestamp: Number(headers.get("x-timestamp")),
-      state: headers.get("x-source-state") ?? "live",
-      blob: new Blob([body], { type: headers.get("content-type") ?? "image/jpeg" }),
-    });
+/** JPEGs of many views. */
+export class LiveStream extends Live {
+  /** `onPicture({camera, view, sequence, timestamp, state, blob})` for each part; `onState` as of `Live`. */
+  constructor(onPicture, onState) {
+    super(() => {
+      const parser = new MultipartParser((headers, body) => onPicture({
+        camera: headers.get("x-camera"),
+        view: headers.get("x-view"),
+        sequence: Number(headers.get("x-frame-sequence")),
+        timestamp: Number(headers.get("x-timestamp")),
+        state: headers.get("x-source-state") ?? "live",
+        blob: new Blob([body], { type: headers.get("content-type") ?? "image/jpeg" }),
+      }));
+      return { push: (bytes) => parser.push(bytes), close: () => {} };
+    }, onState);
   }
 }
 
@@ -176,6 +191,17 @@ export class Screen {
     this.#next = blob;
     if (!this.#isBusy) this.#drain();
   }
+
+  /** The picture that a video shows now. */
+  draw(video) {
+    this.#next = null;
+    this.#epoch++;
+    this.#fit(video.videoWidth, video.videoHeight);
+    this.context.drawImage(video, 0, 0);
+    this.#count();
+  }
+
+  #count() { this.#times = [...this.#times.slice(-89), performance.now()]; }
 
   /** What another screen shows, until a picture comes. */
   copy(other) {
@@ -208,7 +234,7 @@ export class Screen {
         this.context.drawImage(picture, 0, 0);
       }
       picture.close();
-      this.#times = [...this.#times.slice(-89), performance.now()];
+      this.#count();
     }
     this.#isBusy = false;
   }

@@ -40,3 +40,6 @@ export function timeOfDay(timestamp) {
 
 /** "camera, main": for names that are heard. */
 export const spoken = (camera, view) => `${camera}, ${view}`;
+
+/** How the pictures come that are shown now. */
+export const codec = () => (document.documentElement.dataset.codec === "h264" ? "H.264" : "JPEG");

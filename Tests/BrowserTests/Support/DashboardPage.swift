@@ -113,11 +113,17 @@ extension WebDriver {
     #expect(requests.refused == [])
   }
 
-  /// Views that the streams asked for since the network's events were read last, a list for each stream.
+  /// Views that the streams asked for since the network's events were read last, a list for each stream; a video is of one.
   func streamedViews() async throws -> [[String]] {
     try await network().compactMap { method, parameters in
-      guard method == "Network.requestWillBeSent", let url = Requests.address(in: parameters),
-        url.path.hasSuffix("/api/stream"), let words = URLComponents(url: url, resolvingAgainstBaseURL: false)
+      guard method == "Network.requestWillBeSent", let url = Requests.address(in: parameters) else {
+        return nil
+      }
+      if url.pathExtension == "mp4" {
+        return [url.deletingPathExtension().pathComponents.suffix(2).joined(separator: "/")]
+      }
+      guard url.path.hasSuffix("/api/stream"),
+        let words = URLComponents(url: url, resolvingAgainstBaseURL: false)
       else { return nil }
       return (words.queryItems ?? []).filter { $0.name == "view" }.compactMap(\.value)
     }
@@ -146,8 +152,10 @@ private struct Requests {
       hosts.insert("\(url.host() ?? ""):\(url.port ?? 0)")
       // Another page has none of the requests of the one before it, and nothing is told of their end.
       if parameters["type"] as? String == "Document" { open = [:] }
-      open[id] = url.path
-      mostAtATime[url.path] = max(mostAtATime[url.path, default: 0], open(url.path))
+      // A video takes the place of the stream.
+      let path = url.pathExtension == "mp4" ? "/api/stream" : url.path
+      open[id] = path
+      mostAtATime[path] = max(mostAtATime[path, default: 0], open(path))
     case "Network.loadingFinished", "Network.loadingFailed":
       if let reason = parameters["blockedReason"] as? String {
         refused.append("\(reason): \(open[id] ?? "")")

@@ -1,0 +1,125 @@
+// One view as H.264: fetched, played by Media Source Extensions, and drawn where its JPEGs would be.
+import { Live } from "./stream.js";
+
+/** Seconds. Later than this, it plays a little faster; much later, it jumps. */
+const LATE = 0.1;
+const VERY_LATE = 1;
+/** Seconds that were played and are kept. */
+const KEPT = 5;
+/** How long the first picture may take, in milliseconds. */
+const PATIENCE = 5000;
+
+const canPlay = () =>
+  "MediaSource" in window && "requestVideoFrameCallback" in HTMLVideoElement.prototype
+  && MediaSource.isTypeSupported('video/mp4; codecs="avc1.42c028"');
+
+/** What plays a stream of fragments. */
+class Player {
+  #video = document.createElement("video");
+  #source = new MediaSource();
+  #buffer;
+
+  constructor(type, onFrame) {
+    Object.assign(this.#video, { muted: true, playsInline: true, disableRemotePlayback: true, className: "player" });
+    // Browsers play what is in the page.
+    document.body.append(this.#video);
+    const drawn = () => {
+      onFrame(this.#video);
+      this.#video.requestVideoFrameCallback(drawn);
+    };
+    this.#video.requestVideoFrameCallback(drawn);
+    this.#buffer = new Promise((resolve, reject) => {
+      this.#source.addEventListener("sourceopen", () => {
+        try {
+          resolve(this.#source.addSourceBuffer(type));
+        } catch (error) {
+          reject(error);
+        }
+      }, { once: true });
+    });
+    this.#video.src = URL.createObjectURL(this.#source);
+  }
+
+  async push(bytes) {
+    const buffer = await this.#buffer;
+    await this.#change(buffer, () => buffer.appendBuffer(bytes));
+    const { currentTime } = this.#video;
+    const { buffered } = buffer;
+    if (buffered.length === 0) return;
+    if (buffered.start(0) < currentTime - 2 * KEPT) {
+      await this.#change(buffer, () => buffer.remove(0, currentTime - KEPT));
+    }
+    const last = buffered.length - 1;
+    const end = buffered.end(last);
+    // Also where pictures are missing: it does not play across gaps.
+    if (end - currentTime > VERY_LATE || currentTime < buffered.start(last)) {
+      this.#video.currentTime = Math.max(buffered.start(last), end - LATE / 2);
+    }
+    this.#video.playbackRate = end - currentTime > 3 * LATE ? 1.25 : end - currentTime > LATE ? 1.05 : 1;
+    if (this.#video.paused) this.#video.play().catch(() => {});
+  }
+
+  close() {
+    URL.revokeObjectURL(this.#video.src);
+    this.#video.removeAttribute("src");
+    this.#video.load();
+    this.#video.remove();
+  }
+
+  #change(buffer, change) {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        buffer.removeEventListener("updateend", done);
+        if (this.#video.error) reject(this.#video.error);
+        else resolve();
+      };
+      buffer.addEventListener("updateend", done);
+      change();
+    });
+  }
+}
+
+/** The connection of the one view that is played. */
+export class LiveVideo extends Live {
+  #onFail;
+  #notBefore = canPlay() ? 0 : Infinity;
+  #ends = [];
+
+  /** `onFrame(video)` for each picture; `onFail()` when JPEGs are to be asked for instead; `onState` as of `Live`. */
+  constructor(onFrame, onFail, onState) {
+    super((response) => {
+      const timer = setTimeout(() => this.#fail("no picture came", Infinity), PATIENCE);
+      const player = new Player(response.headers.get("content-type"), (video) => {
+        clearTimeout(timer);
+        onFrame(video);
+      });
+      return {
+        push: (bytes) => player.push(bytes),
+        close: () => {
+          clearTimeout(timer);
+          player.close();
+        },
+      };
+    }, onState);
+    this.#onFail = onFail;
+  }
+
+  /** Whether this browser and the service can do it, as far as is known. */
+  get isUsable() { return performance.now() >= this.#notBefore; }
+
+  ended(error) {
+    // A connection that broke is made again.
+    if (error instanceof TypeError) return;
+    const now = performance.now();
+    this.#ends = [...this.#ends, now].filter((time) => time > now - 20_000);
+    // A browser that can't decode it, and a service without an encoder, won't in a minute.
+    const isFinal = error && (!error.status || error.status === 501);
+    if (error || this.#ends.length > 3) this.#fail(error?.message ?? "it ends again and again", isFinal ? Infinity : 60_000);
+  }
+
+  #fail(reason, pause) {
+    console.info(`Video: ${reason}; JPEGs for now`);
+    this.#notBefore = performance.now() + pause;
+    this.#onFail();
+  }
+}
