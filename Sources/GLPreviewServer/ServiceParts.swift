@@ -20,6 +20,7 @@ struct ServiceParts: Sendable {
   let snapshots: SnapshotProvider
   let events: ServiceEvents
   let webRTC: WHEPSessions
+  let rtsp: RTSPServer
   let access: AccessControl
 
   let metrics: ServiceMetrics
@@ -59,13 +60,14 @@ struct ServiceParts: Sendable {
     webRTC = WHEPSessions(
       registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
+    rtsp = RTSPServer(registry, videos, access, configuration, logger: logger)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services + [watch, renderer, videos, webRTC, MemoryMonitor(budget: registry.budget)]
+    events.services + [watch, renderer, videos, webRTC, rtsp, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -76,6 +78,7 @@ struct ServiceParts: Sendable {
     // The address stays, so a reload that moves to loopback must not drop the credentials that the address needs.
     var atThisAddress = new.configuration
     atThisAddress.bind = configuration.bind
+    atThisAddress.rtsp = configuration.rtsp
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
     let rules = access.configuration
@@ -84,16 +87,20 @@ struct ServiceParts: Sendable {
     videos.followViews()
     webRTC.followViews()
     webRTC.apply(new.webRTC)
-    if rules.tokens != new.access.tokens || rules.users != new.access.users { webRTC.accessChanged() }
+    if rules.tokens != new.access.tokens || rules.users != new.access.users {
+      webRTC.accessChanged()
+      rtsp.accessChanged()
+    }
     let isOther =
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { events.configurationChanged() }
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
+      || new.rtsp != configuration.rtsp
     {
       logger.warning(
-        "restart needed: address, TLS, GPU, limits and snapshot destinations change only at the next start")
+        "restart needed: addresses, TLS, GPU, limits and snapshot destinations change only at the next start")
     }
   }
 

@@ -70,8 +70,8 @@ package actor VideoEncoder {
           counters.count(.reopened(candidate, error))
         } else {
           candidates.removeFirst()
-          // Those of `.automatic` that are not installed are no news.
-          if wasRunning || error.kind != .unavailable { counters.count(.gaveUp(candidate, error)) }
+          // What `.automatic` can't have at all is no news.
+          if wasRunning || configuration.encoder != .automatic { counters.count(.gaveUp(candidate, error)) }
         }
       }
     }

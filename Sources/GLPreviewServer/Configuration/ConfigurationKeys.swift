@@ -22,6 +22,7 @@ enum ConfigurationKeys {
     .init(outsideFiles: "user", user) { $0.access.users.append($1) },
     .init("limits", limits, \.limits),
     .init("webrtc", webRTC, \.webRTC),
+    .init("rtsp", rtsp, \.rtsp),
     .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {

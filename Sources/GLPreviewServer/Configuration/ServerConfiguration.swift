@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var access = AccessConfiguration()
   package var limits = ServiceLimits()
   package var webRTC = WebRTCConfiguration()
+  /// The RTSP server.
+  package var rtsp = RTSPConfiguration()
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false

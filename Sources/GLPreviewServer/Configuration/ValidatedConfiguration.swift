@@ -29,15 +29,20 @@ extension ServerConfiguration {
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
   private var accessProblems: [ConfigurationProblem] {
-    guard !bind.isLocal, !access.isInsecure, !access.asksForCredentials else { return [] }
-    return [
+    if access.asksForCredentials, rtsp.address != nil, access.users.isEmpty {
+      let reason = "RTSP clients have a name and a password, but no token: give access.users (GLPREVIEW_USER)"
+      return [ConfigurationProblem(path: ["rtsp", "listen"], reason)]
+    }
+    guard !access.isInsecure, !access.asksForCredentials else { return [] }
+    let addresses = [(["bind"], bind)] + [rtsp.address].compactMap { $0 }.map { (["rtsp", "listen"], $0) }
+    return addresses.filter { !$1.isLocal }.map { path, bind in
       ConfigurationProblem(
-        path: ["bind"],
+        path: path,
         """
         \(bind) can be reached from other machines, and everybody there could look: give access.tokens \
         (GLPREVIEW_TOKEN), or access.users (GLPREVIEW_USER), or say access.insecure: true (--insecure)
         """)
-    ]
+    }
   }
 
   private var cameraProblems: [ConfigurationProblem] {

@@ -1,4 +1,5 @@
 // SDP (RFC 8866) as far as WebRTC's offers need it: lines, their sections, and the attributes in them.
+internal import PreviewCore
 
 /// The lines of a session description, by section. Text that makes no sense in SDP is an error; what is unknown is kept.
 struct SessionDescription: Sendable, Hashable {
@@ -42,7 +43,7 @@ struct SessionDescription: Sendable, Hashable {
       case UInt8(ascii: "a"):
         let halves = value.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let attribute = Attribute(
-          name: halves.first ?? "", value: halves.count == 2 ? halves[1].trimmed : "")
+          name: halves.first ?? "", value: halves.count == 2 ? halves[1].trimmed[...] : "")
         if media.isEmpty {
           attributes.append(attribute)
         } else {
@@ -92,12 +93,4 @@ struct SDPError: Error, Hashable {
 extension Character {
   /// What tokens of SDP may have.
   var isPrintableASCII: Bool { isASCII && ("!"..."~").contains(self) }
-}
-
-extension Substring {
-  fileprivate var trimmed: Substring {
-    var text = drop { $0 == " " }
-    while text.last == " " { text.removeLast() }
-    return text
-  }
 }

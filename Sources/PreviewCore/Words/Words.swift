@@ -105,6 +105,16 @@ package enum Words {
   }
 }
 
+extension StringProtocol {
+  /// Without spaces and tabs at both ends.
+  package var trimmed: String {
+    var text = self[...]
+    while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
+    while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
+    return String(text)
+  }
+}
+
 /// A value that a view, a scene or a mask does not accept.
 ///
 /// ```swift

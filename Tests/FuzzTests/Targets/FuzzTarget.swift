@@ -33,7 +33,7 @@ struct FuzzTarget: Sendable {
   /// All targets.
   static let all: [FuzzTarget] =
     [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .httpAddress, .httpHead, .h264]
-    + streams + [.view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp]
+    + streams + [.view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp]
 
   #if FFmpeg
     private static let streams = [FuzzTarget.streamAddress]

@@ -1,4 +1,6 @@
-// What anybody may send to the UDP port, and what a WebRTC client offers.
+// What anybody may send to the UDP port or the RTSP server, and what a WebRTC client offers.
+import NIOCore
+
 @testable import GLPreviewServer
 
 extension FuzzTarget {
@@ -89,4 +91,45 @@ extension FuzzTarget {
       }
       try must(!text.contains("\r\n\r\n"), "an offer makes an answer of two parts")
     })
+
+  /// What an RTSP client sends, whole and byte by byte.
+  static let rtsp = FuzzTarget(
+    name: "rtsp", longest: 4096,
+    words: [
+      "DESCRIBE ", "SETUP ", "PLAY ", "rtsp://h/a/b", " RTSP/1.0\r\n", "CSeq: 1\r\n", "Transport: ",
+      "RTP/AVP/TCP;",
+      "interleaved=0-1", "client_port=5000-5001", "Content-Length: ", "Authorization: Digest ", "username=\"",
+      "\r\n\r\n", "$\0\0\u{4}", "trackID=0",
+    ],
+    seeds: {
+      [
+        "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+        "SETUP rtsp://h/a/b/trackID=0 RTSP/1.0\r\nCSeq: 2\r\nTransport: RTP/AVP;client_port=5000-5001\r\n\r\n$\0\0\u{4}abcd",
+        "DESCRIBE rtsp://h/a RTSP/1.0\r\nAuthorization: Digest username=\"a\", uri=\"b\"\r\nContent-Length: 2\r\n\r\nab",
+      ].map { Array($0.utf8) }
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      let whole = messages([input[...]])
+      try must(messages(input.indices.map { input[$0...$0] }) == whole, "cut bytes read otherwise")
+      for case .request(let request) in whole {
+        if let transport = request.fields["transport"].flatMap(RTSPTransport.init),
+          case .datagrams(let rtp, let rtcp) = transport
+        {
+          try must(min(rtp, rtcp) >= 1024 && max(rtp, rtcp) < 65536, "a port that no client has")
+        }
+        _ = try? RTSPTarget(request.url)
+        _ = RTSPAccess.parameters((request.fields["authorization"] ?? "")[...])
+      }
+    })
+
+  /// All messages up to the first error.
+  private static func messages(_ parts: [ArraySlice<UInt8>]) -> [RTSPParser.Message] {
+    var parser = RTSPParser()
+    var messages: [RTSPParser.Message] = []
+    for part in parts {
+      parser.append(ByteBuffer(bytes: part))
+      do { while let message = try parser.next() { messages.append(message) } } catch { break }
+    }
+    return messages
+  }
 }

@@ -8,10 +8,13 @@ final class RawConnection: Sendable {
   private let channel: any Channel
   private let collector: Collector
 
-  /// Connects to 127.0.0.1 and sends `text`.
-  init(to port: Int, sending text: String) async throws {
+  /// Connects to 127.0.0.1 and sends `text`. With `isSmall` the kernel keeps little of what is not read.
+  init(to port: Int, sending text: String, isSmall: Bool = false) async throws {
     let collector = Collector()
-    channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    if isSmall { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
+    channel =
+      try await bootstrap
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Reader(collector))
@@ -27,16 +30,27 @@ final class RawConnection: Sendable {
 
   /// All that came so far.
   var received: String { collector.bytes.withLock { String(buffer: $0) } }
+  var bytes: [UInt8] { collector.bytes.withLock { Array($0.readableBytesView) } }
 
   /// Returns when `text` came; throws where the connection ends before.
-  func waits(for text: String) async throws {
+  func waits(for text: String) async throws { try await waits { received.contains(text) } }
+
+  /// Returns when more than `count` bytes came; throws where the connection ends before.
+  func waits(forMoreThan count: Int) async throws {
+    try await waits { collector.bytes.withLock { $0.readableBytes } > count }
+  }
+
+  private func waits(for condition: () -> Bool) async throws {
     try await until {
       let isActive = channel.isActive
-      if received.contains(text) { return true }
+      if condition() { return true }
       guard isActive else { throw ChannelError.eof }
       return false
     }
   }
+
+  /// Reads nothing from now on.
+  func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
 
   /// Returns when the other side has closed it.
   func waitsForEnd() async throws { try await channel.closeFuture.get() }

@@ -1,4 +1,5 @@
 // Detects what a server sends, from its Content-Type and its first bytes.
+internal import PreviewCore
 
 enum HTTPContent: Sendable, Hashable {
   /// Pictures in parts; nil if the boundary is not declared.

@@ -114,16 +114,6 @@ struct JPEGWalk {
   }
 }
 
-extension StringProtocol {
-  /// Without spaces and tabs at both ends.
-  var trimmed: String {
-    var text = self[...]
-    while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
-    while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
-    return String(text)
-  }
-}
-
 /// Interprets `X-Timestamp`: some servers send the time of day, some the time since they started.
 enum ServerTime {
   /// Plausible ages. Outside of them, one of two clocks is wrong, or the value is not a time of day.

@@ -11,7 +11,8 @@ struct RTPPacketizer {
   private let payloadType: UInt8
   private let ssrc: UInt32
   private let playoutDelay: UInt8?
-  private var sequenceNumber = UInt16.random(in: 0..<1 << 15)
+  /// That of the next packet.
+  private(set) var sequenceNumber = UInt16.random(in: 0..<1 << 15)
   private let firstTime = UInt32.random(in: .min ... .max)
   private var packets: UInt32 = 0
   private var octets: UInt32 = 0
@@ -74,7 +75,7 @@ struct RTPPacketizer {
     return Packet(bytes: bytes, sequenceNumber: sequenceNumber)
   }
 
-  private func time(of instant: CaptureInstant) -> UInt32 {
+  func time(of instant: CaptureInstant) -> UInt32 {
     let parts = (instant - .start).components
     let ticks = parts.seconds * 90_000 + parts.attoseconds / 1_000_000_000 * 9 / 100_000
     return UInt32(truncatingIfNeeded: ticks) &+ firstTime

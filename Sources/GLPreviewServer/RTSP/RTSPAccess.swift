@@ -1,0 +1,82 @@
+// Proves who asks by RTSP: Digest as cameras have it (RFC 2617: MD5, without qop), which sends no password.
+internal import Crypto
+internal import FoundationEssentials
+internal import PreviewCore
+
+/// The credentials of one connection; its nonce is good for no other.
+struct RTSPAccess: Sendable {
+  private let control: AccessControl
+  private let client: ClientGroup
+  private let nonce: String
+
+  init(_ control: AccessControl, _ client: ClientGroup) {
+    (self.control, self.client) = (control, client)
+    nonce = Self.hexadecimal((0..<16).map { _ in .random(in: .min ... .max) })
+  }
+
+  enum Answer: Sendable, Hashable {
+    /// With a hash of the secret, if one was needed.
+    case allowed(Int?)
+    /// With the value of `WWW-Authenticate`.
+    case refused(String)
+  }
+
+  /// - Throws: `Problem` 429 after too many wrong passwords.
+  func check(_ request: RTSPRequest) throws(Problem) -> Answer {
+    guard control.asksForCredentials else { return .allowed(nil) }
+    guard let field = request.fields["authorization"], field.lowercased().hasPrefix("digest ") else {
+      return refused(isStale: false)
+    }
+    let values = Self.parameters(field.dropFirst(7))
+    guard values["nonce"] == nonce else { return refused(isStale: true) }
+    // The user whose password it is, checked and counted as everywhere else; none for a wrong one.
+    let user = control.configuration.users.last { user in
+      user.name == values["username"] && isRight(values, request.method, password: user.password)
+    }
+    let presented = user.map { PresentedCredentials.user($0.name, password: $0.password) } ?? .nothing
+    guard try control.role(for: client, presented) != nil else { return refused(isStale: false) }
+    return .allowed(presented.hashValue)
+  }
+
+  private func refused(isStale: Bool) -> Answer {
+    .refused("Digest realm=\"\(Self.realm)\", nonce=\"\(nonce)\"" + (isStale ? ", stale=TRUE" : ""))
+  }
+
+  static let realm = "glpreview"
+
+  private func isRight(_ values: [String: String], _ method: String, password: String) -> Bool {
+    guard let response = values["response"], let uri = values["uri"], let name = values["username"] else {
+      return false
+    }
+    let expected = Self.response(name, password, nonce: nonce, method, uri)
+    // Digests of equal length, so that the time reveals nothing.
+    return SHA256.hash(data: Array(response.lowercased().utf8)) == SHA256.hash(data: Array(expected.utf8))
+  }
+
+  /// What proves a password.
+  static func response(
+    _ user: String, _ password: String, nonce: String, _ method: String, _ uri: String
+  ) -> String {
+    func hash(_ text: String) -> String { hexadecimal(Array(Insecure.MD5.hash(data: Array(text.utf8)))) }
+    return hash("\(hash("\(user):\(realm):\(password)")):\(nonce):\(hash("\(method):\(uri)"))")
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  /// `name="value", name=value`; commas stand in quotes too.
+  static func parameters(_ text: Substring) -> [String: String] {
+    var (values, rest): ([String: String], Substring) = ([:], text)
+    while let equals = rest.firstIndex(of: "=") {
+      let name = String(rest[..<equals].drop { $0 == "," || $0 == " " }).trimmed.lowercased()
+      rest = rest[rest.index(after: equals)...]
+      let isQuoted = rest.first == "\""
+      if isQuoted { rest.removeFirst() }
+      let value = rest.prefix { isQuoted ? $0 != "\"" : $0 != "," }
+      values[name] = String(value).trimmed
+      rest = rest[value.endIndex...].dropFirst()
+    }
+    return values
+  }
+}

@@ -1,0 +1,206 @@
+// A connection of an RTSP client: answers its requests in order, and sends the packets of the view that it plays.
+internal import GLPreview
+internal import HTTPTypes
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// Used by one task, except for what it sends.
+final class RTSPConnection {
+  private let parts: RTSPServer.Parts
+  private let channel: any Channel
+  private let client: ClientGroup
+  private let access: RTSPAccess
+  private let heard = Watched(CaptureClock.now)
+  private var parser = RTSPParser()
+  private var session: RTSPSession?
+
+  init(_ parts: RTSPServer.Parts, _ channel: any Channel, _ client: ClientGroup) {
+    (self.parts, self.channel, self.client) = (parts, channel, client)
+    access = RTSPAccess(parts.access, client)
+  }
+
+  static let timeout = 60
+  private static let methods = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN"
+
+  /// Answers until the client is gone or makes no sense.
+  func run(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async {
+    // TCP tells by itself whether packets arrive; nothing tells it of UDP.
+    let limit = Watched<Duration?>(parts.idle)
+    let watchdog = Self.watchdog(of: channel, heard, limit)
+    defer {
+      watchdog.cancel()
+      session?.end()
+    }
+    do {
+      for try await bytes in inbound {
+        heard.update { $0 = CaptureClock.now }
+        parser.append(bytes)
+        while let message = try parser.next() {
+          switch message {
+          case .request(let request): try await answer(request)
+          case .packet(let number, let packet): session?.receive(packet, channel: number)
+          }
+          let isStreamed = session?.isStreamed == true
+          let silence = session == nil ? parts.idle : .seconds(Self.timeout)
+          let allowed = isStreamed ? nil : silence
+          limit.update { $0 = allowed }
+        }
+      }
+    } catch let error as RTSPError {
+      try? await send(error.status, nil, [], error.reason)
+    } catch {
+      parts.logger.debug("RTSP connection ended", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  /// Closes the connection when its client has been silent for too long.
+  private static func watchdog(
+    of channel: any Channel, _ heard: Watched<CaptureInstant>, _ limit: Watched<Duration?>
+  ) -> Task<Void, any Error> {
+    Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: .seconds(1))
+        if let limit = limit.value, CaptureClock.now - heard.value > limit { channel.close(promise: nil) }
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  private func answer(_ request: RTSPRequest) async throws {
+    guard request.sequenceNumber != nil else {
+      return try await send(400, request, [], "a request has a number: CSeq")
+    }
+    do {
+      guard request.method != "OPTIONS" else {
+        return try await send(200, request, [("Public", Self.methods)])
+      }
+      switch try access.check(request) {
+      case .refused(let challenge):
+        if request.fields["authorization"] != nil {
+          parts.logger.warning("wrong credentials", metadata: ["client": "\(client)", "request": "RTSP"])
+        }
+        try await send(401, request, [("WWW-Authenticate", challenge)])
+      case .allowed(let secret):
+        let client = RequestClient(address: client, secret: secret)
+        try await RequestClient.$current.withValue(client) { try await admitted(request) }
+      }
+    } catch let error as RTSPError {
+      try await send(error.status, request, [], error.reason)
+    } catch let error as ChannelError {
+      throw error
+    } catch {
+      let problem = Problem(error) ?? Problem(.internalServerError, "this failed")
+      let status = [400, 401, 403, 404, 500, 501].contains(problem.status.code) ? problem.status.code : 503
+      try await send(status, request, [], problem.detail)
+    }
+  }
+
+  private func admitted(_ request: RTSPRequest) async throws {
+    switch request.method {
+    case "DESCRIBE": try await describe(request)
+    case "SETUP": try await setUp(request)
+    case "PLAY":
+      guard let session = try known(request) else { return try await noSession(request) }
+      guard !session.isPlaying else { return try await send(200, request, [sessionField(session)]) }
+      let first = try await session.begin()
+      let time = session.firstTime(of: first)
+      try await send(
+        200, request,
+        [
+          sessionField(session), ("Range", "npt=now-"),
+          ("RTP-Info", "url=\(session.url);seq=\(time.sequenceNumber);rtptime=\(time.time)"),
+        ])
+      session.play(from: first)
+    case "GET_PARAMETER", "SET_PARAMETER":
+      guard request.session == nil || request.session == session?.id else {
+        return try await noSession(request)
+      }
+      guard request.method == "GET_PARAMETER" else { return try await send(451, request, []) }
+      try await send(200, request, session.map { [sessionField($0)] } ?? [])
+    case "TEARDOWN":
+      guard let session = try known(request) else { return try await noSession(request) }
+      session.end()
+      self.session = nil
+      try await send(200, request, [])
+    case "PAUSE", "ANNOUNCE", "RECORD", "REDIRECT": try await send(405, request, [("Allow", Self.methods)])
+    default: try await send(501, request, [("Public", Self.methods)])
+    }
+  }
+
+  private func known(_ request: RTSPRequest) throws(RTSPError) -> RTSPSession? {
+    guard let session, request.session == session.id else { return nil }
+    return session
+  }
+
+  private func noSession(_ request: RTSPRequest) async throws { try await send(454, request, []) }
+
+  private func sessionField(_ session: RTSPSession) -> (String, String) {
+    ("Session", "\(session.id);timeout=\(Self.timeout)")
+  }
+
+  private func target(_ request: RTSPRequest) throws -> ServedPreview {
+    let target = try RTSPTarget(request.url)
+    return try parts.registry.view(target.view, of: target.camera)
+  }
+
+  private func describe(_ request: RTSPRequest) async throws {
+    let target = try target(request)
+    let stream = try parts.videos.begin(target, as: target.served, target.served.video)
+    let first = try await RTSPSession.first(of: stream, within: parts.firstPicture)
+    let base = request.url.hasSuffix("/") ? request.url : request.url + "/"
+    try await send(
+      200, request, [("Content-Base", base), ("Content-Type", "application/sdp")],
+      RTSPDescription.text(first.format, name: "\(target.camera)/\(target.name)"))
+  }
+
+  private func setUp(_ request: RTSPRequest) async throws {
+    guard session == nil else { return try await send(459, request, []) }
+    let target = try target(request)
+    guard let transport = request.fields["transport"].flatMap(RTSPTransport.init) else {
+      return try await send(461, request, [], "RTP/AVP/TCP or RTP/AVP with client_port, unicast")
+    }
+    let permit = try parts.sessions.enter()
+    let heard = heard
+    let ports: RTSPPorts? =
+      if case .datagrams = transport {
+        try await RTSPPorts.open(channel) { heard.update { $0 = CaptureClock.now } }
+      } else { nil }
+    let session = RTSPSession(parts, target, channel, transport, ports, url: request.url, holding: permit)
+    self.session = session
+    let words =
+      switch transport {
+      case .interleaved(let rtp, let rtcp): "RTP/AVP/TCP;unicast;interleaved=\(rtp)-\(rtcp)"
+      case .datagrams(let rtp, let rtcp):
+        "RTP/AVP;unicast;client_port=\(rtp)-\(rtcp);server_port=\(ports?.numbers ?? "")"
+      }
+    let source = String(session.ssrc, radix: 16)
+    let padded = String(repeating: "0", count: 8 - source.count) + source
+    try await send(200, request, [("Transport", "\(words);ssrc=\(padded)"), sessionField(session)])
+  }
+
+  // MARK: Answers
+
+  private static let reasons = [
+    200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed", 413: "Request Entity Too Large", 451: "Parameter Not Understood",
+    454: "Session Not Found", 459: "Aggregate Operation Not Allowed", 461: "Unsupported Transport",
+    500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
+    505: "RTSP Version Not Supported",
+  ]
+
+  private func send(
+    _ status: Int, _ request: RTSPRequest?, _ fields: [(String, String)], _ body: String = ""
+  ) async throws {
+    var text = "RTSP/1.0 \(status) \(Self.reasons[status] ?? "Error")\r\n"
+    if let number = request?.sequenceNumber { text += "CSeq: \(number)\r\n" }
+    text += "Server: glpreview\r\n"
+    for (name, value) in fields { text += "\(name): \(value)\r\n" }
+    if !body.isEmpty {
+      if status != 200 { text += "Content-Type: text/plain\r\n" }
+      text += "Content-Length: \(body.utf8.count)\r\n"
+    }
+    try await channel.writeAndFlush(ByteBuffer(string: text + "\r\n" + body))
+  }
+}

@@ -1,0 +1,183 @@
+// The service's RTSP server: listens, and runs a connection for each client.
+internal import GLPreview
+internal import HTTPTypes
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+internal import Synchronization
+
+final class RTSPServer: Service, CustomStringConvertible {
+  /// What connections share.
+  struct Parts: Sendable {
+    let registry: CameraRegistry
+    let videos: VideoStreams
+    let access: AccessControl
+    let sessions: AdmissionLimit
+    let firstPicture: Duration
+    let idle: Duration
+    let stalled: Duration
+    let logger: Logger
+  }
+
+  /// The name in logs, without the content.
+  var description: String { "RTSPServer" }
+
+  private let parts: Parts
+  private let listen: BindAddress?
+  private let gate = AdmissionLimit(capacity: 400, subject: "RTSP connections", retryAfter: 5)
+  private let state = Mutex(State())
+
+  private struct State {
+    var port: Int?
+    var isOver = false
+    var channels: [ObjectIdentifier: any Channel] = [:]
+  }
+
+  private typealias Client = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+
+  init(
+    _ registry: CameraRegistry, _ videos: VideoStreams, _ access: AccessControl,
+    _ configuration: ValidatedConfiguration, logger: Logger
+  ) {
+    listen = configuration.rtsp.address
+    parts = Parts(
+      registry: registry, videos: videos, access: access,
+      sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
+      firstPicture: registry.patience.firstPicture, idle: configuration.limits.idleConnection,
+      stalled: configuration.limits.stalledClient, logger: logger)
+  }
+
+  /// The port, once it listens.
+  var port: Int? { state.withLock { $0.port } }
+
+  /// The connections.
+  var clientCount: Int { state.withLock { $0.channels.count } }
+
+  /// Ends all connections, because what proved their clients' rights is not valid any more.
+  func accessChanged() {
+    for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+  }
+
+  func run() async throws {
+    guard let listen, case .host(let host, let port) = listen else {
+      try? await gracefulShutdown()
+      return
+    }
+    let server: NIOAsyncChannel<Client, Never>
+    do {
+      server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .bind(host: host, port: port) { channel in
+          channel.eventLoop.makeCompletedFuture { try Client(wrappingChannelSynchronously: channel) }
+        }
+    } catch {
+      throw ListenError(error, at: listen) ?? error
+    }
+    state.withLock { $0.port = server.channel.localAddress?.port }
+    parts.logger.info("RTSP listens", metadata: ["address": "\(listen)"])
+    await withGracefulShutdownHandler {
+      await serve(server)
+    } onGracefulShutdown: { [self] in
+      server.channel.close(promise: nil)
+      state.withLock { $0.isOver = true }
+      accessChanged()
+    }
+  }
+
+  private func serve(_ server: NIOAsyncChannel<Client, Never>) async {
+    try? await server.executeThenClose { clients in
+      try await withThrowingDiscardingTaskGroup { group in
+        for try await client in clients { group.addTask { await self.serve(client) } }
+      }
+    }
+  }
+
+  private func serve(_ client: Client) async {
+    let channel = client.channel
+    let address = ClientGroup(channel.remoteAddress?.ipAddress ?? "")
+    let sender = RequestClient(address: address)
+    let permit = RequestClient.$current.withValue(sender) { try? gate.enter() }
+    guard let permit else { return channel.close(promise: nil) }
+    channel.keepLittleUnsent()
+    let id = ObjectIdentifier(channel)
+    let isOver = state.withLock { state in
+      state.channels[id] = channel
+      return state.isOver
+    }
+    // Whoever came in the same moment was not among those that are closed.
+    if isOver { channel.close(promise: nil) }
+    defer {
+      withExtendedLifetime(permit) {}
+      state.withLock { $0.channels[id] = nil }
+    }
+    try? await client.executeThenClose { inbound, _ in
+      await RTSPConnection(parts, channel, address).run(inbound)
+    }
+  }
+}
+
+/// Two UDP ports of this side, for a client's session.
+struct RTSPPorts: Sendable {
+  private let rtp: any Channel
+  private let rtcp: any Channel
+  let numbers: String
+
+  /// Tells of reports from the client.
+  private final class Reports: ChannelInboundHandler {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    private let client: String?
+    private let onReport: @Sendable () -> Void
+
+    init(_ client: String?, _ onReport: @escaping @Sendable () -> Void) {
+      (self.client, self.onReport) = (client, onReport)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      if unwrapInboundIn(data).remoteAddress.ipAddress == client { onReport() }
+    }
+  }
+
+  /// Opens an even port and the next one, at the address that the client has reached.
+  static func open(
+    _ connection: any Channel, onReport: @escaping @Sendable () -> Void
+  ) async throws -> RTSPPorts {
+    guard let host = connection.localAddress?.ipAddress else { throw ChannelError.unknownLocalAddress }
+    let client = connection.remoteAddress?.ipAddress
+    let bootstrap = DatagramBootstrap(group: connection.eventLoop).channelInitializer { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(Reports(client, onReport))
+      }
+    }
+    for _ in 0..<16 {
+      let rtp = try await bootstrap.bind(host: host, port: 0).get()
+      guard let port = rtp.localAddress?.port, port.isMultiple(of: 2),
+        let rtcp = try? await bootstrap.bind(host: host, port: port + 1).get()
+      else {
+        try? await rtp.close()
+        continue
+      }
+      return RTSPPorts(rtp: rtp, rtcp: rtcp, numbers: "\(port)-\(port + 1)")
+    }
+    throw Problem.busy(.serviceUnavailable, "there is no free pair of ports", retryAfter: 1)
+  }
+
+  /// Sends to the client of `connection` and nobody else.
+  func send(_ packets: [[UInt8]], to port: Int, of connection: any Channel, isReport: Bool) async throws {
+    guard let host = connection.remoteAddress?.ipAddress else { throw ChannelError.ioOnClosedChannel }
+    let address = try SocketAddress(ipAddress: host, port: port)
+    let channel = isReport ? rtcp : rtp
+    // Nothing queues up: what a network can't take now is lost, as on its way.
+    guard channel.isWritable else { return }
+    for packet in packets {
+      let envelope = AddressedEnvelope(remoteAddress: address, data: ByteBuffer(bytes: packet))
+      channel.write(envelope, promise: nil)
+    }
+    channel.flush()
+  }
+
+  func close() {
+    rtp.close(promise: nil)
+    rtcp.close(promise: nil)
+  }
+}

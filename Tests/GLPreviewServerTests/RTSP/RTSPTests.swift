@@ -1,0 +1,309 @@
+// The RTSP server: what a client gets, who is let in, and how it ends.
+import NIOCore
+import PreviewCore
+import Synchronization
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite(
+  "The RTSP server", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
+struct RTSPTests {
+  private static let tcp = [("Transport", "RTP/AVP/TCP;unicast;interleaved=0-1")]
+
+  private static func configuration(
+    _ source: String = "pattern:counter,size=320x180,fps=20", _ views: [ServedView] = [ServedView()]
+  ) -> ServerConfiguration {
+    var configuration = ServerConfiguration(cameras: [CameraConfiguration(source: source, views: views)])
+    configuration.rtsp.listen = .at(host: "127.0.0.1", port: 0)
+    return configuration
+  }
+
+  /// Runs `work` with the port of a service's RTSP server.
+  private static func withServer(
+    _ configuration: ServerConfiguration = configuration(),
+    _ work: @escaping @Sendable (RunningService, Int) async throws -> Void
+  ) async throws {
+    try await withService(configuration) { service in
+      await until { service.inside.rtsp.port != nil }
+      try await work(service, try #require(service.inside.rtsp.port))
+    }
+  }
+
+  private static func url(_ port: Int, _ path: String = "camera/main") -> String {
+    "rtsp://127.0.0.1:\(port)/\(path)"
+  }
+
+  /// Sets a session up, and returns its name.
+  private static func setUp(_ peer: RTSPPeer, _ port: Int) async throws -> (String, String) {
+    let answer = try await peer.ask("SETUP", url(port) + "/trackID=0", tcp)
+    #expect(answer.status == 200)
+    let session = try #require(answer.fields["session"])
+    return ("Session", String(session.prefix { $0 != ";" }))
+  }
+
+  // MARK: Pictures
+
+  @Test("a client gets a view's pictures over its connection, from a key picture on, until it has enough")
+  func pictures() async throws {
+    try await Self.withServer { service, port in
+      let peer = try await RTSPPeer(to: port)
+      #expect(try await peer.ask("OPTIONS", "*").fields["public"]?.contains("DESCRIBE") == true)
+      let description = try await peer.ask("DESCRIBE", Self.url(port), [("Accept", "application/sdp")])
+      #expect(description.status == 200 && description.fields["content-type"] == "application/sdp")
+      #expect(description.fields["content-base"] == Self.url(port) + "/")
+      for line in ["a=rtpmap:96 H264/90000", "a=control:trackID=0", "a=framesize:96 320-180"] {
+        #expect(description.body.contains(line + "\r\n"))
+      }
+      #expect(description.body.contains("packetization-mode=1;profile-level-id=42"))
+
+      let session = try await Self.setUp(peer, port)
+      let playing = try await peer.ask("PLAY", Self.url(port), [session, ("Range", "npt=0.000-")])
+      #expect(playing.status == 200)
+      let first = try await peer.packet(channel: 0)
+      let number = UInt16(first[2]) << 8 | UInt16(first[3])
+      let time = first[4..<8].reduce(0) { $0 << 8 | Int($1) }
+      #expect(playing.fields["rtp-info"]?.hasSuffix(";seq=\(number);rtptime=\(time)") == true)
+      #expect(first[0] == 0x80 && first[1] == 96 && first[12] & 31 == 7, "parameter sets come first")
+      var (last, ends) = (number, 0)
+      while ends < 5 {
+        let packet = try await peer.packet(channel: 0)
+        last &+= 1
+        #expect(UInt16(packet[2]) << 8 | UInt16(packet[3]) == last)
+        if packet[1] & 0x80 != 0 { ends += 1 }
+      }
+      let report = try await peer.packet(channel: 1)
+      #expect(report[1] == 200 && Array(report[4..<8]) == Array(first[8..<12]))
+      #expect(service.inside.videos.clientCount(of: "camera", "main") == 1)
+      #expect(try await peer.ask("GET_PARAMETER", Self.url(port), [session]).status == 200)
+
+      #expect(try await peer.ask("TEARDOWN", Self.url(port), [session]).status == 200)
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 0 }
+      #expect(try await peer.ask("GET_PARAMETER", Self.url(port), [session]).status == 454)
+      // The connection is good for another session.
+      _ = try await Self.setUp(peer, port)
+      try await peer.close()
+    }
+  }
+
+  @Test("a client that lost a picture gets a key picture")
+  func keys() async throws {
+    try await Self.withServer { _, port in
+      let peer = try await RTSPPeer(to: port)
+      let session = try await Self.setUp(peer, port)
+      #expect(try await peer.ask("PLAY", Self.url(port), [session]).status == 200)
+      var packet = try await peer.packet(channel: 0)
+      while packet[1] & 0x80 == 0 { packet = try await peer.packet(channel: 0) }
+      // Picture loss indication.
+      try await peer.send([0x81, 206, 0, 2, 0, 0, 0, 1] + packet[8..<12], channel: 1)
+      while packet[12] & 31 != 7 { packet = try await peer.packet(channel: 0) }
+      try await peer.close()
+    }
+  }
+
+  #if FFmpeg
+    @Test(
+      "our own source reads it, over TCP and UDP, in the right colours",
+      arguments: ["", "#transport=udp"])
+    func ownSource(transport: String) async throws {
+      var access = AccessConfiguration()
+      access.users = [.init(name: "anna", password: "a:b", role: .read)]
+      var configuration = Self.configuration("pattern:smpte,size=320x180,fps=20")
+      configuration.access = access
+      try await Self.withServer(configuration) { _, port in
+        let source = SessionSource("rtsp://anna:a%3Ab@127.0.0.1:\(port)/camera" + transport)
+        let session = try PreviewSession(source)
+        _ = try session.addPreview()
+        let request = SnapshotRequest(.newest, as: .rgba, timeout: allTheTimeThereIs)
+        let picture = try #require(try await session.snapshot(request).pictures.first).picture
+        #expect(picture.size == Size(width: 320, height: 180))
+        // The second bar is yellow, the sixth red, the last one blue, at three quarters.
+        for (x, color) in [(68, [191, 191, 0]), (250, [191, 0, 0]), (297, [0, 0, 191])] {
+          let found = (0..<3).map { picture.bytes[(60 * 320 + x) * 4 + $0] }
+          #expect(zip(found, color).allSatisfy { abs(Int($0) - $1) < 12 }, "\(found) at \(x)")
+        }
+        await session.close()
+      }
+    }
+  #endif
+
+  // MARK: Refusals
+
+  @Test(
+    "what can't be is said, and the connection goes on",
+    arguments: [
+      ("DESCRIBE", "camera/none", [], 404), ("DESCRIBE", "none/main", [], 404),
+      ("DESCRIBE", "a/b/c", [], 404),
+      ("DESCRIBE", "camera/main?fps=1", [], 400), ("SETUP", "camera/main", [], 461),
+      ("SETUP", "camera/main", [("Transport", "RTP/AVP;multicast")], 461), ("SETUP", "none", tcp, 404),
+      ("PLAY", "camera/main", [], 454), ("PLAY", "camera/main", [("Session", "1")], 454),
+      ("TEARDOWN", "camera/main", [("Session", "1")], 454), ("PAUSE", "camera/main", [], 405),
+      ("ANNOUNCE", "camera/main", [("Content-Length", "0")], 405), ("FLY", "camera/main", [], 501),
+      ("GET_PARAMETER", "camera/main", [("Session", "1")], 454), ("GET_PARAMETER", "camera/main", [], 200),
+      ("SET_PARAMETER", "camera/main", [], 451),
+    ] as [(String, String, [(String, String)], Int)])
+  func refusals(method: String, path: String, fields: [(String, String)], status: Int) async throws {
+    try await Self.withServer { _, port in
+      let peer = try await RTSPPeer(to: port)
+      #expect(try await peer.ask(method, Self.url(port, path), fields).status == status)
+      #expect(try await peer.ask("OPTIONS", "*").status == 200)
+      try await peer.close()
+    }
+  }
+
+  @Test("a view that is switched off is refused, and ends for those who watch; so does one that is removed")
+  func ends() async throws {
+    try await Self.withServer { service, port in
+      var peers: [RTSPPeer] = []
+      for name in ["main", "main"] {
+        let peer = try await RTSPPeer(to: port)
+        let session = try await Self.setUp(peer, port)
+        #expect(try await peer.ask("PLAY", Self.url(port, "camera/" + name), [session]).status == 200)
+        _ = try await peer.packet(channel: 0)
+        peers.append(peer)
+      }
+      var view = ServedView()
+      view.isEnabled = false
+      try await service.inside.apply(Self.configuration("pattern:counter,size=320x180,fps=20", [view]))
+      for peer in peers { try await peer.waitsForEnd() }
+      let late = try await RTSPPeer(to: port)
+      #expect(try await late.ask("DESCRIBE", Self.url(port)).status == 503)
+      try await late.close()
+    }
+  }
+
+  @Test("garbage is answered and ends the connection; who comes next is served")
+  func garbage() async throws {
+    try await Self.withServer { _, port in
+      for text in ["GET / HTTP/1.1\r\n\r\n", "\u{0}\u{1}\r\n\r\n", String(repeating: "x", count: 20_000)] {
+        let peer = try await RTSPPeer(to: port)
+        try await peer.send(text)
+        #expect([400, 413].contains(try await peer.answer().status))
+        try await peer.waitsForEnd()
+      }
+      let peer = try await RTSPPeer(to: port)
+      #expect(try await peer.ask("OPTIONS", "*").status == 200)
+      try await peer.close()
+    }
+  }
+
+  // MARK: Access
+
+  private static func authorization(
+    _ challenge: RTSPPeer.Answer, _ name: String, _ password: String, _ method: String, _ url: String
+  ) throws -> [(String, String)] {
+    let field = try #require(challenge.fields["www-authenticate"])
+    #expect(field.hasPrefix("Digest realm=\"glpreview\""))
+    let nonce = try #require(RTSPAccess.parameters(field.dropFirst(7))["nonce"])
+    let response = RTSPAccess.response(name, password, nonce: nonce, method, url)
+    return [
+      (
+        "Authorization",
+        #"Digest username="\#(name)", realm="glpreview", nonce="\#(nonce)", uri="\#(url)", response="\#(response)""#
+      )
+    ]
+  }
+
+  @Test("who can't prove a password gets nothing, and a changed password ends what it had opened")
+  func access() async throws {
+    var configuration = Self.configuration()
+    configuration.access.users = [.init(name: "anna", password: "secret", role: .read)]
+    try await Self.withServer(configuration) { [configuration] service, port in
+      let (peer, url) = (try await RTSPPeer(to: port), Self.url(port))
+      let challenge = try await peer.ask("DESCRIBE", url)
+      #expect(challenge.status == 401)
+      for (name, password) in [("anna", "wrong"), ("bert", "secret"), ("", "")] {
+        let fields = try Self.authorization(challenge, name, password, "DESCRIBE", url)
+        #expect(try await peer.ask("DESCRIBE", url, fields).status == 401)
+      }
+      // A proof is good for one method, and for one connection.
+      let other = try Self.authorization(challenge, "anna", "secret", "SETUP", url)
+      #expect(try await peer.ask("DESCRIBE", url, other).status == 401)
+      let fields = try Self.authorization(challenge, "anna", "secret", "DESCRIBE", url)
+      let thief = try await RTSPPeer(to: port)
+      let stolen = try await thief.ask("DESCRIBE", url, fields)
+      #expect(stolen.status == 401 && stolen.fields["www-authenticate"]?.hasSuffix("stale=TRUE") == true)
+      // In other schemes no password is accepted.
+      #expect(
+        try await peer.ask("DESCRIBE", url, [("Authorization", "Basic YW5uYTpzZWNyZXQ=")]).status == 401)
+      #expect(try await peer.ask("DESCRIBE", url, fields).status == 200)
+
+      var changed = configuration
+      changed.access.users = [.init(name: "anna", password: "other", role: .read)]
+      try await service.inside.apply(changed)
+      try await peer.waitsForEnd()
+      try await thief.waitsForEnd()
+    }
+  }
+
+  @Test("who guesses passwords has to wait")
+  func guesses() async throws {
+    var configuration = Self.configuration()
+    configuration.access.users = [.init(name: "anna", password: "secret", role: .read)]
+    try await Self.withServer(configuration) { _, port in
+      let (peer, url) = (try await RTSPPeer(to: port), Self.url(port))
+      let challenge = try await peer.ask("DESCRIBE", url)
+      let wrong = try Self.authorization(challenge, "anna", "wrong", "DESCRIBE", url)
+      for _ in 0..<10 { #expect(try await peer.ask("DESCRIBE", url, wrong).status == 401) }
+      let right = try Self.authorization(challenge, "anna", "secret", "DESCRIBE", url)
+      #expect(try await peer.ask("DESCRIBE", url, right).status == 503)
+      try await peer.close()
+    }
+  }
+
+  @Test("the address is held to the rules of the service's own")
+  func addresses() throws {
+    func problems(_ change: (inout ServerConfiguration) -> Void) -> [String] {
+      var configuration = Self.configuration()
+      change(&configuration)
+      do throws(ConfigurationError) { _ = try ValidatedConfiguration(configuration) } catch {
+        return error.problems.map { $0.path.joined(separator: ".") }
+      }
+      return []
+    }
+    #expect(problems { $0.rtsp.listen = .at(host: "0.0.0.0", port: 8554) } == ["rtsp.listen"])
+    #expect(problems { $0.access.tokens = [.init(secret: "t", role: .read)] } == ["rtsp.listen"])
+    #expect(
+      problems {
+        $0.access.users = [.init(name: "a", password: "b", role: .read)]
+        $0.rtsp.listen = .at(host: "0.0.0.0", port: 8554)
+      } == [])
+  }
+
+  // MARK: Those who are slow, or go
+
+  @Test("a client that reads nothing for too long is cut off")
+  func slow() async throws {
+    var view = ServedView()
+    // Mostly key pictures, which are large.
+    view.video.keyframeInterval = .milliseconds(100)
+    var configuration = Self.configuration("pattern:zoneplate,size=1280x720,fps=20", [view])
+    configuration.limits.stalledClient = .milliseconds(500)
+    try await Self.withServer(configuration) { service, port in
+      let slow = try await RTSPPeer(to: port, isSmall: true)
+      let session = try await Self.setUp(slow, port)
+      #expect(try await slow.ask("PLAY", Self.url(port), [session]).status == 200)
+      try await slow.stopReading()
+      await until { service.inside.rtsp.clientCount == 0 }
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 0 }
+      try await slow.close()
+    }
+  }
+
+  @Test("clients that vanish leave nothing behind")
+  func vanishing() async throws {
+    try await Self.withServer { service, port in
+      for index in 0..<20 {
+        let peer = try await RTSPPeer(to: port)
+        let session = try await Self.setUp(peer, port)
+        if index.isMultiple(of: 2) {
+          #expect(try await peer.ask("PLAY", Self.url(port), [session]).status == 200)
+        }
+        try await peer.close()
+      }
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 0 }
+      await until { service.inside.rtsp.clientCount == 0 }
+    }
+  }
+}
