@@ -10,6 +10,8 @@ public struct SessionSource: Sendable {
   public var options: SourceOptions
   /// Whether it stays open while nobody reads it, so that the first picture comes at once. Default: false.
   public var keepsWarm = false
+  /// What is left out each time that a live source was opened. Default: nothing.
+  public var warmup = Warmup.none
   /// Whether a file starts again after its end. Default: true. A still is not repeated.
   public var repeats = true
   /// How long the first picture may take before a fallback is shown. Default: 1 second.

@@ -12,6 +12,9 @@ struct OpenSource: Sendable {
   let watchers: [Task<Void, Never>]
   /// The request for a frame that is in progress.
   var fetch: Task<FetchedPicture, any Error>?
+  /// The time of its first picture, and how many came.
+  var start: CaptureInstant?
+  var pictureCount = 0
 }
 
 /// A picture of a source, or its end, and the error of damaged frames that were skipped before it.
@@ -68,6 +71,17 @@ extension SourceFeed {
     }
     await closeSource()
     return error
+  }
+
+  /// Whether nobody may see a picture that the open source gave just now.
+  func isWarmingUp(_ picture: LivePicture) -> Bool {
+    guard var opened, source.isLive || opened.source.isLive else { return false }
+    let start = opened.start ?? picture.timestamp
+    defer {
+      (opened.start, opened.pictureCount) = (start, opened.pictureCount + 1)
+      self.opened = opened
+    }
+    return source.warmup.lasts(after: opened.pictureCount, from: start, at: picture.timestamp)
   }
 
   private func numbered(_ picture: LivePicture, _ reference: Size?) -> LivePicture {

@@ -200,6 +200,7 @@ actor SourceFeed: PictureProducer {
         }
         // It may have been switched off before the picture arrived.
         guard isOn, !isClosed else { break }
+        guard !isWarmingUp(picture) else { continue }
         adopt(picture)
         failure = misfit(picture.seenSize)
         show(nil)

@@ -72,6 +72,7 @@ final class CameraRegistry: Sendable {
     var source = make(camera.source, name, camera.options)
     source.opensWithin = patience.opening
     source.keepsWarm = camera.keepsWarm
+    source.warmup = camera.warmup
     source.showsFailures = true
     if let file = camera.avatar {
       let picture = try await SourceLocator(file).open(SourceOptions())

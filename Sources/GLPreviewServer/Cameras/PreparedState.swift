@@ -178,7 +178,7 @@ extension CameraConfiguration {
   /// Whether a source made for the other configuration also fits this one.
   fileprivate func isSameSource(as other: CameraConfiguration) -> Bool {
     source == other.source && options == other.options && keepsWarm == other.keepsWarm
-      && avatar == other.avatar
+      && warmup == other.warmup && avatar == other.avatar
   }
 }
 

@@ -69,6 +69,9 @@ extension ConfigurationKeys {
       "stalls-after", .time, \.options.live.stallsAfter, "`2s`",
       "the time without a picture after which the camera is stalled"),
     .init("keep-warm", .flag, \.keepsWarm, "`false`", "keep the camera open without viewers"),
+    .init(
+      "warmup", .init("frames (`10`) or seconds (`0.5s`)") { try Warmup(parsing: $0) }, \.warmup, "nothing",
+      "what is left out each time that the camera was opened, until its exposure has settled"),
     .init("required", .flag, \.isRequired, "`true`", "whether `/readyz` waits for this camera"),
     .init("avatar", .file, \.avatar, "NO SIGNAL", "a picture to show while the camera delivers none"),
     .init(

@@ -115,6 +115,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var options = CameraConfiguration.usualOptions
   /// Whether the camera stays open while nobody is watching.
   package var keepsWarm = false
+  /// What nobody sees of its beginning.
+  package var warmup = Warmup.none
   /// Whether the service is ready only while this camera delivers pictures.
   package var isRequired = true
   /// A picture file to show while the camera is off or lost; nil shows NO SIGNAL.

@@ -119,22 +119,9 @@ struct FrameSchedule: Equatable {
   var duration: Duration?
 }
 
-/// The time that a camera needs to adjust its exposure: `10` frames, or `0.5s`.
-enum Warmup: Equatable, ExpressibleByArgument {
-  case frames(Int)
-  case time(Duration)
-
-  static let none = Warmup.frames(0)
-
-  init?(argument: String) {
-    if argument.hasSuffix("s"), let time = Duration(argument.dropLast()) {
-      self = .time(time)
-    } else if let frames = Int(argument), frames >= 0 {
-      self = .frames(frames)
-    } else {
-      return nil
-    }
-  }
+extension Warmup: ExpressibleByArgument {
+  /// Parses an option's value; nil where it is neither frames nor seconds.
+  public init?(argument: String) { try? self.init(parsing: argument) }
 }
 
 extension Duration {

@@ -31,6 +31,40 @@ struct SourceFeedTests {
     #expect(!script.isOpen)
   }
 
+  @Test("what a camera gives while it warms up is seen by nobody, each time that it was opened")
+  func warmup() async throws {
+    let script = SourceScript()
+    var source = script.source()
+    source.warmup = .frames(2)
+    let session = try PreviewSession(scripted: source)
+    let preview = try session.addPreview(Self.small)
+    for opening: UInt8 in 0..<3 {
+      for code in 1...3 { script.give(10 * opening + UInt8(code)) }
+      #expect(try await preview.pictures.first?.code == 10 * opening + 3)
+      await until { !script.isOpen }
+    }
+    #expect(script.opens.count == 3)
+    await session.close()
+  }
+
+  @Test(
+    "a warm-up lasts for frames or for a time",
+    arguments: [
+      ("0", 0, 0.0, false), ("2", 1, 100, true), ("2", 2, 0, false), ("0s", 0, 0, false),
+      ("1.5s", 99, 1.4, true),
+      ("1.5s", 1, 1.5, false),
+    ])
+  func warmupWords(text: String, count: Int, seconds: Double, lasts: Bool) throws {
+    let warmup = try Warmup(parsing: text)
+    let time = CaptureInstant.start + .seconds(7 + seconds)
+    #expect(warmup.lasts(after: count, from: .start + .seconds(7), at: time) == lasts)
+  }
+
+  @Test(
+    "what is no warm-up is refused",
+    arguments: ["", "-1", "1.5", "s", "-1s", "xs", "1e99s", "99999999999999999999"])
+  func otherWarmups(text: String) { #expect(throws: WordError.self) { try Warmup(parsing: text) } }
+
   @Test("a reader that goes while the source opens lets it close")
   func goneWhileOpening() async throws {
     let (script, gate) = (SourceScript(), OpeningGate())

@@ -38,6 +38,13 @@ extension LivePicture {
     }
   }
 
+  var timestamp: CaptureInstant {
+    switch self {
+    case .frame(let frame): frame.timestamp
+    case .jpeg(let jpeg): jpeg.timestamp
+    }
+  }
+
   func with(sequence: Int) -> LivePicture {
     switch self {
     case .frame(let frame): return .frame(frame.with(sequence: sequence))
