@@ -44,7 +44,9 @@ package struct PreviewServer: Sendable {
   ///
   /// - Throws: `DeviceError` if hardware is required but missing; errors of opening files and the address.
   package func run() async throws {
-    try await run(ServiceParts(configuration, logger: logger))
+    var options = PreviewSession.Options()
+    options.primesPrograms = true
+    try await run(ServiceParts(configuration, logger: logger, options: options))
   }
 
   func run(_ parts: ServiceParts) async throws {

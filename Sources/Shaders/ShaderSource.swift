@@ -40,6 +40,12 @@ package struct ShaderSource: Sendable, Hashable {
     ShaderSource("pixels.glsl", glp_pixels_glsl), ShaderSource("bell.glsl", glp_bell_glsl),
   ]
 
+  /// The texts of all files: other texts give other programs.
+  package static let texts =
+    ([
+      fullscreen, rows, light, columns, sample, turn, words, turnWords, layer, spread, planes,
+    ] + included).map(\.text)
+
   private init(_ fileName: String, _ embedded: glp_shader_text) {
     self.fileName = fileName
     self.text = unsafe String(

@@ -8,9 +8,10 @@ internal import Synchronization
 final class GPUThread: SerialExecutor {
   private let jobs: JobQueue
 
-  /// Starts the thread. `top -H` and debuggers show the first 15 bytes of `name`.
-  init(named name: String) throws(ThreadError) {
-    jobs = JobQueue(threadName: name)
+  /// Starts the thread. `top -H` and debuggers show the first 15 bytes of `name`. In the background, it runs when
+  /// no other thread would.
+  init(named name: String, isBackground: Bool = false) throws(ThreadError) {
+    jobs = JobQueue(threadName: name, isBackground: isBackground)
     try jobs.start()
   }
 
@@ -65,6 +66,7 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   }
 
   private let threadName: String
+  private let isBackground: Bool
   // Both may be used by several threads; `state` is accessed only while the mutex is locked.
   private nonisolated(unsafe) let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private nonisolated(unsafe) let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -72,8 +74,9 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   /// Outside `state`, so that reading it does not wait for the lock.
   private let threadIdentity = Atomic<Int>(0)
 
-  init(threadName: String) {
+  init(threadName: String, isBackground: Bool) {
     self.threadName = threadName
+    self.isBackground = isBackground
     unsafe pthread_mutex_init(mutex, nil)
     unsafe pthread_cond_init(changed, nil)
   }
@@ -144,6 +147,8 @@ struct ThreadError: Error, Equatable, CustomStringConvertible {
   private func run() {
     threadIdentity.store(ThreadIdentity.current, ordering: .releasing)
     nameThread()
+    // Linux sets the priority of the calling thread alone (setpriority(2), BUGS).
+    if isBackground { setpriority(CInt(PRIO_PROCESS.rawValue), 0, 19) }
     while let work = nextWork() {
       switch work {
       case .jobs(let batch):

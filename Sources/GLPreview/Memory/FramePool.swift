@@ -13,6 +13,8 @@ package final class FramePool: Sendable {
   private struct State {
     var idle: [FrameMemory] = []
     var byteCount = 0
+    /// How often no lent memory was idle.
+    var misses = 0
   }
 
   /// The most idle buffers, and their most bytes; beyond either, the least recently used are freed.
@@ -29,7 +31,9 @@ package final class FramePool: Sendable {
     let found = state.withLock { state in
       if state.byteCount != byteCount { state.idle.removeAll() }
       state.byteCount = byteCount
-      let index = state.idle.lastIndex { $0.isLent } ?? state.idle.indices.last
+      let lent = state.idle.lastIndex { $0.isLent }
+      if lent == nil { state.misses += 1 }
+      let index = lent ?? state.idle.indices.last
       return index.map { state.idle.remove(at: $0) }
     }
     if let found { return FrameBuffer(found, of: self) }
@@ -43,6 +47,22 @@ package final class FramePool: Sendable {
       state.idle.append(memory)
       let most = min(max(FramePool.mostIdleBytes / max(memory.byteCount, 1), 1), FramePool.capacity)
       if state.idle.count > most { state.idle.remove(at: state.idle.firstIndex { !$0.isLent } ?? 0) }
+    }
+  }
+
+  /// Adds lent memory in place of other that is idle.
+  func add(lent memory: FrameMemory) {
+    state.withLock { state in
+      if let index = state.idle.firstIndex(where: { !$0.isLent }) { state.idle.remove(at: index) }
+    }
+    add(memory)
+  }
+
+  /// How often no lent memory was idle since the last call: so much more would be used.
+  func takeMisses() -> Int {
+    state.withLock { state in
+      defer { state.misses = 0 }
+      return state.misses
     }
   }
 

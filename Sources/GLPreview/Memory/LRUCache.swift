@@ -46,8 +46,13 @@ package struct LRUCache<Key: Hashable, Value> {
   }
 
   /// Evicts the least recently used values until the limits are met.
-  package mutating func trim() {
-    while isTooMuch, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+  package mutating func trim() { trim { $0.isTooMuch } }
+
+  /// Evicts all but the `count` most recently used values.
+  package mutating func trim(to count: Int) { trim { $0.entries.count > count } }
+
+  private mutating func trim(while isTooMuch: (Self) -> Bool) {
+    while isTooMuch(self), let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
       removeValue(for: oldest.key)
     }
   }

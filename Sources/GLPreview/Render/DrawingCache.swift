@@ -31,6 +31,9 @@ final class DrawingCache<Key: Hashable, Value, Failure: Error> {
   /// Called between drawings.
   func trim() { values.trim() }
 
+  /// Evicts all but the most recently used values. Called between drawings.
+  func trim(to count: Int) { values.trim(to: count) }
+
   /// Called between drawings.
   func removeAll() { values.removeAll() }
 }

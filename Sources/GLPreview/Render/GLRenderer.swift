@@ -54,6 +54,11 @@ public actor GLRenderer: Renderer {
     try await GLRenderer(on: device, tuning, GPUThread(named: threadName))
   }
 
+  /// The same on a thread that runs when no other would.
+  static func openInBackground(on device: GPUDevice) async throws -> GLRenderer {
+    try await GLRenderer(on: device, device.tuning, GPUThread(named: "glpreview-prime", isBackground: true))
+  }
+
   private static let threadName = "glpreview-gl"
 
   // Not public: Swift 6.3.1 at -O fails with "circular reference" in a module that allocates an actor with an
@@ -74,6 +79,9 @@ public actor GLRenderer: Renderer {
   package func lendMemory(to pool: FramePool) {
     if tuning.boxes == .words { state?.uploader.mappedMemory.serve(pool) }
   }
+
+  /// Frees the memory that was lent to pools and is held by nobody.
+  func removeUnheldMemory() { state?.uploader.mappedMemory.removeUnheld() }
 
   /// For tests: makes all further draws fail as after a GPU reset.
   func loseContext() { isLost = true }

@@ -66,6 +66,7 @@ struct GLState: ~Copyable {
     uploader.removeAll()
     tiles.removeAll()
     tables.removeAll()
+    programs.removeUnused()
     targets.idle.removeAll()
     pipeline?.removeIdle()
     probe.draw()

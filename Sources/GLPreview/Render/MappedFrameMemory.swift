@@ -1,7 +1,7 @@
 // Lends GPU memory to a frame pool: shaders read what a source writes there in place.
 internal import PreviewCore
 
-/// Makes as many buffers for a pool as a pipeline has frames in flight, and recognises them again.
+/// Makes as many buffers for a pool as are in use at once, and recognises them again.
 ///
 /// Frames may outlive it: at its end it copies the buffers that are still held.
 final class MappedFrameMemory {
@@ -31,9 +31,9 @@ final class MappedFrameMemory {
   /// Called before `frame` is drawn: makes missing buffers, and frees those that nobody holds. Frames of alternating
   /// sizes, and frames that need alignment, are allocated elsewhere.
   func restock(for frame: Frame) {
-    lent = lent.filter { $0.value.memory != nil }
+    removeUnheld()
     guard let pool else { return }
-    let byteCount = pool.byteCount
+    let (byteCount, misses) = (pool.byteCount, pool.takeMisses())
     defer { lastByteCount = byteCount }
     guard byteCount > 0, byteCount == lastByteCount, frame.isInWords,
       byteCount + FrameWords.slack <= TexelBuffer.maximumByteCount,
@@ -42,8 +42,13 @@ final class MappedFrameMemory {
     let wanted = min(MappedFrameMemory.mostBytes / byteCount, MappedFrameMemory.mostBuffers)
     let missing = wanted - lent.values.count { $0.memory?.byteCount == byteCount }
     // If the driver or the budget has no memory, frames are copied as usual.
-    for _ in 0..<max(missing, 0) { guard (try? lend(byteCount, to: pool)) != nil else { return } }
+    for _ in 0..<max(min(missing, misses), 0) {
+      guard (try? lend(byteCount, to: pool)) != nil else { return }
+    }
   }
+
+  /// Frees the buffers that nobody holds.
+  func removeUnheld() { lent = lent.filter { $0.value.memory != nil } }
 
   /// The buffer that holds a frame; nil if the frame was made elsewhere.
   func buffer(of frame: Frame) -> Shared<TexelBuffer>? {
@@ -58,7 +63,7 @@ final class MappedFrameMemory {
     guard let bytes = unsafe buffer.object.mapped else { return }
     let memory = unsafe FrameMemory(lending: UnsafeMutableRawBufferPointer(rebasing: bytes[..<byteCount]))
     lent[ObjectIdentifier(memory)] = Lent(memory: memory, buffer: buffer)
-    pool.add(memory)
+    pool.add(lent: memory)
   }
 
   private func end() {

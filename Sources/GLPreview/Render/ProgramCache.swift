@@ -45,6 +45,13 @@ final class ProgramCache {
 
   func beginDrawing() { ofWords.beginDrawing() }
 
+  /// The programs that are kept while nothing is drawn: what the views of a camera or two need.
+  static let mostAtRest = 8
+
+  /// Removes those not used lately, which are loaded from the caches on disk if they are needed again: 10 to 20 ms
+  /// each on llvmpipe, where they take megabytes.
+  func removeUnused() { if binaries != nil { programs.trim(to: Self.mostAtRest) } }
+
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
   /// Nil unless drawings come often enough to pay for compiling it.

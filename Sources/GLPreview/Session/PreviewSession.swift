@@ -207,6 +207,8 @@ extension PreviewSession {
     public var onRender: (@Sendable (Duration) -> Void)?
     /// Called with the duration of each JPEG of `RenderedPicture.jpeg`, in the same way.
     public var onEncode: (@Sendable (Duration) -> Void)?
+    /// Whether the programs of views that may be asked for later are compiled in the background. Default: false.
+    package var primesPrograms = false
     /// Opens renderers; for tests.
     var renderers = SharedRenderers.ofThisProcess
     /// How long a source, before it opens, waits for the sources that it replaces.

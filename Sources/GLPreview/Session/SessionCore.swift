@@ -25,7 +25,7 @@ final class SessionCore: Sendable {
     drawing = SessionDrawing(
       on: options.gpu, options.text, maximumPixels: options.maximumPixels, within: options.budget,
       counting: counters, onRender: options.onRender, onEncode: options.onEncode,
-      renderers: options.renderers)
+      primesPrograms: options.primesPrograms, renderers: options.renderers)
     for source in sources { try add(source) }
   }
 

@@ -18,6 +18,8 @@ final class SessionDrawing: Sendable {
   private let onRender: (@Sendable (Duration) -> Void)?
   /// Called with the duration of each JPEG encode.
   let onEncode: @Sendable (Duration) -> Void
+  /// Nil where programs are compiled when they are needed.
+  private let primer: ProgramPrimer?
   private let scenes = Mutex(LRUCache<ScenePlanKey, ScenePlan>(capacity: 16))
 
   /// The inputs of a plan.
@@ -39,8 +41,9 @@ final class SessionDrawing: Sendable {
     on choice: GPUDevice.Choice, _ text: (any TextRenderer)?, maximumPixels: Int,
     within budget: MemoryBudget?, counting counters: SessionCounters,
     onRender: (@Sendable (Duration) -> Void)?, onEncode: (@Sendable (Duration) -> Void)?,
-    renderers: SharedRenderers
+    primesPrograms: Bool, renderers: SharedRenderers
   ) {
+    primer = primesPrograms ? ProgramPrimer() : nil
     lease = RendererLease(choice, of: renderers)
     self.text = text
     self.maximumPixels = maximumPixels
@@ -71,6 +74,7 @@ final class SessionDrawing: Sendable {
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
       let plan = try plans.plan(frame.format, requests, planner)
+      defer { self.primer?.saw(frame.format.pixelFormat, on: renderer.device) }
       return try await self.drawn(plan.views, by: renderer) {
         try await renderer.render(frame, plan, within: self.budget)
       }
@@ -99,7 +103,10 @@ final class SessionDrawing: Sendable {
   /// Releases a renderer's memory once nothing is drawn.
   private func letGoWhenIdle(_ renderer: GLRenderer) {
     drawings.add(1, ordering: .relaxed)
-    guard renderer.keptByteCount > Self.mostIdleBytes else { return }
+    guard renderer.keptByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
+    else {
+      return
+    }
     idling.withLock { idling in
       idling =
         idling
@@ -113,6 +120,12 @@ final class SessionDrawing: Sendable {
           await renderer?.removeKept()
         }
     }
+  }
+
+  /// Releases what the renderer lent to `memory`, whose source is closed.
+  func release(_ memory: FramePool) async {
+    memory.removeAll()
+    await latest.withLock { $0.renderer }?.removeUnheldMemory()
   }
 
   /// Runs `render` and reports its duration.
@@ -152,7 +165,10 @@ final class SessionDrawing: Sendable {
     return plan
   }
 
-  func end() async { await lease.giveBack() }
+  func end() async {
+    primer?.end()
+    await lease.giveBack()
+  }
 }
 
 extension PlannedView {

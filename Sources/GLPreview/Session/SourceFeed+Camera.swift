@@ -194,6 +194,7 @@ extension SourceFeed {
       }
     }
     await lastClosing?.value
+    if opened == nil { await drawing.releaseMemory() }
   }
 
   /// Stops a still and an opening, and waits for both.

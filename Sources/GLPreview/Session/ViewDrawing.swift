@@ -60,6 +60,9 @@ struct ViewDrawing: Sendable {
     var viewRequest: ViewRequest { ViewRequest(view, as: request.format) }
   }
 
+  /// Releases the memory of frames that nobody holds.
+  func releaseMemory() async { await drawing.release(memory) }
+
   // MARK: Frames
 
   private func draw(_ wanted: [Wanted], _ frame: Frame) async -> Results {

@@ -37,7 +37,7 @@ struct BenchRun {
   private let memory = FramePool()
 
   /// Frames drawn before measuring, so that programs are compiled and textures created.
-  private static let warmUp = 2
+  private static let warmUp = 5
 
   /// Measures the stages, then all of them together.
   func result() async throws -> BenchResult {

@@ -97,6 +97,30 @@ struct ShaderCacheTests {
     #expect(try await render(variables) == first)
   }
 
+  @Test("a running service compiles what other views of a camera would need before they are asked for")
+  func primed() async throws {
+    let service = try await ServedCommand(
+      "pattern:smpte,size=192x108", in: folder, preparing: "export XDG_CACHE_HOME=\"$PWD/cache\"")
+    func get(_ words: String) async throws {
+      let answer = try await LoopbackSocket(port: service.port).answer(
+        to: "GET /cameras/camera/main.jpg?\(words) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
+    }
+    try await get("size=64x")
+    let note = Data("primed".utf8)
+    await until { programs(in: "cache").contains { (try? Data(contentsOf: $0)) == note } }
+
+    let compiled = Set(programs(in: "cache"))
+    for filter in ["auto", "area", "nearest", "bilinear", "bicubic", "mitchell", "lanczos"] {
+      for words in [
+        "size=57x31", "size=300x", "size=40x80&mode=fit", "size=33x&rotate=90", "size=11x&linear=true",
+      ] {
+        try await get("filter=\(filter)&\(words)")
+      }
+    }
+    #expect(Set(programs(in: "cache")) == compiled)
+  }
+
   @Test("help, wrong words and names that lead nowhere load no driver")
   func help() async throws {
     #expect(try await loadsDriver("devices"))
