@@ -133,6 +133,25 @@ package actor VideoEncoder {
   }
 }
 
+extension VideoConfiguration.Encoder {
+  /// Why it can't encode on this machine; nil if it can. A small picture is encoded to find out, which takes some
+  /// milliseconds, and up to five seconds where a driver hangs.
+  public var failure: VideoError? {
+    get async {
+      // Boards' encoders take nothing much smaller.
+      let size = Size(width: 320, height: 240)
+      let count = Picture.Format.video.planeSizes(of: size).reduce(0) { $0 + $1.pixelCount }
+      let grey = Picture(tight: size, format: .video, bytes: [UInt8](repeating: 128, count: count))
+      do {
+        _ = try await VideoEncoder(VideoConfiguration(encoder: self)).encode(grey, at: .start, isKey: true)
+        return nil
+      } catch {
+        return error as? VideoError ?? VideoError(.failed, "\(error)")
+      }
+    }
+  }
+}
+
 /// An encoder on a thread of its own, since it may block for as long as its driver likes. One that is given up while it
 /// blocks ends when it returns.
 private actor EncoderThread {

@@ -5,10 +5,11 @@ import GLPreview
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "List the rendering devices, the one used by default, and the cameras.",
+    abstract: "List the rendering devices, the one used by default, the cameras and the video encoders.",
     discussion: """
       Each device is tested: it draws a pixel and reads it back. The exit status is 69 if none works.
       Cameras are listed with the formats that glpreview can read, their sizes, and their rates in frames per second.
+      Video encoders are those of H.264, in the order in which they are tried; each has encoded a picture, or says why not.
       """)
 
   @OptionGroup var deviceOptions: DeviceOptions
@@ -16,32 +17,39 @@ struct DevicesCommand: AsyncParsableCommand {
   @Flag(help: "Also list each camera's controls, with their values and ranges.")
   var controls = false
 
-  @Flag(help: "Print one JSON object with all devices, cameras and their controls.")
+  @Flag(help: "Print one JSON object with all devices, cameras, their controls, and video encoders.")
   var json = false
 
   func run() async throws {
     try await ExitStatus.of {
       let devices = await GPUDevice.list()
       let cameras = await V4L2Camera.all()
+      var encoders: [EncoderReport] = []
+      for encoder in VideoConfiguration.Encoder.allCases where encoder != .automatic {
+        encoders.append(EncoderReport(encoder, failure: await encoder.failure))
+      }
       let picked: Int
       do throws(DeviceError) {
         picked = try await GPUDevice.choose(deviceOptions.gpu).index
       } catch {
-        try show(devices, picked: nil, cameras)
+        try show(devices, picked: nil, cameras, encoders)
         throw error
       }
-      try show(devices, picked: picked, cameras)
+      try show(devices, picked: picked, cameras, encoders)
     }
   }
 
-  private func show(_ devices: [GPUDevice], picked: Int?, _ cameras: [V4L2Camera]) throws {
+  private func show(
+    _ devices: [GPUDevice], picked: Int?, _ cameras: [V4L2Camera], _ encoders: [EncoderReport]
+  ) throws {
     guard json else {
       let table = DeviceTable(devices, picked: picked)
-      return try StandardOutput.print("\(table)\n\n\(CameraList(cameras, controls: controls))")
+      return try StandardOutput.print(
+        "\(table)\n\n\(CameraList(cameras, controls: controls))\n\n\(EncoderReport.table(encoders))")
     }
     let report = DevicesReport(
       devices: devices.map { DeviceReport($0, isPicked: $0.index == picked) }, picked: picked,
-      cameras: cameras.map(CameraReport.init))
+      cameras: cameras.map(CameraReport.init), encoders: encoders)
     try StandardOutput.print(report.jsonLine())
   }
 }
@@ -76,6 +84,26 @@ private struct DevicesReport: Encodable {
   /// The number of the default device.
   let picked: Int?
   let cameras: [CameraReport]
+  let encoders: [EncoderReport]
+}
+
+/// One video encoder in `--json`.
+private struct EncoderReport: Encodable {
+  let name: String
+  let works: Bool
+  let reason: String?
+
+  init(_ encoder: VideoConfiguration.Encoder, failure: VideoError?) {
+    (name, works, reason) = (encoder.rawValue, failure == nil, failure?.description)
+  }
+
+  /// The table for people; a `*` marks the one that encodes unless another is asked for.
+  static func table(_ encoders: [EncoderReport]) -> TextTable {
+    let picked = encoders.first { $0.works }?.name
+    return TextTable(
+      [["", "ENCODER", ""]]
+        + encoders.map { [$0.name == picked ? "*" : "", $0.name, $0.reason.map { "(\($0))" } ?? "works"] })
+  }
 }
 
 /// One device in `--json`.

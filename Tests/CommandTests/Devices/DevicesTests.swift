@@ -18,8 +18,14 @@ struct DevicesTests {
       let renderer: String?
       let reason: String?
     }
+    struct Encoder: Decodable {
+      let name: String
+      let works: Bool
+      let reason: String?
+    }
     let devices: [Device]
     let picked: Int?
+    let encoders: [Encoder]
   }
 
   private func report(_ result: CommandResult) throws -> Report {
@@ -33,7 +39,9 @@ struct DevicesTests {
     #expect(result.errors.isEmpty)
     let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
     #expect(lines.first?.contains("RENDERER") == true)
-    #expect(lines.filter { $0.hasPrefix("*") }.count == 1)
+    let encoders = try #require(lines.firstIndex { $0.contains("ENCODER") })
+    #expect(lines[..<encoders].filter { $0.hasPrefix("*") }.count == 1)
+    #expect(lines[encoders...].filter { $0.hasPrefix("*") }.count <= 1)
   }
 
   @Test("devices --json says the same on one line")
@@ -46,6 +54,8 @@ struct DevicesTests {
     #expect(picked.works)
     #expect(picked.index == report.picked)
     #expect(picked.renderer?.isEmpty == false)
+    #expect(report.encoders.map(\.name) == ["v4l2m2m", "vaapi", "nvenc", "x264", "openh264"])
+    #expect(report.encoders.allSatisfy { $0.works == ($0.reason == nil) })
   }
 
   @Test("a device that was listed can be asked for by its number, and says who drew")
