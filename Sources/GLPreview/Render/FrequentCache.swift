@@ -39,6 +39,9 @@ struct FrequentCache<Key: Hashable, Value> {
     }
   }
 
+  /// Called between drawings.
+  mutating func removeAll() { entries = [:] }
+
   /// Whether an absent value should be made now. Counts the request.
   mutating func isWanted(_ key: Key) -> Bool {
     let count = counts[key] ?? 0

@@ -169,6 +169,12 @@ public actor GLRenderer: Renderer {
     countKept()
   }
 
+  /// Frees the programs, which are loaded from the caches on disk again.
+  func removePrograms() {
+    state?.removePrograms()
+    countKept()
+  }
+
   private func countKept() {
     kept.store(state?.keptByteCount ?? 0, ordering: .relaxed)
     programs.store(state?.programCount ?? 0, ordering: .relaxed)

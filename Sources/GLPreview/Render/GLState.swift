@@ -62,6 +62,8 @@ struct GLState: ~Copyable {
 
   var programCount: Int { programs.count }
 
+  borrowing func removePrograms() { programs.removeAll() }
+
   borrowing func removeKept() {
     uploader.removeAll()
     tiles.removeAll()

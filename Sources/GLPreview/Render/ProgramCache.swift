@@ -52,6 +52,13 @@ final class ProgramCache {
   /// each on llvmpipe, where they take megabytes.
   func removeUnused() { if binaries != nil { programs.trim(to: Self.mostAtRest) } }
 
+  /// Removes all.
+  func removeAll() {
+    guard binaries != nil else { return }
+    programs.removeAll()
+    ofWords.removeAll()
+  }
+
   func program(_ key: ProgramKey) throws(ShaderError) -> Program { try programs.value(of: key) }
 
   /// Nil unless drawings come often enough to pay for compiling it.

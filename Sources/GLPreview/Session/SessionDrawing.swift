@@ -33,9 +33,11 @@ final class SessionDrawing: Sendable {
     weak var renderer: GLRenderer?
   }
 
-  /// After this long without a drawing, a renderer that keeps more than this releases it.
-  private static let idleAfter = Duration.seconds(1)
+  /// Between two looks whether anything was drawn. If not, a renderer that keeps more than this releases it.
+  private static let looksEvery = Duration.seconds(1)
   private static let mostIdleBytes = 16 << 20
+  /// After this long without a drawing it releases everything, and the next one takes some 40 ms longer.
+  private static let restsAfter = Duration.seconds(30)
 
   init(
     on choice: GPUDevice.Choice, _ text: (any TextRenderer)?, maximumPixels: Int,
@@ -100,24 +102,28 @@ final class SessionDrawing: Sendable {
     }
   }
 
-  /// Releases a renderer's memory once nothing is drawn.
+  /// Releases a renderer's memory once nothing is drawn, and its programs when nothing was for long.
   private func letGoWhenIdle(_ renderer: GLRenderer) {
     drawings.add(1, ordering: .relaxed)
-    guard renderer.keptByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
-    else {
-      return
-    }
     idling.withLock { idling in
       idling =
         idling
         ?? Task { [weak self, weak renderer] in
-          var seen = -1
-          while let count = self?.drawings.load(ordering: .relaxed), count != seen {
+          var (seen, rest) = (-1, Duration.zero)
+          while rest < Self.restsAfter, let count = self?.drawings.load(ordering: .relaxed) {
+            rest = count == seen ? rest + Self.looksEvery : .zero
             seen = count
-            try? await pause(Self.idleAfter)
+            if rest == Self.looksEvery, let renderer,
+              renderer.keptByteCount > Self.mostIdleBytes || renderer.programCount > ProgramCache.mostAtRest
+            {
+              await renderer.removeKept()
+            }
+            try? await pause(Self.looksEvery)
           }
-          self?.idling.withLock { $0 = nil }
+          guard let self else { return }
+          self.idling.withLock { $0 = nil }
           await renderer?.removeKept()
+          await renderer?.removePrograms()
         }
     }
   }
