@@ -256,7 +256,8 @@ final class VideoFeed: Sendable {
           state.update { if !Task.isCancelled { $0.picture = picture } }
           _ = try await state.first { $0.picture == nil ? true : nil }
         }
-        state.update { $0.end = $0.end ?? .success(()) }
+        // One that is cancelled because encoding failed must not say that the preview has ended.
+        if !Task.isCancelled { end(.success(())) }
       } catch {
         if !Task.isCancelled { end(.failure(error)) }
       }
