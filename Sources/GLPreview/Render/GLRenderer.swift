@@ -96,14 +96,21 @@ public actor GLRenderer: Renderer {
   ///   - views: the views to draw.
   ///   - output: the sample format of their pictures.
   ///   - maximumPixels: the most pixels that a picture may have.
-  /// - Returns: the plan, for any number of frames of this format.
+  /// - Returns: the plan, for any number of frames of this format. It has the views' labels, except for those that show
+  ///   the time, which only sessions draw.
   /// - Throws: `WordError` if a crop is not inside the frame, or a picture exceeds the limits.
   public nonisolated func plan(
     _ format: Frame.Format, _ views: [ViewConfiguration], as output: Picture.Format,
     maximumPixels: Int = 100_000_000
   ) throws(WordError) -> RenderPlan {
-    try RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
-      .plan(format, views.map { ViewRequest($0, as: output) })
+    let planner = RenderPlanner(tuning: tuning, maximumPixels: maximumPixels)
+    return try planner.plan(
+      format,
+      views.map { view throws(WordError) in
+        ViewRequest(
+          view, as: output,
+          under: try Lettering(at: nil, PangoTextRenderer.shared).layers(of: view, format, planner))
+      })
   }
 
   /// Draws all views of `plan` from one frame, which is uploaded once.

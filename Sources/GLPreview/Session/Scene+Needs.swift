@@ -39,9 +39,5 @@ extension Scene {
   }
 
   /// Whether it changes even if no source does.
-  var showsTime: Bool { (labels + tiles.compactMap(\.label)).contains(where: \.showsTime) }
-}
-
-extension Label {
-  fileprivate var showsTime: Bool { if case .time = content { true } else { false } }
+  var showsTime: Bool { (labels + tiles.flatMap(\.labels)).contains(where: \.isTime) }
 }

@@ -75,7 +75,7 @@ final class SessionDrawing: Sendable {
     return try await lease.withRenderer { [maximumPixels] renderer in
       await plans.lendMemory(of: renderer)
       let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: maximumPixels)
-      let plan = try plans.plan(frame.format, requests, planner)
+      let plan = try plans.plan(frame.format, at: frame.timestamp, requests, planner, text: self.text)
       defer { self.primer?.saw(frame.format.pixelFormat, on: renderer.device) }
       return try await self.drawn(plan.views, by: renderer) {
         try await renderer.render(frame, plan, within: self.budget)

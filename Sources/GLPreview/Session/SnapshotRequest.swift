@@ -39,6 +39,9 @@ public struct SnapshotRequest: Sendable, Hashable {
   public var fallback: FallbackPolicy
   /// The time limit. Default: 5 seconds.
   public var timeout: Duration
+  /// What is left out of a camera that is opened for the snapshot or was opened shortly before, until its exposure has
+  /// settled. Default: nothing, besides what `SessionSource.warmup` leaves out for all.
+  public var warmup = Warmup.none
   /// Whether views with crops that are not previews will be drawn from it; a camera then gives a frame of its reference
   /// size. Default: false. Previews with crops need no such setting.
   package var isCropped = false

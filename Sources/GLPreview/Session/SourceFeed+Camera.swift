@@ -84,6 +84,12 @@ extension SourceFeed {
     return source.warmup.lasts(after: opened.pictureCount, from: start, at: picture.timestamp)
   }
 
+  /// Whether a warmup that began when the source was opened lasts at its newest picture, captured at `time`.
+  func lasts(_ warmup: Warmup, at time: CaptureInstant) -> Bool {
+    guard let opened, let start = opened.start else { return false }
+    return warmup.lasts(after: opened.pictureCount - 1, from: start, at: time)
+  }
+
   private func numbered(_ picture: LivePicture, _ reference: Size?) -> LivePicture {
     counters.count(\.frames)
     drawing.plans.sawFrame(

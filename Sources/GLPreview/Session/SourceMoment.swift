@@ -65,6 +65,9 @@ extension Preview {
   ///   `SessionError` if the source is closed, or the preview is a scene.
   package func moment(_ request: SnapshotRequest) async throws -> SourceMoment {
     guard let feed = producer as? SourceFeed else { throw SessionError("preview '\(name)' is a scene") }
+    // The camera stays open while it warms up.
+    if request.warmup != .none { feed.readerCame(self) }
+    defer { if request.warmup != .none { feed.readerWent(self) } }
     var found = try await withDeadline(request.timeout) { try await feed.event(for: request) }
     // One that is still being opened shows that.
     if found == nil, request.waitsForOpening { found = await feed.openingEvent }
@@ -76,20 +79,32 @@ extension Preview {
 extension SourceFeed {
   /// The event that a request asks for.
   fileprivate func event(for request: SnapshotRequest) async throws -> FeedEvent {
+    var earliest: CaptureInstant? =
+      switch request.mode {
+      case .newest(let maximumAge): CaptureClock.now - maximumAge
+      case .next: CaptureClock.now
+      case .still: nil
+      }
     while true {
-      let found =
-        switch request.mode {
-        case .newest(let maximumAge):
-          try await frame(
-            capturedAt: CaptureClock.now - maximumAge, isCropped: request.isCropped, passes: request.passes)
-        case .next:
-          try await frame(
-            capturedAt: CaptureClock.now, isCropped: request.isCropped, passes: request.passes)
-        case .still(let settling): try await still(settling: settling, isCropped: request.isCropped)
-        }
+      let found: FeedEvent?
+      if let earliest {
+        found = try await frame(
+          capturedAt: earliest, isCropped: request.isCropped, passes: request.passes)
+      } else if case .still(let settling) = request.mode {
+        found = try await still(settling: settling, isCropped: request.isCropped)
+      } else {
+        found = nil
+      }
       guard let event = found else {
         guard !isClosed else { throw SessionError("source '\(source.name)' is closed") }
         throw SourceError(.unavailable, path: source.name, reason: "gives no more frames")
+      }
+      let captured = event.frame?.timestamp ?? event.passed?.timestamp
+      if earliest != nil, event.outage == nil, !event.isLast, let captured,
+        lasts(request.warmup, at: captured)
+      {
+        earliest = captured + .nanoseconds(1)
+        continue
       }
       guard request.waitsForOpening, event.outage?.state == .opening else { return event }
       _ = try await self.event(after: event.key, isOver: false)

@@ -125,8 +125,8 @@ struct ViewDrawing: Sendable {
     let seen = frame?.format.uprightSize ?? reference ?? ViewDrawing.usualSize
     let size = try RenderPlanner(maximumPixels: drawing.maximumPixels).size(of: view, in: seen)
     let scene = source.fallback.composed(
-      size: size, outage: outage, of: source.name, hasFrame: frame != nil, view: view, at: .now(),
-      text: drawing.text)
+      size: size, outage: outage, of: source.name, hasFrame: frame != nil, view: view,
+      capturedAt: (frame?.timestamp).map { WallClockTime(capturedAt: $0) }, at: .now(), text: drawing.text)
     let frames = scene.inputs.map { reference -> Frame? in
       if case .image(let image) = reference { image.frame } else { frame }
     }

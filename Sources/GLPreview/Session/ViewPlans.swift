@@ -63,13 +63,16 @@ package final class ViewPlans: Sendable {
     view.isCropped ? misfit(format) : nil
   }
 
-  /// The plan of these views for frames of `format`.
+  /// The plan of these views, with their labels, for a frame of `format` that was captured at `time`.
   package func plan(
-    _ format: Frame.Format, _ requests: [ViewRequest], _ planner: RenderPlanner
+    _ format: Frame.Format, at time: CaptureInstant, _ requests: [ViewRequest], _ planner: RenderPlanner,
+    text: (any TextRenderer)?
   ) throws(WordError) -> RenderPlan {
     var rescaled: [ViewRequest] = []
     for request in requests {
-      rescaled.append(ViewRequest(try self.rescaled(request.view, for: format), as: request.format))
+      let view = try self.rescaled(request.view, for: format)
+      let layers = try Lettering(at: WallClockTime(capturedAt: time), text).layers(of: view, format, planner)
+      rescaled.append(ViewRequest(view, as: request.format, under: layers))
     }
     let key = Key(format: format, requests: rescaled)
     if let plan = state.withLock({ $0.plans[key] }) { return plan }

@@ -34,7 +34,7 @@ internal import PreviewCore
   borrowing func draw(_ text: StyledText) -> Drawing? {
     let room = PangoFonts.room(text.maximumSize)
     var words = PangoFonts.printable(text.text)
-    let size = min(max(text.font.size, Label.Font.sizes.lowerBound), Label.Font.sizes.upperBound)
+    let size = min(max(text.size, Label.Font.sizes.lowerBound), Label.Font.sizes.upperBound)
     let family = String(text.font.family.prefix(256).filter { $0 != "\0" })
     guard room.width > 0, room.height > 0, !words.isEmpty else {
       return Drawing(bitmap: nil, missingLetters: 0)

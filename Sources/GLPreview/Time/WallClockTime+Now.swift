@@ -1,16 +1,17 @@
-// The current wall-clock time in the system's time zone.
+// Wall-clock times in the system's time zone.
 internal import Glibc
 package import PreviewCore
 
 extension WallClockTime {
-  /// The current time, with the system's time zone.
-  package static func now() -> WallClockTime {
-    var now = timespec()
-    _ = unsafe clock_gettime(CLOCK_REALTIME, &now)
+  /// The current time.
+  package static func now() -> WallClockTime { WallClockTime(capturedAt: CaptureClock.now) }
+
+  /// The time of a capture, with the time zone that the system had then.
+  package init(capturedAt time: CaptureInstant) {
+    let seconds = CaptureClock.timeSince1970(time) / .seconds(1)
+    var whole = time_t(seconds.rounded(.down))
     var local = unsafe tm()
-    _ = unsafe localtime_r(&now.tv_sec, &local)
-    return WallClockTime(
-      secondsSince1970: Double(now.tv_sec) + Double(now.tv_nsec) / 1e9, secondsFromUTC: unsafe local.tm_gmtoff
-    )
+    _ = unsafe localtime_r(&whole, &local)
+    self.init(secondsSince1970: seconds, secondsFromUTC: unsafe local.tm_gmtoff)
   }
 }

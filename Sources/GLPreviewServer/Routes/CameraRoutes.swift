@@ -113,6 +113,8 @@ struct CameraRoutes: Sendable {
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
     members["crop"] = view.crop.map { JSONValue.string("\($0)") }
+    members["label"] = view.labelText.map(JSONValue.string)
+    members["time"] = view.timeText.map(JSONValue.string)
     members["fps_limit"] = served.framesPerSecond.map(Self.number)
     if context.role != .read {
       let hubs = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }

@@ -49,7 +49,7 @@ struct SnapshotQuery: Sendable, Hashable {
   /// The parameters of a URL.
   static let keys =
     ViewConfiguration.keys + [
-      "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download",
+      "quality", "max_bytes", "encoding", "max_age", "timeout", "offline", "exif", "download", "warmup",
     ]
 
   /// Parses a URL; `offline` and `timeout` are the defaults.
@@ -72,6 +72,11 @@ struct SnapshotQuery: Sendable, Hashable {
     }
     if let offline = try words.takeWord("offline", as: SnapshotRequest.FallbackPolicy.self) {
       request.fallback = offline
+    }
+    if let text = words.take("warmup") {
+      do throws(WordError) { request.warmup = try Warmup(parsing: text) } catch {
+        throw Problem.badParameter("warmup", error.reason)
+      }
     }
     request.isCropped = self.served.view.isCropped
     let exif = try words.takeFlag("exif")

@@ -233,10 +233,10 @@ extension ViewConfiguration {
     return view
   }
 
-  /// The view without its name and surround, so that layers that draw the same compare equal.
+  /// The view without its name, surround and labels, so that layers that draw the same compare equal.
   fileprivate var tile: ViewConfiguration {
     var view = self
-    (view.name, view.surround) = ("tile", .background)
+    (view.name, view.surround, view.labels) = ("tile", .background, [])
     return view
   }
 }

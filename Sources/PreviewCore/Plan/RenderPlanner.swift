@@ -6,11 +6,14 @@ package struct ViewRequest: Sendable, Hashable {
   package let view: ViewConfiguration
   /// The sample format of the picture.
   package let format: Picture.Format
+  /// Drawn over the view, in pixels of its picture, lowest first.
+  package let overlay: [Layer]
 
-  /// Creates a request for `view` in `format`.
-  package init(_ view: ViewConfiguration, as format: Picture.Format) {
+  /// Creates a request for `view` in `format`. Its labels are not drawn: `Lettering` makes layers of them.
+  package init(_ view: ViewConfiguration, as format: Picture.Format, under overlay: [Layer] = []) {
     self.view = view
     self.format = format
+    self.overlay = overlay
   }
 }
 
@@ -52,12 +55,13 @@ package struct RenderPlanner: Sendable {
     let view = request.view
     let (crop, placement) = try placement(of: view, for: format)
     let isInItsBlur = view.surround == .blur && view.contentMode == .fit && placement.hasBars
-    guard isInItsBlur || isDrawnAsPixels(format, view, request.format) else {
+    guard isInItsBlur || !request.overlay.isEmpty || isDrawnAsPixels(format, view, request.format) else {
       return planned(view, of: format, crop, placement, as: request.format)
     }
     let layer = Layer(.view(input: 0, view), in: Rectangle(all: placement.target))
     return try plan(
-      [format], Composition(size: placement.target, layers: [layer]), name: view.name, as: request.format
+      [format], Composition(size: placement.target, layers: [layer] + request.overlay), name: view.name,
+      as: request.format
     ).view
   }
 

@@ -88,9 +88,9 @@ struct LayerStack {
     adjustment: ColorAdjustment = .none
   ) {
     let input = input(reference)
-    // The name and size have no effect here. Clearing them makes equal views compare equal.
+    // The name, size and labels have no effect here. Clearing them makes equal views compare equal.
     var view = view
-    (view.name, view.width, view.height) = ("main", nil, nil)
+    (view.name, view.width, view.height, view.labels) = ("main", nil, nil, [])
     fill(area, with: .view(input: input, view), adjustment: adjustment)
   }
 

@@ -110,10 +110,11 @@ extension Outage {
 
 extension Fallback {
   /// The fallback picture for a view of a source that delivers no frames, at the view's size: its layers, and the
-  /// frames that they show. `source` refers to the last frame, if there is one. Without `text`, no text is drawn.
+  /// frames that they show. `source` refers to the last frame, if there is one, which was captured at `captured`: the view's
+  /// labels show that time, or none. Without `text`, no text is drawn.
   package func composed(
     size: Size, outage: Outage, of source: String, hasFrame: Bool, view: ViewConfiguration,
-    at time: WallClockTime, text: (any TextRenderer)?
+    capturedAt captured: WallClockTime? = nil, at time: WallClockTime, text: (any TextRenderer)?
   ) -> ComposedScene {
     var stack = LayerStack()
     FallbackDrawing(
@@ -121,6 +122,9 @@ extension Fallback {
       view: view, area: LayerArea(frame: Rectangle(all: size), shape: .rectangle, border: nil), time: time,
       text: text
     ).draw(into: &stack)
+    for label in view.labels where captured != nil || !label.isTime {
+      stack.layers += label.layers(in: Rectangle(all: size), at: captured ?? time, by: text)
+    }
     return stack.composed(size)
   }
 }

@@ -19,7 +19,7 @@ extension Tile {
     try WordError.check(opacity, in: 0...1, "\(key) opacity")
     if let cornerRadius { try WordError.check(cornerRadius, in: 0...WordError.length, "\(key) radius") }
     try border?.check("\(key) border")
-    try label?.check("\(key) label")
+    for label in labels { try label.check("\(key) label") }
     try replicator?.check("\(key) replicator")
   }
 }
@@ -35,19 +35,6 @@ extension Border {
 extension LinearGradient {
   fileprivate func check(_ key: String) throws(WordError) {
     try WordError.check(angle, in: -3600...3600, "\(key) angle")
-  }
-}
-
-extension Label {
-  fileprivate func check(_ key: String) throws(WordError) {
-    let length = Size.maximumSide
-    try WordError.check(Double(font.size), in: 4...512, "\(key) size")
-    try WordError.check(Double(margin), in: 0...Double(length), "\(key) margin")
-    if let maximumWidth { try WordError.check(Double(maximumWidth), in: 1...Double(length), "\(key) width") }
-    guard let background else { return }
-    try WordError.check(background.opacity, in: 0...1, "\(key) background opacity")
-    try WordError.check(Double(background.padding), in: 0...Double(length), "\(key) padding")
-    try WordError.check(background.cornerRadius, in: 0...WordError.length, "\(key) radius")
   }
 }
 
@@ -72,20 +59,6 @@ extension Replicator {
       delay * (instanceCount - 1) <= Replicator.longestDelay
     else {
       throw WordError(key, "all delays together are not from 0 to \(Replicator.longestDelay)")
-    }
-  }
-}
-
-extension WordError {
-  /// The longest length in a scene, in pixels.
-  fileprivate static let length = Double(Size.maximumSide)
-
-  /// Throws if a number is out of range or not a number.
-  fileprivate static func check(_ number: Double, in range: ClosedRange<Double>, _ key: String)
-    throws(WordError)
-  {
-    guard range.contains(number) else {
-      throw WordError(key, "\(number) is not from \(range.lowerBound) to \(range.upperBound)")
     }
   }
 }

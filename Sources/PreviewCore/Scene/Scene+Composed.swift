@@ -24,7 +24,7 @@ extension Scene {
       TileDrawing(tile: tile, area: area, appearance: appearance, time: time, text: text).draw(into: &stack)
     }
     for label in labels {
-      label.draw(in: Rectangle(all: size), at: time, opacity: 1, with: text, into: &stack)
+      stack.layers += label.layers(in: Rectangle(all: size), at: time, by: text)
     }
     return stack.composed(size)
   }
@@ -85,7 +85,9 @@ private struct TileDrawing {
       }
     }
     let captured = appearance.capturedAt.map { time.at($0) } ?? time
-    tile.label?.draw(in: area.frame, at: captured, opacity: tile.opacity, with: text, into: &stack)
+    for label in tile.labels {
+      stack.layers += label.layers(in: area.frame, at: captured, opacity: tile.opacity, by: text)
+    }
   }
 
   private func drawPicture(of reference: FrameReference, into stack: inout LayerStack) {

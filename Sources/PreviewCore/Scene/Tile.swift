@@ -48,6 +48,9 @@ public struct Tile: Sendable, Hashable {
 }
 
 extension Tile {
+  /// Its view's labels and its own.
+  package var labels: [Label] { view.labels + (label.map { [$0] } ?? []) }
+
   /// The accepted keys: a view's, except for its size, which the layout sets, and a tile's own.
   package static let keys =
     ViewConfiguration.keys.filter { !["size", "width", "height"].contains($0) } + ownKeys

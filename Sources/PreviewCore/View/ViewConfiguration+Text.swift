@@ -4,6 +4,7 @@ extension ViewConfiguration {
   /// The keys that `set` accepts, in the order in which they are applied.
   package static let keys = [
     "crop", "rotate", "mirror", "size", "width", "height", "mode", "background", "filter", "linear",
+    "label", "time",
   ]
 
   /// The keys that each alias sets.
@@ -59,6 +60,11 @@ extension ViewConfiguration {
       (background, surround) = (color, .background)
     case "filter": filter = try Words.word(key, value)
     case "linear": light = try Words.flag(key, value) ? .linear : .encoded
+    case "label":
+      guard value.count <= 200 else { throw WordError(key, "the text has more than 200 characters") }
+      setLabel(isTime: false, value.isEmpty ? nil : Label(word: .text(value), .bottomLeft))
+    case "time":
+      setLabel(isTime: true, try Label.TimeFormat(parsing: value).map { Label(word: .time($0), .topRight) })
     default:
       throw ViewConfiguration.unknown(key)
     }

@@ -30,7 +30,7 @@ public enum Filter: String, Sendable, Hashable, CaseIterable {
 
 /// One view of a source.
 ///
-/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place.
+/// The steps are applied in this order: make the source upright, crop, rotate, mirror, scale, place, draw labels.
 public struct ViewConfiguration: Sendable, Hashable {
   /// What fills the bars beside a fitted picture.
   public enum Surround: Sendable, Hashable {
@@ -64,12 +64,15 @@ public struct ViewConfiguration: Sendable, Hashable {
   public var filter: Filter
   /// The light in which samples are interpolated.
   public var light: Filter.Light
+  /// Drawn over the picture, lowest first. Times are those of the frame's capture. Default: none.
+  public var labels: [Label]
 
   /// Creates a view. The defaults show the whole source at its own size.
   public init(
     name: String = "main", crop: Rectangle? = nil, rotation: Rotation = .none, mirroring: Mirroring = .none,
     width: Int? = nil, height: Int? = nil, contentMode: ContentMode = .fill, background: RGBColor = .black,
-    surround: Surround = .background, filter: Filter = .auto, light: Filter.Light = .encoded
+    surround: Surround = .background, filter: Filter = .auto, light: Filter.Light = .encoded,
+    labels: [Label] = []
   ) {
     self.name = name
     self.crop = crop
@@ -82,6 +85,7 @@ public struct ViewConfiguration: Sendable, Hashable {
     self.surround = surround
     self.filter = filter
     self.light = light
+    self.labels = labels
   }
 }
 
@@ -93,7 +97,7 @@ extension ViewConfiguration {
   package var isWhole: Bool {
     // Mitchell's filter blurs at 1:1 too.
     crop == nil && rotation == .none && mirroring == .none && width == nil && height == nil
-      && filter != .mitchell
+      && filter != .mitchell && labels.isEmpty
   }
 
   /// The part of an upright source of `size` that the view shows.

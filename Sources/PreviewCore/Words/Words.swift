@@ -138,3 +138,17 @@ public struct WordError: Error, Hashable, CustomStringConvertible {
   /// `KEY: REASON`, or the reason alone if the key is empty.
   public var description: String { key.isEmpty ? reason : "\(key): \(reason)" }
 }
+
+extension WordError {
+  /// The longest length in a scene, in pixels.
+  static let length = Double(Size.maximumSide)
+
+  /// Throws if a number is out of range or not a number.
+  static func check(_ number: Double, in range: ClosedRange<Double>, _ key: String)
+    throws(WordError)
+  {
+    guard range.contains(number) else {
+      throw WordError(key, "\(number) is not from \(range.lowerBound) to \(range.upperBound)")
+    }
+  }
+}

@@ -58,11 +58,21 @@ struct ViewOptions: ParsableArguments {
       "Resample in linear light; the value may be omitted (default: false).", valueName: "true|false"))
   var linear: String?
 
+  @Option(help: ArgumentHelp("Write this over the picture, at the bottom left.", valueName: "text"))
+  var label: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Write the time of capture over the picture, at the top right: local, utc, no, or a pattern of strftime, such as %H:%M (default: no).",
+      valueName: "time"))
+  var time: String?
+
   /// The keys given as options, with their values.
   private var single: [(key: String, value: String)] {
     [
       ("crop", crop), ("rotate", rotate), ("mirror", mirror), ("size", size), ("width", width),
       ("height", height), ("mode", mode), ("background", background), ("filter", filter), ("linear", linear),
+      ("label", label), ("time", time),
     ].compactMap { key, value in value.map { (key, $0) } }
   }
 

@@ -87,6 +87,7 @@ struct BatchJob {
       progress.withLock { $0.frameDone(of: items.count) }
     }
     progress.withLock { $0.end(of: items.count) }
+    settings.complain(ofTextIn: views)
     let failed = failures.withLock { $0 }
     if !failed.isEmpty { throw BatchError(failed, of: items.count) }
   }
@@ -116,7 +117,9 @@ struct BatchJob {
     let plans = ViewPlans(of: sourceOptions, memory: memory)
     plans.sawFrame(of: frame.format.uprightSize, reference: reference)
     let drawing = try await open()
-    let drawn = try await drawing.draw(frame, plans.plan(frame.format, requests, drawing.planner))
+    let plan = try plans.plan(
+      frame.format, at: CaptureClock.now, requests, drawing.planner, text: PangoTextRenderer.shared)
+    let drawn = try await drawing.draw(frame, plan)
     let delivery = PictureDelivery(
       settings, views: views.map(\.name), rendererName: drawing.rendererName, of: nil, item: item)
     return Finished(delivery: delivery, frame: try delivery.encode(drawn))

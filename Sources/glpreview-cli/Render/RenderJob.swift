@@ -109,7 +109,11 @@ struct RenderJob {
           try await next(of: frames, source, plans)
         } _: { frame, number in
           try await renderer.render(
-            frame, number: number, plans.plan(frame.format, requests, planner), settings)
+            frame, number: number,
+            plans.plan(
+              frame.format, at: source.isLive ? frame.timestamp : CaptureClock.now, requests, planner,
+              text: PangoTextRenderer.shared),
+            settings)
         } to: { frame in
           try await delivery.deliver(frame)
           progress.withLock { $0.frameDone(of: schedule.limit) }
@@ -121,6 +125,7 @@ struct RenderJob {
     }
     progress.withLock { $0.end(of: schedule.limit) }
     await source.close()
+    settings.complain(ofTextIn: views)
     let wantsAll = schedule.limit != 1 && schedule.interval == nil && schedule.every == 1
     if !settings.isQuiet, let complaint = source.status.counters.complaint(wantsAll: wantsAll) {
       StandardError.print("glpreview: \(source.name): \(complaint)")

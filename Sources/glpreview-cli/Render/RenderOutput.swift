@@ -137,4 +137,19 @@ struct RenderSettings {
     if case .video(_, let format) = output { return format.pictureFormat(subsampling) }
     return encoder?.pictureFormat ?? .rgba
   }
+
+  /// Says why labels are not drawn, if there are any.
+  func complain(ofTextIn views: [ViewConfiguration]) {
+    complain(ofText: views.contains { !$0.labels.isEmpty })
+  }
+
+  /// Says why labels are not drawn, if there are any.
+  func complain(ofTextIn scene: Scene) {
+    complain(ofText: !scene.labels.isEmpty || scene.tiles.contains { !$0.labels.isEmpty })
+  }
+
+  private func complain(ofText hasText: Bool) {
+    guard hasText, !isQuiet, let failure = PangoTextRenderer.shared.failure else { return }
+    StandardError.print("glpreview: labels are left out: \(failure)")
+  }
 }

@@ -84,9 +84,7 @@ struct SceneJob {
       throw error
     }
     try await states.check(isStrict: settings.schedule.limit == 1)
-    if scene.showsText, !settings.isQuiet, let failure = session.textFailure {
-      StandardError.print("glpreview: labels are left out: \(failure)")
-    }
+    settings.complain(ofTextIn: scene)
     return snapshot
   }
 
@@ -193,8 +191,4 @@ private actor SceneStates {
     }
     return SourceError(.unavailable, path: name, reason: status.reason ?? "gave no picture")
   }
-}
-
-extension Scene {
-  fileprivate var showsText: Bool { !labels.isEmpty || tiles.contains { $0.label != nil } }
 }

@@ -104,7 +104,7 @@ extension FuzzTarget {
     seeds: {
       [
         #"{"size": "64x48", "fps": null, "quality": 70, "enabled": false}"#,
-        ##"{"crop": "16x16+8+8", "rotate": 90, "background": "#102030", "linear": true}"##,
+        ##"{"crop": "16x16+8+8", "rotate": 90, "background": "#102030", "linear": true, "label": "a", "time": "%H"}"##,
         #"{"views": ["main"], "quality": 80, "max_bytes": 5000, "max_age": 0, "still": true, "settle": 3}"#,
         #"{"timeout": 100, "offline": "last"}"#,
       ].inputs

@@ -109,6 +109,7 @@ struct ConfigurationKeyTests {
     "crop": ("1x1+0+0", ["1x1"]), "rotate": ("90", ["1"]), "mirror": ("horizontal", ["x"]),
     "size": ("8x8", ["8"]), "width": ("8", ["0"]), "height": ("8", ["0"]), "mode": ("fit", ["x"]),
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
+    "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),
     "warmup": ("0.5s", ["x", "-1"]),
   ]
 

@@ -56,6 +56,20 @@ struct SnapshotRouteTests {
     }
   }
 
+  @Test("labels in a URL: on any view but a locked one; a warm-up")
+  func labels() async throws {
+    try await withService(Self.configuration()) { service in
+      for words in ["label=Front%20door", "time=utc", "label=a&time=%25H:%25M", "warmup=2", "warmup=0.1s"] {
+        #expect(try await service.get("/cameras/camera/face.jpg?\(words)").status == 200, "\(words)")
+      }
+      for words in ["time=now", "time=%25Q", "warmup=x", "label=\(String(repeating: "a", count: 201))"] {
+        #expect(try await service.get("/cameras/camera/face.jpg?\(words)").status == 400, "\(words)")
+      }
+      #expect(try await service.get("/cameras/camera/door.jpg?label=x").status == 403)
+      #expect(try await service.get("/cameras/camera/door.mjpeg?time=utc").status == 403)
+    }
+  }
+
   @Test("max_age=0 is a frame that was captured after the request; a larger age takes what is there")
   func freshness() async throws {
     try await withService(Self.configuration()) { service in

@@ -36,6 +36,26 @@ struct SessionSnapshotTests {
     await session.close()
   }
 
+  @Test("a snapshot may leave out what a camera gives first; one that has been open for longer is warm")
+  func warmup() async throws {
+    let script = SourceScript()
+    let session = try Self.session(script)
+    let preview = try #require(session.previews.first { $0.name == "one" })
+    var request = Self.rgba(.newest)
+    request.warmup = .frames(2)
+    for code: UInt8 in 1...3 { script.give(code) }
+    #expect(try await session.snapshot(request).pictures[0].picture.bytes[0] == 3)
+
+    var pictures = preview.pictures.makeAsyncIterator()
+    for code: UInt8 in 4...6 {
+      script.give(code)
+      #expect(try await pictures.next()?.code == code)
+    }
+    request.mode = .newest(maxAge: .seconds(3600))
+    #expect(try await session.snapshot(request).pictures[0].picture.bytes[0] == 6)
+    await session.close()
+  }
+
   @Test("the newest is what is there already, and what is drawn of it is not drawn again")
   func newest() async throws {
     let script = SourceScript()

@@ -13,8 +13,8 @@ final class BoxText: TextRenderer {
     drawn.withLock { drawn in
       if let bitmap = drawn[text] { return bitmap }
       let size = Size(
-        width: min(text.text.count * text.font.size / 2, text.maximumSize.width),
-        height: min(text.font.size, text.maximumSize.height))
+        width: min(text.text.count * text.size / 2, text.maximumSize.width),
+        height: min(text.size, text.maximumSize.height))
       drawn[text] = try? Bitmap(size: size, bytes: Array(repeating: 255, count: size.pixelCount * 4))
       return drawn[text]
     }

@@ -94,6 +94,7 @@ func listedKeys() {
     "crop": "1x1+0+0", "rotate": "0", "mirror": "none", "size": "1x1", "width": "1", "height": "1",
     "mode": "fit",
     "background": "000000", "filter": "area", "linear": "1",
+    "label": "a", "time": "utc",
   ]
 
   for key in ViewConfiguration.keys {

@@ -64,13 +64,13 @@ extension Label {
 
     /// A family name known to fontconfig, or `sans`, `serif` or `monospace`. Missing glyphs come from other fonts.
     public var family: String
-    /// The em size in pixels, 4...512.
-    public var size: Int
+    /// The em size in pixels, 4...512. Nil is a 24th of the shorter side of what the label is drawn in, at least 10.
+    public var size: Int?
     /// The weight.
     public var weight: Weight
 
     /// Creates a font. The default is sans, 16 pixels, regular.
-    public init(family: String = "sans", size: Int = 16, weight: Weight = .regular) {
+    public init(family: String = "sans", size: Int? = 16, weight: Weight = .regular) {
       self.family = family
       self.size = size
       self.weight = weight
@@ -78,6 +78,13 @@ extension Label {
 
     /// The allowed sizes, in pixels.
     package static let sizes = 4...512
+
+    /// The font with a size, for text in `area`.
+    fileprivate func sized(for area: Rectangle) -> Font {
+      var font = self
+      font.size = size ?? min(max(min(area.width, area.height) / 24, 10), Font.sizes.upperBound)
+      return font
+    }
   }
 
   /// The background of a label.
@@ -145,11 +152,10 @@ extension Label {
 }
 
 extension Label {
-  /// Draws the label over the content of `area`; nothing if there is no room or no text.
-  func draw(
-    in area: Rectangle, at time: WallClockTime, opacity: Double, with renderer: (any TextRenderer)?,
-    into stack: inout LayerStack
-  ) {
+  /// The layers of the label over the content of `area`; none if there is no room or no text.
+  func layers(
+    in area: Rectangle, at time: WallClockTime, opacity: Double = 1, by renderer: (any TextRenderer)?
+  ) -> [Layer] {
     let text =
       switch content {
       case .text(let fixed): fixed
@@ -160,39 +166,31 @@ extension Label {
       width: min(area.width - 2 * (margin + padding.x), maximumWidth ?? .max),
       height: area.height - 2 * (margin + padding.y))
     guard room.width > 0, room.height > 0,
-      let bitmap = renderer?.bitmap(for: StyledText(text, font: font, color: color, maximumSize: room))
-    else { return }
+      let bitmap = renderer?.bitmap(
+        for: StyledText(text, font: font.sized(for: area), color: color, maximumSize: room))
+    else { return [] }
     let size = Size(width: bitmap.size.width + 2 * padding.x, height: bitmap.size.height + 2 * padding.y)
     let place = position.place(size, in: area, margin: margin)
-    if let background {
-      stack.layers.append(
-        Layer(
-          .color(background.color), in: place, shape: .rounded(background.cornerRadius),
-          opacity: background.opacity * opacity))
+    let letters = Rectangle(
+      x: place.x + padding.x, y: place.y + padding.y, width: bitmap.size.width, height: bitmap.size.height)
+    let behind = background.map {
+      Layer(.color($0.color), in: place, shape: .rounded($0.cornerRadius), opacity: $0.opacity * opacity)
     }
-    stack.put(
-      bitmap,
-      at: Rectangle(
-        x: place.x + padding.x, y: place.y + padding.y, width: bitmap.size.width, height: bitmap.size.height),
-      opacity: opacity)
+    return (behind.map { [$0] } ?? []) + [Layer(.bitmap(bitmap), in: letters, opacity: opacity)]
   }
-}
 
-/// The labels that one word gives a scene.
-package enum SceneLabels: String, Sendable, CaseIterable {
-  case none
-  /// The source's name, at the bottom left of each tile.
-  case names
-  /// The scene's time, at the top right.
-  case time
-  case all
+  /// Whether the text depends on the time.
+  package var isTime: Bool { if case .time = content { true } else { false } }
 
-  package func add(to scene: inout Scene) {
-    if self == .names || self == .all {
-      for index in scene.tiles.indices { scene.tiles[index].label = Label(name: scene.tiles[index].source) }
-    }
-    if self == .time || self == .all {
-      scene.labels = [Label(.time(), background: Label.Background(), position: .topRight, margin: 16)]
-    }
+  /// - Throws: `WordError` of `key` for values that can't be drawn.
+  func check(_ key: String) throws(WordError) {
+    let length = Size.maximumSide
+    if let size = font.size { try WordError.check(Double(size), in: 4...512, "\(key) size") }
+    try WordError.check(Double(margin), in: 0...Double(length), "\(key) margin")
+    if let maximumWidth { try WordError.check(Double(maximumWidth), in: 1...Double(length), "\(key) width") }
+    guard let background else { return }
+    try WordError.check(background.opacity, in: 0...1, "\(key) background opacity")
+    try WordError.check(Double(background.padding), in: 0...Double(length), "\(key) padding")
+    try WordError.check(background.cornerRadius, in: 0...WordError.length, "\(key) radius")
   }
 }

@@ -10,6 +10,9 @@ package struct StyledText: Sendable, Hashable {
   /// The maximum size in pixels: longer lines end in an ellipsis, lines below it are cut off.
   package let maximumSize: Size
 
+  /// The em size in pixels.
+  package var size: Int { font.size ?? Label.Font().size ?? Label.Font.sizes.lowerBound }
+
   package init(_ text: String, font: Label.Font, color: RGBColor, maximumSize: Size) {
     self.text = text
     self.font = font

@@ -1,0 +1,32 @@
+// The labels of a view as layers over its picture.
+
+/// What a frame's labels depend on.
+package struct Lettering: Sendable {
+  /// When the frame was captured; nil leaves out labels that show it.
+  package let time: WallClockTime?
+  /// Draws the text; nil draws none.
+  package let text: (any TextRenderer)?
+
+  /// The labels of frames captured at `time`.
+  package init(at time: WallClockTime?, _ text: (any TextRenderer)?) {
+    self.time = time
+    self.text = text
+  }
+
+  /// The layers that draw a view's labels over its picture of frames of `format`.
+  ///
+  /// - Throws: `WordError` for a label that can't be drawn, or as `RenderPlanner.plan`.
+  package func layers(
+    of view: ViewConfiguration, _ format: Frame.Format, _ planner: RenderPlanner
+  ) throws(WordError) -> [Layer] {
+    guard !view.labels.isEmpty else { return [] }
+    let size = try planner.placement(of: view, for: format).placement.target
+    var layers: [Layer] = []
+    for label in view.labels where time != nil || !label.isTime {
+      try label.check("label")
+      layers += label.layers(
+        in: Rectangle(all: size), at: time ?? WallClockTime(secondsSince1970: 0), by: text)
+    }
+    return layers
+  }
+}
