@@ -60,13 +60,17 @@ struct SnapshotRouteTests {
   func labels() async throws {
     try await withService(Self.configuration()) { service in
       for words in ["label=Front%20door", "time=utc", "label=a&time=%25H:%25M", "warmup=2", "warmup=0.1s"] {
-        #expect(try await service.get("/cameras/camera/face.jpg?\(words)").status == 200, "\(words)")
+        let answer = try await service.get("/cameras/camera/face.jpg?\(words)")
+        #expect(answer.status == 200, "\(words)")
       }
       for words in ["time=now", "time=%25Q", "warmup=x", "label=\(String(repeating: "a", count: 201))"] {
-        #expect(try await service.get("/cameras/camera/face.jpg?\(words)").status == 400, "\(words)")
+        let answer = try await service.get("/cameras/camera/face.jpg?\(words)")
+        #expect(answer.status == 400, "\(words)")
       }
-      #expect(try await service.get("/cameras/camera/door.jpg?label=x").status == 403)
-      #expect(try await service.get("/cameras/camera/door.mjpeg?time=utc").status == 403)
+      for path in ["door.jpg?label=x", "door.mjpeg?time=utc"] {
+        let answer = try await service.get("/cameras/camera/\(path)")
+        #expect(answer.status == 403, "\(path)")
+      }
     }
   }
 
