@@ -10,10 +10,11 @@ internal import PreviewCore
 public struct FragmentedMP4: Sendable {
   private var format: H264Format?
   private var start: CaptureInstant?
-  private var last: CaptureInstant?
   private var sequence: UInt32 = 0
-  /// The time between the last two samples, in ticks.
+  /// The time between samples as far as it is known, in ticks.
   private var interval = videoTimescale / 30
+  /// The last sample's time, and when its fragment begins and ends, in ticks.
+  private var last: (time: Int, begin: Int, end: Int)?
 
   /// Creates a stream; its time begins with the first sample's.
   public init() {}
@@ -24,7 +25,9 @@ public struct FragmentedMP4: Sendable {
   /// The fragment of a sample: about a hundred bytes more than the sample has. The first one, and each whose format
   /// differs, has an initialization segment (`ftyp` and `moov`) before it, and must be a key picture.
   ///
-  /// The duration that a fragment tells is the time between the two samples before, since the next one is not known.
+  /// The duration that a fragment tells is the time since the sample before, since the next one is not known. Browsers
+  /// drop all pictures up to the next key picture after a gap of more than two durations (Media Source Extensions,
+  /// 3.5.8): the first sample after such a gap begins at the end of the one before, and lasts longer.
   public mutating func append(_ sample: VideoSample) -> [UInt8] {
     var boxes = MP4Boxes()
     if sample.format != format {
@@ -34,11 +37,22 @@ public struct FragmentedMP4: Sendable {
     let start = start ?? sample.timestamp
     self.start = start
     let time = max(sample.timestamp.ticks(since: start), 0)
-    if let last { interval = min(max(time - last.ticks(since: start), 1), 10 * videoTimescale) }
-    last = sample.timestamp
+    let (begin, end) = span(of: time)
+    last = (time, begin, end)
     sequence &+= 1
-    fragment(sample, at: UInt64(time), into: &boxes)
+    fragment(sample, begin..<end, into: &boxes)
     return boxes.bytes
+  }
+
+  /// When the fragment of a sample begins and ends.
+  private mutating func span(of time: Int) -> (begin: Int, end: Int) {
+    guard let last else { return (time, time + interval) }
+    let gap = min(max(time - last.time, 1), 10 * videoTimescale)
+    let isLate = time - last.begin > 2 * (last.end - last.begin)
+    // One long gap is no new rate.
+    interval = isLate ? min(gap, 2 * interval) : gap
+    let begin = isLate ? last.end : max(time, last.begin + 1)
+    return (begin, max(time, begin) + interval)
   }
 
   /// The initialization segment of a format: no durations, by which players know that it is live.
@@ -57,7 +71,7 @@ public struct FragmentedMP4: Sendable {
     return boxes.bytes
   }
 
-  private func fragment(_ sample: VideoSample, at time: UInt64, into boxes: inout MP4Boxes) {
+  private func fragment(_ sample: VideoSample, _ span: Range<Int>, into boxes: inout MP4Boxes) {
     let begin = boxes.bytes.count
     var offset = 0
     boxes.box("moof") { fragment in
@@ -65,13 +79,13 @@ public struct FragmentedMP4: Sendable {
       fragment.box("traf") { track in
         // Offsets count from the fragment's first byte.
         track.full("tfhd", flags: 0x020000) { $0.put(UInt32(1)) }
-        track.full("tfdt", version: 1) { $0.put(time) }
+        track.full("tfdt", version: 1) { $0.put(UInt64(span.lowerBound)) }
         // With an offset of the data, and of each sample its duration, size and flags: whether others rest on it.
         track.full("trun", flags: 0x000701) {
           $0.put(UInt32(1))
           offset = $0.bytes.count
           $0.put(UInt32(0))
-          $0.put(UInt32(interval), UInt32(sample.bytes.count), sample.isKey ? 0x0200_0000 : 0x0101_0000)
+          $0.put(UInt32(span.count), UInt32(sample.bytes.count), sample.isKey ? 0x0200_0000 : 0x0101_0000)
         }
       }
     }

@@ -107,7 +107,8 @@ struct MP4Tests {
 
     #expect(mp4.hasBegun)
     #expect(boxes(first).map(\.type) == ["ftyp", "moov", "moof", "mdat"])
-    for (fragment, byte, time, duration) in [(second, 2, 3600, 3600), (third, 3, 12600, 9000)] {
+    // The third one comes late, begins where the second one ends, and lasts until its own time and a little longer.
+    for (fragment, byte, time, duration) in [(second, 2, 3600, 3600), (third, 3, 7200, 12600)] {
       #expect(boxes(fragment).map(\.type) == ["moof", "mdat"])
       #expect(box("mdat", in: fragment) == [0, 0, 0, 2, 0x41, UInt8(byte)])
       #expect(number(try #require(box("moof/mfhd", in: fragment)), 4, 4) == byte)
@@ -127,7 +128,28 @@ struct MP4Tests {
       sps: format.sps, pps: format.pps, size: Size(width: 320, height: 180), encoder: .x264)
     let next = mp4.append(sample(2, at: 100, isKey: true, small))
     #expect(boxes(next).map(\.type) == ["ftyp", "moov", "moof", "mdat"])
-    #expect(number(try #require(box("moof/traf/tfdt", in: next)), 4, 8) == 9000)
+    #expect(number(try #require(box("moof/traf/tfdt", in: next)), 4, 8) == 3000)
+  }
+
+  @Test("whatever the times, no fragment leaves a gap that browsers would drop pictures for")
+  func gaps() throws {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<20 {
+      var (mp4, milliseconds) = (FragmentedMP4(), 0)
+      var last: (begin: Int, duration: Int)?
+      for index in 0..<200 {
+        let fragment = mp4.append(sample(1, at: milliseconds, isKey: index == 0))
+        let begin = number(try #require(box("moof/traf/tfdt", in: fragment)), 4, 8)
+        let duration = numbers(try #require(box("moof/traf/trun", in: fragment)), from: 4)[2]
+        #expect(begin <= milliseconds * 90 && begin + duration > milliseconds * 90)
+        if let last {
+          #expect(begin > last.begin && begin - last.begin <= 2 * last.duration)
+        }
+        last = (begin, duration)
+        milliseconds +=
+          Int.random(in: 0..<100, using: &random) < 5 ? 3000 : Int.random(in: 1...90, using: &random)
+      }
+    }
   }
 }
 
