@@ -143,7 +143,12 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
-    WHEPRoutes(registry: registry, sessions: webRTC, videos: videos).add(to: group)
+    let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
+    offers.add(to: group)
+    WebSocketRoutes(
+      registry: registry, streams: streams, videos: videoRoutes, offers: offers,
+      stalledAfter: configuration.limits.stalledClient, metrics: metrics
+    ).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

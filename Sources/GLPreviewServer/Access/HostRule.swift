@@ -116,7 +116,10 @@ struct HostMiddleware: ServiceMiddleware {
           "host '\(name.text)' is not allowed: add it to access.hosts in the configuration")
       }
     }
-    if request.method.changesSomething { try checkOrigin(request, configuration.allowedOrigins) }
+    // Browsers let any page open a WebSocket and read it.
+    if request.method.changesSomething || request.asksForWebSocket {
+      try checkOrigin(request, configuration.allowedOrigins)
+    }
     return try await next(request, context)
   }
 
@@ -129,7 +132,7 @@ struct HostMiddleware: ServiceMiddleware {
     guard isOwn, request.headers[named: "Sec-Fetch-Site"] != "cross-site" else {
       throw Problem(
         .forbidden,
-        "pages of other origins may not change anything: add the origin to access.origins in the configuration"
+        "pages of other origins may not change anything or open a WebSocket: add the origin to access.origins in the configuration"
       )
     }
   }

@@ -6,7 +6,7 @@ internal import HummingbirdCore
 enum URLToken {
   private static let others: Set<String> = [
     "/snapshot", "/snapshot.jpg", "/stream", "/stream.mjpg", "/stream.mjpeg", "/api/frame.jpeg",
-    "/api/stream.mjpeg", "/api/stream.mp4", "/api/stream",
+    "/api/stream.mjpeg", "/api/stream.mp4", "/api/stream", "/api/ws",
   ]
 
   /// Whether a path accepts a token in its URL. Only paths of pictures do, because URLs get shared.

@@ -27,15 +27,15 @@ struct CompatibilityRoutes: Sendable {
     }
     group.get("state") { _, _ in try Response(json: state()) }
     group.get("api/frame.jpeg") { request, context in
-      let (target, request) = try source(request)
+      let (target, request) = try registry.source(request)
       return try await snapshots.snapshot(target, .jpeg, request, context)
     }
     group.get("api/stream.mp4") { request, context in
-      let (target, request) = try source(request)
+      let (target, request) = try registry.source(request)
       return try await videos.mp4(target, request, context)
     }
     group.get("api/stream.mjpeg") { request, context in
-      let (target, request) = try source(request)
+      let (target, request) = try registry.source(request)
       return try await streams.stream(target, request, context)
     }
   }
@@ -57,14 +57,6 @@ struct CompatibilityRoutes: Sendable {
     case "stream": return try await streams.stream(target, request, context)
     default: throw Problem.badParameter("action", "'\(action)' is neither snapshot nor stream")
     }
-  }
-
-  /// go2rtc's `src=CAMERA`, or `src=CAMERA/VIEW`.
-  private func source(_ request: Request) throws(Problem) -> (ServedPreview, Request) {
-    let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
-      String.init)
-    let target = try registry.view(names.count > 1 ? names[1] : nil, of: names.first)
-    return (target, request.without("src"))
   }
 
   // MARK: ustreamer's state
@@ -106,7 +98,7 @@ struct CompatibilityRoutes: Sendable {
 
 extension Request {
   /// The request without one parameter.
-  fileprivate func without(_ key: String) -> Request {
+  func without(_ key: String) -> Request {
     let query = (uri.query ?? "").split(separator: "&").filter { $0 != key && !$0.hasPrefix("\(key)=") }
     var head = head
     head.path = query.isEmpty ? uri.path : "\(uri.path)?\(query.joined(separator: "&"))"

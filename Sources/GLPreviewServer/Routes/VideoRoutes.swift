@@ -8,7 +8,7 @@ struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
 
-  private static let keys =
+  static let keys =
     ViewConfiguration.keys + ["quality", "bitrate", "keyframe", "duration", "download"]
 
   func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -36,7 +36,8 @@ struct VideoRoutes: Sendable {
     return Response(status: .ok, headers: headers, body: body)
   }
 
-  private func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
+  /// What a URL makes of a view, and how it is encoded.
+  func take(from words: inout QueryWords, over target: ServedPreview) throws -> (
     ServedView, VideoConfiguration
   ) {
     var configuration = target.served.video

@@ -70,7 +70,8 @@ struct WHEPRoutes: Sendable {
       status: .created, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(string: begun.answer)))
   }
 
-  private func begun(
+  /// Begins a session; `location` is its URL.
+  func begun(
     _ target: ServedPreview, offer text: String, _ context: ServiceContext
   ) async throws -> (WHEPSessions.Begun, location: String) {
     guard target.served.isEnabled else { throw Problem.switchedOff(target) }
@@ -96,16 +97,14 @@ struct WHEPRoutes: Sendable {
   // MARK: go2rtc
 
   /// A description as go2rtc's clients send and take it in JSON.
-  private struct Description: Codable {
+  struct Description: Codable {
     let type: String
     let sdp: String
   }
 
   /// `src=CAMERA` or `src=CAMERA/VIEW`; an offer as SDP, or as JSON.
   private func go2rtc(_ request: Request, _ context: ServiceContext) async throws -> Response {
-    let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
-      String.init)
-    let target = try registry.view(names.count > 1 ? names[1] : nil, of: names.first)
+    let (target, _) = try registry.source(request)
     if request.isSDP {
       return try await begin(target, offer: try await text(request, context), context)
     }

@@ -159,6 +159,18 @@ final class StreamHub: Sendable {
     return newest
   }
 
+  /// Waits for a picture after `last`; those that come meanwhile are left out.
+  ///
+  /// - Throws: `StreamEnded`; `CancellationError`.
+  func part(after last: StreamPart?) async throws -> StreamPart {
+    let part = try await state.first { state in
+      guard !state.isOver else { throw StreamEnded() }
+      return state.newest.flatMap { $0.timestamp == last?.timestamp ? nil : $0 }
+    }
+    guard let part else { throw CancellationError() }
+    return part
+  }
+
   /// Adds a connection that receives parts; false if the stream has ended. Must be called on its event loop.
   func add(_ watcher: StreamWatcher, on loop: any EventLoop) -> Bool {
     let added = state.withLock { state -> (LoopWatchers, StreamPart?)? in

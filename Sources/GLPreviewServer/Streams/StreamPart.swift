@@ -13,6 +13,12 @@ struct StreamPart: Sendable {
 
   /// Headers, JPEG and the final boundary.
   let bytes: ByteBuffer
+  /// The JPEG alone.
+  var jpeg: ByteBuffer {
+    bytes.getSlice(at: bytes.readerIndex + jpegStart, length: jpegCount) ?? ByteBuffer()
+  }
+  private let jpegStart: Int
+  private let jpegCount: Int
   /// When the frame was captured.
   let timestamp: CaptureInstant
   let size: Size
@@ -40,5 +46,6 @@ struct StreamPart: Sendable {
     buffer.writeBytes(jpeg.bytes)
     buffer.writeString(footer)
     bytes = buffer
+    (jpegStart, jpegCount) = (header.utf8.count, jpeg.bytes.count)
   }
 }

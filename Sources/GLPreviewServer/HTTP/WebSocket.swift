@@ -1,0 +1,229 @@
+// WebSockets (RFC 6455): a request becomes a connection that carries messages both ways, past the HTTP codec.
+internal import Crypto
+internal import FoundationEssentials
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOWebSocket
+
+/// The server's side of a WebSocket.
+struct WebSocket: Sendable {
+  /// The texts that the client sends; ends with the connection.
+  let messages: AsyncStream<String>
+  private let channel: any Channel
+  private let handler: NIOLoopBound<WebSocketHandler>
+
+  /// The longest message of a client, in bytes.
+  private static let longestMessage = 64 << 10
+  /// How often an idle connection is written to, so that nothing on the path forgets it, and one that is gone is noticed.
+  private static let pingsEvery = Duration.seconds(20)
+
+  /// The answer that turns the connection of `request` into a WebSocket, which `serve` then has, until it returns.
+  /// A client that takes nothing for `stalledAfter` is cut off.
+  ///
+  /// - Throws: `Problem` 400 or 426 if the request asks for no WebSocket.
+  static func response(
+    to request: Request, _ context: ServiceContext, cutOffAfter stalledAfter: Duration,
+    onCutOff: @escaping @Sendable () -> Void, serve: @escaping @Sendable (WebSocket) async -> Void
+  ) async throws -> Response {
+    let headers = request.headers
+    guard request.method == .get, request.asksForWebSocket else {
+      throw Problem(
+        .upgradeRequired, "this URL is a WebSocket's",
+        headers: ["Upgrade": "websocket", "Connection": "Upgrade"])
+    }
+    guard headers[named: "Sec-WebSocket-Version"] == "13",
+      let key = headers[named: "Sec-WebSocket-Key"], Data(base64Encoded: key)?.count == 16
+    else { throw Problem(.badRequest, "a WebSocket has Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key") }
+    let socket = try await begun(on: context.channel, stalledAfter, onCutOff)
+    var fields: HTTPFields = [.connection: "Upgrade"]
+    fields[named: "Upgrade"] = "websocket"
+    fields[named: "Sec-WebSocket-Accept"] = accept(key)
+    let body = ResponseBody { _ in
+      await withTaskGroup { group in
+        group.addTask { await socket.ping() }
+        await serve(socket)
+        group.cancelAll()
+      }
+      await socket.close(1000)
+    }
+    return Response(status: .switchingProtocols, headers: fields, body: body)
+  }
+
+  /// RFC 6455, 4.2.2: what proves that the request was understood.
+  static func accept(_ key: String) -> String {
+    let text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    return Data(Insecure.SHA1.hash(data: Data(text.utf8))).base64EncodedString()
+  }
+
+  /// Takes the connection's bytes away from the HTTP codec.
+  private static func begun(
+    on channel: any Channel, _ stalledAfter: Duration, _ onCutOff: @escaping @Sendable () -> Void
+  ) async throws -> WebSocket {
+    // Any more than a few that wait are a flood.
+    let (messages, sender) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
+    channel.keepLittleUnsent(16 << 10)
+    return try await channel.eventLoop.submit {
+      let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)
+      let pipeline = channel.pipeline.syncOperations
+      // The codec's half that is nearest to the socket.
+      let http = try pipeline.handler(type: HTTPResponseEncoder.self)
+      let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: longestMessage))
+      let whole = NIOWebSocketFrameAggregator(
+        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: longestMessage)
+      try pipeline.addHandlers([frames, whole, handler], position: .before(http))
+      return WebSocket(
+        messages: messages, channel: channel, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop))
+    }.get()
+  }
+
+  /// Sends a text; returns once the kernel has it.
+  ///
+  /// - Throws: `ChannelError` where the connection is closed.
+  func send(_ text: String) async throws { try await send(.text, ByteBuffer(string: text)) }
+
+  /// Sends bytes; returns once the kernel has them.
+  func send(_ bytes: ByteBuffer) async throws { try await send(.binary, bytes) }
+
+  /// Says why, and closes the connection.
+  func close(_ code: Int) async {
+    try? await send(.connectionClose, ByteBuffer(integer: UInt16(code)))
+    try? await channel.close()
+  }
+
+  private func send(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) async throws {
+    try await channel.eventLoop.flatSubmit { [handler] in handler.value.write(opcode, payload) }.get()
+  }
+
+  private func ping() async {
+    while (try? await Task.sleep(for: Self.pingsEvery)) != nil, (try? await send(.ping, ByteBuffer())) != nil
+    {}
+  }
+}
+
+extension Request {
+  /// Whether it asks for a WebSocket in place of an answer.
+  var asksForWebSocket: Bool {
+    func has(_ word: String, in field: String?) -> Bool {
+      (field ?? "").split(separator: ",").contains { $0.lowercased().trimmed == word }
+    }
+    return has("websocket", in: headers[named: "Upgrade"]) && has("upgrade", in: headers[.connection])
+  }
+}
+
+/// Stands between the HTTP codec, which sees nothing of a WebSocket, and the socket.
+private final class WebSocketHandler: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+
+  private let messages: AsyncStream<String>.Continuation
+  private let stalledAfter: Duration
+  private let onCutOff: @Sendable () -> Void
+  private let loop: any EventLoop
+  private var context: ChannelHandlerContext?
+  private var isClosing = false
+
+  init(
+    _ messages: AsyncStream<String>.Continuation, on loop: any EventLoop, _ stalledAfter: Duration,
+    _ onCutOff: @escaping @Sendable () -> Void
+  ) {
+    (self.messages, self.loop, self.stalledAfter, self.onCutOff) = (messages, loop, stalledAfter, onCutOff)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    messages.finish()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    messages.finish()
+    context.fireChannelInactive()
+  }
+
+  // MARK: From the client
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    guard !isClosing else { return }
+    // A client masks what it sends (RFC 6455, 5.1), and no extension was agreed on (5.2).
+    guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return end(1002) }
+    let payload = frame.unmaskedData
+    switch frame.opcode {
+    case .text:
+      guard let text = String(validating: payload.readableBytesView, as: UTF8.self) else { return end(1007) }
+      if case .dropped = messages.yield(text) { end(1008) }
+    case .ping: _ = write(.pong, payload)
+    case .pong: break
+    case .connectionClose: end(1000)
+    case .binary: end(1003)
+    default: end(1002)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.tooManyFragments,
+      NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
+      end(1009)
+    case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error: end(1002)
+    default: context.fireErrorCaught(error)
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // The service is shutting down, or the client sends no more.
+    if event is ChannelShouldQuiesceEvent { return end(1001) }
+    if case ChannelEvent.inputClosed = event { return context.close(promise: nil) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Says why, closes the connection and ends the messages.
+  private func end(_ code: UInt16) {
+    guard !isClosing, let context else { return }
+    let isSent = write(.connectionClose, ByteBuffer(integer: code))
+    isClosing = true
+    messages.finish()
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    isSent.whenComplete { _ in bound.value.close(promise: nil) }
+  }
+
+  // MARK: To the client
+
+  /// Writes a frame; the result comes once the kernel has it.
+  func write(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) -> EventLoopFuture<Void> {
+    guard let context, context.channel.isActive, !isClosing else {
+      return loop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+    }
+    let written = context.eventLoop.makePromise(of: Void.self)
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    let cut = context.eventLoop.scheduleTask(in: .nanoseconds(Int64(stalledAfter / .nanoseconds(1)))) {
+      [onCutOff] in
+      onCutOff()
+      bound.value.reset()
+    }
+    written.futureResult.whenComplete { _ in cut.cancel() }
+    context.writeAndFlush(NIOAny(Self.frame(opcode, payload)), promise: written)
+    return written.futureResult
+  }
+
+  /// A whole message in one frame, not masked (RFC 6455, 5.2).
+  private static func frame(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) -> ByteBuffer {
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(10 + payload.readableBytes)
+    buffer.writeInteger(0x80 | UInt8(webSocketOpcode: opcode))
+    switch payload.readableBytes {
+    case ..<126: buffer.writeInteger(UInt8(payload.readableBytes))
+    case ..<65536:
+      buffer.writeInteger(126 as UInt8)
+      buffer.writeInteger(UInt16(payload.readableBytes))
+    default:
+      buffer.writeInteger(127 as UInt8)
+      buffer.writeInteger(UInt64(payload.readableBytes))
+    }
+    buffer.writeImmutableBuffer(payload)
+    return buffer
+  }
+}

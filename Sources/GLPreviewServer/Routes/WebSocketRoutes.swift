@@ -1,0 +1,170 @@
+// go2rtc's `/api/ws`: MSE, MJPEG and WebRTC by one WebSocket, as `video-rtc.js` and Home Assistant's cards ask for them.
+internal import FoundationEssentials
+internal import GLPreview
+internal import Hummingbird
+internal import NIOCore
+
+struct WebSocketRoutes: Sendable {
+  let registry: CameraRegistry
+  let streams: StreamRegistry
+  let videos: VideoRoutes
+  let offers: WHEPRoutes
+  let stalledAfter: Duration
+  let metrics: ServiceMetrics
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("api/ws") { request, context in
+      let (target, request) = try registry.source(request)
+      var words = try QueryWords(request)
+      let (wanted, video) = try videos.take(from: &words, over: target)
+      try words.finish(known: VideoRoutes.keys)
+      if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
+      let client = RequestClient.current
+      return try await WebSocket.response(
+        to: request, context, cutOffAfter: stalledAfter, onCutOff: metrics.countCutOff
+      ) { socket in
+        await RequestClient.$current.withValue(client) {
+          await Player(routes: self, target: target, wanted: wanted, video: video, context: context)
+            .serve(socket)
+        }
+      }
+    }
+  }
+}
+
+/// What one WebSocket plays.
+private struct Player: Sendable {
+  let routes: WebSocketRoutes
+  let target: ServedPreview
+  let wanted: ServedView
+  let video: VideoConfiguration
+  let context: ServiceContext
+
+  /// A message either way.
+  private struct Message: Codable {
+    let type: String
+    var value: Value?
+  }
+
+  private enum Value: Codable {
+    case text(String)
+    case description(WHEPRoutes.Description)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let text = try? container.decode(String.self) {
+        self = .text(text)
+      } else {
+        self = .description(try container.decode(WHEPRoutes.Description.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .text(let text): try container.encode(text)
+      case .description(let description): try container.encode(description)
+      }
+    }
+  }
+
+  /// More offers of one connection are no player's.
+  private static let mostOffers = 8
+
+  /// Answers until the client leaves.
+  func serve(_ socket: WebSocket) async {
+    await withDiscardingTaskGroup { group in
+      var (playing, offers): (Set<String>, Int) = ([], 0)
+      for await text in socket.messages {
+        guard let message = try? JSONDecoder().decode(Message.self, from: Data(text.utf8)) else { break }
+        switch message.type {
+        case "mse" where playing.insert("mse").inserted:
+          group.addTask { await told(message.type, socket) { try await playMSE(message.value, on: socket) } }
+        case "mjpeg" where playing.insert("mjpeg").inserted:
+          group.addTask { await told(message.type, socket) { try await playMJPEG(on: socket) } }
+        case "webrtc" where offers < Self.mostOffers, "webrtc/offer" where offers < Self.mostOffers:
+          offers += 1
+          group.addTask { await told(message.type, socket) { try await answer(message, on: socket) } }
+        // Addresses are learnt from connection checks; those of ours are in the answer.
+        case "webrtc/candidate": break
+        default:
+          group.addTask {
+            await told(message.type, socket) {
+              throw Problem(.badRequest, "is not offered, or plays already")
+            }
+          }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// Tells the client of an error, by which players fall back to another kind.
+  private func told(_ type: String, _ socket: WebSocket, _ play: () async throws -> Void) async {
+    do {
+      try await play()
+    } catch is CancellationError {
+      return
+    } catch {
+      let reason = Problem(error)?.detail ?? "the service has an error"
+      try? await send(Message(type: "error", value: .text("\(type): \(reason)")), on: socket)
+    }
+  }
+
+  private func send(_ message: Message, on socket: WebSocket) async throws {
+    try await socket.send(String(decoding: try JSONEncoder().encode(message), as: UTF8.self))
+  }
+
+  private func playMSE(_ codecs: Value?, on socket: WebSocket) async throws {
+    if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
+      throw Problem(.notAcceptable, "the client takes no H.264")
+    }
+    let stream = try routes.videos.streams.begin(target, as: wanted, video)
+    var (mp4, isFirst) = (FragmentedMP4(), true)
+    while let sample = try await stream.next() {
+      if isFirst { try await send(Message(type: "mse", value: .text(sample.format.mediaType)), on: socket) }
+      isFirst = false
+      try await socket.send(ByteBuffer(bytes: mp4.append(sample)))
+    }
+    throw Problem.switchedOff(target)
+  }
+
+  private func playMJPEG(on socket: WebSocket) async throws {
+    let subscription = try routes.streams.join(target, as: wanted, every: .zero)
+    subscription.name(address: context.clientAddress, key: nil)
+    try await send(Message(type: "mjpeg"), on: socket)
+    var last: StreamPart?
+    do {
+      while true {
+        let part = try await subscription.hub.part(after: last)
+        try await socket.send(part.jpeg)
+        last = part
+      }
+    } catch is StreamEnded {
+      throw Problem.switchedOff(target)
+    }
+  }
+
+  private func answer(_ message: Message, on socket: WebSocket) async throws {
+    switch message.value {
+    case .text(let offer):
+      let (begun, _) = try await routes.offers.begun(target, offer: offer, context)
+      try await send(Message(type: "webrtc/answer", value: .text(begun.answer)), on: socket)
+    case .description(let offer) where offer.type == "offer":
+      let (begun, _) = try await routes.offers.begun(target, offer: offer.sdp, context)
+      let answer = WHEPRoutes.Description(type: "answer", sdp: begun.answer)
+      try await send(Message(type: "webrtc", value: .description(answer)), on: socket)
+    case .description, nil: throw Problem(.badRequest, "the value is no offer")
+    }
+  }
+}
+
+extension CameraRegistry {
+  /// go2rtc's `src=CAMERA`, or `src=CAMERA/VIEW`, and the request without it.
+  func source(_ request: Request) throws(Problem) -> (ServedPreview, Request) {
+    let names = (request.uri.queryParameters["src"] ?? "").split(separator: "/", maxSplits: 1).map(
+      String.init)
+    let target = try view(names.count > 1 ? names[1] : nil, of: names.first)
+    return (target, request.without("src"))
+  }
+}

@@ -1,0 +1,165 @@
+// go2rtc's WebSocket, and WebSockets as such: what is asked for, what is wrong, and the end.
+import NIOHTTP1
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("WebSockets", .timeLimit(.minutes(15)))
+struct WebSocketTests {
+  private static let path = "/api/ws?src=camera"
+
+  private static func configuration(_ views: [ServedView] = [ServedView()]) -> ServerConfiguration {
+    ServerConfiguration(
+      cameras: [CameraConfiguration(source: "pattern:counter,size=320x180,fps=20", views: views)])
+  }
+
+  @Test("a key is answered as RFC 6455 has it")
+  func accept() { #expect(WebSocket.accept("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") }
+
+  // MARK: Pictures
+
+  @Test("MSE: the type, an initialization segment, then fragments", .enabled(if: hasEncoder))
+  func mse() async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path + "/main&width=160")
+      #expect(peer.head.hasPrefix("HTTP/1.1 101 "))
+      try await peer.send(#"{"type": "mse", "value": "avc1.640029,hvc1.1.6.L153.B0"}"#)
+      await peer.waits { peer.frames.count { $0.opcode == 2 } > 3 }
+      #expect(peer.texts.first?.contains("avc1.42") == true)
+      let parts = peer.frames.filter { $0.opcode == 2 }.map {
+        String(decoding: $0.payload[4..<8], as: UTF8.self)
+      }
+      #expect(parts.first == "ftyp")
+      #expect(parts.dropFirst().allSatisfy { $0 == "moof" })
+      #expect(service.inside.videos.clientCount(of: "camera", "main") == 1)
+      try await peer.close()
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 0 }
+    }
+  }
+
+  @Test("MJPEG: a JPEG a message, of the size that the URL says")
+  func mjpeg() async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path + "&width=64")
+      try await peer.send(#"{"type":"mjpeg"}"#)
+      await peer.waits { peer.frames.count { $0.opcode == 2 } > 2 }
+      #expect(peer.texts == [#"{"type":"mjpeg"}"#])
+      for frame in peer.frames where frame.opcode == 2 {
+        let width = try JPEGProbe(frame.payload).width
+        #expect(width == 64)
+      }
+      #expect(service.inside.streams.all.flatMap(\.subscriptions).count == 1)
+      try await peer.close()
+      await until { service.inside.streams.all.flatMap(\.subscriptions).isEmpty }
+    }
+  }
+
+  @Test("WebRTC: an offer either way is answered", .enabled(if: hasWebRTC && hasEncoder))
+  func webRTC() async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path)
+      // The peer's lines end in either way; JSON has neither.
+      let offer = try await WHEPPeer().offer.split(whereSeparator: \.isNewline).joined(separator: "\\r\\n")
+      try await peer.send(#"{"type":"webrtc/offer","value":"\#(offer)"}"#)
+      try await peer.send(#"{"type":"webrtc/candidate","value":"candidate:1 1 udp 1 10.0.0.1 9 typ host"}"#)
+      try await peer.send(#"{"type":"webrtc","value":{"type":"offer","sdp":"\#(offer)"}}"#)
+      await peer.waits { peer.texts.count == 2 || peer.frames.contains { $0.opcode == 8 } }
+      let texts = peer.texts.sorted { $0.count < $1.count }
+      #expect(
+        texts.count { $0.contains(#""type":"webrtc\/answer""#) || $0.contains(#""webrtc/answer""#) } == 1)
+      #expect(texts.allSatisfy { $0.contains("a=ice-lite") })
+    }
+  }
+
+  // MARK: Errors
+
+  @Test(
+    "what can't be played is told by its name, and the rest goes on",
+    arguments: [
+      (#"{"type":"mse","value":"hvc1.1.6.L153.B0"}"#, "mse: the client takes no H.264"),
+      (#"{"type":"hls"}"#, "hls: is not offered"),
+      (#"{"type":"webrtc/offer","value":"v=0"}"#, "webrtc/offer: "),
+      (#"{"type":"webrtc"}"#, "webrtc: the value is no offer"),
+    ])
+  func refusals(message: String, reason: String) async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path)
+      try await peer.send(message)
+      await peer.waits { !peer.texts.isEmpty }
+      #expect(peer.texts.first?.replacing("\\/", with: "/").contains(reason) == true)
+      #expect(peer.texts.first?.contains(#""error""#) == true)
+      try await peer.send(9, [7])
+      await peer.waits { peer.frames.contains { $0.opcode == 10 && $0.payload == [7] } }
+    }
+  }
+
+  @Test("a request that is no WebSocket's, or of a page elsewhere, gets an answer")
+  func requests() async throws {
+    var configuration = Self.configuration()
+    configuration.access.allowedOrigins = ["https://home.example", "*"]
+    try await withService(configuration) { service in
+      func status(_ path: String, _ fields: [String], _ more: [String] = []) async throws -> String {
+        let peer = try await WebSocketPeer(to: service.port, path, fields: fields, more: more)
+        defer { Task { try? await peer.close() } }
+        return String(peer.head.dropFirst(9).prefix(3))
+      }
+      let usual = WebSocketPeer.usual
+      let requests: [(path: String, fields: [String], origin: String?, status: String)] = [
+        (Self.path, [], nil, "426"), (Self.path, usual.filter { !$0.contains("Key") }, nil, "400"),
+        (Self.path, usual.map { $0.replacing(": 13", with: ": 8") }, nil, "400"),
+        ("/api/ws?src=gone", usual, nil, "404"), (Self.path + "&size=0x0", usual, nil, "400"),
+        (Self.path, usual, "https://evil.example", "403"), (Self.path, usual, "http://localhost", "101"),
+        (Self.path, usual, "https://home.example", "101"),
+      ]
+      for (path, fields, origin, expected) in requests {
+        let answered = try await status(path, fields, origin.map { ["Origin: \($0)"] } ?? [])
+        #expect(answered == expected, "\(path) \(origin ?? "")")
+      }
+    }
+  }
+
+  @Test("a token in the URL opens one where the service asks for it, and none does not")
+  func access() async throws {
+    var configuration = Self.configuration()
+    configuration.access.tokens = [.init(secret: "look", role: .read)]
+    try await withService(configuration) { service in
+      let stranger = try await WebSocketPeer(to: service.port, Self.path)
+      #expect(stranger.head.hasPrefix("HTTP/1.1 401 "))
+      let friend = try await WebSocketPeer(to: service.port, Self.path + "&token=look")
+      #expect(friend.head.hasPrefix("HTTP/1.1 101 "))
+    }
+  }
+
+  @Test(
+    "what breaks the protocol ends the connection, with its code",
+    arguments: [
+      (WebSocketPeer.frame(1, [1], isMasked: false), 1002), (WebSocketPeer.frame(1, [0xff]), 1007),
+      (WebSocketPeer.frame(2, [1]), 1003), ([0x81, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4], 1009),
+      (WebSocketPeer.frame(8, [3, 232]), 1000), (WebSocketPeer.frame(1, Array("no JSON".utf8)), 1000),
+      ([0xf1, 0x80, 1, 2, 3, 4], 1002), ([0x80, 0x80, 1, 2, 3, 4], 1002), ([0x83, 0x80, 1, 2, 3, 4], 1002),
+      ([0x09, 0x80, 1, 2, 3, 4], 1002), ([0x01, 0x80, 1, 2, 3, 4, 0x01, 0x80, 1, 2, 3, 4], 1002),
+      ([0x01, 0x80, 1, 2, 3, 4] + (0..<70).flatMap { _ in [0x00, 0x80, 1, 2, 3, 4] }, 1009),
+    ] as [([UInt8], Int)])
+  func violations(bytes: [UInt8], code: Int) async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path)
+      try await peer.send(bytes: bytes)
+      try await peer.waitsForEnd()
+      let closing = try #require(peer.frames.first { $0.opcode == 8 })
+      #expect(closing.payload.reduce(0) { $0 << 8 | Int($1) } == code)
+    }
+  }
+
+  @Test("a view that is switched off ends, and the client is told")
+  func switchedOff() async throws {
+    try await withService(Self.configuration()) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path)
+      try await peer.send(#"{"type":"mjpeg"}"#)
+      await peer.waits { peer.frames.contains { $0.opcode == 2 } }
+      _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"enabled": false}"#)
+      await peer.waits { peer.texts.count == 2 }
+      #expect(peer.texts.last?.contains("mjpeg: ") == true)
+    }
+  }
+}
