@@ -31,34 +31,45 @@ layout(location = 1) out vec4 secondPlane;
 vec4 evenWeights(uvec4 words) { return vec4(ivec4(words << 16u) >> 16); }
 vec4 oddWeights(uvec4 words) { return vec4(ivec4(words) >> 16); }
 
+// Two texels of sums lie in the layers of one place.
+uvec4 sumsAt(highp usampler2DArray rows, int texel, int row, ivec2 fold) {
+  return texelFetch(rows, ivec3(folded(ivec2(texel >> 1, row), fold), texel & 1), 0);
+}
+
 // The weighted sums of up to four components, each of four outputs.
 struct Sums { vec4 first; vec4 second; vec4 third; };
 
-#define EACH_WINDOW(TEXELS, WEIGHTS) \
+// Windows of samples, at least one. The test stands at the end: llvmpipe takes a quarter longer where it stands first.
+#define BEGIN_WINDOWS \
   int texel = int(tableTexel(table, record).x); \
   int weight = record + 1; \
-  for (int index = 0; index < windows; ++index, texel += TEXELS, weight += WEIGHTS)
+  int index = 0; \
+  do {
+#define END_WINDOWS(TEXELS, WEIGHTS) \
+    texel += TEXELS; \
+    weight += WEIGHTS; \
+  } while (++index < windows);
 
 // One component: eight samples a texel.
-vec4 sumOfOne(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
+vec4 sumOfOne(highp usampler2DArray rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   vec4 sum = vec4(0.0);
-  EACH_WINDOW(1, 4) {
-    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
+  BEGIN_WINDOWS
+    uvec4 words = sumsAt(rows, texel, row, fold);
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 4; ++pair) {
       uvec4 weights = tableTexel(table, weight + pair);
       sum += even[pair] * evenWeights(weights) + odd[pair] * oddWeights(weights);
     }
-  }
+  END_WINDOWS(1, 4)
   return sum;
 }
 
 // Two components in turn: four samples a texel.
-Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
+Sums sumOfTwo(highp usampler2DArray rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
-  EACH_WINDOW(1, 2) {
-    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
+  BEGIN_WINDOWS
+    uvec4 words = sumsAt(rows, texel, row, fold);
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     for (int pair = 0; pair < 2; ++pair) {
@@ -68,15 +79,15 @@ Sums sumOfTwo(highp usampler2D rows, highp TABLE table, int record, int windows,
       sums.first += even[pair * 2] * first + even[pair * 2 + 1] * second;
       sums.second += odd[pair * 2] * first + odd[pair * 2 + 1] * second;
     }
-  }
+  END_WINDOWS(1, 2)
   return sums;
 }
 
 // Three of four components in turn: two samples a texel.
-Sums sumOfFour(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
+Sums sumOfFour(highp usampler2DArray rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
-  EACH_WINDOW(1, 1) {
-    uvec4 words = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
+  BEGIN_WINDOWS
+    uvec4 words = sumsAt(rows, texel, row, fold);
     vec4 even = vec4(words & 65535u);
     vec4 odd = vec4(words >> 16u);
     uvec4 weights = tableTexel(table, weight);
@@ -85,17 +96,17 @@ Sums sumOfFour(highp usampler2D rows, highp TABLE table, int record, int windows
     sums.first += near * even.x + far * even.z;
     sums.second += near * odd.x + far * odd.z;
     sums.third += near * even.y + far * even.w;
-  }
+  END_WINDOWS(1, 1)
   return sums;
 }
 
 // Three components in turn: eight samples in three texels.
-Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
+Sums sumOfThree(highp usampler2DArray rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   Sums sums = Sums(vec4(0.0), vec4(0.0), vec4(0.0));
-  EACH_WINDOW(3, 4) {
-    uvec4 a = texelFetch(rows, folded(ivec2(texel, row), fold), 0);
-    uvec4 b = texelFetch(rows, folded(ivec2(texel + 1, row), fold), 0);
-    uvec4 c = texelFetch(rows, folded(ivec2(texel + 2, row), fold), 0);
+  BEGIN_WINDOWS
+    uvec4 a = sumsAt(rows, texel, row, fold);
+    uvec4 b = sumsAt(rows, texel + 1, row, fold);
+    uvec4 c = sumsAt(rows, texel + 2, row, fold);
     vec4 a0 = vec4(a & 65535u), a1 = vec4(a >> 16u);
     vec4 b0 = vec4(b & 65535u), b1 = vec4(b >> 16u);
     vec4 c0 = vec4(c & 65535u), c1 = vec4(c >> 16u);
@@ -119,20 +130,20 @@ Sums sumOfThree(highp usampler2D rows, highp TABLE table, int record, int window
     sums.first += near * c0.y + far * c1.z;
     sums.second += near * c1.y + far * c0.w;
     sums.third += near * c0.z + far * c1.w;
-  }
+  END_WINDOWS(3, 4)
   return sums;
 }
 
 // Light: four samples a texel, as the bits of floats.
 vec4 sumOfLight(highp usampler2D rows, highp TABLE table, int record, int windows, ivec2 fold, int row) {
   vec4 sum = vec4(0.0);
-  EACH_WINDOW(1, 2) {
+  BEGIN_WINDOWS
     vec4 light = uintBitsToFloat(texelFetch(rows, folded(ivec2(texel, row), fold), 0));
     uvec4 weights = tableTexel(table, weight);
     sum += light.x * evenWeights(weights) + light.y * oddWeights(weights);
     weights = tableTexel(table, weight + 1);
     sum += light.z * evenWeights(weights) + light.w * oddWeights(weights);
-  }
+  END_WINDOWS(1, 2)
   return sum;
 }
 
@@ -146,16 +157,16 @@ uniform ivec2 rgbRecords;
 uniform vec2 rgbScale;
 #endif
 #ifdef READS_LUMA
-uniform highp usampler2D lumaRows;
+uniform highp usampler2DArray lumaRows;
 uniform highp TABLE lumaColumns;
 uniform ivec2 lumaFold;
 uniform ivec2 lumaRecords;  // texels a record, windows
 uniform vec2 lumaScale;     // from sums to codes: factor, offset
 #endif
 #ifdef READS_CHROMA
-uniform highp usampler2D cbRows;
+uniform highp usampler2DArray cbRows;
 #ifdef CHROMA_IS_APART
-uniform highp usampler2D crRows;
+uniform highp usampler2DArray crRows;
 #endif
 uniform highp TABLE chromaColumns;
 uniform ivec2 chromaFold;
@@ -163,7 +174,7 @@ uniform ivec2 chromaRecords;
 uniform vec2 chromaScale;
 #endif
 #ifdef RGB_BYTES
-uniform highp usampler2D rgbRows;
+uniform highp usampler2DArray rgbRows;
 uniform highp TABLE rgbColumns;
 uniform ivec2 rgbFold;
 uniform ivec2 rgbRecords;

@@ -88,7 +88,8 @@ void main() {
   uvec3 shifts = uvec3(rgbFirst) * 8u;
 #endif
   int firstTaps = place.y * ((tapCount + 1) >> 1);
-  for (int index = 0; index < tapCount; ++index) {
+  int index = 0;
+  do {
     vec4 taps = tapsAt(planeRows, firstTaps + (index >> 1));
     vec2 tap = (index & 1) == 0 ? taps.xy : taps.zw;
     int row = int(tap.x);
@@ -132,7 +133,7 @@ void main() {
     sums[0] += tap.y * lightFromCodes(red);
     sums[1] += tap.y * lightFromCodes(green);
     sums[2] += tap.y * lightFromCodes(blue);
-  }
+  } while (++index < tapCount);
   redSum = floatBitsToUint(sums[0]);
   greenSum = floatBitsToUint(sums[1]);
   blueSum = floatBitsToUint(sums[2]);

@@ -1,4 +1,4 @@
-// Bytes and words of a stored plane: from a buffer, in texels of one byte or of two words, or from a texture, in texels
+// Bytes and words of a stored plane: from a buffer, in texels of one byte, two or four words, or from a texture, in texels
 // of four bytes. Of a drawn plane only words: in texels of four words, or of four bytes as parts of 255.
 //
 // `store`, of a buffer: the first texel, and texels a row. Of a texture, which is in bands where the plane exceeds the
@@ -14,6 +14,11 @@ uvec2 twoWords(highp usamplerBuffer plane, ivec4 store, int pair, int row) {
   return texelFetch(plane, store.x + row * store.y + pair).xy;
 }
 
+// `store` in texels of four words.
+uvec4 fourWords(highp usamplerBuffer plane, ivec4 store, int x, int row) {
+  return texelFetch(plane, store.x + row * store.y + x);
+}
+
 // `store` in texels of two words.
 uint wordAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
   uvec2 words = twoWords(plane, store, x >> 1, row);
@@ -22,20 +27,23 @@ uint wordAt(highp usamplerBuffer plane, ivec4 store, int x, int row) {
 #elif defined(READS_DRAWN_WORDS)
 #define STORE usampler2D
 
-uvec2 twoWords(highp usampler2D plane, ivec4 store, int pair, int row) {
-  uvec4 words = texelFetch(plane, ivec2(pair >> 1, row), 0);
-  return (pair & 1) == 0 ? words.xy : words.zw;
+uvec4 fourWords(highp usampler2D plane, ivec4 store, int x, int row) {
+  return texelFetch(plane, ivec2(x, row), 0);
 }
 #elif defined(READS_DRAWN_TEXELS)
 #define STORE sampler2D
 
 uint drawnWord(highp sampler2D plane, int x, int row) {
-  uvec4 bytes = uvec4(texelFetch(plane, ivec2(x, row), 0) * 255.0 + 0.5);
+  int last = textureSize(plane, 0).x - 1;
+  uvec4 bytes = uvec4(texelFetch(plane, ivec2(min(x, last), row), 0) * 255.0 + 0.5);
   return bytes.x | bytes.y << 8u | bytes.z << 16u | bytes.w << 24u;
 }
 
-uvec2 twoWords(highp sampler2D plane, ivec4 store, int pair, int row) {
-  return uvec2(drawnWord(plane, pair * 2, row), drawnWord(plane, pair * 2 + 1, row));
+uvec4 fourWords(highp sampler2D plane, ivec4 store, int x, int row) {
+  x *= 4;
+  return uvec4(
+    drawnWord(plane, x, row), drawnWord(plane, x + 1, row), drawnWord(plane, x + 2, row),
+    drawnWord(plane, x + 3, row));
 }
 #else
 #define STORE usampler2D
@@ -58,11 +66,11 @@ uint wordAt(highp usampler2D plane, ivec4 store, int x, int row) {
 uvec2 twoWords(highp usampler2D plane, ivec4 store, int pair, int row) {
   return uvec2(wordAt(plane, store, pair * 2, row), wordAt(plane, store, pair * 2 + 1, row));
 }
-#endif
 
-uvec4 fourWords(highp STORE plane, ivec4 store, int index, int row) {
-  return uvec4(twoWords(plane, store, index * 2, row), twoWords(plane, store, index * 2 + 1, row));
+uvec4 fourWords(highp usampler2D plane, ivec4 store, int x, int row) {
+  return uvec4(twoWords(plane, store, x * 2, row), twoWords(plane, store, x * 2 + 1, row));
 }
+#endif
 
 #if !defined(READS_DRAWN_WORDS) && !defined(READS_DRAWN_TEXELS)
 // Four samples at these bytes of a row, as codes 0...255.

@@ -8,7 +8,8 @@ struct RenderTarget: ~Copyable {
   private let framebuffer: GLuint
 
   /// Takes ownership of a texture, whose format must be renderable.
-  /// `others` are at most three textures for shader outputs from location 1 on; they must outlive the target.
+  /// The layers of an array are the shader's outputs from location 0 on. `others` are at most three textures for outputs
+  /// from location 1 on; they must outlive the target.
   init(_ texture: consuming Texture, others: [GLuint] = []) throws(GLError) {
     var framebuffer: GLuint = 0
     unsafe glGenFramebuffers(1, &framebuffer)
@@ -16,14 +17,14 @@ struct RenderTarget: ~Copyable {
     self.texture = texture
     GLLedger.add(.framebuffer)
     glBindFramebuffer(GLenum(GL_FRAMEBUFFER), framebuffer)
-    glFramebufferTexture2D(
-      GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0), GLenum(GL_TEXTURE_2D), self.texture.name, 0)
+    self.texture.attach()
     for (index, other) in others.enumerated() {
       glFramebufferTexture2D(
         GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(index + 1), GLenum(GL_TEXTURE_2D),
         other, 0)
     }
-    let attachments = (0...others.count).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
+    let outputs = max(self.texture.layers, 1) + others.count
+    let attachments = (0..<outputs).map { GLenum(GL_COLOR_ATTACHMENT0) + GLenum($0) }
     unsafe glDrawBuffers(GLsizei(attachments.count), attachments)
     let activity = "a \(self.texture.width)x\(self.texture.height) \(self.texture.format) render target"
     let status = glCheckFramebufferStatus(GLenum(GL_FRAMEBUFFER))

@@ -7,12 +7,14 @@ struct Texture: ~Copyable {
   let format: TextureFormat
   let width: Int
   let height: Int
+  /// The layers of an array, 0 if it is none.
+  let layers: Int
   let name: GLuint
   private let lease: MemoryLease?
 
-  /// Allocates immutable storage with undefined content.
-  init(_ format: TextureFormat, width: Int, height: Int) throws(GLError) {
-    let memory = GLMemory.reserve(width, height, format.bytesPerTexel)
+  /// Allocates immutable storage with undefined content: of one picture, or of an array of `layers` pictures.
+  init(_ format: TextureFormat, width: Int, height: Int, layers: Int = 0) throws(GLError) {
+    let memory = GLMemory.reserve(width, height, format.bytesPerTexel * max(layers, 1))
     var name: GLuint = 0
     unsafe glGenTextures(1, &name)
     self.name = name
@@ -20,11 +22,18 @@ struct Texture: ~Copyable {
     self.format = format
     self.width = width
     self.height = height
+    self.layers = layers
     GLLedger.add(.texture)
     try memory.check("a \(width)x\(height) \(format) texture")
-    let target = GLenum(GL_TEXTURE_2D)
-    Texture.bindForChange(name)
-    glTexStorage2D(target, 1, format.internalFormat, GLsizei(clamping: width), GLsizei(clamping: height))
+    let target = Texture.target(layers)
+    let (columns, rows) = (GLsizei(clamping: width), GLsizei(clamping: height))
+    glActiveTexture(Texture.unitForChange)
+    glBindTexture(target, name)
+    if layers == 0 {
+      glTexStorage2D(target, 1, format.internalFormat, columns, rows)
+    } else {
+      glTexStorage3D(target, 1, format.internalFormat, columns, rows, GLsizei(layers))
+    }
     for (parameter, value) in [
       (GL_TEXTURE_MIN_FILTER, GL_NEAREST), (GL_TEXTURE_MAG_FILTER, GL_NEAREST),
       (GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE), (GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE),
@@ -39,9 +48,15 @@ struct Texture: ~Copyable {
     GLLedger.remove(.texture)
   }
 
-  /// Binds it to a unit that no sampler reads, so that creating a texture does not replace another's binding.
+  private static func target(_ layers: Int) -> GLenum {
+    GLenum(layers == 0 ? GL_TEXTURE_2D : GL_TEXTURE_2D_ARRAY)
+  }
+
+  /// No sampler reads this unit, so that creating a texture does not replace another's binding.
+  private static var unitForChange: GLenum { GLenum(GL_TEXTURE0) + 15 }
+
   private static func bindForChange(_ name: GLuint) {
-    glActiveTexture(GLenum(GL_TEXTURE0) + 15)
+    glActiveTexture(unitForChange)
     glBindTexture(GLenum(GL_TEXTURE_2D), name)
   }
 
@@ -50,7 +65,18 @@ struct Texture: ~Copyable {
 
   borrowing func bind(unit: Int) {
     glActiveTexture(GLenum(GL_TEXTURE0) + GLenum(unit))
-    glBindTexture(GLenum(GL_TEXTURE_2D), name)
+    glBindTexture(Texture.target(layers), name)
+  }
+
+  /// Attaches it to the bound framebuffer as the shader's output, or each of its layers as one.
+  borrowing func attach(asOutput output: Int = 0) {
+    let (framebuffer, first) = (GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(output))
+    guard layers > 0 else {
+      return glFramebufferTexture2D(framebuffer, first, GLenum(GL_TEXTURE_2D), name, 0)
+    }
+    for layer in 0..<layers {
+      glFramebufferTextureLayer(framebuffer, first + GLenum(layer), name, 0, GLint(layer))
+    }
   }
 
   /// Replaces a region, or all of it.

@@ -44,30 +44,35 @@ struct PassPainter {
 
   /// Adds up weighted rows: of the frame, or of a drawn plane.
   func addUp(_ sums: RowSums, of drawn: DrawnPlane?) throws -> PooledTarget {
-    let table = try tables.taps(sums.rows)
-    let fold = fold(sums.texels, height: table.sampleCount)
-    let bands = (sums.texels.count - 1) >> Int(fold.x) + 1
+    let height = sums.rows.output.sampleCount
     let isLight = if case .light = sums.source { true } else { false }
+    let columns = columns(sums.texels, areOfLight: isLight)
+    let fold = fold(columns, height: height)
+    let bands = (columns - 1) >> Int(fold.x) + 1
     let target = try targets.take(
       TargetDescription(
-        .rgba32ui, width: bands == 1 ? sums.texels.count : 1 << Int(fold.x),
-        height: table.sampleCount * bands,
-        outputs: isLight ? 3 : 1))
+        .rgba32ui, width: bands == 1 ? columns : 1 << Int(fold.x), height: height * bands,
+        outputs: isLight ? 3 : 2, isArray: !isLight))
     switch sums.source {
-    case .light(let signal, let crop): try addUpLight(sums, table, fold, signal, within: crop, into: target)
-    case .plane(let plane): try addUpBytes(sums, table, fold, .plane(plane), into: target)
+    case .light(let signal, let crop): try addUpLight(sums, fold, signal, within: crop, into: target)
+    case .plane(let plane): try addUpBytes(sums, fold, .plane(plane), into: target)
     case .drawn:
       guard let drawn else { throw RenderError("\(sums) has not been drawn") }
-      try addUpBytes(sums, table, fold, .drawn(drawn), into: target)
+      try addUpBytes(sums, fold, .drawn(drawn), into: target)
     }
     try GLError.check("adding up rows of \(frame.format)")
     return target
   }
 
+  /// The columns of the target of sums: of bytes, two texels lie in the layers of one.
+  private func columns(_ texels: Range<Int>, areOfLight: Bool) -> Int {
+    areOfLight ? texels.count : texels.count / 2
+  }
+
   /// How sums of rows that are wider than a texture lie in it: log2 of a band's columns, and its rows.
-  private func fold(_ texels: Range<Int>, height: Int) -> SIMD2<Int32> {
+  private func fold(_ columns: Int, height: Int) -> SIMD2<Int32> {
     let limit = frame.maximumSide
-    let shift = texels.count > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
+    let shift = columns > limit ? Int.bitWidth - 1 - limit.leadingZeroBitCount : 30
     return SIMD2(Int32(shift), Int32(height))
   }
 
@@ -77,7 +82,7 @@ struct PassPainter {
   }
 
   private func addUpBytes(
-    _ sums: RowSums, _ table: AxisTable, _ fold: SIMD2<Int32>, _ bytes: Bytes, into target: PooledTarget
+    _ sums: RowSums, _ fold: SIMD2<Int32>, _ bytes: Bytes, into target: PooledTarget
   ) throws {
     let store =
       switch bytes {
@@ -91,11 +96,12 @@ struct PassPainter {
     program.shader.use()
     var units = UnitCounter()
     switch bytes {
-    case .plane(let plane): try planes.bind(plane: plane, as: "plane", .pairs, program, &units)
+    case .plane(let plane): try planes.bind(plane: plane, as: "plane", .texels, program, &units)
     case .drawn(let plane): plane.bind(unit: units.next(for: "plane", in: program))
     }
+    let table = try tables.runs(sums.rows)
     table.bind(unit: units.next(for: "planeRows", in: program))
-    program.shader.set("firstTexel", sums.texels.lowerBound)
+    program.shader.set("firstColumn", sums.texels.lowerBound / 2)
     program.shader.set("pairCount", table.pairCount)
     program.shader.set("planeFold", fold)
     let (scale, offset) = sums.rows.stored(total: table.total)
@@ -107,7 +113,7 @@ struct PassPainter {
   }
 
   private func addUpLight(
-    _ sums: RowSums, _ table: AxisTable, _ fold: SIMD2<Int32>, _ signal: PackedSignal, within crop: Rectangle,
+    _ sums: RowSums, _ fold: SIMD2<Int32>, _ signal: PackedSignal, within crop: Rectangle,
     into target: PooledTarget
   ) throws {
     let format = frame.format
@@ -134,6 +140,7 @@ struct PassPainter {
       try planes.bindChroma(components[1], components[2], program, &units)
       setUpsampling(cb.subsampling, within: crop, program)
     }
+    let table = try tables.taps(sums.rows)
     table.bind(unit: units.next(for: "planeRows", in: program))
     program.shader.set("firstSample", sums.texels.lowerBound * 4)
     program.shader.set("tapCount", table.tapCount)
@@ -205,7 +212,8 @@ struct PassPainter {
     let table = try tables.columns(
       ColumnTable.Key(map: signal.columns, layout: drawing.layout(signal)))
     table.bind(unit: units.next(for: "\(name)Columns", in: program))
-    program.shader.set("\(name)Fold", fold(drawing.texels(signal), height: signal.rows.output.sampleCount))
+    let columns = columns(drawing.texels(signal), areOfLight: drawing.lightCrop != nil)
+    program.shader.set("\(name)Fold", fold(columns, height: signal.rows.output.sampleCount))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Light is not stored in sixteen bits: its sums' total is left.
     let rows = try tables.taps(signal.rows)

@@ -73,6 +73,37 @@ final class AxisTable {
   func bind(unit: Int) { table.bind(unit: unit) }
 }
 
+/// A map's taps for sums of bytes: a run of rows with one weight, and single rows.
+final class RunTable {
+  let sampleCount: Int
+  /// Texels of two single taps for each sample, after the one of its run.
+  let pairCount: Int
+  /// The sum of a sample's weights.
+  let total: Int
+  private let table: Table
+
+  init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
+    let taps = WholeTaps(map)
+    let runs = TapRuns(taps)
+    let count = runs.singleCount
+    (sampleCount, pairCount, total) = (taps.table.sampleCount, (count + 1) / 2, taps.total)
+    var words: [UInt32] = []
+    words.reserveCapacity(sampleCount * (1 + pairCount) * 4)
+    for (sample, run) in runs.runs.enumerated() {
+      words += [UInt32(run.x), UInt32(run.y), Float(run.z).bitPattern, 0]
+      for single in runs.singles[sample * count..<(sample + 1) * count] {
+        words += [Float(single.x).bitPattern, Float(single.y).bitPattern]
+      }
+      if count % 2 != 0 { words += [Float(runs.singles[sample * count].x).bitPattern, 0] }
+    }
+    table = try Table(words, inBuffer: inBuffer)
+  }
+
+  var byteCount: Int { table.byteCount }
+
+  func bind(unit: Int) { table.bind(unit: unit) }
+}
+
 /// Weights of neighbouring samples for four outputs at a time.
 final class NeighbourTable {
   let total: Int
@@ -122,6 +153,7 @@ final class TableCache {
   /// Whether tables, like frames, are in buffers.
   let isInBuffers: Bool
   private let taps: DrawingCache<SamplingMap, AxisTable, GLError>
+  private let runs: DrawingCache<SamplingMap, RunTable, GLError>
   private let neighbours: DrawingCache<SamplingMap, NeighbourTable, GLError>
   private let columns: DrawingCache<ColumnTable.Key, ColumnTable, GLError>
 
@@ -129,6 +161,11 @@ final class TableCache {
     isInBuffers = inBuffers
     taps = DrawingCache(capacity: 512, maximumCost: 8 << 20) { map throws(GLError) in
       try AxisTable(map, inBuffer: inBuffers)
+    } cost: {
+      $0.byteCount
+    }
+    runs = DrawingCache(capacity: 512, maximumCost: 8 << 20) { map throws(GLError) in
+      try RunTable(map, inBuffer: inBuffers)
     } cost: {
       $0.byteCount
     }
@@ -146,15 +183,18 @@ final class TableCache {
 
   func taps(_ map: SamplingMap) throws(GLError) -> AxisTable { try taps.value(of: map) }
 
+  func runs(_ map: SamplingMap) throws(GLError) -> RunTable { try runs.value(of: map) }
+
   func neighbours(_ map: SamplingMap) throws(GLError) -> NeighbourTable { try neighbours.value(of: map) }
 
   func columns(_ key: ColumnTable.Key) throws(GLError) -> ColumnTable { try columns.value(of: key) }
 
-  var byteCount: Int { taps.totalCost + neighbours.totalCost + columns.totalCost }
+  var byteCount: Int { taps.totalCost + runs.totalCost + neighbours.totalCost + columns.totalCost }
 
   /// Called between drawings.
   func trim() {
     taps.trim()
+    runs.trim()
     neighbours.trim()
     columns.trim()
   }
@@ -162,6 +202,7 @@ final class TableCache {
   /// Called between drawings.
   func removeAll() {
     taps.removeAll()
+    runs.removeAll()
     neighbours.removeAll()
     columns.removeAll()
   }

@@ -6,8 +6,11 @@ struct TargetDescription: Hashable {
   let height: Int
   /// The number of outputs of this format and size that a pass writes at once: 1...4.
   let outputs: Int
+  /// Whether the outputs are the layers of one array, so that shaders choose among them.
+  let isArray: Bool
 
-  init(_ format: TextureFormat, width: Int, height: Int, outputs: Int = 1) {
+  init(_ format: TextureFormat, width: Int, height: Int, outputs: Int = 1, isArray: Bool = false) {
+    self.isArray = isArray
     self.format = format
     self.width = width
     self.height = height
@@ -26,9 +29,10 @@ final class PooledTarget {
   init(_ description: TargetDescription) throws(GLError) {
     self.description = description
     let (width, height) = (description.width, description.height)
-    let first = try Texture(description.format, width: width, height: height)
+    let layers = description.isArray ? description.outputs : 0
+    let first = try Texture(description.format, width: width, height: height, layers: layers)
     var others: [Shared<Texture>] = []
-    for _ in 1..<description.outputs {
+    for _ in 1..<(description.isArray ? 1 : description.outputs) {
       others.append(Shared(try Texture(description.format, width: width, height: height)))
     }
     target = try RenderTarget(first, others: others.map { $0.object.name })

@@ -35,6 +35,49 @@ package struct WholeTaps: Sendable, Equatable {
   fileprivate static let largestWeight = Int(Int16.max)
 }
 
+/// The taps of each output as a run of neighbouring samples with one weight, which are added up before they are weighed,
+/// and at least two single ones.
+package struct TapRuns: Sendable, Equatable {
+  /// For each output: its run's first sample, how many there are, and their weight.
+  package let runs: [SIMD3<Int>]
+  /// Single taps of each output.
+  package let singleCount: Int
+  /// `singleCount` sample indices and weights for each output. Unused ones have the weight 0.
+  package let singles: [SIMD2<Int>]
+
+  package init(_ taps: WholeTaps) {
+    let count = taps.table.tapCount
+    var runs: [SIMD3<Int>] = []
+    var singles: [[SIMD2<Int>]] = []
+    for first in stride(from: 0, to: taps.weights.count, by: count) {
+      let used = (first..<first + count).filter { taps.weights[$0] != 0 }
+        .map { SIMD2(taps.table.indices[$0], taps.weights[$0]) }
+      var run = TapRuns.longest(used)
+      // Shaders take at least one pair of single taps.
+      if run.count > 1, run.count == used.count { run = 1..<used.count - 1 }
+      runs.append(run.isEmpty ? .zero : SIMD3(used[run.lowerBound].x, run.count, used[run.lowerBound].y))
+      singles.append(Array(used[..<run.lowerBound] + used[run.upperBound...]))
+    }
+    let singleCount = singles.reduce(0) { max($0, $1.count) }
+    self.runs = runs
+    self.singleCount = singleCount
+    self.singles = singles.enumerated().flatMap { output, singles in
+      let unused = SIMD2(taps.table.indices[output * count], 0)
+      return singles + repeatElement(unused, count: singleCount - singles.count)
+    }
+  }
+
+  /// The longest run of neighbours with one weight.
+  private static func longest(_ taps: [SIMD2<Int>]) -> Range<Int> {
+    var (longest, start) = (0..<0, 0)
+    for index in taps.indices.dropFirst() {
+      if taps[index] != taps[index - 1] &+ SIMD2(1, 0) { start = index }
+      if index + 1 - start > longest.count { longest = start..<index + 1 }
+    }
+    return longest
+  }
+}
+
 extension SamplingMap {
   /// The least total for which all weights are whole; nil if there is none within sixteen bits.
   fileprivate var exactTotal: Int? {
@@ -61,7 +104,8 @@ extension SamplingMap {
 
 /// The second pass's weights along a row, for four outputs at a time.
 ///
-/// A record of four outputs is one texel of four words: the first texel of sums that they read, and the part of each
+/// A record of four outputs is one texel of four words: the first texel of sums that they read, counted from the first
+/// that is summed, and the part of each
 /// that the picture covers; then their weights, for two samples a texel: word i holds those of output i, the first
 /// sample's in its lower half.
 package struct ColumnWeights: Sendable {
@@ -77,10 +121,12 @@ package struct ColumnWeights: Sendable {
     /// Their texels.
     package var texelsPerWindow: Int { step == 3 ? 3 : 1 }
 
-    /// The texels of a stored row that hold these samples.
+    /// The texels of a stored row that hold these samples, an even first one and an even number: two are summed at a
+    /// time.
     package func texels(of samples: ClosedRange<Int>) -> Range<Int> {
-      let first = samples.lowerBound / samplesPerWindow
-      return first * texelsPerWindow..<(samples.upperBound / samplesPerWindow + 1) * texelsPerWindow
+      let first = samples.lowerBound / samplesPerWindow * texelsPerWindow
+      let end = (samples.upperBound / samplesPerWindow + 1) * texelsPerWindow
+      return first & ~1..<(end + 1) & ~1
     }
   }
 
@@ -111,7 +157,8 @@ package struct ColumnWeights: Sendable {
     for (group, span) in spans.enumerated() {
       let first = min(span.lowerBound, allWindows - windowCount)
       let record = group * texels * 4
-      words[record] = UInt32(first * layout.texelsPerWindow)
+      words[record] = UInt32(
+        (firstWindow + first) * layout.texelsPerWindow - layout.texels(of: samples).lowerBound)
       for place in 0..<min(4, count - group * 4) {
         let output = group * 4 + place
         let covered = UInt32((taps.table.coverage[output] * 32768).rounded())

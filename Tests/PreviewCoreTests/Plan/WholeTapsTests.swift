@@ -9,9 +9,9 @@ private let maps: [SamplingMap] = Filter.allCases.flatMap { filter in
     (1920, 640), (1920, 500), (1080, 281), (1920, 80), (100, 100), (100, 257), (26, 25), (200, 300), (7, 3),
     (1, 5), (32767, 1), (32768, 1), (40000, 3),
   ].flatMap { count, outputs in
-    [(0, false, 1), (3, true, 1), (0, true, 2)].map { start, isReversed, subsampling in
+    [(0, 0, false, 1), (3, 12, true, 1), (0, 43, true, 2)].map { bar, start, isReversed, subsampling in
       SamplingMap(
-        output: PlacedSpan(target: outputs + 2 * start, start: start, length: outputs),
+        output: PlacedSpan(target: outputs + 2 * bar, start: bar, length: outputs),
         source: CropSpan(
           start: start, length: count, isReversed: isReversed, subsampling: subsampling, siting: .left),
         window: SourceWindow(start: 0, length: count, denominator: 1), filter: filter)
@@ -40,6 +40,31 @@ func wholeTaps(map: SamplingMap) {
   #expect(taps.weights.allSatisfy { Int16(exactly: $0) != nil })
 }
 
+@Test("a run and single taps are the same taps, and no run is longer than its sums", arguments: maps)
+func tapRuns(map: SamplingMap) {
+  let taps = WholeTaps(map)
+  let runs = TapRuns(taps)
+  let count = taps.table.tapCount
+
+  for output in 0..<taps.table.sampleCount {
+    var wanted: [Int: Int] = [:]
+    for tap in output * count..<(output + 1) * count where taps.weights[tap] != 0 {
+      wanted[taps.table.indices[tap]] = taps.weights[tap]
+    }
+    let (run, singles) = (
+      runs.runs[output], runs.singles[output * runs.singleCount..<(output + 1) * runs.singleCount]
+    )
+    var found: [Int: Int] = [:]
+    for index in 0..<run.y { found[run.x + index] = run.z }
+    for single in singles where single.y != 0 { found[single.x] = single.y }
+    #expect(found == wanted)
+    #expect(run.y + singles.count { $0.y != 0 } == wanted.count)
+    #expect(singles.allSatisfy { map.source.samples.contains($0.x) })
+  }
+  // Weights that fit are equal but for the first and the last.
+  if map.kernel == .box, map.samplesPerOutput < 10_000 { #expect(runs.singleCount <= 2) }
+}
+
 @Test("sums of rows of any codes fit into sixteen bits", arguments: maps)
 func storedSums(map: SamplingMap) {
   let taps = WholeTaps(map)
@@ -66,15 +91,14 @@ func records(map: SamplingMap, step: Int) throws {
   for output in 0..<taps.table.sampleCount {
     let record = output / 4 * columns.recordLength * 4
     let first = Int(columns.words[record])
-    #expect(first % layout.texelsPerWindow == 0)
+    #expect((texels.lowerBound + first) % layout.texelsPerWindow == 0)
     // All windows lie in the texels that are summed.
     #expect(first + columns.windowCount * layout.texelsPerWindow <= texels.count)
     var found: [Int: Int] = [:]
     for sample in 0..<columns.windowCount * perWindow {
       let word = columns.words[record + 4 + sample / 2 * 4 + output % 4] >> (sample % 2 * 16)
       let weight = Int(Int16(bitPattern: UInt16(truncatingIfNeeded: word)))
-      let place =
-        texels.lowerBound / layout.texelsPerWindow * perWindow + first / layout.texelsPerWindow * perWindow
+      let place = (texels.lowerBound + first) / layout.texelsPerWindow * perWindow
       if weight != 0 { found[place + sample] = weight }
     }
     var wanted: [Int: Int] = [:]
