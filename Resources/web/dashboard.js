@@ -1,10 +1,11 @@
-// The dashboard: what the service tells, shown. Two connections stay open: events, and one stream of all that is seen, or
-// the video of the one view that is.
-import { askJSON, session, signOut, videoPath } from "./dashboard/api.js";
+// The dashboard: what the service tells, shown. At most two connections stay open: events, and one stream of all that is
+// seen, or the video of the one view that is, unless that comes by WebRTC.
+import { askJSON, offerPath, session, signOut, videoPath } from "./dashboard/api.js";
 import { Detail } from "./dashboard/detail.js";
 import { Snapshots } from "./dashboard/snapshots.js";
 import { LiveStream } from "./dashboard/stream.js";
 import { LiveVideo } from "./dashboard/video.js";
+import { LivePeer } from "./dashboard/webrtc.js";
 import { Overview } from "./dashboard/tiles.js";
 import { say } from "./dashboard/words.js";
 
@@ -89,32 +90,42 @@ const stream = new LiveStream((part) => {
   if (tile && tile === detail.tile) detail.show(part);
 }, (state, retryAt) => showStream("mjpeg", state, retryAt));
 
-const video = new LiveVideo((player) => {
+const video = new LiveVideo(
+  (player) => draw(player), () => look(), (state, retryAt) => showStream("h264", state, retryAt));
+
+const peer = new LivePeer((player) => draw(player), () => look());
+
+/** The key of the tile whose video is played; null while JPEGs are shown. */
+let played = null;
+
+/** What a player shows now. */
+function draw(player) {
   const tile = overview.tile(played);
   tile?.screen.draw(player);
   if (!tile || tile !== detail.tile) return;
   detail.screen.draw(player);
   detail.showState(tile.element.dataset.state);
-}, () => look(), (state, retryAt) => showStream("h264", state, retryAt));
-
-/** The key of the tile whose video is played; null while JPEGs are shown. */
-let played = null;
+}
 
 function showStream(codec, state, retryAt) {
-  if ((codec === "h264") !== (played !== null)) return;
+  if (codec !== (played === null ? "mjpeg" : peer.isPlaying ? "webrtc" : "h264")) return;
   Object.assign(document.documentElement.dataset, { stream: state, codec });
   outage.set("stream", state === "waiting" ? retryAt : null);
 }
 
 /**
  * Asks for the pictures that are in sight, and for no others. They come as they are served: another size would be drawn and
- * encoded for this page alone. One view alone comes as video, where that can be.
+ * encoded for this page alone. One view alone comes as video, where that can be: at once by HTTP, and by WebRTC as soon as
+ * that has connected.
  */
 function look() {
   const tiles = document.hidden ? [] : detail.isOpen ? [detail.tile] : overview.tiles.filter((tile) => tile.isSeen);
   const enabled = tiles.filter((tile) => tile.view.enabled);
-  played = enabled.length === 1 && video.isUsable ? enabled[0].key : null;
-  video.want(played && videoPath(enabled[0].camera.name, enabled[0].view.name));
+  const names = enabled.length === 1 ? [enabled[0].camera.name, enabled[0].view.name] : null;
+  peer.want(names && offerPath(...names));
+  played = names !== null && (peer.isPlaying || video.isUsable) ? enabled[0].key : null;
+  video.want(played && !peer.isPlaying ? videoPath(...names) : null);
+  if (peer.isPlaying) showStream("webrtc", "open", null);
   if (played || enabled.length === 0) {
     stream.want(null);
     return played || showStream("mjpeg", "idle", null);

@@ -41,6 +41,11 @@ static const char video_js[] = {
 };
 const glp_web_file glp_video_js = {video_js, sizeof video_js};
 
+static const char webrtc_js[] = {
+#embed "../../Resources/web/dashboard/webrtc.js"
+};
+const glp_web_file glp_webrtc_js = {webrtc_js, sizeof webrtc_js};
+
 static const char tiles_js[] = {
 #embed "../../Resources/web/dashboard/tiles.js"
 };

@@ -26,11 +26,44 @@ extension DashboardTests {
     }
   }
 
+  @Test(
+    "WebRTC takes over once it has connected, and what HTTP brings takes over where it ends",
+    .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))
+  func videoByWebRTC() async throws {
+    try await withDashboard(Self.cameras) { browser, _ in
+      try await browser.waitForTile("door/face")
+      _ = try await browser.run(
+        """
+        const Connection = RTCPeerConnection;
+        window.connections = [];
+        window.RTCPeerConnection = class extends Connection {
+          constructor(...words) { super(...words); window.connections.push(this); }
+        };
+        """)
+      try await browser.click("[data-key=\"door/face\"] .tile-open")
+      try await browser.wait(
+        "WebRTC", until: "/H\\.264 by WebRTC/.test(document.getElementById('stage-hint').textContent)")
+      try await browser.waitForMotion("#detail-canvas", count: 10)
+      #expect(try await browser.truth("return document.querySelectorAll('video').length === 1"))
+
+      _ = try await browser.run("window.connections.at(-1).close()")
+      try await browser.wait("H.264 by HTTP", until: "document.documentElement.dataset.codec === 'h264'")
+      try await browser.waitForMotion("#detail-canvas", count: 10)
+      #expect(try await browser.number("return window.connections.length") == 1)
+
+      try await browser.press(.escape)
+      try await browser.wait("JPEGs", until: "document.documentElement.dataset.codec === 'mjpeg'")
+      #expect(try await browser.truth("return document.querySelectorAll('video').length === 0"))
+    }
+  }
+
   @Test("where a browser can't play it, the view that is open comes as JPEGs")
   func videoThatFails() async throws {
     try await withDashboard(Self.cameras) { browser, _ in
       try await browser.waitForTile("door/main")
-      _ = try await browser.run("SourceBuffer.prototype.appendBuffer = () => { throw new Error('no') }")
+      _ = try await browser.run(
+        "SourceBuffer.prototype.appendBuffer = () => { throw new Error('no') }; window.RTCPeerConnection = null"
+      )
       try await browser.click("[data-key=\"door/main\"] .tile-open")
       try await browser.wait("JPEGs", until: "/JPEG/.test(document.getElementById('stage-hint').textContent)")
       try await browser.waitForMotion("#detail-canvas")

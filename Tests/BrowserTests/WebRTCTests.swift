@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Whether the machine has the libraries that WebRTC needs; an encoder is there where FFmpeg is.
-private let hasWebRTC = ["libssl.so.3", "libsrtp2.so.1"].allSatisfy { name in
+let hasWebRTC = ["libssl.so.3", "libsrtp2.so.1"].allSatisfy { name in
   ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"].contains {
     FileManager.default.fileExists(atPath: "\($0)/\(name)")
   }

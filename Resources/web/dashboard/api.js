@@ -15,16 +15,19 @@ let clockAhead = 0;
 /** The service's time, in milliseconds since 1970: its clock may be another's. */
 export const serverNow = () => Date.now() + clockAhead;
 
-/** Asks, and signs in and asks again where the service wants to know who we are. Throws TypeError without a network. */
-export async function ask(path, { method = "GET", body, signal } = {}) {
+/**
+ * Asks, and signs in and asks again where the service wants to know who we are. Throws TypeError without a network.
+ * The body is sent as JSON unless it has another `type`.
+ */
+export async function ask(path, { method = "GET", body, type, signal } = {}) {
   for (;;) {
     const response = await fetch(path, {
       method, signal, cache: "no-store", credentials: "same-origin",
       headers: {
         "X-Requested-With": "glpreview",
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(body === undefined ? {} : { "Content-Type": type ?? "application/json" }),
       },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined || type ? body : JSON.stringify(body),
     });
     clockAhead = Date.parse(response.headers.get("Date")) - Date.now() || 0;
     if (response.ok) return response;
@@ -44,6 +47,8 @@ export const viewPath = (camera, view) =>
   `api/cameras/${encodeURIComponent(camera)}/views/${encodeURIComponent(view)}`;
 export const videoPath = (camera, view) =>
   `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}.mp4`;
+export const offerPath = (camera, view) =>
+  `cameras/${encodeURIComponent(camera)}/${encodeURIComponent(view)}/whep`;
 export const snapshotPath = (camera) => `api/cameras/${encodeURIComponent(camera)}/snapshots`;
 
 /** Whether somebody signed in by this page, who may want to sign out. */

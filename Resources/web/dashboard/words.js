@@ -42,4 +42,5 @@ export function timeOfDay(timestamp) {
 export const spoken = (camera, view) => `${camera}, ${view}`;
 
 /** How the pictures come that are shown now. */
-export const codec = () => (document.documentElement.dataset.codec === "h264" ? "H.264" : "JPEG");
+export const codec = () =>
+  ({ h264: "H.264", webrtc: "H.264 by WebRTC" })[document.documentElement.dataset.codec] ?? "JPEG";

@@ -17,6 +17,7 @@ extern const glp_web_file glp_api_js;
 extern const glp_web_file glp_words_js;
 extern const glp_web_file glp_stream_js;
 extern const glp_web_file glp_video_js;
+extern const glp_web_file glp_webrtc_js;
 extern const glp_web_file glp_tiles_js;
 extern const glp_web_file glp_detail_js;
 extern const glp_web_file glp_crop_js;

@@ -23,6 +23,7 @@ struct WebFile: Sendable {
     WebFile("/dashboard/words.js", script, glp_words_js),
     WebFile("/dashboard/stream.js", script, glp_stream_js),
     WebFile("/dashboard/video.js", script, glp_video_js),
+    WebFile("/dashboard/webrtc.js", script, glp_webrtc_js),
     WebFile("/dashboard/tiles.js", script, glp_tiles_js),
     WebFile("/dashboard/detail.js", script, glp_detail_js),
     WebFile("/dashboard/crop.js", script, glp_crop_js),

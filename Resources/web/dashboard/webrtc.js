@@ -1,0 +1,98 @@
+// One view as H.264 by WebRTC (WHEP): the quickest way to see it, where datagrams get through.
+import { ask } from "./api.js";
+
+/** How long the first picture may take, and every other one, in milliseconds. The service repeats one each second. */
+const PATIENCE = 3000;
+/** How long nothing is tried after a failure. */
+const PAUSE = 60_000;
+
+const canPlay = () =>
+  typeof RTCPeerConnection === "function" && "requestVideoFrameCallback" in HTMLVideoElement.prototype;
+
+/** A session that plays the one view that is wanted, and ends with it. */
+export class LivePeer {
+  #onFrame;
+  #onChange;
+  #path = null;
+  #session = null;
+  #notBefore = 0;
+
+  /** `onFrame(video)` for each picture; `onChange()` when it begins to play, or plays no longer. */
+  constructor(onFrame, onChange) {
+    this.#onFrame = onFrame;
+    this.#onChange = onChange;
+  }
+
+  /** Whether its pictures come. Until then, and where they never do, another way has to be taken. */
+  get isPlaying() { return this.#session?.isPlaying ?? false; }
+
+  /** What is wanted from now on: the path for an offer, or null for nothing. */
+  want(path) {
+    if (path === this.#path && (this.#session || performance.now() < this.#notBefore)) return;
+    this.#end();
+    this.#path = path;
+    if (path !== null && canPlay() && performance.now() >= this.#notBefore) this.#begin(path);
+  }
+
+  async #begin(path) {
+    const connection = new RTCPeerConnection();
+    const video = Object.assign(document.createElement("video"), {
+      muted: true, autoplay: true, playsInline: true, disableRemotePlayback: true, className: "player",
+    });
+    const session = this.#session = { connection, video, isPlaying: false, location: null, watch: 0 };
+    const expect = (reason) => {
+      clearTimeout(session.watch);
+      session.watch = setTimeout(() => this.#fail(session, reason, PAUSE), PATIENCE);
+    };
+    const drawn = () => {
+      if (session !== this.#session) return;
+      expect("pictures came no longer");
+      const isFirst = !session.isPlaying;
+      session.isPlaying = true;
+      if (isFirst) this.#onChange();
+      this.#onFrame(video);
+      video.requestVideoFrameCallback(drawn);
+    };
+    // Browsers play what is in the page.
+    document.body.append(video);
+    video.requestVideoFrameCallback(drawn);
+    connection.addTransceiver("video", { direction: "recvonly" });
+    connection.addEventListener("track", ({ track }) => { video.srcObject = new MediaStream([track]); });
+    expect("no picture came");
+    try {
+      await connection.setLocalDescription();
+      const answer = await ask(path, { method: "POST", type: "application/sdp", body: connection.localDescription.sdp });
+      session.location = new URL(answer.headers.get("Location"), answer.url);
+      const sdp = await answer.text();
+      if (session !== this.#session) return this.#close(session);
+      await connection.setRemoteDescription({ type: "answer", sdp });
+    } catch (error) {
+      // A service without the libraries, and a browser without H.264, won't have them in a minute.
+      this.#fail(session, error.message, error.status === 501 || error.status === 406 ? Infinity : PAUSE);
+    }
+  }
+
+  #fail(session, reason, pause) {
+    if (session !== this.#session) return;
+    console.info(`WebRTC: ${reason}`);
+    this.#notBefore = performance.now() + pause;
+    this.#end();
+    this.#onChange();
+  }
+
+  #end() {
+    if (this.#session) this.#close(this.#session);
+    this.#session = null;
+  }
+
+  #close(session) {
+    clearTimeout(session.watch);
+    const { connection, video, location } = session;
+    // A session that has connected is told by its end; one that has not would wait for it.
+    const isWaiting = location && ["new", "connecting"].includes(connection.connectionState);
+    if (isWaiting) ask(location, { method: "DELETE" }).catch(() => {});
+    connection.close();
+    video.srcObject = null;
+    video.remove();
+  }
+}
