@@ -9,6 +9,7 @@ internal import PreviewCore
 /// ```
 public struct FragmentedMP4: Sendable {
   private var format: H264Format?
+  private var hasChanged = false
   private var start: CaptureInstant?
   private var sequence: UInt32 = 0
   /// The time between samples as far as it is known, in ticks.
@@ -23,7 +24,8 @@ public struct FragmentedMP4: Sendable {
   public var hasBegun: Bool { format != nil }
 
   /// The fragment of a sample: about a hundred bytes more than the sample has. The first one, and each whose format
-  /// differs, has an initialization segment (`ftyp` and `moov`) before it, and must be a key picture.
+  /// differs, has an initialization segment (`ftyp` and `moov`) before it, and must be a key picture. FFmpeg takes only
+  /// the first segment: from the second on, key pictures have the parameter sets in their samples too.
   ///
   /// The duration that a fragment tells is the time since the sample before, since the next one is not known. Browsers
   /// drop all pictures up to the next key picture after a gap of more than two durations (Media Source Extensions,
@@ -31,6 +33,7 @@ public struct FragmentedMP4: Sendable {
   public mutating func append(_ sample: VideoSample) -> [UInt8] {
     var boxes = MP4Boxes()
     if sample.format != format {
+      hasChanged = format != nil
       format = sample.format
       boxes.put(Self.initialization(sample.format))
     }
@@ -40,8 +43,19 @@ public struct FragmentedMP4: Sendable {
     let (begin, end) = span(of: time)
     last = (time, begin, end)
     sequence &+= 1
-    fragment(sample, begin..<end, into: &boxes)
+    let sets = hasChanged && sample.isKey ? [sample.format.sps, sample.format.pps] : []
+    fragment(sample, Self.units(sets) + sample.bytes, begin..<end, into: &boxes)
     return boxes.bytes
+  }
+
+  /// NAL units, each behind its length in four bytes.
+  private static func units(_ units: [[UInt8]]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for unit in units {
+      bytes.append(bigEndian: UInt32(truncatingIfNeeded: unit.count))
+      bytes += unit
+    }
+    return bytes
   }
 
   /// When the fragment of a sample begins and ends.
@@ -71,7 +85,9 @@ public struct FragmentedMP4: Sendable {
     return boxes.bytes
   }
 
-  private func fragment(_ sample: VideoSample, _ span: Range<Int>, into boxes: inout MP4Boxes) {
+  private func fragment(
+    _ sample: VideoSample, _ bytes: [UInt8], _ span: Range<Int>, into boxes: inout MP4Boxes
+  ) {
     let begin = boxes.bytes.count
     var offset = 0
     boxes.box("moof") { fragment in
@@ -85,11 +101,11 @@ public struct FragmentedMP4: Sendable {
           $0.put(UInt32(1))
           offset = $0.bytes.count
           $0.put(UInt32(0))
-          $0.put(UInt32(span.count), UInt32(sample.bytes.count), sample.isKey ? 0x0200_0000 : 0x0101_0000)
+          $0.put(UInt32(span.count), UInt32(bytes.count), sample.isKey ? 0x0200_0000 : 0x0101_0000)
         }
       }
     }
     boxes.set(UInt32(boxes.bytes.count - begin + 8), at: offset)
-    boxes.box("mdat") { $0.put(sample.bytes) }
+    boxes.box("mdat") { $0.put(bytes) }
   }
 }

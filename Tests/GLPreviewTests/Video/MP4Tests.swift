@@ -129,6 +129,12 @@ struct MP4Tests {
     let next = mp4.append(sample(2, at: 100, isKey: true, small))
     #expect(boxes(next).map(\.type) == ["ftyp", "moov", "moof", "mdat"])
     #expect(number(try #require(box("moof/traf/tfdt", in: next)), 4, 8) == 3000)
+    // FFmpeg takes only the first initialization segment: what follows it has its parameter sets in the samples.
+    let sets = [0, 0, 0, 6] + format.sps + [0, 0, 0, 3] + format.pps
+    #expect(box("mdat", in: next) == sets + [0, 0, 0, 2, 0x65, 2])
+    let run = try #require(box("moof/traf/trun", in: next))
+    #expect(numbers(run, from: 4)[3] == sets.count + 6)
+    #expect(box("mdat", in: mp4.append(sample(3, at: 140, small))) == [0, 0, 0, 2, 0x41, 3])
   }
 
   @Test("whatever the times, no fragment leaves a gap that browsers would drop pictures for")
