@@ -21,6 +21,12 @@ extension ServiceParts {
       MetricFamily("glpreview_renderer_cache_bytes", value: Double(caches.bytes)),
       MetricFamily("glpreview_renderer_programs", value: Double(caches.programs)),
       MetricFamily("glpreview_stream_clients", .gauge, streamClients),
+      MetricFamily(
+        "glpreview_video_bitrate", .gauge,
+        ofViews { view in view.preview.videoBitrate(view.served.video).map(Double.init) }),
+      MetricFamily(
+        "glpreview_video_reduced_clients", .gauge,
+        ofViews { view in Double(videos.reducedCount(of: view.camera, view.name)) }),
     ]
     if let device = renderer.state.device {
       let labels: [MetricFamily.Label] = [
@@ -56,11 +62,18 @@ extension ServiceParts {
   }
 
   private var streamClients: [MetricFamily.Sample] {
-    registry.served.allViews.map { view in
-      MetricFamily.Sample(
-        labels: [("camera", view.camera), ("view", view.name)],
-        value: Double(
-          streams.use(of: view.camera, view.name).clients + videos.clientCount(of: view.camera, view.name)))
+    ofViews { view in
+      Double(
+        streams.use(of: view.camera, view.name).clients + videos.clientCount(of: view.camera, view.name))
+    }
+  }
+
+  /// A sample for each view that has a value.
+  private func ofViews(_ value: (ServedPreview) -> Double?) -> [MetricFamily.Sample] {
+    registry.served.allViews.compactMap { view in
+      value(view).map {
+        MetricFamily.Sample(labels: [("camera", view.camera), ("view", view.name)], value: $0)
+      }
     }
   }
 }

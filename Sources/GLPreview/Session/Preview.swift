@@ -71,11 +71,13 @@ package final class Preview: Sendable {
     VideoSequence(self, configuration)
   }
 
-  /// Watches them from now on. An encoder that this starts is counted in `counters`.
+  /// Watches them from now on. An encoder that this starts is counted in `counters`, and its bit rate goes down and up as
+  /// `control` says.
   package func watchVideo(
-    _ configuration: VideoConfiguration, counting counters: VideoCounters
+    _ configuration: VideoConfiguration, counting counters: VideoCounters,
+    control: BitrateControl = BitrateControl()
   ) -> VideoWatch {
-    videos.watch(self, configuration, VideoTimes(), counting: counters) {
+    videos.watch(self, configuration, VideoTimes(control: control), counting: counters) {
       VideoEncoder(configuration, counting: counters)
     }
   }
@@ -84,6 +86,9 @@ package final class Preview: Sendable {
   package func videoFormat(_ configuration: VideoConfiguration) -> H264Format? {
     videos.format(configuration)
   }
+
+  /// The bit rate that it uses now, at most that of the configuration; nil likewise.
+  package func videoBitrate(_ configuration: VideoConfiguration) -> Int? { videos.bitrate(configuration) }
 
   // MARK: For the session
 

@@ -3,7 +3,7 @@ internal import PreviewCore
 internal import Synchronization
 
 /// The limits of a video.
-struct VideoTimes: Sendable, Hashable {
+struct VideoTimes: Sendable {
   /// How long the encoder stays open without a watcher.
   var linger = Duration.seconds(5)
   /// The least time between two key pictures for watchers who join, and for those who were too slow.
@@ -14,6 +14,8 @@ struct VideoTimes: Sendable, Hashable {
   var unreadBytes = 8_000_000
   /// When a picture is repeated because nothing new comes.
   var repeats = Duration.seconds(1)
+  /// When the bit rate that the watchers share goes down and up.
+  var control = BitrateControl()
 }
 
 /// Encodes a preview's pictures in one configuration for all its watchers.
@@ -41,6 +43,8 @@ final class VideoFeed: Sendable {
 
   private struct State {
     var watchers: [Int: Watcher] = [:]
+    var control: BitrateControl
+    var rate = PictureRate()
     var lastID = 0
     var keys: KeySchedule
     /// Read, but not encoded yet.
@@ -64,20 +68,24 @@ final class VideoFeed: Sendable {
       guard isLost(watcher) else { return }
       watchers[watcher]?.isPromised = true
       keys.drop()
+      control.resumed(watcher, at: CaptureClock.now)
     }
   }
+
+  private let configuration: VideoConfiguration
 
   init(
     _ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes,
     counting counters: VideoCounters
   ) {
     self.counters = counters
+    self.configuration = configuration
     self.preview = preview
     self.encoder = encoder
     self.times = times
     let keys = KeySchedule(
       every: configuration.keyframeInterval, joining: times.joining, dropping: times.dropping)
-    state = Watched(State(keys: keys))
+    state = Watched(State(control: times.control, keys: keys))
   }
 
   // MARK: Watchers
@@ -93,12 +101,46 @@ final class VideoFeed: Sendable {
     }
   }
 
-  func leave(_ watcher: Int) { state.update { $0.watchers[watcher] = nil } }
+  func leave(_ watcher: Int) {
+    state.update {
+      $0.watchers[watcher] = nil
+      $0.control.left(watcher)
+    }
+  }
+
+  /// A watcher has lost pictures after it had read them, on their way to whoever sees them: it goes on with a key picture.
+  func lost(_ watcher: Int) {
+    state.update { state in
+      guard state.watchers[watcher] != nil else { return }
+      state.watchers[watcher] = Watcher()
+      state.keys.join()
+      state.control.dropped(watcher, at: CaptureClock.now)
+    }
+  }
+
+  /// A watcher would do with a key picture; nothing is lost.
+  func askForKey() { state.update { $0.keys.join() } }
+
+  func standing(of watcher: Int, at now: CaptureInstant) -> VideoWatch.Standing {
+    state.withLock { state in
+      VideoWatch.Standing(
+        isLeftBehind: state.control.isLeftBehind(watcher, at: now),
+        lastDrop: state.control.lastDrop(of: watcher), size: state.format?.size,
+        picturesPerSecond: state.rate.picturesPerSecond)
+    }
+  }
 
   var watcherCount: Int { state.value.watchers.count }
 
   /// The format of the last sample; nil before the first.
   var format: H264Format? { state.value.format }
+
+  /// The bit rate that is used for pictures of the format; nil before the first.
+  var bitrate: Int? {
+    state.withLock { state in
+      state.format.map { Int(Double(configuration.bitrate(for: $0.size)) * state.control.factor) }
+    }
+  }
 
   /// Waits for the next sample of a watcher; nil at the end.
   func next(_ watcher: Int) async throws -> VideoSample? {
@@ -125,11 +167,13 @@ final class VideoFeed: Sendable {
       defer { state.format = sample.format }
       var dropped = 0
       if sample.isKey { state.keys.came(at: now) }
+      state.rate.saw(sample.timestamp)
       for (id, var watcher) in state.watchers {
         if let first = watcher.unread.first {
           let bytes = watcher.unread.reduce(sample.bytes.count) { $0 + $1.bytes.count }
           if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes {
             dropped += watcher.lose()
+            state.control.dropped(id, at: now)
           }
         }
         if sample.isKey || !watcher.needsKey {
@@ -140,6 +184,7 @@ final class VideoFeed: Sendable {
         }
         state.watchers[id] = watcher
       }
+      state.control.adjust(watchers: state.watchers.count, at: now)
       return (state.format?.encoder, dropped)
     }
     counters.changed(from: before, to: sample.format.encoder)
@@ -214,17 +259,18 @@ final class VideoFeed: Sendable {
         let isReplaced =
           shown.map { $0.version != rendered.key.version } ?? false || rendered.sourceState != sourceState
         let now = CaptureClock.now
-        let isKey = state.update { state in
+        let (isKey, factor) = state.update { state in
           // Let the next one be read while this one is encoded.
           state.picture = nil
           // What was shown before a change of the view, or before its camera was switched off, is not shown after it.
           if isReplaced { state.loseUnread() }
-          return state.keys.asks(at: now)
+          return (state.keys.asks(at: now), state.control.factor)
         }
         sourceState = rendered.sourceState
         let time =
           rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
-        let sample = try await encoder.encode(rendered.picture, at: time, isKey: isKey)
+        let sample = try await encoder.encode(
+          rendered.picture, at: time, isKey: isKey, bitrateFactor: factor)
         (shown, encodedAt) = (rendered.key, now)
         deliver(sample, encodedAt: now)
       case nil:

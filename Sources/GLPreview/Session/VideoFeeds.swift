@@ -1,4 +1,5 @@
 // The running encoders of a preview, and who watches them.
+package import PreviewCore
 internal import Synchronization
 
 /// A preview's feeds, by configuration.
@@ -11,6 +12,11 @@ final class VideoFeeds: Sendable {
   /// The format of the encoder that runs with a configuration; nil before its first sample.
   func format(_ configuration: VideoConfiguration) -> H264Format? {
     feeds.withLock { $0[configuration] }?.format
+  }
+
+  /// The bit rate of the encoder that runs with a configuration, likewise.
+  func bitrate(_ configuration: VideoConfiguration) -> Int? {
+    feeds.withLock { $0[configuration] }?.bitrate
   }
 
   /// Watches a preview; the first who does starts the encoder.
@@ -42,6 +48,25 @@ package final class VideoWatch: Sendable {
   }
 
   deinit { feed.leave(watcher) }
+
+  /// How a watcher keeps up, and what there is to keep up with.
+  package struct Standing: Sendable {
+    /// Whether it goes on dropping pictures although the shared bit rate goes down no more.
+    package let isLeftBehind: Bool
+    /// When it last dropped some, or had not resumed yet.
+    package let lastDrop: CaptureInstant?
+    /// The size of the pictures; nil before the first.
+    package let size: Size?
+    package let picturesPerSecond: Double
+  }
+
+  package func standing(at now: CaptureInstant) -> Standing { feed.standing(of: watcher, at: now) }
+
+  /// A key picture comes soon; nothing is lost.
+  package func askForKey() { feed.askForKey() }
+
+  /// Samples were lost after `next` had returned them: the next one is a key picture.
+  package func lost() { feed.lost(watcher) }
 
   /// Waits for the next sample; nil at the end.
   package func next() async throws -> VideoSample? { try await feed.next(watcher) }

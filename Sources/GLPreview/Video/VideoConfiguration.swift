@@ -1,5 +1,5 @@
 // How pictures become H.264: quality, the bit rate that caps it, key pictures, and who encodes.
-internal import PreviewCore
+package import PreviewCore
 
 /// How a preview is encoded as H.264. Watchers of a preview with equal configurations share one encoder.
 public struct VideoConfiguration: Sendable, Hashable {
@@ -61,7 +61,7 @@ extension VideoConfiguration {
   }
 
   /// The bit rate for pictures of a size.
-  func bitrate(for size: Size) -> Int { bitrate ?? max(4 * min(size.pixelCount, 1 << 28), 250_000) }
+  package func bitrate(for size: Size) -> Int { bitrate ?? max(4 * min(size.pixelCount, 1 << 28), 250_000) }
 
   /// x264's constant rate factor, 0...51: 24 for 80.
   var rateFactor: Int { min(56 - quality * 2 / 5, 51) }

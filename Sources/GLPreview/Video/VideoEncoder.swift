@@ -18,6 +18,7 @@ package actor VideoEncoder {
   private var format: H264Format?
   private var rate = PictureRate()
   private var bitrate = 0
+  private var bitrateFactor = 1.0
   private var last: CaptureInstant?
 
   /// Creates an encoder; the libraries are loaded and a device is opened with the first picture.
@@ -46,9 +47,12 @@ package actor VideoEncoder {
   ///   - picture: a picture of any size; each new size is a new stream.
   ///   - time: the picture's time; moved to one millisecond after the last one's if it is not later.
   ///   - isKey: whether decoding must be able to begin with it.
+  ///   - bitrateFactor: the part of the configuration's bit rate that may be used, 0...1.
   /// - Returns: the picture's sample.
   /// - Throws: `VideoError` if no candidate is left; `CancellationError`.
-  package func encode(_ picture: Picture, at time: CaptureInstant, isKey: Bool) async throws -> VideoSample {
+  package func encode(
+    _ picture: Picture, at time: CaptureInstant, isKey: Bool, bitrateFactor: Double = 1
+  ) async throws -> VideoSample {
     if picture.size != size {
       (size, candidates, running, format) = (picture.size, configuration.candidates, nil, nil)
       (mayReopen, failures) = (true, [])
@@ -59,7 +63,7 @@ package actor VideoEncoder {
     while let candidate = candidates.first {
       let wasRunning = running != nil
       do {
-        let stream = try await encoded(picture, by: candidate, isKey: isKey)
+        let stream = try await encoded(picture, by: candidate, isKey: isKey, bitrateFactor)
         return try sample(stream, of: picture.size, by: candidate, at: time)
       } catch let error as VideoError {
         try Task.checkCancellation()
@@ -91,21 +95,21 @@ package actor VideoEncoder {
 
   /// The stream of a picture. Encoders that want several pictures before they give one get the same one again.
   private func encoded(
-    _ picture: Picture, by candidate: VideoConfiguration.Encoder, isKey: Bool
+    _ picture: Picture, by candidate: VideoConfiguration.Encoder, isKey: Bool, _ bitrateFactor: Double
   ) async throws -> H264Stream {
     let isFirst = running == nil
     let bitrate = configuration.bitrate(for: picture.size) * EncoderSettings.nominalRate
-    let wanted = Int(Double(bitrate) / rate.picturesPerSecond)
+    let wanted = Int(Double(bitrate) * bitrateFactor / rate.picturesPerSecond)
     let running =
       running
       ?? EncoderThread(
         EncoderSettings(
           encoder: candidate, size: picture.size.even, rateFactor: configuration.rateFactor, bitrate: wanted,
           keyframeInterval: Int(configuration.keyframeInterval / .seconds(1) * 60)), open: open)
-    if isFirst { self.bitrate = wanted }
+    if isFirst { (self.bitrate, self.bitrateFactor) = (wanted, bitrateFactor) }
     // Each change disturbs an encoder's own control of its rate.
-    let isOff = abs(wanted - self.bitrate) > self.bitrate / 4
-    if isOff { self.bitrate = wanted }
+    let isOff = bitrateFactor != self.bitrateFactor || abs(wanted - self.bitrate) > self.bitrate / 4
+    if isOff { (self.bitrate, self.bitrateFactor) = (wanted, bitrateFactor) }
     for attempt in 0..<5 {
       let stream = try await withDeadline(stallsAfter) {
         try await running.encode(

@@ -49,6 +49,13 @@ public struct VideoSample: Sendable, Hashable {
     self.format = format
   }
 
+  /// The same, at the earliest a millisecond after `time`.
+  package func later(than time: CaptureInstant) -> VideoSample {
+    let earliest = time + .milliseconds(1)
+    guard timestamp < earliest else { return self }
+    return VideoSample(bytes: bytes, isKey: isKey, timestamp: earliest, format: format)
+  }
+
   /// The same as a byte stream (H.264's Annex B), with the parameter sets before a key picture.
   public var annexB: [UInt8] {
     var stream: [UInt8] = []

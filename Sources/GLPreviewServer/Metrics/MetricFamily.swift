@@ -98,6 +98,10 @@ struct MetricFamily: Sendable {
     "glpreview_video_skipped_total": "Pictures of H.264 skipped because a client was too slow.",
     "glpreview_video_failures_total": "Encoders that failed, and were opened again or replaced.",
     "glpreview_video_encoders": "Running encoders, by kind.",
+    "glpreview_video_bitrate":
+      "Bits a second that a view's running encoder may use now; less than configured while most of its clients are too slow.",
+    "glpreview_video_reduced_clients":
+      "Clients that get a view as H.264 at half its size and rate because they are too slow.",
     "glpreview_stream_clients": "Clients that watch a view.",
     "glpreview_stream_bytes_total": "Bytes sent to stream clients.",
     "glpreview_stream_pictures_total": "Pictures sent to stream clients.",

@@ -64,10 +64,10 @@ final class RTSPSession {
   func play(from first: VideoSample) {
     guard let stream, task == nil else { return }
     let sender = RTSPSender(channel, transport, ports, stalled: parts.stalled)
-    let (packetizer, wantsKey, parts, target) = (packetizer, wantsKey, parts, target)
+    let (packetizer, wantsKey, parts) = (packetizer, wantsKey, parts)
     let channel = channel
     task = Task {
-      var (packetizer, stream, reportedAt) = (packetizer, stream, CaptureInstant?.none)
+      var (packetizer, reportedAt) = (packetizer, CaptureInstant?.none)
       var (next, askedAt) = (VideoSample?.some(first), CaptureClock.now)
       do {
         while let sample = next, !Task.isCancelled {
@@ -78,9 +78,9 @@ final class RTSPSession {
             reportedAt = now
             try await sender.send(report: report)
           }
-          // Whoever joins gets a key picture.
           if wantsKey.value, now - askedAt > .milliseconds(500) {
-            (askedAt, stream) = (now, try parts.videos.begin(target, as: target.served, target.served.video))
+            askedAt = now
+            stream.lost()
             wantsKey.update { $0 = false }
           }
           next = try await stream.next()

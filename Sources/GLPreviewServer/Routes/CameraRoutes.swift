@@ -109,7 +109,10 @@ struct CameraRoutes: Sendable {
       "clients": .integer(use.clients + videos.clientCount(of: entry.camera, entry.name)),
       "urls": .object(urls),
     ]
-    members["video"] = .object(Self.json(of: served.video, entry.preview.videoFormat(served.video)))
+    var video = Self.json(of: served.video, entry.preview.videoFormat(served.video))
+    video["current_bitrate"] = entry.preview.videoBitrate(served.video).map(JSONValue.integer)
+    video["reduced_clients"] = .integer(videos.reducedCount(of: entry.camera, entry.name))
+    members["video"] = .object(video)
     members["width"] = view.width.map(JSONValue.integer)
     members["height"] = view.height.map(JSONValue.integer)
     members["crop"] = view.crop.map { JSONValue.string("\($0)") }

@@ -24,6 +24,8 @@ final class VideoStreams: Service, CustomStringConvertible {
     let target: ObjectIdentifier
     let view: ViewConfiguration?
     let configuration: VideoConfiguration
+    /// Of a rung below: what it is made from.
+    var base: PreviewConfiguration?
   }
 
   private struct WeakSource {
@@ -34,8 +36,16 @@ final class VideoStreams: Service, CustomStringConvertible {
     weak var stream: VideoStream?
   }
 
-  /// `gate` limits what is drawn or encoded for URLs alone.
-  init(_ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters) {
+  fileprivate let control: BitrateControl
+  fileprivate let rung: VideoRung
+
+  /// `gate` limits what is drawn or encoded for URLs and slow clients alone.
+  init(
+    _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters,
+    control: BitrateControl = BitrateControl(), rung: VideoRung = VideoRung()
+  ) {
+    self.control = control
+    self.rung = rung
     self.registry = registry
     self.gate = gate
     self.counters = counters
@@ -58,7 +68,7 @@ final class VideoStreams: Service, CustomStringConvertible {
         target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
         configuration: configuration)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
-      let stream = VideoStream(source, counters)
+      let stream = VideoStream(source, self)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.streams.removeAll { $0.stream == nil }
       state.sources[key] = WeakSource(source: source)
@@ -79,10 +89,43 @@ final class VideoStreams: Service, CustomStringConvertible {
     }
   }
 
-  /// Ends streams of views that were removed or switched off, and changed ones of views that are now locked.
+  /// The rung below a source: half its size at half its rate, with a quarter of its bit rate. Clients of a source share it.
+  ///
+  /// - Returns: nil for scenes and small pictures.
+  /// - Throws: as `begin`.
+  fileprivate func lower(_ source: VideoSource, _ standing: VideoWatch.Standing) throws -> VideoSource? {
+    try state.withLock { state -> VideoSource? in
+      let (target, base) = (source.target, source.preview.configuration)
+      guard let size = standing.size, let half = base.view?.halved(from: size) else { return nil }
+      try registry.check(target, isServed: source.isServed)
+      var configuration = source.configuration
+      configuration.bitrate = configuration.bitrate(for: size) / 4
+      let key = SourceKey(
+        target: ObjectIdentifier(target.preview), view: half, configuration: configuration, base: base)
+      if let known = state.sources[key]?.source { return known }
+      let permit = try gate.enter()
+      let preview = try registry.makeAdHocPreview(half, of: target)
+      preview.update {
+        $0.keepsReferenceSize = base.keepsReferenceSize
+        $0.updateEvery = max(base.updateEvery * 2, .seconds(2 / standing.picturesPerSecond))
+      }
+      let lower = VideoSource(target, preview, configuration, holding: permit, base: base) {
+        [session = registry.session] in session.remove(preview)
+      }
+      state.sources[key] = WeakSource(source: lower)
+      return lower
+    }
+  }
+
+  /// Ends streams of views that were removed or switched off, and changed ones of views that are now locked. What clients
+  /// watch in place of a view that has changed is given up.
   func followViews() {
-    for stream in all where !registry.isShown(stream.source.target, isServed: stream.source.isServed) {
-      stream.end()
+    for stream in all {
+      if registry.isShown(stream.source.target, isServed: stream.source.isServed) {
+        stream.followView()
+      } else {
+        stream.end()
+      }
     }
   }
 
@@ -98,6 +141,11 @@ final class VideoStreams: Service, CustomStringConvertible {
     all.count { $0.source.target.camera == camera && $0.source.target.name == view }
   }
 
+  /// How many of them get the rung below.
+  func reducedCount(of camera: String, _ view: String) -> Int {
+    all.count { $0.source.target.camera == camera && $0.source.target.name == view && $0.isReduced }
+  }
+
   private var all: [VideoStream] { state.withLock { $0.streams.compactMap(\.stream) } }
 }
 
@@ -106,6 +154,8 @@ private final class VideoSource: Sendable {
   let target: ServedPreview
   let preview: Preview
   let configuration: VideoConfiguration
+  /// Of a rung below: what it is made from.
+  let base: PreviewConfiguration?
   private let permit: AdmissionPermit?
   private let onEnd: (@Sendable () -> Void)?
 
@@ -113,8 +163,9 @@ private final class VideoSource: Sendable {
 
   init(
     _ target: ServedPreview, _ preview: Preview, _ configuration: VideoConfiguration,
-    holding permit: AdmissionPermit?, onEnd: (@Sendable () -> Void)? = nil
+    holding permit: AdmissionPermit?, base: PreviewConfiguration? = nil, onEnd: (@Sendable () -> Void)? = nil
   ) {
+    self.base = base
     self.target = target
     self.preview = preview
     self.configuration = configuration
@@ -125,19 +176,112 @@ private final class VideoSource: Sendable {
   deinit { onEnd?() }
 }
 
-/// A client's pictures.
+/// A client's pictures. A client that can't follow the view gets the rung below for a while (`VideoRung`).
 final class VideoStream: Sendable {
   fileprivate let source: VideoSource
-  private let watch: VideoWatch
+  private let streams: VideoStreams
+  private let state: Mutex<State>
 
-  fileprivate init(_ source: VideoSource, _ counters: VideoCounters) {
+  private struct State {
+    var watch: VideoWatch
+    /// What it watches in place of the source.
+    var lower: VideoSource?
+    var rung: VideoRung
+    /// The time of the last picture.
+    var last: CaptureInstant?
+    var isOver = false
+  }
+
+  fileprivate init(_ source: VideoSource, _ streams: VideoStreams) {
     self.source = source
-    watch = source.preview.watchVideo(source.configuration, counting: counters)
+    self.streams = streams
+    state = Mutex(State(watch: Self.watch(source, streams), rung: streams.rung))
+  }
+
+  private static func watch(_ source: VideoSource, _ streams: VideoStreams) -> VideoWatch {
+    source.preview.watchVideo(
+      source.configuration, counting: streams.counters, control: streams.control)
   }
 
   /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to
-  /// the next key picture.
-  func next() async throws -> VideoSample? { try await watch.next() }
+  /// the next key picture. Another size than before begins with a key picture.
+  func next() async throws -> VideoSample? {
+    while true {
+      choose(at: CaptureClock.now)
+      let (watch, isLower) = state.withLock { ($0.watch, $0.lower != nil) }
+      let sample: VideoSample?
+      do {
+        sample = try await watch.next()
+      } catch is VideoError where isLower {
+        watchSource { $0.refuse(at: CaptureClock.now) }
+        continue
+      }
+      let (isCurrent, next) = state.withLock { state -> (Bool, VideoSample?) in
+        guard !state.isOver else { return (true, nil) }
+        guard state.watch === watch else { return (false, nil) }
+        // Two encoders have times of their own.
+        let next = state.last.flatMap { sample?.later(than: $0) } ?? sample
+        state.last = next?.timestamp ?? state.last
+        return (true, next)
+      }
+      if isCurrent { return next }
+    }
+  }
 
-  func end() { watch.end() }
+  /// Pictures were lost on their way to the client: the next one is a key picture.
+  func lost() { state.withLock { $0.watch }.lost() }
+
+  /// A key picture comes soon; nothing is lost.
+  func askForKey() { state.withLock { $0.watch }.askForKey() }
+
+  func end() {
+    let watch = state.withLock { state in
+      state.isOver = true
+      return state.watch
+    }
+    watch.end()
+  }
+
+  // MARK: Rungs
+
+  var isReduced: Bool { state.withLock { $0.lower != nil } }
+
+  /// Gives up what is watched in place of a view that has changed.
+  fileprivate func followView() {
+    let base = state.withLock { $0.lower?.base }
+    if let base, base != source.preview.configuration { watchSource { $0.forget() } }
+  }
+
+  private func choose(at now: CaptureInstant) {
+    let standing = state.withLock { $0.watch }.standing(at: now)
+    let move = state.withLock { state in
+      state.rung.move(isLeftBehind: standing.isLeftBehind, lastDrop: standing.lastDrop, at: now)
+    }
+    switch move {
+    case .up: watchSource { _ in }
+    case .down:
+      if let lower = try? streams.lower(source, standing) {
+        replace(with: Self.watch(lower, streams), lower) { _ in }
+      } else {
+        state.withLock { $0.rung.refuse(at: now) }
+      }
+    case nil: break
+    }
+    // It may have changed while the rung below was made.
+    followView()
+  }
+
+  private func watchSource(_ change: (inout VideoRung) -> Void) {
+    replace(with: Self.watch(source, streams), nil, change)
+  }
+
+  private func replace(with watch: VideoWatch, _ lower: VideoSource?, _ change: (inout VideoRung) -> Void) {
+    let old = state.withLock { state -> (VideoWatch, VideoSource?) in
+      defer { (state.watch, state.lower) = (watch, lower) }
+      change(&state.rung)
+      return (state.watch, state.lower)
+    }
+    old.0.end()
+    if state.withLock({ $0.isOver }) { watch.end() }
+  }
 }

@@ -209,7 +209,7 @@ final class WHEPExchange: ChannelInboundHandler {
     if session.end != nil { return remove(session) }
     guard session.wantsKey, session.isConnected else { return }
     session.wantsKey = false
-    read(entry)
+    if let stream = session.pump?.stream.value { stream.lost() } else { read(entry) }
   }
 
   private func remove(_ session: WHEPSession) {
@@ -236,12 +236,14 @@ final class WHEPExchange: ChannelInboundHandler {
     guard let loop = context?.eventLoop else { return }
     let (id, pictures, logger) = (entry.session.terms.id, entry.pictures, logger)
     let number = (entry.session.pump?.number ?? 0) + 1
+    let current = Watched<VideoStream?>(nil)
     let exchange = NIOLoopBound(self, eventLoop: loop)
     entry.session.pump?.task.cancel()
     let task = Task {
       while !Task.isCancelled {
         do {
           let stream = try pictures()
+          current.update { $0 = stream }
           while let sample = try await stream.next() {
             let goesOn = try await loop.submit { exchange.value.send(sample, to: id, number) }.get()
             guard goesOn, !Task.isCancelled else { return }
@@ -255,7 +257,7 @@ final class WHEPExchange: ChannelInboundHandler {
         try? await Task.sleep(for: .seconds(1))
       }
     }
-    entry.session.pump = (task, number)
+    entry.session.pump = (task, number, current)
   }
 
   /// False if there is nobody to send to, or pictures are read anew.
@@ -269,6 +271,8 @@ final class WHEPExchange: ChannelInboundHandler {
     entry.session.send(sample, at: CaptureClock.now)
     settle(entry)
     context.flush()
-    return entry.session.isConnected || entry.session.isPreparing
+    let goesOn = entry.session.isConnected || entry.session.isPreparing
+    if !goesOn { entry.session.pump?.stream.update { $0 = nil } }
+    return goesOn
   }
 }

@@ -51,8 +51,8 @@ final class WHEPSession {
   private(set) var end: String?
   /// Whether a key picture is needed; the port sets it back.
   var wantsKey = false
-  /// Reads the view's pictures while it is connected, and its number; the port's.
-  var pump: (task: Task<Void, Never>, number: Int)?
+  /// Reads the view's pictures while it is connected, its number, and what it reads now; the port's.
+  var pump: (task: Task<Void, Never>, number: Int, stream: Watched<VideoStream?>)?
   private let counters: WebRTCCounters
 
   /// How long a client may take to connect, and how long the last connection check is good for (RFC 7675).

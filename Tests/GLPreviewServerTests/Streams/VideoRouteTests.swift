@@ -102,9 +102,12 @@ struct VideoRouteTests {
       let name = software.rawValue
       #expect(cameras.contains("\"bitrate\":90000,\"codec\":\"avc1.42"))
       #expect(
-        cameras.contains("\"encoder\":\"\(name)\",\"keyframe\":2,\"quality\":50,\"running\":\"\(name)\""))
+        cameras.contains("\"current_bitrate\":90000,\"encoder\":\"\(name)\",\"keyframe\":2,\"quality\":50,"))
+      #expect(cameras.contains("\"reduced_clients\":0,\"running\":\"\(name)\""))
       let metrics = try await service.get("/metrics").text
       #expect(metrics.contains("glpreview_video_encoders{encoder=\"\(name)\"} 1\n"))
+      #expect(metrics.contains("glpreview_video_bitrate{camera=\"camera\",view=\"main\"} 90000\n"))
+      #expect(metrics.contains("glpreview_video_reduced_clients{camera=\"camera\",view=\"main\"} 0\n"))
       #expect(!metrics.contains("glpreview_video_pictures_total 0\n"))
       #expect(!metrics.contains("glpreview_video_key_pictures_total 0\n"))
       #expect(try await service.get(Self.main + "?encoder=openh264").status == 400)

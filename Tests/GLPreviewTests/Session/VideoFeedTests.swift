@@ -161,6 +161,61 @@ struct VideoFeedTests {
     await session.close()
   }
 
+  @Test("a bit rate goes down for watchers that go on dropping, and the one that can't follow is left behind")
+  func bitrate() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view).preview
+    let times = Self.times {
+      $0.unread = .zero
+      ($0.control.patience, $0.control.endurance, $0.control.forgets) = (.zero, .zero, allTheTimeThereIs)
+    }
+    let configuration = VideoConfiguration(bitrate: 100_000, keyframeInterval: .seconds(60))
+    let watch = preview.videos.watch(preview, configuration, times) { encoders.encoder(configuration) }
+    func drop() async throws {
+      var sample = try await watch.next()
+      while sample?.isKey == false { sample = try await watch.next() }
+      // The first of two pictures is unread when the second comes.
+      for _ in 0..<2 {
+        let count = encoders.calls.count
+        script.give(UInt8(count))
+        await until { encoders.calls.count > count }
+      }
+      let count = encoders.calls.count
+      script.give(UInt8(count))
+      await until { encoders.calls.count > count }
+    }
+    script.give(10)
+
+    try await drop()
+    #expect(preview.videos.bitrate(configuration) == 100_000)
+    try await drop()
+    #expect(preview.videos.bitrate(configuration) == 70_000)
+    // Three steps more, then it is at its least.
+    for _ in 0..<6 { try await drop() }
+    #expect(preview.videos.bitrate(configuration) == 25_000)
+    #expect(!watch.standing(at: CaptureClock.now).isLeftBehind)
+    for _ in 0..<3 { try await drop() }
+    #expect(watch.standing(at: CaptureClock.now).isLeftBehind)
+    await session.close()
+  }
+
+  @Test("a watcher that has lost pictures on their way gets a key picture, and that counts as a drop")
+  func lost() async throws {
+    let (script, encoders) = (SourceScript(), EncoderScript())
+    let session = try PreviewSession(scripted: script.source())
+    let preview = try session.addPreview(Self.view).preview
+    let configuration = VideoConfiguration(keyframeInterval: .seconds(60))
+    let watch = preview.videos.watch(preview, configuration, Self.times()) { encoders.encoder(configuration) }
+    script.give(10)
+    #expect(try await watch.next()?.isKey == true)
+    #expect(watch.standing(at: CaptureClock.now).lastDrop == nil)
+    watch.lost()
+    #expect(try await watch.next()?.isKey == true)
+    #expect(watch.standing(at: CaptureClock.now).lastDrop != nil)
+    await session.close()
+  }
+
   @Test("what a watcher left unread is dropped beyond a number of bytes, but never the newest picture")
   func bytes() async throws {
     let (script, encoders) = (SourceScript(), EncoderScript())

@@ -126,6 +126,18 @@ struct VideoEncoderTests {
     #expect(script.bitrates.last.map { 650_000...900_000 ~= $0 } == true)
   }
 
+  @Test("a part of the bit rate is used from the next picture on, and the rest again later")
+  func bitrateFactor() async throws {
+    let script = EncoderScript()
+    let encoder = script.encoder(VideoConfiguration(bitrate: 300_000, encoder: .x264))
+    for (index, factor) in [1, 1, 0.9, 0.9, 1].enumerated() {
+      _ = try await encoder.encode(
+        videoPicture(1), at: .start + .nanoseconds(33_333_333 * index), isKey: false, bitrateFactor: factor)
+    }
+    #expect(script.opens.map(\.bitrate) == [300_000])
+    #expect(script.bitrates.map { ($0 + 500) / 1000 } == [270, 300])
+  }
+
   @Test("values out of range are held")
   func configuration() {
     var configuration = VideoConfiguration(bitrate: 0, quality: 200, keyframeInterval: .zero)

@@ -1,0 +1,194 @@
+// Clients that can't follow a view get it at half its size and rate, as long as they must.
+import GLPreview
+import NIOCore
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+private func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(1000) + .seconds(seconds) }
+
+@Suite("Rungs of a video")
+struct VideoRungTests {
+  @Test("a client goes down when it is left behind, and up after 30 s without drops")
+  func moves() {
+    var rung = VideoRung()
+    #expect(rung.move(isLeftBehind: false, lastDrop: at(0), at: at(1)) == nil)
+    #expect(rung.move(isLeftBehind: true, lastDrop: at(1), at: at(1)) == .down)
+    #expect(rung.isLower)
+    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(30.9)) == nil)
+    #expect(rung.move(isLeftBehind: false, lastDrop: at(5), at: at(34.9)) == nil)
+    #expect(rung.move(isLeftBehind: false, lastDrop: at(5), at: at(35)) == .up)
+    #expect(!rung.isLower)
+  }
+
+  @Test("each try that fails doubles the wait, up to ten minutes; one that lasts two minutes has not failed")
+  func backoff() {
+    var (rung, time) = (VideoRung(), 0.0)
+    for wait in [30.0, 60, 120, 240, 480, 600, 600] {
+      #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
+      #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait - 0.1)) == nil)
+      #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + wait)) == .up)
+      time += wait + 120
+    }
+    time += 1
+    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(time)) == .down)
+    #expect(rung.move(isLeftBehind: false, lastDrop: nil, at: at(time + 30)) == .up)
+  }
+
+  @Test("where there is no lower rung, it is asked for again after a time that doubles")
+  func refusal() {
+    var rung = VideoRung()
+    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(0)) == .down)
+    rung.refuse(at: at(0))
+    #expect(!rung.isLower)
+    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(29.9)) == nil)
+    #expect(rung.move(isLeftBehind: true, lastDrop: nil, at: at(30)) == .down)
+  }
+
+  @Test("half of a view is half of what it names, or of what it comes to; small ones have none")
+  func halves() throws {
+    let size = Size(width: 640, height: 360)
+    func half(_ width: Int?, _ height: Int?) throws -> [Int?] {
+      let half = try #require(ViewConfiguration(width: width, height: height).halved(from: size))
+      return [half.width, half.height]
+    }
+    #expect(try half(640, 360) == [320, 180])
+    #expect(try half(641, nil) == [320, nil])
+    #expect(try half(nil, 361) == [nil, 180])
+    #expect(try half(nil, nil) == [320, nil])
+    #expect(ViewConfiguration().halved(from: Size(width: 159, height: 900)) == nil)
+    let label = Label(name: "door", size: 17)
+    let small = try #require(ViewConfiguration(labels: [label]).halved(from: size)?.labels.first)
+    #expect(small.font.size == 8 && small.margin == 4 && small.content == label.content)
+  }
+}
+
+@Suite(
+  "Slow clients of a video", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"),
+  .timeLimit(.minutes(15)))
+struct SlowVideoTests {
+  /// Runs `work` with the streams of a service for which three drops are enough, whatever time has passed.
+  private static func withStreams(
+    size: String = "320x180", _ served: ServedView = ServedView(), waiting: Duration = allTheTimeThereIs,
+    gate: Int = 4,
+    _ work: @escaping @Sendable (VideoStreams, RunningService, ServedPreview) async throws -> Void
+  ) async throws {
+    let configuration = ServerConfiguration(
+      cameras: [CameraConfiguration(source: "pattern:counter,size=\(size),fps=20", views: [served])])
+    try await withService(configuration) { service in
+      var control = BitrateControl()
+      (control.patience, control.forgets, control.endurance) = (
+        allTheTimeThereIs, allTheTimeThereIs, .zero
+      )
+      let streams = VideoStreams(
+        service.inside.registry, gate: AdmissionLimit(capacity: gate), counting: VideoCounters(),
+        control: control, rung: VideoRung(wait: waiting))
+      try await work(streams, service, try service.inside.registry.view("main", of: "camera"))
+    }
+  }
+
+  private static func drop(_ stream: VideoStream) async throws -> VideoSample? {
+    for _ in 0..<3 {
+      _ = try await stream.next()
+      stream.lost()
+    }
+    return try await stream.next()
+  }
+
+  @Test(
+    "a client that goes on dropping gets half the size, from a key picture on, and times go on; others keep the view"
+  )
+  func down() async throws {
+    try await Self.withStreams { streams, service, target in
+      let slow = try streams.begin(target, as: target.served, target.served.video)
+      let quick = try streams.begin(target, as: target.served, target.served.video)
+      let before = try #require(try await slow.next())
+      #expect(before.format.size == Size(width: 320, height: 180))
+      let after = try #require(try await Self.drop(slow))
+
+      #expect(after.format.size == Size(width: 160, height: 90))
+      #expect(after.isKey && after.timestamp > before.timestamp)
+      #expect(slow.isReduced && !quick.isReduced)
+      #expect(streams.reducedCount(of: "camera", "main") == 1)
+      #expect(streams.clientCount(of: "camera", "main") == 2)
+      #expect(try await quick.next()?.format == before.format)
+      var last = after
+      for _ in 0..<5 {
+        let next = try #require(try await slow.next())
+        #expect(next.timestamp > last.timestamp && next.format == after.format)
+        last = next
+      }
+      // A second slow client shares the encoder; the rung ends with the last of them.
+      #expect(try await Self.drop(quick)?.format.size == Size(width: 160, height: 90))
+      #expect(streams.counters.encoders.values.reduce(0, +) <= 2)
+      slow.end()
+      quick.end()
+      let end = try await slow.next()
+      #expect(end == nil)
+      let known = try await service.get("/api/cameras").text
+      #expect(known.contains("\"reduced_clients\":0"))
+    }
+  }
+
+  @Test("a client that keeps up goes up again, with a key picture")
+  func up() async throws {
+    try await Self.withStreams(waiting: .zero) { streams, _, target in
+      let stream = try streams.begin(target, as: target.served, target.served.video)
+      let low = try #require(try await Self.drop(stream))
+      let high = try #require(try await stream.next())
+      #expect(low.format.size == Size(width: 160, height: 90))
+      #expect(high.format.size == Size(width: 320, height: 180))
+      #expect(high.isKey && high.timestamp > low.timestamp)
+    }
+  }
+
+  @Test("a rung ends with what its view was: changed, switched off, locked")
+  func followed() async throws {
+    try await Self.withStreams { streams, service, target in
+      let stream = try streams.begin(target, as: target.served, target.served.video)
+      #expect(try await Self.drop(stream)?.format.size == Size(width: 160, height: 90))
+      _ = try await service.send(
+        "PATCH", "/api/cameras/camera/views/main", body: #"{"size": "200x100"}"#)
+      streams.followViews()
+      #expect(!stream.isReduced)
+      let sample = try #require(try await stream.next())
+      #expect(sample.format.size == Size(width: 200, height: 100) && sample.isKey)
+
+      #expect(try await Self.drop(stream)?.format.size == Size(width: 100, height: 50))
+      _ = try await service.send("PATCH", "/api/cameras/camera/views/main", body: #"{"enabled": false}"#)
+      streams.followViews()
+      let end = try await stream.next()
+      #expect(end == nil)
+    }
+  }
+
+  @Test("a locked view has a rung, which keeps the camera's reference size as the view does")
+  func locked() async throws {
+    var served = ServedView()
+    served.isLocked = true
+    try await Self.withStreams(served) { streams, _, target in
+      let stream = try streams.begin(target, as: target.served, target.served.video)
+      #expect(try await Self.drop(stream)?.format.size == Size(width: 160, height: 90))
+    }
+  }
+
+  @Test("words of a URL make a rung of half of what they say", arguments: [("160", 80), ("100", 100)])
+  func words(width: String, expected: Int) async throws {
+    try await Self.withStreams { streams, _, target in
+      var wanted = target.served
+      wanted.view.width = Int(width)
+      let stream = try streams.begin(target, as: wanted, target.served.video)
+      #expect(try await Self.drop(stream)?.format.size.width == expected)
+    }
+  }
+
+  @Test("where too much is encoded already, a slow client stays on its view")
+  func full() async throws {
+    try await Self.withStreams(gate: 0) { streams, _, target in
+      let stream = try streams.begin(target, as: target.served, target.served.video)
+      #expect(try await Self.drop(stream)?.format.size == Size(width: 320, height: 180))
+      #expect(!stream.isReduced)
+    }
+  }
+}
