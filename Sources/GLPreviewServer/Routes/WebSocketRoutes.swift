@@ -68,6 +68,10 @@ private struct Player: Sendable {
     }
   }
 
+  /// The longest time between key pictures by MSE. `video-rtc.js` keeps 5 seconds, and browsers that remove what is older
+  /// remove all up to the next key picture (Media Source Extensions, 3.5.9): without one in these 5 seconds it stands still.
+  private static let keysEvery = Duration.seconds(2)
+
   /// More offers of one connection are no player's.
   private static let mostOffers = 8
 
@@ -120,8 +124,13 @@ private struct Player: Sendable {
       throw Problem(.notAcceptable, "the client takes no H.264")
     }
     let stream = try routes.videos.streams.begin(target, as: wanted, video)
-    var (mp4, isFirst) = (FragmentedMP4(), true)
+    var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
     while let sample = try await stream.next() {
+      if sample.isKey { askedAt = sample.timestamp }
+      if let last = askedAt, sample.timestamp - last >= Self.keysEvery {
+        askedAt = sample.timestamp
+        stream.askForKey()
+      }
       if isFirst { try await send(Message(type: "mse", value: .text(sample.format.mediaType)), on: socket) }
       isFirst = false
       try await socket.send(ByteBuffer(bytes: mp4.append(sample)))

@@ -38,6 +38,28 @@ struct WebSocketTests {
     }
   }
 
+  @Test(
+    "MSE: key pictures come more often than a view has them, since players keep but 5 s",
+    .enabled(if: hasEncoder))
+  func keys() async throws {
+    var view = ServedView()
+    view.video.keyframeInterval = .seconds(60)
+    try await withService(Self.configuration([view])) { service in
+      let peer = try await WebSocketPeer(to: service.port, Self.path)
+      try await peer.send(#"{"type": "mse"}"#)
+      // The flags of a sample with which decoding can begin are the last field of `trun`, before `mdat` and its length.
+      func keys() -> [Int] {
+        let fragments = peer.frames.filter { $0.opcode == 2 }.map(\.payload)
+        return fragments.indices.filter { index in
+          let data = fragments[index].firstRange(of: Array("mdat".utf8))?.lowerBound ?? 8
+          return fragments[index][data - 8..<data - 4] == [2, 0, 0, 0]
+        }
+      }
+      await peer.waits { keys().count > 2 }
+      #expect(keys().first == 0)
+    }
+  }
+
   @Test("MJPEG: a JPEG a message, of the size that the URL says")
   func mjpeg() async throws {
     try await withService(Self.configuration()) { service in
