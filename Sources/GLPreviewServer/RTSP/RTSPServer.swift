@@ -99,7 +99,7 @@ final class RTSPServer: Service, CustomStringConvertible {
     let sender = RequestClient(address: address)
     let permit = RequestClient.$current.withValue(sender) { try? gate.enter() }
     guard let permit else { return channel.close(promise: nil) }
-    channel.keepLittleUnsent()
+    channel.keepLittleUnsent(16 << 10)
     let id = ObjectIdentifier(channel)
     let isOver = state.withLock { state in
       state.channels[id] = channel
