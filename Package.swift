@@ -166,7 +166,7 @@ let parsers: [Target.Dependency] =
   ["GLPreview", "GLPreviewServer", "PreviewCore"]
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
-  + [.product(name: "NIOCore", package: "swift-nio")]
+  + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]
 
 /// Has the house's own code built with sanitizers.
 @MainActor func instrument(swift: String, c: String, link: String) {

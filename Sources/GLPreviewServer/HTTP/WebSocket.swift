@@ -16,7 +16,9 @@ struct WebSocket: Sendable {
   private let handler: NIOLoopBound<WebSocketHandler>
 
   /// The longest message of a client, in bytes.
-  private static let longestMessage = 64 << 10
+  static let longestMessage = 64 << 10
+  /// Any more that wait are a flood.
+  static let mostMessages = 64
   /// How often an idle connection is written to, so that nothing on the path forgets it, and one that is gone is noticed.
   private static let pingsEvery = Duration.seconds(20)
 
@@ -62,21 +64,32 @@ struct WebSocket: Sendable {
   private static func begun(
     on channel: any Channel, _ stalledAfter: Duration, _ onCutOff: @escaping @Sendable () -> Void
   ) async throws -> WebSocket {
-    // Any more than a few that wait are a flood.
-    let (messages, sender) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
+    let (messages, sender) = makeMessages()
     channel.keepLittleUnsent(16 << 10)
     return try await channel.eventLoop.submit {
       let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)
       let pipeline = channel.pipeline.syncOperations
       // The codec's half that is nearest to the socket.
       let http = try pipeline.handler(type: HTTPResponseEncoder.self)
-      let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: longestMessage))
-      let whole = NIOWebSocketFrameAggregator(
-        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: longestMessage)
-      try pipeline.addHandlers([frames, whole, handler], position: .before(http))
+      try pipeline.addHandlers(handlers(before: handler), position: .before(http))
       return WebSocket(
         messages: messages, channel: channel, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop))
     }.get()
+  }
+
+  static func makeMessages() -> (stream: AsyncStream<String>, continuation: AsyncStream<String>.Continuation)
+  {
+    AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(mostMessages))
+  }
+
+  /// What a client's bytes go through, from the socket to `handler`, the last of them.
+  static func handlers(before handler: WebSocketHandler) -> [any ChannelHandler] {
+    [
+      ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: longestMessage)),
+      NIOWebSocketFrameAggregator(
+        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: longestMessage),
+      handler,
+    ]
   }
 
   /// Sends a text; returns once the kernel has it.
@@ -114,7 +127,7 @@ extension Request {
 }
 
 /// Stands between the HTTP codec, which sees nothing of a WebSocket, and the socket.
-private final class WebSocketHandler: ChannelInboundHandler {
+final class WebSocketHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
 
   private let messages: AsyncStream<String>.Continuation

@@ -33,7 +33,9 @@ struct FuzzTarget: Sendable {
   /// All targets.
   static let all: [FuzzTarget] =
     [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .httpAddress, .httpHead, .h264]
-    + streams + [.view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp]
+    + streams + [
+      .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp, .webSocket,
+    ]
 
   #if FFmpeg
     private static let streams = [FuzzTarget.streamAddress]
