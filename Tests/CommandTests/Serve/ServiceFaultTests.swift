@@ -1,5 +1,6 @@
-// What befalls a service from outside: it is killed in the midst of writing, it has too few descriptors.
+// What befalls a service from outside: it is killed in the midst of writing, it has too few descriptors, clients come and go.
 import Foundation
+import GLPreview
 import Testing
 
 @Suite("A service that is killed")
@@ -50,6 +51,52 @@ struct FewDescriptorsTests {
         to: "GET /snapshot?timeout=60000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
       #expect(answer.starts(with: Array("HTTP/1.1 200".utf8)))
     }
+  }
+}
+
+@Suite("A service whose clients come and go", .timeLimit(.minutes(15)))
+struct PassingClientsTests {
+  private static let mp4 = "GET /cameras/camera/main.mp4 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  private static let webSocket = """
+    GET /api/ws?src=camera HTTP/1.1\r
+    Host: localhost\r
+    Connection: Upgrade\r
+    Upgrade: websocket\r
+    Sec-WebSocket-Version: 13\r
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+    \r
+
+    """
+  /// A text with a mask of zeros.
+  private static let play: [UInt8] = [0x81, 0x80 | 14, 0, 0, 0, 0] + Array(#"{"type":"mse"}"#.utf8)
+
+  @Test(
+    "has its descriptors back after 200 videos over HTTP and by WebSocket",
+    .enabled("needs an encoder of H.264") { await VideoConfiguration.Encoder.automatic.failure == nil })
+  func descriptors() async throws {
+    let service = try await ServedCommand("pattern:counter,size=160x90,fps=20", in: try TestFolder())
+    func sockets() -> Int { service.openFiles.count { $0.hasPrefix("socket:") } }
+    let before = sockets()
+    var files: Int?
+    for _ in 0..<10 {
+      try await withThrowingTaskGroup(of: String?.self) { group in
+        for index in 0..<20 {
+          let socket = try LoopbackSocket(port: service.port)
+          group.addTask {
+            index % 2 == 0
+              ? await socket.status(of: Self.mp4, then: [], limit: 4096)
+              : await socket.status(of: Self.webSocket, then: Self.play, limit: 4096)
+          }
+        }
+        for try await status in group {
+          #expect(["HTTP/1.1 200", "HTTP/1.1 101"].contains(status?.prefix(12)))
+        }
+      }
+      await until { sockets() == before }
+      // What the first clients have opened for all: a renderer, an encoder.
+      files = files ?? service.openFiles.count
+    }
+    await until { files.map { service.openFiles.count <= $0 } ?? false }
   }
 }
 

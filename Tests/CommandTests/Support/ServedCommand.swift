@@ -49,6 +49,14 @@ final class ServedCommand: Sendable {
     Task { _ = await ChildProcess.status(of: id) }
   }
 
+  /// What its descriptors are: `socket:[1234]`, the names of files.
+  var openFiles: [String] {
+    let folder = "/proc/\(process.id)/fd"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+    }
+  }
+
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
@@ -76,6 +84,20 @@ final class LoopbackSocket: Sendable {
     guard let file = descriptor.withLock({ $0.take() }) else { return [] }
     file.write(Array(request.utf8))
     return await StreamReader(file, limit: .max).rest()
+  }
+
+  /// Sends a request, and `message` after the answer's head; closes the connection after `limit` bytes.
+  ///
+  /// - Returns: the answer's first line, nil if it has no end.
+  func status(of request: String, then message: [UInt8], limit: Int) async -> String? {
+    guard let file = descriptor.withLock({ $0.take() }) else { return nil }
+    file.write(Array(request.utf8))
+    let reader = StreamReader(file, limit: limit)
+    let status = await reader.nextLine()
+    while let line = await reader.nextLine(), line != "\r" {}
+    file.write(message)
+    _ = await reader.rest()
+    return status
   }
 }
 
