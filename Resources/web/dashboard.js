@@ -124,6 +124,7 @@ function look() {
   const names = enabled.length === 1 ? [enabled[0].camera.name, enabled[0].view.name] : null;
   peer.want(names && offerPath(...names));
   played = names !== null && (peer.isPlaying || video.isUsable) ? enabled[0].key : null;
+  if (played) video.keyframe = enabled[0].view.video?.keyframe ?? 10;
   video.want(played && !peer.isPlaying ? videoPath(...names) : null);
   if (peer.isPlaying) showStream("webrtc", "open", null);
   if (played || enabled.length === 0) {

@@ -57,6 +57,22 @@ extension DashboardTests {
     }
   }
 
+  @Test("a view with a key picture a minute plays on when the first seconds are let go")
+  func rareKeys() async throws {
+    let cameras =
+      """
+      cameras: {door: {source: 'pattern:counter,size=320x180,fps=20', views: {main: {video: {keyframe: 60}}, other: {}}}}
+      """
+    try await withDashboard(cameras) { browser, _ in
+      try await browser.waitForTile("door/main")
+      _ = try await browser.run("window.RTCPeerConnection = null")
+      try await browser.click("[data-key=\"door/main\"] .tile-open")
+      try await browser.wait("H.264", until: "document.documentElement.dataset.codec === 'h264'")
+      try await browser.wait("14 seconds", until: "document.querySelector('video')?.currentTime > 14")
+      try await browser.waitForMotion("#detail-canvas", count: 10)
+    }
+  }
+
   @Test("where a browser can't play it, the view that is open comes as JPEGs")
   func videoThatFails() async throws {
     try await withDashboard(Self.cameras) { browser, _ in

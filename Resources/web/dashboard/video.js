@@ -4,7 +4,7 @@ import { Live } from "./stream.js";
 /** Seconds. Later than this, it plays a little faster; much later, it jumps. */
 const LATE = 0.1;
 const VERY_LATE = 1;
-/** Seconds that were played and are kept. */
+/** The least that was played and is kept, in seconds. */
 const KEPT = 5;
 /** How long the first picture may take, in milliseconds. */
 const PATIENCE = 5000;
@@ -18,8 +18,12 @@ class Player {
   #video = document.createElement("video");
   #source = new MediaSource();
   #buffer;
+  #kept;
 
-  constructor(type, onFrame) {
+  /** `keyframe` is the longest time between two key pictures, in seconds. */
+  constructor(type, keyframe, onFrame) {
+    // What is let go goes up to a key picture, of which there must be one that was played.
+    this.#kept = Math.max(KEPT, keyframe + 1);
     Object.assign(this.#video, { muted: true, playsInline: true, disableRemotePlayback: true, className: "player" });
     // Browsers play what is in the page.
     document.body.append(this.#video);
@@ -46,8 +50,8 @@ class Player {
     const { currentTime } = this.#video;
     const { buffered } = buffer;
     if (buffered.length === 0) return;
-    if (buffered.start(0) < currentTime - 2 * KEPT) {
-      await this.#change(buffer, () => buffer.remove(0, currentTime - KEPT));
+    if (buffered.start(0) < currentTime - 2 * this.#kept) {
+      await this.#change(buffer, () => buffer.remove(0, currentTime - this.#kept));
     }
     const last = buffered.length - 1;
     const end = buffered.end(last);
@@ -84,12 +88,14 @@ export class LiveVideo extends Live {
   #onFail;
   #notBefore = canPlay() ? 0 : Infinity;
   #ends = [];
+  /** The longest time between two key pictures of the view that is wanted, in seconds. */
+  keyframe = 10;
 
   /** `onFrame(video)` for each picture; `onFail()` when JPEGs are to be asked for instead; `onState` as of `Live`. */
   constructor(onFrame, onFail, onState) {
     super((response) => {
       const timer = setTimeout(() => this.#fail("no picture came", Infinity), PATIENCE);
-      const player = new Player(response.headers.get("content-type"), (video) => {
+      const player = new Player(response.headers.get("content-type"), this.keyframe, (video) => {
         clearTimeout(timer);
         onFrame(video);
       });
