@@ -112,7 +112,8 @@ public struct ViewPreview: Sendable, Hashable {
   ///
   /// All who read a preview with equal configurations share one encoder. It runs while somebody reads, and is closed
   /// five seconds after the last one. A reader begins with a key picture. One that has not read half a second of
-  /// pictures loses them, and goes on with the next key picture. Where nothing new comes (a still picture, a fallback),
+  /// pictures loses them, and goes on with the next key picture. While more than half of the readers lose pictures, the bit
+  /// rate goes down, to a quarter at the lowest. Where nothing new comes (a still picture, a fallback),
   /// the picture is repeated once a second. A change of the size begins a new stream: `VideoSample.format` differs.
   ///
   /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no encoder, or none
