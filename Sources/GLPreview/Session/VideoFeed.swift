@@ -1,4 +1,5 @@
-// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take.
+// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take. Where the source's own H.264
+// will do, that is passed on instead.
 internal import PreviewCore
 internal import Synchronization
 
@@ -16,9 +17,10 @@ struct VideoTimes: Sendable, Hashable {
   var repeats = Duration.seconds(1)
 }
 
-/// Encodes a preview's pictures in one configuration for all its watchers.
+/// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264 on to them.
 final class VideoFeed: Sendable {
   private let preview: Preview
+  private let passes: Bool
   private let encoder: VideoEncoder
   private let times: VideoTimes
   private let counters: VideoCounters
@@ -26,6 +28,8 @@ final class VideoFeed: Sendable {
 
   private struct Watcher {
     var unread: [VideoSample] = []
+    /// How many of them are of the past: they came at once, and may be read late.
+    var past = 0
     var needsKey = true
     /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
     /// never does costs the others none.
@@ -34,8 +38,37 @@ final class VideoFeed: Sendable {
     /// Returns how many it loses.
     @discardableResult
     mutating func lose() -> Int {
-      defer { (unread, needsKey, isPromised) = ([], true, false) }
+      defer { (unread, past, needsKey, isPromised) = ([], 0, true, false) }
       return unread.count
+    }
+
+    /// Begins with the last key picture of some samples; without one, it waits.
+    mutating func begin(_ samples: [VideoSample]) {
+      guard let key = samples.lastIndex(where: \.isKey) else { return }
+      (unread, needsKey, isPromised) = (Array(samples[key...]), false, true)
+      past = unread.count - 1
+    }
+
+    /// Adds new samples. Returns how many it loses because it is too slow.
+    mutating func take(_ samples: [VideoSample], _ times: VideoTimes) -> Int {
+      var dropped = 0
+      if let first = unread.dropFirst(past).first, let newest = samples.last {
+        let bytes = (unread.dropFirst(past) + samples).reduce(0) { $0 + $1.bytes.count }
+        if newest.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes { dropped = lose() }
+      }
+      guard needsKey else {
+        unread += samples
+        return dropped
+      }
+      if !isPromised { dropped += samples.prefix { !$0.isKey }.count }
+      begin(samples)
+      return dropped
+    }
+
+    mutating func read() -> VideoSample? {
+      guard !unread.isEmpty else { return nil }
+      past = max(past - 1, 0)
+      return unread.removeFirst()
     }
   }
 
@@ -44,7 +77,9 @@ final class VideoFeed: Sendable {
     var lastID = 0
     var keys: KeySchedule
     /// Read, but not encoded yet.
-    var picture: RenderedPicture?
+    var picture: PreviewPicture?
+    /// The last picture that was passed on; nil if the last one was encoded.
+    var passed: PassableVideo.Place?
     /// The format of the last sample.
     var format: H264Format?
     /// Set when no more pictures come; nobody can join any more.
@@ -69,8 +104,9 @@ final class VideoFeed: Sendable {
 
   init(
     _ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes,
-    counting counters: VideoCounters
+    passes: Bool, counting counters: VideoCounters
   ) {
+    self.passes = passes
     self.counters = counters
     self.preview = preview
     self.encoder = encoder
@@ -87,8 +123,13 @@ final class VideoFeed: Sendable {
     state.update { state in
       guard state.end == nil else { return nil }
       state.lastID += 1
-      state.watchers[state.lastID] = Watcher()
-      state.keys.join()
+      var watcher = Watcher()
+      // What was captured before the view was as it is now is not shown.
+      if let last = state.passed, preview.passesVideo(since: last.keyTime) {
+        watcher.begin(last.video.samples(after: nil, through: last.index))
+      }
+      state.watchers[state.lastID] = watcher
+      if watcher.needsKey { state.keys.join() }
       return state.lastID
     }
   }
@@ -108,7 +149,7 @@ final class VideoFeed: Sendable {
         state.watchers[watcher]?.lose()
       }
       if state.watchers[watcher]?.unread.isEmpty == false {
-        return .some(state.watchers[watcher]?.unread.removeFirst())
+        return .some(state.watchers[watcher]?.read())
       }
       if state.watchers[watcher] == nil { return .some(nil) }
       state.askForKey(watcher)
@@ -119,31 +160,17 @@ final class VideoFeed: Sendable {
     return next.flatMap { $0 }
   }
 
-  private func deliver(_ sample: VideoSample, encodedAt now: CaptureInstant) {
-    let times = times
-    let (before, dropped) = state.update { state in
-      defer { state.format = sample.format }
-      var dropped = 0
-      if sample.isKey { state.keys.came(at: now) }
-      for (id, var watcher) in state.watchers {
-        if let first = watcher.unread.first {
-          let bytes = watcher.unread.reduce(sample.bytes.count) { $0 + $1.bytes.count }
-          if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes {
-            dropped += watcher.lose()
-          }
-        }
-        if sample.isKey || !watcher.needsKey {
-          (watcher.needsKey, watcher.isPromised) = (false, true)
-          watcher.unread.append(sample)
-        } else if !watcher.isPromised {
-          dropped += 1
-        }
-        state.watchers[id] = watcher
-      }
+  /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
+  private func deliver(_ samples: [VideoSample], passing place: PassableVideo.Place? = nil, at now: CaptureInstant) {
+    guard let last = samples.last else { return }
+    let (before, dropped) = state.update { [times] state in
+      defer { (state.format, state.passed) = (last.format, place) }
+      if samples.contains(where: \.isKey) { state.keys.came(at: now) }
+      let dropped = state.watchers.keys.reduce(0) { $0 + (state.watchers[$1]?.take(samples, times) ?? 0) }
       return (state.format?.encoder, dropped)
     }
-    counters.changed(from: before, to: sample.format.encoder)
-    counters.count(sample, dropped: dropped)
+    counters.changed(from: before, to: last.format.encoder)
+    counters.count(samples, dropped: dropped)
   }
 
   // MARK: Encoding
@@ -180,7 +207,7 @@ final class VideoFeed: Sendable {
   }
 
   private enum Step {
-    case picture(RenderedPicture)
+    case picture(PreviewPicture)
     /// Somebody needs a key picture before the time that was waited for.
     case sooner
     case unwatched
@@ -192,10 +219,12 @@ final class VideoFeed: Sendable {
     var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
     defer {
       reading.cancel()
-      state.withLock { $0.picture = nil }
+      state.withLock { ($0.picture, $0.passed) = (nil, nil) }
     }
     var (shown, encodedAt): (PictureKey?, CaptureInstant?)
-    var sourceState = SourceState.live
+    var (sourceState, clock) = (SourceState.live, SampleClock())
+    /// The last picture that was passed on; nil where the last one was encoded.
+    var passed: PassableVideo.Place?
     while true {
       let wake = encodedAt.map(wakeTime)
       let step = try await state.first(until: wake) { state -> Step? in
@@ -210,9 +239,9 @@ final class VideoFeed: Sendable {
       case .unwatched: return true
       case .ended: return false
       case .sooner: continue
-      case .picture(let rendered):
+      case .picture(let picture):
         let isReplaced =
-          shown.map { $0.version != rendered.key.version } ?? false || rendered.sourceState != sourceState
+          shown.map { $0.version != picture.key.version } ?? false || picture.sourceState != sourceState
         let now = CaptureClock.now
         let isKey = state.update { state in
           // Let the next one be read while this one is encoded.
@@ -221,12 +250,21 @@ final class VideoFeed: Sendable {
           if isReplaced { state.loseUnread() }
           return state.keys.asks(at: now)
         }
-        sourceState = rendered.sourceState
-        let time =
-          rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
-        let sample = try await encoder.encode(rendered.picture, at: time, isKey: isKey)
-        (shown, encodedAt) = (rendered.key, now)
-        deliver(sample, encodedAt: now)
+        sourceState = picture.sourceState
+        switch picture {
+        case .passed: break
+        case .video(let video):
+          if encodedAt != nil { await encoder.rest() }
+          (shown, encodedAt) = (video.key, nil)
+          passed = pass(video.place, after: passed, &clock)
+        case .drawn(let rendered):
+          let time = rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
+          let sample = try await encoder.encode(
+            rendered.picture, at: clock.time(after: time), isKey: isKey || passed != nil)
+          (shown, encodedAt, passed) = (rendered.key, now, nil)
+          clock.last = sample.timestamp
+          deliver([sample], at: now)
+        }
       case nil:
         // Nothing new comes. The session is asked for the current picture once more: what may no longer be shown is
         // never repeated from memory.
@@ -237,6 +275,18 @@ final class VideoFeed: Sendable {
         encodedAt = nil
       }
     }
+  }
+
+  /// Passes on what the source has sent after `last`, or from a key picture on. Returns the last picture that was passed on.
+  private func pass(
+    _ place: PassableVideo.Place, after last: PassableVideo.Place?, _ clock: inout SampleClock
+  ) -> PassableVideo.Place? {
+    let known = last?.video === place.video ? last?.index : nil
+    let samples = place.video.samples(after: known, through: place.index)
+    // The view may have changed since it was asked for.
+    guard !samples.isEmpty, preview.passesVideo(since: place.keyTime) else { return last }
+    deliver(samples.map { clock.stamped($0) }, passing: place, at: CaptureClock.now)
+    return place
   }
 
   /// Until when a new picture is waited for, after one at `last`.
@@ -252,7 +302,7 @@ final class VideoFeed: Sendable {
     return Task {
       var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
       do {
-        while let picture = try await iterator.next() {
+        while let picture = try await iterator.nextPicture(passes: passes) {
           state.update { if !Task.isCancelled { $0.picture = picture } }
           _ = try await state.first { $0.picture == nil ? true : nil }
         }
@@ -263,5 +313,20 @@ final class VideoFeed: Sendable {
       }
       return iterator
     }
+  }
+}
+
+/// Keeps the times of samples in order where those of a camera and of an encoder follow one another.
+private struct SampleClock {
+  var last: CaptureInstant?
+
+  func time(after time: CaptureInstant) -> CaptureInstant {
+    last.map { max(time, $0 + .milliseconds(1)) } ?? time
+  }
+
+  mutating func stamped(_ sample: VideoSample) -> VideoSample {
+    let time = time(after: sample.timestamp)
+    last = time
+    return time == sample.timestamp ? sample : sample.at(time)
   }
 }

@@ -78,8 +78,8 @@ final class RTSPSession {
             reportedAt = now
             try await sender.send(report: report)
           }
-          // Whoever joins gets a key picture.
-          if wantsKey.value, now - askedAt > .milliseconds(500) {
+          // Whoever joins gets a key picture; a camera's own come when they come.
+          if wantsKey.value, sample.format.encoder != nil, now - askedAt > .milliseconds(500) {
             (askedAt, stream) = (now, try parts.videos.begin(target, as: target.served, target.served.video))
             wantsKey.update { $0 = false }
           }

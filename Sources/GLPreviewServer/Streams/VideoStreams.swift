@@ -41,11 +41,12 @@ final class VideoStreams: Service, CustomStringConvertible {
     self.counters = counters
   }
 
-  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released.
+  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. With `passes`, a camera's
+  /// own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera has them.
   ///
   /// - Throws: `Problem`: 503 or 429 if too much is drawn and encoded for URLs, 409 if the view is switched off.
   func begin(
-    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration
+    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true
   ) throws -> VideoStream {
     let isServed = wanted.view == target.served.view
     return try state.withLock { state in
@@ -58,7 +59,7 @@ final class VideoStreams: Service, CustomStringConvertible {
         target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
         configuration: configuration)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
-      let stream = VideoStream(source, counters)
+      let stream = VideoStream(source, counters, passes: passes)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.streams.removeAll { $0.stream == nil }
       state.sources[key] = WeakSource(source: source)
@@ -130,9 +131,9 @@ final class VideoStream: Sendable {
   fileprivate let source: VideoSource
   private let watch: VideoWatch
 
-  fileprivate init(_ source: VideoSource, _ counters: VideoCounters) {
+  fileprivate init(_ source: VideoSource, _ counters: VideoCounters, passes: Bool) {
     self.source = source
-    watch = source.preview.watchVideo(source.configuration, counting: counters)
+    watch = source.preview.watchVideo(source.configuration, passes: passes, counting: counters)
   }
 
   /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to

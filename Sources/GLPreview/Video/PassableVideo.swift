@@ -1,0 +1,79 @@
+// The newest pictures of a camera's own H.264, for those who send them on and for those who decode them later.
+internal import PreviewCore
+internal import Synchronization
+
+/// The pictures of one connection from its last key picture on, as far as there is room.
+final class PassableVideo: Sendable {
+  /// A picture among those of the connection.
+  struct Place: Sendable {
+    let video: PassableVideo
+    /// Its number; the first one is 0.
+    let index: Int
+    let size: Size
+    /// When the key picture was captured that it rests on.
+    let keyTime: CaptureInstant
+  }
+
+  private let state = Mutex(State())
+  private let limit: Int
+
+  private struct State {
+    var samples: [VideoSample] = []
+    var byteCount = 0
+    /// The number of the first of `samples`.
+    var first = 0
+    /// The last key picture.
+    var keyTime = CaptureInstant.start
+    var isBroken = false
+
+    func sample(_ index: Int) -> VideoSample? {
+      index >= first && index < first + samples.count ? samples[index - first] : nil
+    }
+  }
+
+  /// What comes before the last key picture, or is more than `limit` bytes, is kept this long: those who follow may be
+  /// a little late.
+  private static let lateness = Duration.seconds(1)
+
+  init(limit: Int = 8_000_000) { self.limit = limit }
+
+  /// Adds the next picture. The first one, and the first after a loss, is a key picture.
+  func add(_ sample: VideoSample) -> Place {
+    state.withLock { state in
+      state.samples.append(sample)
+      state.byteCount += sample.bytes.count
+      if sample.isKey { (state.keyTime, state.isBroken) = (sample.timestamp, false) }
+      let key = state.samples.lastIndex(where: \.isKey) ?? state.samples.count - 1
+      let end = state.byteCount > limit ? state.samples.count - 1 : key
+      let kept = state.samples[..<end].firstIndex { $0.timestamp >= sample.timestamp - Self.lateness } ?? end
+      state.byteCount -= state.samples[..<kept].reduce(0) { $0 + $1.bytes.count }
+      state.samples.removeFirst(kept)
+      state.first += kept
+      return Place(
+        video: self, index: state.first + state.samples.count - 1, size: sample.format.size,
+        keyTime: state.keyTime)
+    }
+  }
+
+  /// What follows the picture `last` up to the picture `index`. Nil, or one that is too old, stands for the last key picture,
+  /// with which it begins then; there is nothing if that is not kept.
+  func samples(after last: Int?, through index: Int) -> [VideoSample] {
+    state.withLock { state in
+      guard state.sample(index) != nil else { return [] }
+      let known = state.samples[...(index - state.first)]
+      if let last, last + 1 >= state.first { return Array(known.dropFirst(last + 1 - state.first)) }
+      return known.lastIndex(where: \.isKey).map { Array(known[$0...]) } ?? []
+    }
+  }
+
+  /// The fewest pictures to decode for the picture `index` after the picture `last`.
+  func pathToDecode(after last: Int?, through index: Int) -> [VideoSample] {
+    let samples = samples(after: last, through: index)
+    return samples.lastIndex(where: \.isKey).map { Array(samples[$0...]) } ?? samples
+  }
+
+  /// A picture turned out to be damaged: those that rest on it are not sent on.
+  func breakUp() { state.withLock { $0.isBroken = true } }
+
+  var isBroken: Bool { state.withLock { $0.isBroken } }
+}
