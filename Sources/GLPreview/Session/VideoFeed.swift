@@ -161,7 +161,9 @@ final class VideoFeed: Sendable {
   }
 
   /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
-  private func deliver(_ samples: [VideoSample], passing place: PassableVideo.Place? = nil, at now: CaptureInstant) {
+  private func deliver(
+    _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, at now: CaptureInstant
+  ) {
     guard let last = samples.last else { return }
     let (before, dropped) = state.update { [times] state in
       defer { (state.format, state.passed) = (last.format, place) }

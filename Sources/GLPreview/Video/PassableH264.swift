@@ -86,7 +86,9 @@ struct PassableH264: Sendable {
   private mutating func begin() {
     guard refusal == nil, let sps, let pps else { return lose() }
     if format?.sps != sps || format?.pps != pps {
-      guard let parameters = SequenceParameters(sps) else { return refuse("its parameters are not understood") }
+      guard let parameters = SequenceParameters(sps) else {
+        return refuse("its parameters are not understood")
+      }
       if let reason = Self.refusal(of: parameters, maximumPixels) { return refuse(reason) }
       format = H264Format(sps: sps, pps: pps, size: parameters.size, encoder: nil)
     }

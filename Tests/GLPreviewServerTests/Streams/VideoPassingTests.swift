@@ -25,7 +25,11 @@
       try await withService(configuration) { camera in
         await until { camera.inside.rtsp.port != nil }
         let port = try #require(camera.inside.rtsp.port)
-        var source = CameraConfiguration(source: "rtsp://127.0.0.1:\(port)/camera/main", views: [ServedView()])
+        var source = CameraConfiguration(
+          source: "rtsp://127.0.0.1:\(port)/camera/main", views: [ServedView()])
+        source.options.live = LiveOptions(
+          stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
+          connectsWithin: allTheTimeThereIs)
         change(&source)
         var configuration = ServerConfiguration(cameras: [source])
         configuration.rtsp.listen = .at(host: "127.0.0.1", port: 0)
@@ -44,22 +48,28 @@
     @Test("what a camera encodes is what clients get, and nothing is decoded, drawn or encoded for it")
     func passing() async throws {
       try await Self.withCamera { camera, service in
-        let (own, passed) = (try Self.watch(camera), try Self.watch(service))
-        var samples: [VideoSample] = []
-        for _ in 0..<30 { samples.append(try #require(try await passed.next())) }
-
-        #expect(samples.first?.isKey == true)
-        #expect(samples.allSatisfy { $0.format.encoder == nil })
-        #expect(samples.first?.format.size == Size(width: 320, height: 180))
-        #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
-        // The camera's pictures, one after another. Its own watcher is slow, and may have lost some.
-        var encoded: [[UInt8]] = []
-        while encoded.last != samples[29].bytes { encoded.append(try #require(try await own.next()).bytes) }
-        let common = encoded.suffix(5)
-        #expect(Array(common) == samples.suffix(5).map(\.bytes))
+        // The camera's own watcher may lose some, as this one may.
+        let own = try Self.watch(camera)
+        let encoded = Watched<Set<[UInt8]>>([])
+        let reading = Task {
+          while let sample = try await own.next() { encoded.withLock { _ = $0.insert(sample.bytes) } }
+        }
+        defer { reading.cancel() }
+        let passed = try Self.watch(service)
+        var (samples, last): ([VideoSample], CaptureInstant?) = ([], nil)
+        while samples.count(where: { sample in encoded.withLock { $0.contains(sample.bytes) } }) < 10 {
+          let sample = try #require(try await passed.next())
+          #expect(sample.isKey || !samples.isEmpty)
+          #expect(sample.format.encoder == nil && sample.format.size == Size(width: 320, height: 180))
+          #expect(last.map { $0 < sample.timestamp } ?? true)
+          last = sample.timestamp
+          samples.append(sample)
+        }
 
         let statistics = service.inside.registry.session.statistics
-        #expect(statistics.decoded == 0 && statistics.renders == 0 && statistics.passed == 0)
+        #expect(statistics.renders == 0 && statistics.passed == 0)
+        // A service that begins looks at each camera once.
+        #expect(statistics.decoded <= 1)
         #expect(service.inside.videos.counters.encoders.isEmpty)
         #expect(try await service.get("/api/cameras").text.contains("\"running\":\"passed\""))
         let metrics = try await service.get("/metrics").text
@@ -94,7 +104,7 @@
     func snapshot() async throws {
       try await Self.withCamera { camera, service in
         let passed = try Self.watch(service)
-        #expect(try await passed.next()?.format.encoder == nil)
+        #expect(try #require(try await passed.next()).format.encoder == nil)
         let picture = try await service.get("/cameras/camera/main.jpg")
         #expect(picture.status == 200)
         #expect(try JPEGProbe(picture.bytes).width == 320)
@@ -125,7 +135,8 @@
       try await Self.withCamera { _, service in
         let stream = try Self.watch(service)
         #expect(try await stream.next()?.format.encoder == nil)
-        let change = try await service.send("PATCH", "/api/cameras/camera/views/main", body: "{\"rotate\": 90}")
+        let change = try await service.send(
+          "PATCH", "/api/cameras/camera/views/main", body: "{\"rotate\": 90}")
         #expect(change.status == 200)
         var sample = try #require(try await stream.next())
         while sample.format.encoder == nil { sample = try #require(try await stream.next()) }

@@ -53,7 +53,8 @@
       let (device, encoders) = (ScriptedDevice(), EncoderScript())
       let session = try Self.session(device)
       let watch = Self.watch(try session.addPreview(), encoders)
-      device.playWhenOpen(.packet(packet(1)), .packet(packet(2, .key)), .packet(packet(3)), .packet(packet(4)))
+      device.playWhenOpen(
+        .packet(packet(1)), .packet(packet(2, .key)), .packet(packet(3)), .packet(packet(4)))
 
       try await Self.expect(2, watch, isKey: true)
       try await Self.expect(3, watch)
@@ -284,7 +285,8 @@
       #expect(!passes { $0.isEnabled = false })
       #expect(!passes { $0.updateEvery = .milliseconds(100) })
       for (key, word) in [
-        ("crop", "8x8+0+0"), ("rotate", "90"), ("mirror", "horizontal"), ("width", "24"), ("filter", "mitchell"),
+        ("crop", "8x8+0+0"), ("rotate", "90"), ("mirror", "horizontal"), ("width", "24"),
+        ("filter", "mitchell"),
         ("label", "x"),
       ] {
         #expect(try !passes { try $0.view?.set(key, to: word) }, "\(key)")

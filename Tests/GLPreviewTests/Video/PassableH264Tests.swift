@@ -83,7 +83,9 @@ struct PassableH264Tests {
   func parameters() {
     var stream = Self.stream()
     func format(_ packet: [UInt8]) -> H264Format? {
-      guard case .sample(let sample) = stream.take(packet, says: nil, timestamp: .second(1)) else { return nil }
+      guard case .sample(let sample) = stream.take(packet, says: nil, timestamp: .second(1)) else {
+        return nil
+      }
       return sample.format
     }
     let other: [UInt8] = [0x68, 2]
@@ -95,7 +97,9 @@ struct PassableH264Tests {
     #expect(stream.refusal != nil)
   }
 
-  @Test("parameter sets may come with the container, as a byte stream or as in MP4, with lengths of 1, 2 or 4 bytes")
+  @Test(
+    "parameter sets may come with the container, as a byte stream or as in MP4, with lengths of 1, 2 or 4 bytes"
+  )
   func headers() {
     let slice = { (code: UInt8, kind: SliceKind) in kind.header + [code, 0x80] }
     var stream = Self.stream([0, 0, 0, 1] + smallSPS + [0, 0, 0, 1] + smallPPS)

@@ -86,7 +86,9 @@
       let packet = unsafe glp_av_read_packet(handle)
       return unsafe VideoPacket(
         bytes: Array(UnsafeBufferPointer(start: packet.bytes, count: packet.count)),
-        header: packet.header.map { unsafe Array(UnsafeBufferPointer(start: $0, count: packet.header_count)) },
+        header: packet.header.map {
+          unsafe Array(UnsafeBufferPointer(start: $0, count: packet.header_count))
+        },
         says: packet.has_time ? .nanoseconds(packet.time) : nil, isDamaged: packet.is_damaged)
     }
 
