@@ -112,7 +112,8 @@ struct RTSPTests {
       var configuration = Self.configuration("pattern:smpte,size=320x180,fps=20")
       configuration.access = access
       try await Self.withServer(configuration) { _, port in
-        let source = SessionSource("rtsp://anna:a%3Ab@127.0.0.1:\(port)/camera" + transport)
+        var source = SessionSource("rtsp://anna:a%3Ab@127.0.0.1:\(port)/camera" + transport)
+        source.opensWithin = allTheTimeThereIs
         let session = try PreviewSession(source)
         _ = try session.addPreview()
         let request = SnapshotRequest(.newest, as: .rgba, timeout: allTheTimeThereIs)
