@@ -13,8 +13,8 @@ package struct H264Stream: Sendable, Hashable {
   package private(set) var slices: [UInt8] = []
   /// Whether decoding can begin with it.
   package private(set) var isKey = false
-  /// Whether it is understood by what is kept of it: its slices rest on earlier pictures alone (I and P), and it has at most
-  /// one parameter set of each kind.
+  /// Whether it is understood by what is kept of it: its slices rest on earlier pictures alone (I and P), it has at most one
+  /// parameter set of each kind, and nothing says that it is to be turned.
   package private(set) var isSimple = true
 
   /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of
@@ -38,6 +38,7 @@ package struct H264Stream: Sendable, Hashable {
   private init(_ bytes: [UInt8], _ units: [Range<Int>]) {
     for range in units {
       switch bytes[range.lowerBound] & 31 {
+      case 6: isSimple = isSimple && !Self.turns(bytes[range])
       case 1...5:
         isKey = isKey || bytes[range.lowerBound] & 31 == 5
         isSimple = isSimple && Self.isInOrder(bytes[range])
@@ -60,6 +61,27 @@ package struct H264Stream: Sendable, Hashable {
     var bits = BitReader(slice.dropFirst().prefix(12))
     guard bits.exponential() != nil, let type = bits.exponential() else { return false }
     return [0, 2, 5, 7].contains(type)
+  }
+
+  /// Whether supplemental information has a display orientation (7.3.2.3.1, D.1.27).
+  private static func turns(_ unit: ArraySlice<UInt8>) -> Bool {
+    var rest = BitReader.payload(unit.dropFirst())[...]
+    func number() -> Int {
+      var value = 0
+      while let byte = rest.popFirst() {
+        value += Int(byte)
+        if byte != 255 { break }
+      }
+      return value
+    }
+    // The last byte ends the unit.
+    while rest.count > 1 {
+      let type = number()
+      let length = number()
+      if type == 47 { return true }
+      rest = rest.dropFirst(length)
+    }
+    return false
   }
 
   /// The NAL units, none of them empty, without start codes and the zeros after them (B.1).
@@ -209,8 +231,10 @@ private struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
 
-  /// Without the bytes that keep start codes out of a unit (7.4.1.1).
-  init(_ unit: ArraySlice<UInt8>) {
+  init(_ unit: ArraySlice<UInt8>) { bytes = Self.payload(unit) }
+
+  /// A unit without the bytes that keep start codes out of it (7.4.1.1).
+  static func payload(_ unit: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var zeros = 0
     for byte in unit {
@@ -221,7 +245,7 @@ private struct BitReader {
       zeros = byte == 0 ? zeros + 1 : 0
       bytes.append(byte)
     }
-    self.bytes = bytes
+    return bytes
   }
 
   mutating func next() -> Int? {

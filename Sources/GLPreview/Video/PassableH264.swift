@@ -54,7 +54,7 @@ struct PassableH264: Sendable {
 
   private mutating func take(_ stream: H264Stream) {
     (sps, pps) = (stream.sps ?? sps, stream.pps ?? pps)
-    if !stream.isSimple { refuse("it has several parameter sets, or B pictures") }
+    if !stream.isSimple { refuse("it has B pictures or several parameter sets, or is turned") }
   }
 
   private mutating func refuse(_ reason: String) { (refusal, isOpen) = (refusal ?? reason, false) }

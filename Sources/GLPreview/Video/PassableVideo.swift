@@ -16,6 +16,7 @@ final class PassableVideo: Sendable {
 
   private let state = Mutex(State())
   private let limit: Int
+  private let budget: MemoryBudget?
 
   private struct State {
     var samples: [VideoSample] = []
@@ -25,6 +26,7 @@ final class PassableVideo: Sendable {
     /// The last key picture.
     var keyTime = CaptureInstant.start
     var isBroken = false
+    var lease: MemoryLease?
 
     func sample(_ index: Int) -> VideoSample? {
       index >= first && index < first + samples.count ? samples[index - first] : nil
@@ -35,7 +37,11 @@ final class PassableVideo: Sendable {
   /// a little late.
   private static let lateness = Duration.seconds(1)
 
-  init(limit: Int = 8_000_000) { self.limit = limit }
+  /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
+  init(limit: Int = 8_000_000, budget: MemoryBudget? = nil) {
+    self.limit = limit
+    self.budget = budget
+  }
 
   /// Adds the next picture. The first one, and the first after a loss, is a key picture.
   func add(_ sample: VideoSample) -> Place {
@@ -44,14 +50,36 @@ final class PassableVideo: Sendable {
       state.byteCount += sample.bytes.count
       if sample.isKey { (state.keyTime, state.isBroken) = (sample.timestamp, false) }
       let key = state.samples.lastIndex(where: \.isKey) ?? state.samples.count - 1
-      let end = state.byteCount > limit ? state.samples.count - 1 : key
+      let hasRoom = state.byteCount <= limit && hold(&state)
+      let end = hasRoom ? key : state.samples.count - 1
       let kept = state.samples[..<end].firstIndex { $0.timestamp >= sample.timestamp - Self.lateness } ?? end
       state.byteCount -= state.samples[..<kept].reduce(0) { $0 + $1.bytes.count }
       state.samples.removeFirst(kept)
       state.first += kept
+      _ = hold(&state)
       return Place(
         video: self, index: state.first + state.samples.count - 1, size: sample.format.size,
         keyTime: state.keyTime)
+    }
+  }
+
+  /// The lease changes in steps, so that it does not change for each picture.
+  private static let step = 1 << 20
+
+  /// Reserves what is kept; false if there is no room.
+  private func hold(_ state: inout State) -> Bool {
+    guard let budget else { return true }
+    let wanted = (state.byteCount + Self.step - 1) / Self.step * Self.step
+    guard state.lease?.byteCount != wanted else { return true }
+    do {
+      if let lease = state.lease {
+        try lease.resize(to: wanted)
+      } else {
+        state.lease = try budget.reserve(wanted)
+      }
+      return true
+    } catch {
+      return false
     }
   }
 

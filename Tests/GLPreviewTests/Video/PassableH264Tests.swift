@@ -79,6 +79,18 @@ struct PassableH264Tests {
     #expect(Self.code(&stream, packet(2), says: .zero) == 2)
   }
 
+  @Test("a picture that says how it is to be turned is decoded, since what says so is left out")
+  func turned() {
+    var stream = Self.stream()
+    // Another message before it; of three bytes, with a byte that keeps a start code out.
+    let message: [UInt8] = [0, 0, 1, 6, 5, 3, 0, 0, 3, 1, 47, 1, 0x20, 0x80]
+    #expect(Self.code(&stream, packet(1, .key, more: message)) == nil)
+    #expect(stream.refusal != nil)
+
+    stream = Self.stream()
+    #expect(Self.code(&stream, packet(1, .key, more: [0, 0, 1, 6, 5, 47, 0x80])) == 1)
+  }
+
   @Test("other parameter sets begin with the next key picture; several at once are not told apart")
   func parameters() {
     var stream = Self.stream()

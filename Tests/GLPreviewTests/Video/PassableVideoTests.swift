@@ -57,6 +57,30 @@ struct PassableVideoTests {
     #expect(Self.indices(video.samples(after: nil, through: key.index)) == [8])
   }
 
+  @Test("what is kept counts against the budget, and is not kept where that is full")
+  func budget() {
+    let budget = MemoryBudget(capacity: 2 << 20)
+    do {
+      let video = PassableVideo(budget: budget)
+      func add(_ index: Int, isKey: Bool = false) -> PassableVideo.Place {
+        video.add(
+          VideoSample(
+            bytes: [UInt8](repeating: UInt8(index), count: 600_000), isKey: isKey, timestamp: .second(index),
+            format: Self.format))
+      }
+      _ = add(0, isKey: true)
+      #expect(budget.reserved == 1 << 20)
+      #expect(Self.indices(video.samples(after: nil, through: add(2).index)) == [0, 2])
+      _ = add(4)
+      #expect(budget.reserved == 2 << 20)
+      let last = add(6).index
+      #expect(budget.reserved == 1 << 20)
+      #expect(video.samples(after: nil, through: last).isEmpty)
+      #expect(Self.indices(video.samples(after: last - 1, through: last)) == [6])
+    }
+    #expect(budget.reserved == 0)
+  }
+
   @Test("one that is broken is whole again with a key picture")
   func broken() {
     let (video, _) = Self.video(2, keys: [0])

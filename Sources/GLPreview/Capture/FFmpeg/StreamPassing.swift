@@ -15,13 +15,14 @@
       case decode(isInterrupted: Bool)
     }
 
-    private let video = PassableVideo()
+    private let video: PassableVideo
     private let decoder: PassableDecoder
     private var h264: PassableH264
     private var isPassing = false
 
     init(_ header: [UInt8], _ options: SourceOptions) {
       h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
+      video = PassableVideo(budget: options.memory?.budget)
       decoder = PassableDecoder(
         video, maximumPixels: options.maximumPixels, memory: options.memory ?? FramePool())
     }
