@@ -63,6 +63,16 @@ package struct H264Stream: Sendable, Hashable {
     return [0, 2, 5, 7].contains(type)
   }
 
+  /// What the first slice says of the picture's place in the stream: `frame_num` (7.4.3), in so many bits, and whether others
+  /// rest on it. Nil if there is none.
+  func place(_ bitCount: Int) -> (number: Int, isReference: Bool)? {
+    let slice = slices.dropFirst(4)
+    guard let header = slice.first else { return nil }
+    var bits = BitReader(slice.dropFirst().prefix(24))
+    for _ in 0..<3 { guard bits.exponential() != nil else { return nil } }
+    return bits.bits(bitCount).map { ($0, header & 0x60 != 0) }
+  }
+
   /// Whether supplemental information has a display orientation (7.3.2.3.1, D.1.27).
   private static func turns(_ unit: ArraySlice<UInt8>) -> Bool {
     var rest = BitReader.payload(unit.dropFirst())[...]
@@ -130,6 +140,8 @@ package struct SequenceParameters: Sendable, Hashable {
   let isSquare: Bool
   /// How many pictures may be seen before ones that are decoded earlier; nil if nothing is said of it.
   let reordered: Int?
+  /// How many bits `frame_num` has in slices; nil if it may leave numbers out.
+  let frameNumberBits: Int?
 
   /// Nil if it is not one, or makes no sense.
   package init?(_ unit: [UInt8]) {
@@ -148,7 +160,7 @@ package struct SequenceParameters: Sendable, Hashable {
       // Lists of scales would have to be read to get past them; no encoder of ours writes them.
       guard bits.next() == 0 else { return nil }
     }
-    guard bits.exponential() != nil, let order = bits.exponential(), order <= 2 else { return nil }
+    guard let frameNumber = bits.exponential(), let order = bits.exponential(), order <= 2 else { return nil }
     if order == 0 { guard bits.exponential() != nil else { return nil } }
     if order == 1 {
       bits.skip(1)
@@ -156,8 +168,7 @@ package struct SequenceParameters: Sendable, Hashable {
       else { return nil }
       for _ in 0..<count { guard bits.exponential() != nil else { return nil } }
     }
-    guard bits.exponential() != nil else { return nil }
-    bits.skip(1)
+    guard bits.exponential() != nil, let hasGaps = bits.next() else { return nil }
     guard let columns = bits.exponential(), let rows = bits.exponential(), columns < 4096, rows < 4096,
       let isProgressive = bits.next()
     else { return nil }
@@ -178,6 +189,7 @@ package struct SequenceParameters: Sendable, Hashable {
     guard width > 0, height > 0 else { return nil }
     size = Size(width: width, height: height)
     self.isUsual = isUsual
+    frameNumberBits = hasGaps == 0 && frameNumber <= 12 ? frameNumber + 4 : nil
     self.isProgressive = isProgressive == 1
     (isSquare, reordered) = bits.next() == 1 ? bits.usability() : (true, nil)
   }
@@ -216,7 +228,7 @@ extension BitReader {
     return (isSquare, exponential())
   }
 
-  private mutating func bits(_ count: Int) -> Int? {
+  fileprivate mutating func bits(_ count: Int) -> Int? {
     var value = 0
     for _ in 0..<count {
       guard let bit = next() else { return nil }

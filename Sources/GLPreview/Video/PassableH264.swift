@@ -21,6 +21,10 @@ struct PassableH264: Sendable {
   private var sps: [UInt8]?
   private var pps: [UInt8]?
   private var format: H264Format?
+  /// Of the format: how many bits numbers of pictures have; nil if they may have gaps.
+  private var numberBits: Int?
+  /// The number of the last picture that others rest on.
+  private var lastNumber = 0
   /// Whether all pictures since a key picture were sent on.
   private var isOpen = false
   /// The stream's own time of the last picture.
@@ -75,6 +79,7 @@ struct PassableH264: Sendable {
     if let says, let last, says < last, last - says < .seconds(1) { refuse("its pictures are not in order") }
     last = says ?? last
     if isDamaged { lose() } else if stream.isKey { begin() }
+    if let numberBits, !follows(stream, numberBits) { lose() }
     guard isOpen, let format else { return .decode }
     let time = lastTimestamp.map { max(timestamp, $0 + .milliseconds(1)) } ?? timestamp
     lastTimestamp = time
@@ -91,8 +96,17 @@ struct PassableH264: Sendable {
       }
       if let reason = Self.refusal(of: parameters, maximumPixels) { return refuse(reason) }
       format = H264Format(sps: sps, pps: pps, size: parameters.size, encoder: nil)
+      numberBits = parameters.frameNumberBits
     }
     isOpen = true
+  }
+
+  /// Whether no picture is missing before this one: the numbers of those that others rest on have no gaps (7.4.3).
+  private mutating func follows(_ stream: H264Stream, _ bitCount: Int) -> Bool {
+    guard let place = stream.place(bitCount) else { return false }
+    let isNext = stream.isKey || [lastNumber, (lastNumber + 1) % (1 << bitCount)].contains(place.number)
+    if place.isReference { lastNumber = place.number }
+    return isNext
   }
 
   /// Why a stream of these parameters would not be seen by everybody as our own renderer shows it; nil if it is.

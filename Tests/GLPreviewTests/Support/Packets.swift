@@ -17,8 +17,8 @@ enum SliceKind: UInt8 {
   }
 }
 
-/// 16x16, constrained baseline.
-let smallSPS: [UInt8] = [0x67, 66, 0xc0, 30, 0xda, 0x79]
+/// 16x16, constrained baseline; the numbers of pictures may have gaps.
+let smallSPS: [UInt8] = [0x67, 66, 0xc0, 30, 0xda, 0xf9]
 let smallPPS: [UInt8] = [0x68, 1]
 
 /// A picture that no decoder takes; the code stands behind its slice's header. A key picture has its parameter sets.

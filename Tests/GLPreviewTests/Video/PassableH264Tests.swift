@@ -60,6 +60,34 @@ struct PassableH264Tests {
     #expect(stream.refusal == nil)
   }
 
+  @Test("a picture that is missing shows in the numbers of the others")
+  func numbers() {
+    var stream = Self.stream()
+    // Numbers of four bits, without gaps.
+    let sps: [UInt8] = [0x67, 66, 0xc0, 30, 0xda, 0x79]
+    func isPassed(_ number: UInt8, _ kind: SliceKind = .p, isReference: Bool = true) -> Bool {
+      // Of the first set: the first macroblock, the type, the set, the number.
+      let type = kind == .key ? "0001000" : "00110"
+      let bits = "1\(type)1" + String(16 + number, radix: 2).dropFirst() + "1"
+      let slice = parameterSet(bits).dropFirst(4)
+      let header: UInt8 = kind == .key ? 0x65 : isReference ? 0x41 : 0x01
+      let sets = kind == .key ? [0, 0, 1] + sps + [0, 0, 1] + smallPPS : []
+      let verdict = stream.take(
+        sets + [0, 0, 1, header] + slice, says: nil, timestamp: .second(1))
+      if case .sample = verdict { return true }
+      return false
+    }
+
+    #expect(isPassed(0, .key))
+    for number: UInt8 in 1...15 { #expect(isPassed(number)) }
+    #expect(isPassed(0))
+    // One on which none rests has the next number, and leaves it to the next.
+    #expect(isPassed(1, isReference: false) && isPassed(1, isReference: false) && isPassed(1))
+    #expect(!isPassed(3) && !isPassed(4))
+    #expect(isPassed(0, .key) && isPassed(1))
+    #expect(stream.refusal == nil)
+  }
+
   @Test("a stream with B pictures, or out of order, is not sent on any more")
   func order() {
     var stream = Self.stream()
