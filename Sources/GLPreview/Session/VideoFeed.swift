@@ -256,7 +256,7 @@ final class VideoFeed: Sendable {
         switch picture {
         case .passed: break
         case .video(let video):
-          if encodedAt != nil { await encoder.rest() }
+          if passed == nil { await encoder.rest() }
           (shown, encodedAt) = (video.key, nil)
           passed = pass(video.place, after: passed, &clock)
         case .drawn(let rendered):
@@ -284,9 +284,13 @@ final class VideoFeed: Sendable {
     _ place: PassableVideo.Place, after last: PassableVideo.Place?, _ clock: inout SampleClock
   ) -> PassableVideo.Place? {
     let known = last?.video === place.video ? last?.index : nil
-    let samples = place.video.samples(after: known, through: place.index)
+    var samples = place.video.samples(after: known, through: place.index)
     // The view may have changed since it was asked for.
-    guard !samples.isEmpty, preview.passesVideo(since: place.keyTime) else { return last }
+    guard let first = samples.first, preview.passesVideo(since: place.keyTime) else { return last }
+    // What was captured while it was hidden, or was another, is left out.
+    if !preview.passesVideo(since: first.timestamp) {
+      samples.removeFirst(samples.lastIndex(where: \.isKey) ?? samples.count)
+    }
     deliver(samples.map { clock.stamped($0) }, passing: place, at: CaptureClock.now)
     return place
   }

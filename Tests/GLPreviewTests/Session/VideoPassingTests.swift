@@ -231,6 +231,31 @@
       await session.close()
     }
 
+    @Test("what was captured while a view was disabled is not passed on when it is enabled again")
+    func disabled() async throws {
+      let device = ScriptedDevice()
+      let session = try Self.session(device)
+      let (hidden, other) = (
+        try session.addPreview(), try session.addPreview(ViewConfiguration(name: "other"))
+      )
+      let (watch, beside) = (Self.watch(hidden), Self.watch(other))
+      func give(_ code: UInt8, _ kind: SliceKind = .p) async throws {
+        device.playWhenOpen(.packet(packet(code, kind)))
+        try await Self.expect(code, beside, isKey: kind == .key)
+      }
+      try await give(1, .key)
+      try await give(2)
+      try await Self.expect(1, watch, isKey: true)
+      try await Self.expect(2, watch)
+
+      hidden.isEnabled = false
+      try await give(3)
+      hidden.isEnabled = true
+      try await give(4, .key)
+      try await Self.expect(4, watch, isKey: true)
+      await session.close()
+    }
+
     @Test(
       "a snapshot beside it is decoded from the last key picture on; those who watch go on",
       .enabled(if: hasEncoder))

@@ -155,10 +155,10 @@
           return .passed(capture)
         case .nothing: continue
         // The reader's decoder does not know the pictures that were not decoded.
-        case .decode(isInterrupted: true): gate.lost(at: now)
-        case .decode, nil: break
+        case .decode(isInterrupted: true):
+          throw VideoFailure(.damaged, "a picture is missing or damaged, or rests on one that is")
+        case .decode, nil: isDecoding = true
         }
-        isDecoding = true
       }
     }
 
