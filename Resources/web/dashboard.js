@@ -124,7 +124,11 @@ function look() {
   const names = enabled.length === 1 ? [enabled[0].camera.name, enabled[0].view.name] : null;
   peer.want(names && offerPath(...names));
   played = names !== null && (peer.isPlaying || video.isUsable) ? enabled[0].key : null;
-  if (played) video.keyframe = enabled[0].view.video?.keyframe ?? 10;
+  if (played) {
+    const { keyframe, running } = enabled[0].view.video ?? {};
+    // A camera's own key pictures come when it makes them.
+    video.keyframe = running === "passed" ? 60 : keyframe ?? 10;
+  }
   video.want(played && !peer.isPlaying ? videoPath(...names) : null);
   if (peer.isPlaying) showStream("webrtc", "open", null);
   if (played || enabled.length === 0) {

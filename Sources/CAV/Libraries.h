@@ -21,7 +21,8 @@
 #define GLP_AV_CODEC(F) \
   F(avcodec_alloc_context3) F(avcodec_free_context) F(avcodec_open2) F(avcodec_parameters_to_context) \
   F(avcodec_send_packet) F(avcodec_receive_frame) F(avcodec_get_name) F(avcodec_find_decoder) F(avcodec_find_encoder_by_name) \
-  F(avcodec_send_frame) F(avcodec_receive_packet) F(av_packet_alloc) F(av_packet_free) F(av_packet_unref)
+  F(avcodec_send_frame) F(avcodec_receive_packet) F(av_packet_alloc) F(av_packet_free) F(av_packet_unref) \
+  F(av_new_packet) F(av_packet_get_side_data)
 
 #define GLP_AV_FORMAT(F) \
   F(avformat_alloc_context) F(avformat_free_context) F(avformat_open_input) F(avformat_close_input) F(av_read_frame) \

@@ -64,6 +64,8 @@ struct glp_av_reader {
   int end;
   /// Reference pictures or packets are missing.
   bool has_lost;
+  /// How often FFmpeg spoke of what is missing before the packet that was read.
+  unsigned losses;
   bool has_given;
   int64_t arrived;
   int64_t says;
@@ -503,7 +505,28 @@ static void note_packet(glp_av_reader *self) {
   }
 }
 
-glp_av_frame *glp_av_next(glp_av_reader *self, glp_av_error *error) {
+/// Waits for the next packet of a stream. 0, or FFmpeg's code.
+static int take_packet(glp_av_reader *self) {
+  const int code = read_packet(self);
+  if (code < 0) return code;
+  note_packet(self);
+  // Listened to apart from what was said while waiting, but losses on the way count.
+  self->losses = glp_av_losses_heard();
+  glp_av_listen();
+  return 0;
+}
+
+static int send_packet(glp_av_reader *self) {
+  const int code = glp_av.avcodec_send_packet(self->decoder, self->packet);
+  glp_av.av_packet_unref(self->packet);
+  if (self->is_live && self->losses + glp_av_losses_heard() > 0) self->has_lost = !self->is_leading_in;
+  self->losses = 0;
+  return code;
+}
+
+/// Reads on until there is a picture; with `stays`, decodes only the packet that was read, and gives NULL and GLP_AV_OK where
+/// no picture comes of it.
+static glp_av_frame *next(glp_av_reader *self, bool stays, glp_av_error *error) {
   if (!self->decoder) return glp_av_fail(error, AVERROR_EOF);
   while (true) {
     glp_av_listen();
@@ -514,15 +537,13 @@ glp_av_frame *glp_av_next(glp_av_reader *self, glp_av_error *error) {
     }
     if (code == AVERROR_EOF) return tell_end(self, error);
     if (code == AVERROR(EAGAIN)) {
-      code = read_packet(self);
+      if (stays && !self->packet->data) {
+        *error = (glp_av_error){.status = GLP_AV_OK};
+        return NULL;
+      }
+      code = stays ? 0 : take_packet(self);
       if (code == 0) {
-        note_packet(self);
-        // Listened to apart from what was said while waiting, but losses on the way count.
-        const unsigned losses = glp_av_losses_heard();
-        glp_av_listen();
-        code = glp_av.avcodec_send_packet(self->decoder, self->packet);
-        glp_av.av_packet_unref(self->packet);
-        if (self->is_live && losses + glp_av_losses_heard() > 0) self->has_lost = !self->is_leading_in;
+        code = send_packet(self);
         if (code >= 0) continue;
       } else if (self->is_live || code == AVERROR_EXIT) {
         return glp_av_fail(error, code);
@@ -537,5 +558,36 @@ glp_av_frame *glp_av_next(glp_av_reader *self, glp_av_error *error) {
     if (!self->is_leading_in) return tell_damage(error);
     if (is_stopped(self)) return glp_av_fail(error, AVERROR_EXIT);
   }
+}
+
+glp_av_frame *glp_av_next(glp_av_reader *self, glp_av_error *error) { return next(self, false, error); }
+
+glp_av_frame *glp_av_decode(glp_av_reader *self, glp_av_error *error) { return next(self, true, error); }
+
+bool glp_av_read(glp_av_reader *self, glp_av_error *error) {
+  if (!self->decoder) return glp_av_fail(error, AVERROR_EOF);
+  glp_av_listen();
+  const int code = take_packet(self);
+  if (code < 0) glp_av_fail(error, code);
+  return code >= 0;
+}
+
+glp_av_packet glp_av_read_packet(const glp_av_reader *self) {
+  const AVPacket *packet = self->packet;
+  glp_av_packet view = {
+      .bytes = packet->data,
+      .count = packet->size > 0 ? packet->size : 0,
+      .is_damaged = packet->flags & AV_PKT_FLAG_CORRUPT || self->losses > 0,
+      .has_time = self->has_said,
+      .time = self->says,
+  };
+  view.header = glp_av.av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &view.header_count);
+  return view;
+}
+
+void glp_av_header(const glp_av_reader *self, const uint8_t **bytes, size_t *count) {
+  const AVCodecParameters *parameters = self->stream->codecpar;
+  *bytes = parameters->extradata;
+  *count = parameters->extradata_size > 0 ? parameters->extradata_size : 0;
 }
 #endif

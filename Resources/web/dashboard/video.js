@@ -18,12 +18,11 @@ class Player {
   #video = document.createElement("video");
   #source = new MediaSource();
   #buffer;
-  #kept;
+  #keyframe;
 
-  /** `keyframe` is the longest time between two key pictures, in seconds. */
+  /** `keyframe()` is the longest time between two key pictures, in seconds. */
   constructor(type, keyframe, onFrame) {
-    // What is let go goes up to a key picture, of which there must be one that was played.
-    this.#kept = Math.max(KEPT, keyframe + 1);
+    this.#keyframe = keyframe;
     Object.assign(this.#video, { muted: true, playsInline: true, disableRemotePlayback: true, className: "player" });
     // Browsers play what is in the page.
     document.body.append(this.#video);
@@ -50,8 +49,10 @@ class Player {
     const { currentTime } = this.#video;
     const { buffered } = buffer;
     if (buffered.length === 0) return;
-    if (buffered.start(0) < currentTime - 2 * this.#kept) {
-      await this.#change(buffer, () => buffer.remove(0, currentTime - this.#kept));
+    // What is let go goes up to a key picture, of which there must be one that was played.
+    const kept = Math.max(KEPT, this.#keyframe() + 1);
+    if (buffered.start(0) < currentTime - 2 * kept) {
+      await this.#change(buffer, () => buffer.remove(0, currentTime - kept));
     }
     const last = buffered.length - 1;
     const end = buffered.end(last);
@@ -95,7 +96,7 @@ export class LiveVideo extends Live {
   constructor(onFrame, onFail, onState) {
     super((response) => {
       const timer = setTimeout(() => this.#fail("no picture came", Infinity), PATIENCE);
-      const player = new Player(response.headers.get("content-type"), this.keyframe, (video) => {
+      const player = new Player(response.headers.get("content-type"), () => this.keyframe, (video) => {
         clearTimeout(timer);
         onFrame(video);
       });

@@ -101,6 +101,44 @@ bool glp_av_rewind(glp_av_reader *reader, glp_av_error *error);
 /// Waits for the next picture. NULL where there is none: `error` says why, GLP_AV_ENDED at a file's end in good order.
 glp_av_frame *glp_av_next(glp_av_reader *reader, glp_av_error *error);
 
+/// Waits for the next packet, and does not decode it. False where there is none: `error` says why.
+bool glp_av_read(glp_av_reader *reader, glp_av_error *error);
+
+/// A packet that was read; valid until the next call.
+typedef struct {
+  const uint8_t *bytes;
+  size_t count;
+  /// A new header of the stream, as `glp_av_header` gives the first; NULL where there is none.
+  const uint8_t *header;
+  size_t header_count;
+  /// It came in parts, or others before it are missing.
+  bool is_damaged;
+  /// Whether `time` is known: nanoseconds by the stream's own clock.
+  bool has_time;
+  int64_t time;
+} glp_av_packet;
+
+glp_av_packet glp_av_read_packet(const glp_av_reader *reader);
+
+/// What the container says of the codec: parameter sets of H.264, as a byte stream or as MP4 has them. NULL where it says
+/// nothing; valid until the next call.
+void glp_av_header(const glp_av_reader *reader, const uint8_t **bytes, size_t *count);
+
+/// Decodes the packet that was read. NULL and GLP_AV_OK where no picture comes of it yet; else as glp_av_next.
+glp_av_frame *glp_av_decode(glp_av_reader *reader, glp_av_error *error);
+
+/// A decoder of H.264 without a container; used by one thread at a time.
+typedef struct glp_av_decoder glp_av_decoder;
+
+/// NULL where it can't be opened: `error` says why.
+glp_av_decoder *glp_av_decoder_open(int64_t max_pixels, glp_av_error *error);
+void glp_av_decoder_close(glp_av_decoder *decoder);
+
+/// Decodes a picture of a byte stream without reordering. NULL where it can't be decoded, or is only half a picture
+/// (GLP_AV_OK).
+glp_av_frame *glp_av_decoder_decode(
+    glp_av_decoder *decoder, const uint8_t *bytes, size_t count, glp_av_error *error);
+
 /// The last packet that came: when (CLOCK_MONOTONIC), and the time that it says of itself, both in nanoseconds. False
 /// where it says none.
 bool glp_av_last_packet(const glp_av_reader *reader, int64_t *arrived, int64_t *says);

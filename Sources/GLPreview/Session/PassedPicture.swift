@@ -1,18 +1,21 @@
-// Pictures for readers that take a camera's own JPEG where a view shows just that: nothing is decoded, drawn or
+// Pictures for readers that take a camera's own JPEG or H.264 where a view shows just that: nothing is decoded, drawn or
 // encoded.
 package import PreviewCore
 
-/// A picture for a reader of JPEGs.
+/// A picture for a reader of JPEGs or of H.264.
 package enum PreviewPicture: Sendable {
   /// It was drawn, and is to be encoded.
   case drawn(RenderedPicture)
   /// The camera's own JPEG.
   case passed(PassedPicture)
+  /// The camera's own H.264, for readers of videos.
+  case video(PassedVideo)
 
   var key: PictureKey {
     switch self {
     case .drawn(let picture): picture.key
     case .passed(let picture): picture.key
+    case .video(let picture): picture.key
     }
   }
 
@@ -20,6 +23,7 @@ package enum PreviewPicture: Sendable {
     switch self {
     case .drawn(let picture): picture.sequence
     case .passed(let picture): picture.sequence
+    case .video(let picture): picture.sequence
     }
   }
 
@@ -27,13 +31,14 @@ package enum PreviewPicture: Sendable {
     switch self {
     case .drawn(let picture): picture.timestamp
     case .passed(let picture): picture.timestamp
+    case .video(let picture): picture.timestamp
     }
   }
 
   package var sourceState: SourceState {
     switch self {
     case .drawn(let picture): picture.sourceState
-    case .passed: .live
+    case .passed, .video: .live
     }
   }
 
@@ -42,6 +47,7 @@ package enum PreviewPicture: Sendable {
     switch self {
     case .drawn(let picture): try await picture.jpeg(quality: quality)
     case .passed(let picture): picture.jpeg
+    case .video: throw SessionError("a picture of H.264 is no JPEG")
     }
   }
 }
@@ -57,14 +63,33 @@ package struct PassedPicture: Sendable {
   let key: PictureKey
   private let lease: MemoryLease?
 
-  /// The picture of a view of `version`; nil if no preview shows it.
-  init(_ source: LiveJPEG, version: Int? = nil) {
-    jpeg = EncodedPicture(bytes: source.jpeg.bytes, quality: nil, size: source.jpeg.size)
+  /// The picture of a view of `version`; nil if no preview shows it. There is none of what is no JPEG.
+  init?(_ source: EncodedLivePicture, version: Int? = nil) {
+    guard case .jpeg(let passable) = source.content else { return nil }
+    jpeg = EncodedPicture(bytes: passable.bytes, quality: nil, size: passable.size)
     sequence = source.sequence
     timestamp = source.timestamp
     key = PictureKey(sequence: source.sequence, version: version)
     lease = source.lease
   }
+}
+
+/// A picture of a camera's own H.264, with those before it back to a key picture.
+package struct PassedVideo: Sendable {
+  let place: PassableVideo.Place
+  let sequence: Int
+  let timestamp: CaptureInstant
+  let key: PictureKey
+}
+
+extension PreviewConfiguration {
+  /// Whether its videos may be the source's own H.264: all pictures of it, whole.
+  var passesVideo: Bool { isEnabled && view?.isWhole == true && updateEvery == .zero }
+}
+
+extension VideoConfiguration {
+  /// Whether a source's own H.264 will do: nothing is asked for.
+  package var takesAnyVideo: Bool { self == VideoConfiguration() }
 }
 
 extension Preview {

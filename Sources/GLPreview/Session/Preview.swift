@@ -18,6 +18,8 @@ package final class Preview: Sendable {
     /// Counts the changes of the content.
     var version = 0
     var isRemoved = false
+    /// When what it shows was last changed, or it was enabled.
+    var changedAt = CaptureInstant.start
     var newest: [Picture.Format: RenderedPicture] = [:]
   }
 
@@ -41,6 +43,7 @@ package final class Preview: Sendable {
       change(&state.configuration)
       state.configuration.view?.name = name
       guard state.configuration != before else { return false }
+      state.changedAt = CaptureClock.now
       if state.configuration.content != before.content {
         state.version += 1
         state.newest = [:]
@@ -72,12 +75,13 @@ package final class Preview: Sendable {
   }
 
   /// Watches them from now on. An encoder that this starts is counted in `counters`, and its bit rate goes down and up as
-  /// `control` says.
+  /// `control` says. With `passes`, the source's own H.264 will do where the view shows all of it as it is, and the
+  /// configuration asks for nothing.
   package func watchVideo(
-    _ configuration: VideoConfiguration, counting counters: VideoCounters,
+    _ configuration: VideoConfiguration, passes: Bool, counting counters: VideoCounters,
     control: BitrateControl = BitrateControl()
   ) -> VideoWatch {
-    videos.watch(self, configuration, VideoTimes(control: control), counting: counters) {
+    videos.watch(self, configuration, VideoTimes(control: control), passes: passes, counting: counters) {
       VideoEncoder(configuration, counting: counters)
     }
   }
@@ -118,6 +122,11 @@ package final class Preview: Sendable {
 
   /// Whether its pictures may be shown now.
   var isShown: Bool { state.withLock { $0.configuration.isEnabled && !$0.isRemoved } }
+
+  /// Whether its videos may show its source's own H.264 from what was captured at `time` on.
+  func passesVideo(since time: CaptureInstant) -> Bool {
+    state.withLock { $0.configuration.passesVideo && !$0.isRemoved && time >= $0.changedAt }
+  }
 
   /// The last picture of a format, unless the preview has changed since.
   func newest(_ format: Picture.Format) -> RenderedPicture? { state.withLock { $0.newest[format] } }

@@ -12,6 +12,8 @@ extension PreviewSession {
     public var pictures = 0
     /// JPEGs of cameras that were passed on as they are; one that several readers share counts once.
     package var passed = 0
+    /// Pictures of cameras, JPEGs or H.264, that were decoded although they could be passed on as they came.
+    package var decoded = 0
     /// JPEGs that `RenderedPicture.jpeg` encoded; one that several readers share counts once.
     public var jpegs = 0
     /// How often a source was opened.

@@ -63,6 +63,8 @@ public struct SessionSource: Sendable {
     options.memory = memory
     // Masks stay in their place, whatever the size of the pictures.
     options.referenceSize = reference
+    // What comes while it warms up is kept back from everybody.
+    options.passesVideo = warmup == .none
     let source = try await origin.open(options)
     return origin.isLive || source.isLive ? source : PacedSource(source, repeats: repeats)
   }

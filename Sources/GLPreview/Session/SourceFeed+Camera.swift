@@ -190,6 +190,7 @@ extension SourceFeed {
   func closeSource() async {
     if let closed = opened {
       (opened, isEnded, isFailing) = (nil, false, false)
+      endVideo()
       counters.count(\.closes)
       for watcher in closed.watchers { watcher.cancel() }
       closed.fetch?.cancel()

@@ -21,14 +21,16 @@ actor SourceFeed: PictureProducer {
   private var triesAgain = false
   /// The newest frame that is decoded.
   var latest: Frame?
-  /// The newest picture if it is a JPEG that can be passed on; `latest` is of it, or older.
-  var newestJPEG: NewestJPEG?
-  /// The JPEG that is being decoded, by its number.
+  /// The newest picture if it can be passed on as it came; `latest` is of it, or older.
+  var newestEncoded: NewestEncoded?
+  /// H.264 is passed on from what was captured since: after an outage, and after an opening, it begins anew.
+  var passesVideoSince = CaptureInstant.start
+  /// The picture that is being decoded, by its number.
   var decoding: (sequence: Int, task: Task<Frame?, any Error>)?
   /// Decodes and draws beside the pump, and once more if there is a newer picture.
   var serving: Task<Void, Never>?
   var isServedAgain = false
-  /// The error of the last JPEG that was decoded there.
+  /// The error of the last picture that was decoded there.
   var decodingFailure: (any Error)?
   /// The current outage; nil if there is none.
   private(set) var outage: Outage?
@@ -126,7 +128,7 @@ actor SourceFeed: PictureProducer {
     closing?.cancel()
     closing = nil
     if request.isCropped { demandChanged() }
-    if isMet(request) || isMetByJPEG(request), outage != nil || isCurrent || request.isForFrame {
+    if isMet(request) || isMetByEncoded(request), outage != nil || isCurrent || request.isForFrame {
       // The outage of a failed source is returned at once; meanwhile the source is retried.
       if isFailing, pump == nil {
         triesAgain = true
@@ -306,6 +308,7 @@ actor SourceFeed: PictureProducer {
     guard state != outage else { return }
     outage = state
     guard state != nil else { return }
+    endVideo()
     outageCount += 1
     Task { await self.serve() }
   }
@@ -331,7 +334,7 @@ actor SourceFeed: PictureProducer {
     await closeSource()
     await pump?.value
     await serving?.value
-    (latest, newestJPEG, outage) = (nil, nil, nil)
+    (latest, newestEncoded, outage) = (nil, nil, nil)
     previews.withLock { $0 = [] }
     drawing.plans.end()
     isEndOver.update { $0 = true }

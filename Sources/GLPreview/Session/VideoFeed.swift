@@ -1,54 +1,27 @@
-// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take.
+// The encoder of a preview: runs while somebody watches, and gives each watcher what it can take. Where the source's own H.264
+// will do, that is passed on instead.
 internal import PreviewCore
 internal import Synchronization
 
-/// The limits of a video.
-struct VideoTimes: Sendable {
-  /// How long the encoder stays open without a watcher.
-  var linger = Duration.seconds(5)
-  /// The least time between two key pictures for watchers who join, and for those who were too slow.
-  var joining = Duration.milliseconds(300)
-  var dropping = Duration.seconds(1)
-  /// How much a watcher may leave unread.
-  var unread = Duration.milliseconds(500)
-  var unreadBytes = 8_000_000
-  /// When a picture is repeated because nothing new comes.
-  var repeats = Duration.seconds(1)
-  /// When the bit rate that the watchers share goes down and up.
-  var control = BitrateControl()
-}
-
-/// Encodes a preview's pictures in one configuration for all its watchers.
+/// Encodes a preview's pictures in one configuration for all its watchers, or passes the source's own H.264 on to them.
 final class VideoFeed: Sendable {
   private let preview: Preview
+  private let passes: Bool
   private let encoder: VideoEncoder
   private let times: VideoTimes
   private let counters: VideoCounters
   private let state: Watched<State>
 
-  private struct Watcher {
-    var unread: [VideoSample] = []
-    var needsKey = true
-    /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
-    /// never does costs the others none.
-    var isPromised = true
-
-    /// Returns how many it loses.
-    @discardableResult
-    mutating func lose() -> Int {
-      defer { (unread, needsKey, isPromised) = ([], true, false) }
-      return unread.count
-    }
-  }
-
   private struct State {
-    var watchers: [Int: Watcher] = [:]
+    var watchers: [Int: VideoWatcher] = [:]
     var control: BitrateControl
     var rate = PictureRate()
     var lastID = 0
     var keys: KeySchedule
     /// Read, but not encoded yet.
-    var picture: RenderedPicture?
+    var picture: PreviewPicture?
+    /// The last picture that was passed on; nil if the last one was encoded.
+    var passed: PassableVideo.Place?
     /// The format of the last sample.
     var format: H264Format?
     /// Set when no more pictures come; nobody can join any more.
@@ -76,8 +49,9 @@ final class VideoFeed: Sendable {
 
   init(
     _ preview: Preview, _ configuration: VideoConfiguration, _ encoder: VideoEncoder, _ times: VideoTimes,
-    counting counters: VideoCounters
+    passes: Bool, counting counters: VideoCounters
   ) {
+    self.passes = passes
     self.counters = counters
     self.configuration = configuration
     self.preview = preview
@@ -95,8 +69,13 @@ final class VideoFeed: Sendable {
     state.update { state in
       guard state.end == nil else { return nil }
       state.lastID += 1
-      state.watchers[state.lastID] = Watcher()
-      state.keys.join()
+      var watcher = VideoWatcher()
+      // What was captured before the view was as it is now is not shown.
+      if let last = state.passed, preview.passesVideo(since: last.keyTime) {
+        watcher.begin(last.video.pictures(after: nil, through: last.index).map(\.sample))
+      }
+      state.watchers[state.lastID] = watcher
+      if watcher.needsKey { state.keys.join() }
       return state.lastID
     }
   }
@@ -112,7 +91,7 @@ final class VideoFeed: Sendable {
   func lost(_ watcher: Int) {
     state.update { state in
       guard state.watchers[watcher] != nil else { return }
-      state.watchers[watcher] = Watcher()
+      state.watchers[watcher] = VideoWatcher()
       state.keys.join()
       state.control.dropped(watcher, at: CaptureClock.now)
     }
@@ -135,10 +114,11 @@ final class VideoFeed: Sendable {
   /// The format of the last sample; nil before the first.
   var format: H264Format? { state.value.format }
 
-  /// The bit rate that is used for pictures of the format; nil before the first.
+  /// The bit rate that is used for pictures of the format; nil before the first, and while they are passed on.
   var bitrate: Int? {
     state.withLock { state in
-      state.format.map { Int(Double(configuration.bitrate(for: $0.size)) * state.control.factor) }
+      guard let format = state.format, format.encoder != nil else { return nil }
+      return Int(Double(configuration.bitrate(for: format.size)) * state.control.factor)
     }
   }
 
@@ -150,7 +130,7 @@ final class VideoFeed: Sendable {
         state.watchers[watcher]?.lose()
       }
       if state.watchers[watcher]?.unread.isEmpty == false {
-        return .some(state.watchers[watcher]?.unread.removeFirst())
+        return .some(state.watchers[watcher]?.read())
       }
       if state.watchers[watcher] == nil { return .some(nil) }
       state.askForKey(watcher)
@@ -161,34 +141,27 @@ final class VideoFeed: Sendable {
     return next.flatMap { $0 }
   }
 
-  private func deliver(_ sample: VideoSample, encodedAt now: CaptureInstant) {
-    let times = times
-    let (before, dropped) = state.update { state in
-      defer { state.format = sample.format }
+  /// Gives samples to all watchers; `place` is that of the last one if they are passed on.
+  private func deliver(
+    _ samples: [VideoSample], passing place: PassableVideo.Place? = nil, at now: CaptureInstant
+  ) {
+    guard let last = samples.last else { return }
+    let (before, dropped) = state.update { [times] state in
+      defer { (state.format, state.passed) = (last.format, place) }
       var dropped = 0
-      if sample.isKey { state.keys.came(at: now) }
-      state.rate.saw(sample.timestamp)
+      if samples.contains(where: \.isKey) { state.keys.came(at: now) }
+      for sample in samples { state.rate.saw(sample.timestamp) }
       for (id, var watcher) in state.watchers {
-        if let first = watcher.unread.first {
-          let bytes = watcher.unread.reduce(sample.bytes.count) { $0 + $1.bytes.count }
-          if sample.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes {
-            dropped += watcher.lose()
-            state.control.dropped(id, at: now)
-          }
-        }
-        if sample.isKey || !watcher.needsKey {
-          (watcher.needsKey, watcher.isPromised) = (false, true)
-          watcher.unread.append(sample)
-        } else if !watcher.isPromised {
-          dropped += 1
-        }
+        let lost = watcher.take(samples, times)
+        dropped += lost.count
+        if lost.isTooSlow { state.control.dropped(id, at: now) }
         state.watchers[id] = watcher
       }
       state.control.adjust(watchers: state.watchers.count, at: now)
       return (state.format?.encoder, dropped)
     }
-    counters.changed(from: before, to: sample.format.encoder)
-    counters.count(sample, dropped: dropped)
+    counters.changed(from: before, to: last.format.encoder)
+    counters.count(samples, dropped: dropped)
   }
 
   // MARK: Encoding
@@ -225,7 +198,7 @@ final class VideoFeed: Sendable {
   }
 
   private enum Step {
-    case picture(RenderedPicture)
+    case picture(PreviewPicture)
     /// Somebody needs a key picture before the time that was waited for.
     case sooner
     case unwatched
@@ -237,10 +210,12 @@ final class VideoFeed: Sendable {
     var reading = read(PreviewFrames(preview, as: .video).makeAsyncIterator())
     defer {
       reading.cancel()
-      state.withLock { $0.picture = nil }
+      state.withLock { ($0.picture, $0.passed) = (nil, nil) }
     }
     var (shown, encodedAt): (PictureKey?, CaptureInstant?)
-    var sourceState = SourceState.live
+    var (sourceState, clock) = (SourceState.live, SampleClock())
+    /// The last picture that was passed on; nil where the last one was encoded.
+    var passed: PassableVideo.Place?
     while true {
       let wake = encodedAt.map(wakeTime)
       let step = try await state.first(until: wake) { state -> Step? in
@@ -255,9 +230,9 @@ final class VideoFeed: Sendable {
       case .unwatched: return true
       case .ended: return false
       case .sooner: continue
-      case .picture(let rendered):
+      case .picture(let picture):
         let isReplaced =
-          shown.map { $0.version != rendered.key.version } ?? false || rendered.sourceState != sourceState
+          shown.map { $0.version != picture.key.version } ?? false || picture.sourceState != sourceState
         let now = CaptureClock.now
         let (isKey, factor) = state.update { state in
           // Let the next one be read while this one is encoded.
@@ -266,13 +241,22 @@ final class VideoFeed: Sendable {
           if isReplaced { state.loseUnread() }
           return (state.keys.asks(at: now), state.control.factor)
         }
-        sourceState = rendered.sourceState
-        let time =
-          rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
-        let sample = try await encoder.encode(
-          rendered.picture, at: time, isKey: isKey, bitrateFactor: factor)
-        (shown, encodedAt) = (rendered.key, now)
-        deliver(sample, encodedAt: now)
+        sourceState = picture.sourceState
+        switch picture {
+        case .passed: break
+        case .video(let video):
+          if passed == nil { await encoder.rest() }
+          (shown, encodedAt) = (video.key, nil)
+          passed = pass(video.place, after: passed, &clock)
+        case .drawn(let rendered):
+          let time = rendered.key == shown ? now : max(rendered.timestamp, now - times.repeats)
+          let sample = try await encoder.encode(
+            rendered.picture, at: clock.time(after: time), isKey: isKey || passed != nil,
+            bitrateFactor: factor)
+          (shown, encodedAt, passed) = (rendered.key, now, nil)
+          clock.last = sample.timestamp
+          deliver([sample], at: now)
+        }
       case nil:
         // Nothing new comes. The session is asked for the current picture once more: what may no longer be shown is
         // never repeated from memory.
@@ -283,6 +267,22 @@ final class VideoFeed: Sendable {
         encodedAt = nil
       }
     }
+  }
+
+  /// Passes on what the source has sent after `last`, or from a key picture on. Returns the last picture that was passed on.
+  private func pass(
+    _ place: PassableVideo.Place, after last: PassableVideo.Place?, _ clock: inout SampleClock
+  ) -> PassableVideo.Place? {
+    let known = last?.video === place.video ? last?.index : nil
+    var pictures = place.video.pictures(after: known, through: place.index)
+    // The view may have changed since it was asked for.
+    guard let first = pictures.first, preview.passesVideo(since: place.keyTime) else { return last }
+    // What was captured while it was hidden, or was another, is left out.
+    if !preview.passesVideo(since: first.capturedAt) {
+      pictures.removeFirst(pictures.lastIndex(where: \.sample.isKey) ?? pictures.count)
+    }
+    deliver(pictures.map { clock.stamped($0.sample) }, passing: place, at: CaptureClock.now)
+    return place
   }
 
   /// Until when a new picture is waited for, after one at `last`.
@@ -298,7 +298,7 @@ final class VideoFeed: Sendable {
     return Task {
       var iterator = handed.withLock { $0.take() } ?? PreviewFrames(preview, as: .video).makeAsyncIterator()
       do {
-        while let picture = try await iterator.next() {
+        while let picture = try await iterator.nextPicture(passes: passes) {
           state.update { if !Task.isCancelled { $0.picture = picture } }
           _ = try await state.first { $0.picture == nil ? true : nil }
         }
@@ -309,5 +309,20 @@ final class VideoFeed: Sendable {
       }
       return iterator
     }
+  }
+}
+
+/// Keeps the times of samples in order where those of a camera and of an encoder follow one another.
+private struct SampleClock {
+  var last: CaptureInstant?
+
+  func time(after time: CaptureInstant) -> CaptureInstant {
+    last.map { max(time, $0 + .milliseconds(1)) } ?? time
+  }
+
+  mutating func stamped(_ sample: VideoSample) -> VideoSample {
+    let time = time(after: sample.timestamp)
+    last = time
+    return time == sample.timestamp ? sample : sample.at(time)
   }
 }

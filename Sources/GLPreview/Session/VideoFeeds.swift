@@ -2,35 +2,46 @@
 package import PreviewCore
 internal import Synchronization
 
-/// A preview's feeds, by configuration.
+/// A preview's feeds, by configuration and by whether they may pass the source's own H.264 on.
 final class VideoFeeds: Sendable {
-  private let feeds = Mutex<[VideoConfiguration: VideoFeed]>([:])
+  private struct Key: Hashable {
+    let configuration: VideoConfiguration
+    let passes: Bool
+  }
+
+  private let feeds = Mutex<[Key: VideoFeed]>([:])
 
   /// The running encoders.
   var count: Int { feeds.withLock { $0.count } }
 
   /// The format of the encoder that runs with a configuration; nil before its first sample.
-  func format(_ configuration: VideoConfiguration) -> H264Format? {
-    feeds.withLock { $0[configuration] }?.format
-  }
+  func format(_ configuration: VideoConfiguration) -> H264Format? { running(configuration)?.format }
 
   /// The bit rate of the encoder that runs with a configuration, likewise.
-  func bitrate(_ configuration: VideoConfiguration) -> Int? {
-    feeds.withLock { $0[configuration] }?.bitrate
+  func bitrate(_ configuration: VideoConfiguration) -> Int? { running(configuration)?.bitrate }
+
+  private func running(_ configuration: VideoConfiguration) -> VideoFeed? {
+    feeds.withLock { feeds in
+      feeds[Key(configuration: configuration, passes: true)]
+        ?? feeds[Key(configuration: configuration, passes: false)]
+    }
   }
 
-  /// Watches a preview; the first who does starts the encoder.
+  /// Watches a preview; the first who does starts the encoder. With `passes`, the source's own H.264 will do where nothing is
+  /// asked of the encoding.
   func watch(
     _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
-    counting counters: VideoCounters = VideoCounters(), _ encoder: () -> VideoEncoder
+    passes: Bool = false, counting counters: VideoCounters = VideoCounters(), _ encoder: () -> VideoEncoder
   ) -> VideoWatch {
-    feeds.withLock { feeds in
-      if let feed = feeds[configuration], let watcher = feed.join() { return VideoWatch(feed, watcher) }
-      let feed = VideoFeed(preview, configuration, encoder(), times, counting: counters)
-      feeds[configuration] = feed
+    let key = Key(configuration: configuration, passes: passes && configuration.takesAnyVideo)
+    return feeds.withLock { feeds in
+      if let feed = feeds[key], let watcher = feed.join() { return VideoWatch(feed, watcher) }
+      let feed = VideoFeed(
+        preview, configuration, encoder(), times, passes: key.passes, counting: counters)
+      feeds[key] = feed
       Task {
         await feed.run()
-        self.feeds.withLock { if $0[configuration] === feed { $0[configuration] = nil } }
+        self.feeds.withLock { if $0[key] === feed { $0[key] = nil } }
       }
       return VideoWatch(feed, feed.join() ?? 0)
     }

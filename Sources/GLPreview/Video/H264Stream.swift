@@ -13,21 +13,85 @@ package struct H264Stream: Sendable, Hashable {
   package private(set) var slices: [UInt8] = []
   /// Whether decoding can begin with it.
   package private(set) var isKey = false
+  /// Whether it is understood by what is kept of it: its slices rest on earlier pictures alone (I and P), it has at most one
+  /// parameter set of each kind, and nothing says that it is to be turned.
+  package private(set) var isSimple = true
 
   /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of
   /// it.
-  package init(_ bytes: [UInt8]) {
-    for range in Self.units(bytes) {
+  package init(_ bytes: [UInt8]) { self.init(bytes, Self.units(bytes)) }
+
+  /// The same of units that stand behind their lengths in `lengthBytes` bytes each, as in MP4. What is cut off is left out.
+  init(_ bytes: [UInt8], lengthBytes: Int) {
+    var (units, offset): ([Range<Int>], Int) = ([], 0)
+    while offset + lengthBytes <= bytes.count {
+      let start = offset + lengthBytes
+      let length = bytes[offset..<start].reduce(0) { $0 << 8 | Int($1) }
+      guard length <= bytes.count - start else { break }
+      if length > 0 { units.append(start..<start + length) }
+      offset = start + length
+    }
+    self.init(bytes, units)
+    isSimple = isSimple && offset == bytes.count
+  }
+
+  private init(_ bytes: [UInt8], _ units: [Range<Int>]) {
+    for range in units {
       switch bytes[range.lowerBound] & 31 {
+      case 6: isSimple = isSimple && !Self.turns(bytes[range])
       case 1...5:
         isKey = isKey || bytes[range.lowerBound] & 31 == 5
+        isSimple = isSimple && Self.isInOrder(bytes[range])
         slices.append(bigEndian: UInt32(truncatingIfNeeded: range.count))
         slices += bytes[range]
-      case 7: sps = Array(bytes[range])
-      case 8: pps = Array(bytes[range])
+      case 7:
+        isSimple = isSimple && (sps.map { $0[...] == bytes[range] } ?? true)
+        sps = Array(bytes[range])
+      case 8:
+        isSimple = isSimple && (pps.map { $0[...] == bytes[range] } ?? true)
+        pps = Array(bytes[range])
       default: break
       }
     }
+  }
+
+  /// Whether a slice is I or P (7.4.3, table 7-6), and not one of several partitions.
+  private static func isInOrder(_ slice: ArraySlice<UInt8>) -> Bool {
+    guard let header = slice.first, [1, 5].contains(header & 31) else { return false }
+    var bits = BitReader(slice.dropFirst().prefix(12))
+    guard bits.exponential() != nil, let type = bits.exponential() else { return false }
+    return [0, 2, 5, 7].contains(type)
+  }
+
+  /// What the first slice says of the picture's place in the stream: `frame_num` (7.4.3), in so many bits, and whether others
+  /// rest on it. Nil if there is none.
+  func place(_ bitCount: Int) -> (number: Int, isReference: Bool)? {
+    let slice = slices.dropFirst(4)
+    guard let header = slice.first else { return nil }
+    var bits = BitReader(slice.dropFirst().prefix(24))
+    for _ in 0..<3 { guard bits.exponential() != nil else { return nil } }
+    return bits.bits(bitCount).map { ($0, header & 0x60 != 0) }
+  }
+
+  /// Whether supplemental information has a display orientation (7.3.2.3.1, D.1.27).
+  private static func turns(_ unit: ArraySlice<UInt8>) -> Bool {
+    var rest = BitReader.payload(unit.dropFirst())[...]
+    func number() -> Int {
+      var value = 0
+      while let byte = rest.popFirst() {
+        value += Int(byte)
+        if byte != 255 { break }
+      }
+      return value
+    }
+    // The last byte ends the unit.
+    while rest.count > 1 {
+      let type = number()
+      let length = number()
+      if type == 47 { return true }
+      rest = rest.dropFirst(length)
+    }
+    return false
   }
 
   /// The NAL units, none of them empty, without start codes and the zeros after them (B.1).
@@ -68,6 +132,16 @@ package struct SequenceParameters: Sendable, Hashable {
   package let level: UInt8
   /// The flags of constraints, the first one highest: 0xc0 makes baseline constrained.
   package let constraints: UInt8
+  /// Whether its samples are of 4:2:0 and 8 bits.
+  let isUsual: Bool
+  /// Whether its pictures are whole frames.
+  let isProgressive: Bool
+  /// Whether pixels are as wide as they are high, or nothing is said of it.
+  let isSquare: Bool
+  /// How many pictures may be seen before ones that are decoded earlier; nil if nothing is said of it.
+  let reordered: Int?
+  /// How many bits `frame_num` has in slices; nil if it may leave numbers out.
+  let frameNumberBits: Int?
 
   /// Nil if it is not one, or makes no sense.
   package init?(_ unit: [UInt8]) {
@@ -75,17 +149,18 @@ package struct SequenceParameters: Sendable, Hashable {
     (profile, constraints, level) = (unit[1], unit[2], unit[3])
     var bits = BitReader(unit.dropFirst(4))
     guard bits.exponential() != nil else { return nil }
-    var chroma = 1
+    var (chroma, isUsual) = (1, true)
     if [100, 110, 122, 244, 44, 83, 86, 118, 128].contains(profile) {
       guard let format = bits.exponential(), format <= 3 else { return nil }
       chroma = format
       if format == 3 { bits.skip(1) }
-      guard bits.exponential() != nil, bits.exponential() != nil else { return nil }
+      guard let luma = bits.exponential(), let depth = bits.exponential() else { return nil }
+      isUsual = format == 1 && luma == 0 && depth == 0
       bits.skip(1)
       // Lists of scales would have to be read to get past them; no encoder of ours writes them.
       guard bits.next() == 0 else { return nil }
     }
-    guard bits.exponential() != nil, let order = bits.exponential(), order <= 2 else { return nil }
+    guard let frameNumber = bits.exponential(), let order = bits.exponential(), order <= 2 else { return nil }
     if order == 0 { guard bits.exponential() != nil else { return nil } }
     if order == 1 {
       bits.skip(1)
@@ -93,8 +168,7 @@ package struct SequenceParameters: Sendable, Hashable {
       else { return nil }
       for _ in 0..<count { guard bits.exponential() != nil else { return nil } }
     }
-    guard bits.exponential() != nil else { return nil }
-    bits.skip(1)
+    guard bits.exponential() != nil, let hasGaps = bits.next() else { return nil }
     guard let columns = bits.exponential(), let rows = bits.exponential(), columns < 4096, rows < 4096,
       let isProgressive = bits.next()
     else { return nil }
@@ -114,6 +188,53 @@ package struct SequenceParameters: Sendable, Hashable {
     }
     guard width > 0, height > 0 else { return nil }
     size = Size(width: width, height: height)
+    self.isUsual = isUsual
+    frameNumberBits = hasGaps == 0 && frameNumber <= 12 ? frameNumber + 4 : nil
+    self.isProgressive = isProgressive == 1
+    (isSquare, reordered) = bits.next() == 1 ? bits.usability() : (true, nil)
+  }
+}
+
+extension BitReader {
+  /// What the usability information says of pixels and order (E.1.1).
+  fileprivate mutating func usability() -> (isSquare: Bool, reordered: Int?) {
+    var isSquare = true
+    if next() == 1 {
+      let ratio = bits(8)
+      isSquare = ratio == 255 ? bits(16) == bits(16) : (0...1).contains(ratio ?? 0)
+    }
+    if next() == 1 { skip(1) }
+    if next() == 1 {
+      skip(4)
+      if next() == 1 { skip(24) }
+    }
+    if next() == 1 { guard exponential() != nil, exponential() != nil else { return (isSquare, nil) } }
+    if next() == 1 { skip(65) }
+    var hasBuffer = false
+    for _ in 0..<2 where next() == 1 {
+      hasBuffer = true
+      guard let count = exponential(), count < 32 else { return (isSquare, nil) }
+      skip(8)
+      for _ in 0...count {
+        guard exponential() != nil, exponential() != nil else { return (isSquare, nil) }
+        skip(1)
+      }
+      skip(20)
+    }
+    skip(hasBuffer ? 2 : 1)
+    guard next() == 1 else { return (isSquare, nil) }
+    skip(1)
+    for _ in 0..<4 { guard exponential() != nil else { return (isSquare, nil) } }
+    return (isSquare, exponential())
+  }
+
+  fileprivate mutating func bits(_ count: Int) -> Int? {
+    var value = 0
+    for _ in 0..<count {
+      guard let bit = next() else { return nil }
+      value = value << 1 | bit
+    }
+    return value
   }
 }
 
@@ -122,8 +243,10 @@ private struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
 
-  /// Without the bytes that keep start codes out of a unit (7.4.1.1).
-  init(_ unit: ArraySlice<UInt8>) {
+  init(_ unit: ArraySlice<UInt8>) { bytes = Self.payload(unit) }
+
+  /// A unit without the bytes that keep start codes out of it (7.4.1.1).
+  static func payload(_ unit: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var zeros = 0
     for byte in unit {
@@ -134,7 +257,7 @@ private struct BitReader {
       zeros = byte == 0 ? zeros + 1 : 0
       bytes.append(byte)
     }
-    self.bytes = bytes
+    return bytes
   }
 
   mutating func next() -> Int? {

@@ -148,11 +148,14 @@ extension MP4Boxes {
         // High profiles say more (ISO/IEC 14496-15, 5.3.3.1.2): 4:2:0, 8 bits, no further sets.
         if [100, 110, 122, 144].contains(format.sps.dropFirst().first) { $0.put([0xfd, 0xf8, 0xf8, 0]) }
       }
-      // As the stream says: BT.709's primaries, sRGB's curve, BT.601's matrix, limited range (H.273, tables 2 to 4).
-      entry.box("colr") {
-        $0.put("nclx")
-        $0.put(UInt16(1), 13, 6)
-        $0.put([UInt8(0)])
+      // As the stream says: BT.709's primaries, sRGB's curve, BT.601's matrix, limited range (H.273, tables 2 to 4). A
+      // camera's own stream speaks for itself.
+      if format.encoder != nil {
+        entry.box("colr") {
+          $0.put("nclx")
+          $0.put(UInt16(1), 13, 6)
+          $0.put([UInt8(0)])
+        }
       }
       if coded != format.size { entry.cleanAperture(format.size, of: coded) }
     }

@@ -19,8 +19,10 @@ package final class VideoCounters: Sendable {
     }
   }
 
-  /// Encoded pictures, each counted once however many watch.
+  /// Encoded pictures and those that were passed on, each counted once however many watch.
   package let pictures = Atomic(0)
+  /// Those of them that were passed on as a camera sent them.
+  package let passed = Atomic(0)
   package let keyPictures = Atomic(0)
   package let bytes = Atomic(0)
   /// Pictures that a watcher did not get because it was too slow.
@@ -34,10 +36,11 @@ package final class VideoCounters: Sendable {
   /// The running encoders by kind, with those that ran before.
   package var encoders: [VideoConfiguration.Encoder: Int] { running.withLock { $0 } }
 
-  func count(_ sample: VideoSample, dropped count: Int) {
-    pictures.wrappingAdd(1, ordering: .relaxed)
-    if sample.isKey { keyPictures.wrappingAdd(1, ordering: .relaxed) }
-    bytes.wrappingAdd(sample.bytes.count, ordering: .relaxed)
+  func count(_ samples: [VideoSample], dropped count: Int) {
+    pictures.wrappingAdd(samples.count, ordering: .relaxed)
+    passed.wrappingAdd(samples.count { $0.format.encoder == nil }, ordering: .relaxed)
+    keyPictures.wrappingAdd(samples.count(where: \.isKey), ordering: .relaxed)
+    bytes.wrappingAdd(samples.reduce(0) { $0 + $1.bytes.count }, ordering: .relaxed)
     dropped.wrappingAdd(count, ordering: .relaxed)
   }
 

@@ -82,6 +82,9 @@ package actor VideoEncoder {
     throw exhausted
   }
 
+  /// Closes the encoder until the next picture, which begins a new stream.
+  func rest() { (size, running, format) = (nil, nil, nil) }
+
   /// Why there is no candidate left.
   private var exhausted: VideoError {
     guard let last = failures.last else { return VideoError(.failed, "no encoder is left") }

@@ -1,7 +1,8 @@
 // An encoded picture, with all that a decoder or a file wants to know of it.
 public import PreviewCore
 
-/// The parameters of an H.264 stream: constrained baseline, BT.601 in limited range.
+/// The parameters of an H.264 stream. Of our encoders it is constrained baseline, BT.601 in limited range; of a camera it is
+/// what the camera says.
 public struct H264Format: Sendable, Hashable {
   /// The sequence parameter set, a NAL unit without start code.
   public let sps: [UInt8]
@@ -10,8 +11,8 @@ public struct H264Format: Sendable, Hashable {
   /// The size of the picture. H.264 has only even ones of it: an odd side has one more column or row in the stream,
   /// which repeats the last; MP4 files say so.
   public let size: Size
-  /// Who encoded it.
-  public let encoder: VideoConfiguration.Encoder
+  /// Who encoded it; nil for a camera's own stream, which is passed on as it came.
+  public let encoder: VideoConfiguration.Encoder?
 
   /// The codec as browsers call it (RFC 6381): `avc1.42c01e`.
   public var codec: String {
@@ -49,11 +50,14 @@ public struct VideoSample: Sendable, Hashable {
     self.format = format
   }
 
+  /// The same sample at another time.
+  func at(_ time: CaptureInstant) -> VideoSample {
+    VideoSample(bytes: bytes, isKey: isKey, timestamp: time, format: format)
+  }
+
   /// The same, at the earliest a millisecond after `time`.
   package func later(than time: CaptureInstant) -> VideoSample {
-    let earliest = time + .milliseconds(1)
-    guard timestamp < earliest else { return self }
-    return VideoSample(bytes: bytes, isKey: isKey, timestamp: earliest, format: format)
+    at(max(timestamp, time + .milliseconds(1)))
   }
 
   /// The same as a byte stream (H.264's Annex B), with the parameter sets before a key picture.

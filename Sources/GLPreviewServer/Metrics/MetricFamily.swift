@@ -92,7 +92,8 @@ struct MetricFamily: Sendable {
     "glpreview_webrtc_repeated_total": "Packets sent again because a WebRTC client had lost them.",
     "glpreview_webrtc_key_requests_total": "Key pictures that WebRTC clients asked for.",
     "glpreview_video_pictures_total":
-      "Pictures encoded as H.264, each counted once however many clients got it.",
+      "Pictures of H.264, encoded or passed on, each counted once however many clients got it.",
+    "glpreview_video_passed_total": "Those of them sent on as the camera made them.",
     "glpreview_video_key_pictures_total": "Those of them with which decoding can begin.",
     "glpreview_video_bytes_total": "Their bytes.",
     "glpreview_video_skipped_total": "Pictures of H.264 skipped because a client was too slow.",

@@ -12,6 +12,7 @@ extension VideoCounters {
     }
     return [
       counter("glpreview_video_pictures_total", pictures),
+      counter("glpreview_video_passed_total", passed),
       counter("glpreview_video_key_pictures_total", keyPictures),
       counter("glpreview_video_bytes_total", bytes),
       counter("glpreview_video_skipped_total", dropped),

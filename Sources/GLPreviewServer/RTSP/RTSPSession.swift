@@ -78,7 +78,8 @@ final class RTSPSession {
             reportedAt = now
             try await sender.send(report: report)
           }
-          if wantsKey.value, now - askedAt > .milliseconds(500) {
+          // A camera's own key pictures come when they come.
+          if wantsKey.value, sample.format.encoder != nil, now - askedAt > .milliseconds(500) {
             askedAt = now
             stream.lost()
             wantsKey.update { $0 = false }

@@ -133,7 +133,7 @@ struct CameraRoutes: Sendable {
       "encoder": .string(video.encoder.rawValue),
     ]
     members["bitrate"] = video.bitrate.map(JSONValue.integer)
-    members["running"] = format.map { .string($0.encoder.rawValue) }
+    members["running"] = format.map { .string($0.encoder?.rawValue ?? "passed") }
     members["codec"] = format.map { .string($0.codec) }
     return members
   }

@@ -81,7 +81,10 @@ struct WHEPRoutes: Sendable {
     }
     let begun = try await sessions.begin(
       offer, target, asked: context.channel.localAddress?.ipAddress, since: context.startedAt
-    ) { [videos] in try videos.begin(target, as: target.served, target.served.video) }
+    ) { [videos] in
+      // Clients that lose packets need key pictures when they ask for them, which no camera gives us.
+      try videos.begin(target, as: target.served, target.served.video, passes: false)
+    }
     return (begun, "/cameras/\(target.camera)/\(target.name)/whep/\(begun.id)")
   }
 

@@ -71,6 +71,8 @@ private struct Player: Sendable {
   /// The longest time between key pictures by MSE. `video-rtc.js` keeps 5 seconds, and browsers that remove what is older
   /// remove all up to the next key picture (Media Source Extensions, 3.5.9): without one in these 5 seconds it stands still.
   private static let keysEvery = Duration.seconds(2)
+  /// A camera's own H.264 is no longer passed on where its key pictures are further apart.
+  private static let longestWait = Duration.seconds(4)
 
   /// More offers of one connection are no player's.
   private static let mostOffers = 8
@@ -123,13 +125,18 @@ private struct Player: Sendable {
     if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
       throw Problem(.notAcceptable, "the client takes no H.264")
     }
-    let stream = try routes.videos.streams.begin(target, as: wanted, video)
+    var stream = try routes.videos.streams.begin(target, as: wanted, video)
     var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
     while let sample = try await stream.next() {
+      let isPassed = sample.format.encoder == nil
       if sample.isKey { askedAt = sample.timestamp }
-      if let last = askedAt, sample.timestamp - last >= Self.keysEvery {
+      if let last = askedAt, sample.timestamp - last >= (isPassed ? Self.longestWait : Self.keysEvery) {
         askedAt = sample.timestamp
-        stream.askForKey()
+        if isPassed {
+          stream = try routes.videos.streams.begin(target, as: wanted, video, passes: false)
+        } else {
+          stream.askForKey()
+        }
       }
       if isFirst { try await send(Message(type: "mse", value: .text(sample.format.mediaType)), on: socket) }
       isFirst = false

@@ -51,11 +51,12 @@ final class VideoStreams: Service, CustomStringConvertible {
     self.counters = counters
   }
 
-  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released.
+  /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. With `passes`, a camera's
+  /// own H.264 will do where the view shows just that: of any profile, and with key pictures only where the camera has them.
   ///
   /// - Throws: `Problem`: 503 or 429 if too much is drawn and encoded for URLs, 409 if the view is switched off.
   func begin(
-    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration
+    _ target: ServedPreview, as wanted: ServedView, _ configuration: VideoConfiguration, passes: Bool = true
   ) throws -> VideoStream {
     let isServed = wanted.view == target.served.view
     return try state.withLock { state in
@@ -68,7 +69,7 @@ final class VideoStreams: Service, CustomStringConvertible {
         target: ObjectIdentifier(target.preview), view: isServed ? nil : wanted.view,
         configuration: configuration)
       let source = try state.sources[key]?.source ?? makeSource(target, wanted, isServed, configuration)
-      let stream = VideoStream(source, self)
+      let stream = VideoStream(source, self, passes: passes)
       state.sources = state.sources.filter { $0.value.source != nil }
       state.streams.removeAll { $0.stream == nil }
       state.sources[key] = WeakSource(source: source)
@@ -180,6 +181,7 @@ private final class VideoSource: Sendable {
 final class VideoStream: Sendable {
   fileprivate let source: VideoSource
   private let streams: VideoStreams
+  private let passes: Bool
   private let state: Mutex<State>
 
   private struct State {
@@ -192,15 +194,16 @@ final class VideoStream: Sendable {
     var isOver = false
   }
 
-  fileprivate init(_ source: VideoSource, _ streams: VideoStreams) {
+  fileprivate init(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) {
     self.source = source
     self.streams = streams
-    state = Mutex(State(watch: Self.watch(source, streams), rung: streams.rung))
+    self.passes = passes
+    state = Mutex(State(watch: Self.watch(source, streams, passes: passes), rung: streams.rung))
   }
 
-  private static func watch(_ source: VideoSource, _ streams: VideoStreams) -> VideoWatch {
+  private static func watch(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) -> VideoWatch {
     source.preview.watchVideo(
-      source.configuration, counting: streams.counters, control: streams.control)
+      source.configuration, passes: passes, counting: streams.counters, control: streams.control)
   }
 
   /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to
@@ -261,7 +264,7 @@ final class VideoStream: Sendable {
     case .up: watchSource { _ in }
     case .down:
       if let lower = try? streams.lower(source, standing) {
-        replace(with: Self.watch(lower, streams), lower) { _ in }
+        replace(with: Self.watch(lower, streams, passes: false), lower) { _ in }
       } else {
         state.withLock { $0.rung.refuse(at: now) }
       }
@@ -272,7 +275,7 @@ final class VideoStream: Sendable {
   }
 
   private func watchSource(_ change: (inout VideoRung) -> Void) {
-    replace(with: Self.watch(source, streams), nil, change)
+    replace(with: Self.watch(source, streams, passes: passes), nil, change)
   }
 
   private func replace(with watch: VideoWatch, _ lower: VideoSource?, _ change: (inout VideoRung) -> Void) {

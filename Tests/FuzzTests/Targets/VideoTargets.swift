@@ -25,6 +25,19 @@ extension FuzzTarget {
         try must(set.size.width > 0 && set.size.height > 0, "a picture of \(set.size)")
         try must(set.size.width <= 1 << 16 && set.size.height <= 1 << 17, "a picture of \(set.size)")
       }
+      // The same bytes as what a container says of a stream, and as its packets.
+      for header in [input, [1, 66, 0xC0, 30] + input] {
+        var passable = PassableH264(header: header, maximumPixels: 1 << 20)
+        for _ in 0..<2 {
+          guard case .sample(let sample) = passable.take(input, says: nil, timestamp: .start) else {
+            continue
+          }
+          try must(sample.format.size.pixelCount <= 1 << 20, "a picture of \(sample.format.size) is sent on")
+          let sent = H264Stream(sample.bytes, lengthBytes: 4)
+          try must(
+            sent.isSimple && sent.slices == sample.bytes, "what is sent on is not what it was taken for")
+        }
+      }
       // What goes into a file comes out of it again.
       let format = H264Format(
         sps: sps, pps: stream.pps ?? [], size: Size(width: 2, height: 2), encoder: .x264)

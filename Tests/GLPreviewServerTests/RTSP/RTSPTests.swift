@@ -114,6 +114,9 @@ struct RTSPTests {
       try await Self.withServer(configuration) { _, port in
         var source = SessionSource("rtsp://anna:a%3Ab@127.0.0.1:\(port)/camera" + transport)
         source.opensWithin = allTheTimeThereIs
+        source.options.live = LiveOptions(
+          stallsAfter: allTheTimeThereIs, reconnectsAfter: allTheTimeThereIs,
+          connectsWithin: allTheTimeThereIs)
         let session = try PreviewSession(source)
         _ = try session.addPreview()
         let request = SnapshotRequest(.newest, as: .rgba, timeout: allTheTimeThereIs)

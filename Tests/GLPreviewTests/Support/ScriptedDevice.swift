@@ -10,6 +10,8 @@ enum CameraAct: Sendable {
   case picture(UInt8, skipped: Int = 0)
   /// A JPEG. One that is damaged is a frame only where damage is tolerated.
   case jpeg([UInt8], isDamaged: Bool = false)
+  /// A packet of H.264, a byte stream. Where it has to be decoded, a frame of this code comes of it; nil is damage.
+  case packet([UInt8], isDamaged: Bool = false, decoded: UInt8? = nil)
   /// A picture whose frame can't be made.
   case unreadable
   /// A picture that arrives broken.
@@ -114,6 +116,9 @@ final class ScriptedConnection: CaptureConnection {
   private let input: AsyncStream<CameraAct>.Continuation
   private let onRequest: @Sendable () -> Void
   private let onClose: @Sendable () -> Void
+  #if FFmpeg
+    private let passing = Mutex(StreamPassing([], SourceOptions()))
+  #endif
 
   init(onRequest: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void) {
     (acts, input) = AsyncStream.makeStream()
@@ -139,6 +144,7 @@ final class ScriptedConnection: CaptureConnection {
         if isDamaged, damage == .isAnError { throw CodecError(.damaged, "JPEG is damaged") }
         return try JPEGDecoder.decode(bytes, maximumPixels: 1 << 20)
       }
+    case .packet(let bytes, let isDamaged, let decoded): return try capture(bytes, isDamaged, decoded)
     case .unreadable:
       return Capture(timestamp: CaptureClock.now, byteCount: 4) { _ in
         throw CodecError(.damaged, "JPEG is damaged")
@@ -148,6 +154,19 @@ final class ScriptedConnection: CaptureConnection {
     case .end: return nil
     case nil: throw CancellationError()
     }
+  }
+
+  private func capture(_ bytes: [UInt8], _ isDamaged: Bool, _ decoded: UInt8?) throws -> Capture {
+    #if FFmpeg
+      let packet = VideoPacket(bytes: bytes, header: nil, says: nil, isDamaged: isDamaged)
+      let verdict = passing.withLock { $0.take(packet, timestamp: CaptureClock.now) }
+      if case .capture(let capture) = verdict { return capture }
+    #endif
+    guard let decoded else { throw DamagedCapture("a picture rests on one that is missing") }
+    return Capture(
+      try Frame(
+        tight: Frame.Format(.grey, Size(width: 16, height: 16), color: .jfif),
+        bytes: [UInt8](repeating: decoded, count: 256), timestamp: CaptureClock.now))
   }
 
   func close() async { onClose() }

@@ -5,7 +5,7 @@ import Testing
 @testable import GLPreview
 
 /// A unit whose bits after the level are those of the text, as the standard has them; blanks count for nothing.
-private func sequence(_ text: String, profile: UInt8 = 66) -> [UInt8] {
+func parameterSet(_ text: String, profile: UInt8 = 66) -> [UInt8] {
   let bits = text.filter { $0 != " " }
   var bytes: [UInt8] = []
   for start in stride(from: 0, to: bits.count, by: 8) {
@@ -66,7 +66,7 @@ struct H264StreamTests {
 
   @Test("a sequence parameter set says size, profile and level")
   func plain() throws {
-    let set = try #require(SequenceParameters(sequence(oneBlock + "0 0 1")))
+    let set = try #require(SequenceParameters(parameterSet(oneBlock + "0 0 1")))
     #expect(set.size == Size(width: 16, height: 16))
     #expect(set.profile == 66)
     #expect(set.constraints == 0xc0)
@@ -76,14 +76,14 @@ struct H264StreamTests {
   @Test("crops are counted in chroma samples")
   func cropped() throws {
     // None at the left, 1 at the right, none at the top, 2 at the bottom.
-    let set = try #require(SequenceParameters(sequence(oneBlock + "1 1 010 1 011 0 1")))
+    let set = try #require(SequenceParameters(parameterSet(oneBlock + "1 1 010 1 011 0 1")))
     #expect(set.size == Size(width: 14, height: 12))
   }
 
   @Test("high profiles say more before the size")
   func high() throws {
     // Identity 0; 4:2:0, 8 bits, 8 bits, no bypass, no lists of scales.
-    let set = SequenceParameters(sequence("1 010 1 1 0 0" + oneBlock.dropFirst() + "0 0 1", profile: 100))
+    let set = SequenceParameters(parameterSet("1 010 1 1 0 0" + oneBlock.dropFirst() + "0 0 1", profile: 100))
     #expect(set?.size == Size(width: 16, height: 16))
   }
 
@@ -92,7 +92,7 @@ struct H264StreamTests {
     // Order 1 with an offset of 2^23: there are two bytes of zero before the one in its code, and more behind it.
     let zeros = String(repeating: "0", count: 24)
     let offset = "\(zeros)1\(zeros)"
-    let plain = sequence("1 1 010 0 1 \(offset) 1 010 0 1 1 1 1 0 0 1")
+    let plain = parameterSet("1 1 010 0 1 \(offset) 1 010 0 1 1 1 1 0 0 1")
     var unit: [UInt8] = []
     for byte in plain {
       if unit.suffix(2) == [0, 0], byte <= 3 { unit.append(3) }
@@ -104,7 +104,7 @@ struct H264StreamTests {
 
   @Test("what is no parameter set, or is cut short, is refused", arguments: 0..<6)
   func cut(count: Int) {
-    #expect(SequenceParameters(Array(sequence(oneBlock + "0 0 1").prefix(count))) == nil)
+    #expect(SequenceParameters(Array(parameterSet(oneBlock + "0 0 1").prefix(count))) == nil)
     #expect(SequenceParameters([0x68, 66, 0xc0, 30, 0xda, 0x79]) == nil)
   }
 }

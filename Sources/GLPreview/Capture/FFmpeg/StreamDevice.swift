@@ -1,5 +1,6 @@
-// Video streams from cameras and servers on the network, mainly RTSP. Every picture is decoded, because pictures depend
-// on each other. Only requested ones are copied out of the decoder's memory.
+// Video streams from cameras and servers on the network, mainly RTSP. Pictures depend on each other: every one is decoded, and
+// only requested ones are copied out of the decoder's memory. Where H.264 can be sent on as it comes, nothing is decoded
+// until a frame is requested.
 #if FFmpeg
   internal import PreviewCore
 
@@ -53,6 +54,10 @@
     private var isClosed = false
     private var clock = StreamClock()
     private var gate = PictureGate()
+    /// Decides which pictures are sent on as they came, and keeps them; nil if none are.
+    private var passing: StreamPassing?
+    /// Whether the last packet is the reader's to decode.
+    private var isDecoding = false
     private(set) var mode: SourceStatus.Mode
 
     init(_ url: StreamURL, _ options: SourceOptions, _ memory: FramePool, _ refusesTCP: Watched<Bool>) {
@@ -89,6 +94,9 @@
       self.reader = reader
       mode.format = reader.codec
       mode.framesPerSecond = reader.frameRate?.framesPerSecond
+      if reader.codec == "h264", options.passesVideo, options.showsVideo {
+        passing = StreamPassing(reader.header, options)
+      }
       if isRTSP { mode.transport = "\(url.scheme) over \(transport.rawValue)" }
     }
 
@@ -103,15 +111,18 @@
     private func nextCapture() throws -> Capture {
       guard let reader else { throw CancellationError() }
       let picture: VideoPicture
-      do {
-        picture = try reader.next()
+      do throws(VideoFailure) {
+        switch try nextPicture(reader) {
+        case .passed(let capture): return capture
+        case .decoded(let decoded): picture = decoded
+        }
       } catch {
         guard error.kind == .damaged else { throw failure(error) }
         gate.lost(at: CaptureClock.now)
         throw DamagedCapture(error.description)
       }
       let now = CaptureClock.now
-      if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
+      if passing == nil { observePacket(reader) }
       let time = clock.time(of: picture.time, now: now)
       guard gate.admits(isKey: picture.isKey, isDamaged: picture.isDamaged, at: now) else {
         throw DamagedCapture("a picture is damaged, or rests on one that is")
@@ -121,6 +132,38 @@
       return Capture(timestamp: time, byteCount: picture.byteCount) { _ in
         try picture.frame(maximumPixels: maximumPixels, memory: memory)
       }
+    }
+
+    private enum Next {
+      case passed(Capture)
+      case decoded(VideoPicture)
+    }
+
+    private func nextPicture(_ reader: VideoReader) throws(VideoFailure) -> Next {
+      guard passing != nil else { return .decoded(try reader.next()) }
+      while true {
+        if isDecoding, let picture = try reader.decode() { return .decoded(picture) }
+        isDecoding = false
+        let packet = try reader.read()
+        observePacket(reader)
+        let now = CaptureClock.now
+        let time = clock.time(of: packet.says, now: now)
+        switch passing?.take(packet, timestamp: time) {
+        case .capture(let capture):
+          _ = gate.admits(isKey: true, isDamaged: false, at: now)
+          mode.size = capture.video?.size
+          return .passed(capture)
+        case .nothing: continue
+        // The reader's decoder does not know the pictures that were not decoded.
+        case .decode(isInterrupted: true):
+          throw VideoFailure(.damaged, "a picture is missing or damaged, or rests on one that is")
+        case .decode, nil: isDecoding = true
+        }
+      }
+    }
+
+    private func observePacket(_ reader: VideoReader) {
+      if let packet = reader.lastPacket { clock.observe(packet.says, arrived: packet.arrived) }
     }
 
     /// Updates the mode. A picture that can't be drawn is reported here, not when its frame is requested.

@@ -77,6 +77,36 @@
       return unsafe VideoPicture(frame)
     }
 
+    /// Waits for the next packet of a stream, which `decode` may decode.
+    func read() throws(VideoFailure) -> VideoPacket {
+      var error = glp_av_error()
+      guard unsafe glp_av_read(handle, &error) else {
+        throw VideoFailure(error, maximumPixels: maximumPixels)
+      }
+      let packet = unsafe glp_av_read_packet(handle)
+      return unsafe VideoPacket(
+        bytes: Array(UnsafeBufferPointer(start: packet.bytes, count: packet.count)),
+        header: packet.header.map {
+          unsafe Array(UnsafeBufferPointer(start: $0, count: packet.header_count))
+        },
+        says: packet.has_time ? .nanoseconds(packet.time) : nil, isDamaged: packet.is_damaged)
+    }
+
+    /// The picture of the packet that was read; nil if none comes of it yet.
+    func decode() throws(VideoFailure) -> VideoPicture? {
+      var error = glp_av_error()
+      if let frame = unsafe glp_av_decode(handle, &error) { return unsafe VideoPicture(frame) }
+      guard error.status == GLP_AV_OK else { throw VideoFailure(error, maximumPixels: maximumPixels) }
+      return nil
+    }
+
+    /// What the container says of the codec.
+    var header: [UInt8] {
+      var (bytes, count): (UnsafePointer<UInt8>?, Int) = (nil, 0)
+      unsafe glp_av_header(handle, &bytes, &count)
+      return unsafe Array(UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+    }
+
     func rewind() throws(VideoFailure) {
       var error = glp_av_error()
       guard unsafe glp_av_rewind(handle, &error) else {
@@ -90,6 +120,17 @@
       guard unsafe glp_av_last_packet(handle, &arrived, &says) else { return nil }
       return (CaptureInstant(sinceStart: .nanoseconds(arrived)), .nanoseconds(says))
     }
+  }
+
+  /// A packet of a stream.
+  struct VideoPacket: Sendable {
+    let bytes: [UInt8]
+    /// A new header, in place of the reader's first.
+    let header: [UInt8]?
+    /// Its time by the stream's own clock; nil if it has none.
+    let says: Duration?
+    /// Whether it came in parts, or others before it are missing.
+    let isDamaged: Bool
   }
 
   extension SourceOptions.RedirectPolicy {

@@ -60,6 +60,9 @@ struct Capture: Sendable {
   var isBorrowed = false
   /// The picture as received, if that is a JPEG.
   var jpeg: [UInt8]?
+  /// The picture among those of a camera's own H.264, if that can be sent on. Its frame is decoded from the last key picture
+  /// on.
+  var video: PassableVideo.Place?
   /// Makes the frame on any thread; its sequence and time are set afterwards.
   let makeFrame: @Sendable (JPEGDecoder.DamagePolicy) throws -> Frame
 }

@@ -1,15 +1,20 @@
-// A live source's next picture: a frame, or a JPEG that is sent on as it is, and decoded only if somebody needs its
+// A live source's next picture: a frame, or a picture that is sent on as it came, and decoded only if somebody needs its
 // samples.
 internal import PreviewCore
 
 enum LivePicture: Sendable {
   case frame(Frame)
-  case jpeg(LiveJPEG)
+  case encoded(EncodedLivePicture)
 }
 
-/// A JPEG as its camera sent it, and the way to its frame.
-struct LiveJPEG: Sendable {
-  let jpeg: PassableJPEG
+/// A picture as its camera sent it, and the way to its frame.
+struct EncodedLivePicture: Sendable {
+  enum Content: Sendable {
+    case jpeg(PassableJPEG)
+    case h264(PassableVideo.Place)
+  }
+
+  let content: Content
   /// As of `Frame`.
   var sequence: Int
   let timestamp: CaptureInstant
@@ -17,6 +22,14 @@ struct LiveJPEG: Sendable {
   let lease: MemoryLease?
   /// Decodes it: nil if it can't be shown. Throws as the source's `nextFrame` does.
   let makeFrame: @Sendable () async throws -> Frame?
+
+  /// The size as seen.
+  var size: Size {
+    switch content {
+    case .jpeg(let jpeg): jpeg.size
+    case .h264(let place): place.size
+    }
+  }
 
   /// Its frame, with its number; nil if it is damaged.
   func frame() async throws -> Frame? { try await makeFrame()?.with(sequence: sequence) }
@@ -26,7 +39,7 @@ extension LivePicture {
   var sequence: Int {
     switch self {
     case .frame(let frame): frame.sequence
-    case .jpeg(let jpeg): jpeg.sequence
+    case .encoded(let picture): picture.sequence
     }
   }
 
@@ -34,23 +47,23 @@ extension LivePicture {
   var seenSize: Size {
     switch self {
     case .frame(let frame): frame.format.uprightSize
-    case .jpeg(let jpeg): jpeg.jpeg.size
+    case .encoded(let picture): picture.size
     }
   }
 
   var timestamp: CaptureInstant {
     switch self {
     case .frame(let frame): frame.timestamp
-    case .jpeg(let jpeg): jpeg.timestamp
+    case .encoded(let picture): picture.timestamp
     }
   }
 
   func with(sequence: Int) -> LivePicture {
     switch self {
     case .frame(let frame): return .frame(frame.with(sequence: sequence))
-    case .jpeg(var jpeg):
-      jpeg.sequence = sequence
-      return .jpeg(jpeg)
+    case .encoded(var picture):
+      picture.sequence = sequence
+      return .encoded(picture)
     }
   }
 }

@@ -50,7 +50,7 @@ package final class LiveSource: FrameSource {
   /// - Throws: `SourceError` once the source is given up; `CancellationError`.
   package func nextFrame() async throws -> Frame? { try await core.nextFrame(0, .start) }
 
-  /// The same, but a JPEG that can be sent on as it is comes undecoded.
+  /// The same, but a picture that can be sent on as it came is not decoded.
   func nextPicture() async throws -> LivePicture? { try await core.nextPicture() }
 
   /// The next frame of number `sequence` or later, captured at `time` or later. Skips earlier ones without decoding.
@@ -117,7 +117,7 @@ private final class LiveCore: Sendable {
   func nextPicture() async throws -> LivePicture? {
     while let element = try await queue.take() {
       do {
-        if let jpeg = try await passable(element) { return .jpeg(jpeg) }
+        if let picture = try await passable(element) { return .encoded(picture) }
       } catch let error as MemoryBudget.Exceeded {
         foundNoMemory(error)
         continue
@@ -127,8 +127,13 @@ private final class LiveCore: Sendable {
     return nil
   }
 
-  /// The JPEG of a capture if it can be sent on as it is; nil if it has to be decoded.
-  private func passable(_ element: CaptureQueue.Element) async throws -> LiveJPEG? {
+  /// The picture of a capture if it can be sent on as it came; nil if it has to be decoded.
+  private func passable(_ element: CaptureQueue.Element) async throws -> EncodedLivePicture? {
+    if let place = element.capture.video {
+      return EncodedLivePicture(
+        content: .h264(place), sequence: element.sequence, timestamp: element.capture.timestamp, lease: nil
+      ) { try await self.frame(of: element) }
+    }
     guard let jpeg = element.capture.jpeg else { return nil }
     let checking = Task(executorPreference: DecodingQueue.shared) { [limit = options.maximumPixels] in
       try Task.checkCancellation()
@@ -137,8 +142,8 @@ private final class LiveCore: Sendable {
     guard let passable = try await checking.join() else { return nil }
     let capture = element.capture.with(passable.bytes, options)
     let decoded = CaptureQueue.Element(capture: capture, sequence: element.sequence)
-    return LiveJPEG(
-      jpeg: passable, sequence: element.sequence, timestamp: capture.timestamp,
+    return EncodedLivePicture(
+      content: .jpeg(passable), sequence: element.sequence, timestamp: capture.timestamp,
       lease: try options.memory?.budget?.reserve(passable.bytes.count)
     ) { try await self.frame(of: decoded) }
   }

@@ -39,6 +39,10 @@ public struct SourceOptions: Sendable, Hashable {
   /// HTTP: additional header fields of requests.
   public var headers: [HeaderField] = []
 
+  /// Network streams: whether H.264 that can be sent on as it came is decoded only where frames are requested. Default:
+  /// false.
+  var passesVideo = false
+
   /// The memory pool of frames, and the budget that the whole source counts against. Nil gives the source its own pool
   /// without a budget.
   package var memory: FramePool?
@@ -65,6 +69,9 @@ public struct SourceOptions: Sendable, Hashable {
 
   /// Whether a JPEG of the source shows what its frame does: nothing is hidden, and the samples mean what JFIF says.
   var showsJPEGs: Bool { masks.isEmpty && color.applied(to: .jfif) == .jfif }
+
+  /// Whether H.264 of the source shows what its frames do: nothing is hidden, and samples mean what the stream says.
+  var showsVideo: Bool { masks.isEmpty && color == ColorDescription.Override() }
 
   /// The time at which decoding that starts now is abandoned: a live source's next picture may be better.
   var decodingDeadline: CaptureInstant { CaptureClock.now + live.reconnectsAfter }

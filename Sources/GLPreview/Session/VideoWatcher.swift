@@ -1,0 +1,65 @@
+// What each watcher of a video has not read yet, and when it is too slow.
+
+/// The limits of a video.
+struct VideoTimes: Sendable {
+  /// How long the encoder stays open without a watcher.
+  var linger = Duration.seconds(5)
+  /// The least time between two key pictures for watchers who join, and for those who were too slow.
+  var joining = Duration.milliseconds(300)
+  var dropping = Duration.seconds(1)
+  /// How much a watcher may leave unread.
+  var unread = Duration.milliseconds(500)
+  var unreadBytes = 8_000_000
+  /// When a picture is repeated because nothing new comes.
+  var repeats = Duration.seconds(1)
+  /// When the bit rate that the watchers share goes down and up.
+  var control = BitrateControl()
+}
+
+/// A watcher's samples.
+struct VideoWatcher {
+  var unread: [VideoSample] = []
+  /// How many of them are of the past: they came at once, and may be read late.
+  var past = 0
+  var needsKey = true
+  /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
+  /// never does costs the others none.
+  var isPromised = true
+
+  /// Returns how many it loses.
+  @discardableResult
+  mutating func lose() -> Int {
+    defer { (unread, past, needsKey, isPromised) = ([], 0, true, false) }
+    return unread.count
+  }
+
+  /// Begins with the last key picture of some samples; without one, it waits.
+  mutating func begin(_ samples: [VideoSample]) {
+    guard let key = samples.lastIndex(where: \.isKey) else { return }
+    (unread, needsKey, isPromised) = (Array(samples[key...]), false, true)
+    past = unread.count - 1
+  }
+
+  /// Adds new samples. Returns how many it loses, and whether because it is too slow.
+  mutating func take(_ samples: [VideoSample], _ times: VideoTimes) -> (count: Int, isTooSlow: Bool) {
+    var (dropped, isTooSlow) = (0, false)
+    if let first = unread.dropFirst(past).first, let newest = samples.last {
+      let bytes = (unread.dropFirst(past) + samples).reduce(0) { $0 + $1.bytes.count }
+      isTooSlow = newest.timestamp - first.timestamp > times.unread || bytes > times.unreadBytes
+      if isTooSlow { dropped = lose() }
+    }
+    guard needsKey else {
+      unread += samples
+      return (dropped, isTooSlow)
+    }
+    if !isPromised { dropped += samples.prefix { !$0.isKey }.count }
+    begin(samples)
+    return (dropped, isTooSlow)
+  }
+
+  mutating func read() -> VideoSample? {
+    guard !unread.isEmpty else { return nil }
+    past = max(past - 1, 0)
+    return unread.removeFirst()
+  }
+}

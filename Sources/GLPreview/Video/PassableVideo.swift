@@ -1,0 +1,112 @@
+// The newest pictures of a camera's own H.264, for those who send them on and for those who decode them later.
+internal import PreviewCore
+internal import Synchronization
+
+/// The pictures of one connection from its last key picture on, as far as there is room.
+final class PassableVideo: Sendable {
+  /// A picture among those of the connection.
+  struct Place: Sendable {
+    let video: PassableVideo
+    /// Its number; the first one is 0.
+    let index: Int
+    let size: Size
+    /// When the key picture was captured that it rests on.
+    let keyTime: CaptureInstant
+  }
+
+  private let state = Mutex(State())
+  private let limit: Int
+  private let budget: MemoryBudget?
+
+  struct Picture: Sendable {
+    let sample: VideoSample
+    /// The sample's own time may be later, so that samples are in order.
+    let capturedAt: CaptureInstant
+  }
+
+  private struct State {
+    var pictures: [Picture] = []
+    var byteCount = 0
+    /// The number of the first of `pictures`.
+    var first = 0
+    /// The last key picture.
+    var keyTime = CaptureInstant.start
+    var isBroken = false
+    var lease: MemoryLease?
+
+    func has(_ index: Int) -> Bool { index >= first && index < first + pictures.count }
+  }
+
+  /// What comes before the last key picture, or is more than `limit` bytes, is kept this long: those who follow may be
+  /// a little late.
+  private static let lateness = Duration.seconds(1)
+
+  /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.
+  init(limit: Int = 8_000_000, budget: MemoryBudget? = nil) {
+    self.limit = limit
+    self.budget = budget
+  }
+
+  /// Adds the next picture. The first one, and the first after a loss, is a key picture.
+  func add(_ sample: VideoSample, capturedAt time: CaptureInstant? = nil) -> Place {
+    state.withLock { state in
+      let time = time ?? sample.timestamp
+      state.pictures.append(Picture(sample: sample, capturedAt: time))
+      state.byteCount += sample.bytes.count
+      if sample.isKey { (state.keyTime, state.isBroken) = (time, false) }
+      let key = state.pictures.lastIndex(where: \.sample.isKey) ?? state.pictures.count - 1
+      let hasRoom = state.byteCount <= limit && hold(&state)
+      let end = hasRoom ? key : state.pictures.count - 1
+      let kept = state.pictures[..<end].firstIndex { $0.capturedAt >= time - Self.lateness } ?? end
+      state.byteCount -= state.pictures[..<kept].reduce(0) { $0 + $1.sample.bytes.count }
+      state.pictures.removeFirst(kept)
+      state.first += kept
+      _ = hold(&state)
+      return Place(
+        video: self, index: state.first + state.pictures.count - 1, size: sample.format.size,
+        keyTime: state.keyTime)
+    }
+  }
+
+  /// The lease changes in steps, so that it does not change for each picture.
+  private static let step = 1 << 20
+
+  /// Reserves what is kept; false if there is no room.
+  private func hold(_ state: inout State) -> Bool {
+    guard let budget else { return true }
+    let wanted = (state.byteCount + Self.step - 1) / Self.step * Self.step
+    guard state.lease?.byteCount != wanted else { return true }
+    do {
+      if let lease = state.lease {
+        try lease.resize(to: wanted)
+      } else {
+        state.lease = try budget.reserve(wanted)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// What follows the picture `last` up to the picture `index`. Nil, or one that is too old, stands for the last key picture,
+  /// with which it begins then; there is nothing if that is not kept.
+  func pictures(after last: Int?, through index: Int) -> [Picture] {
+    state.withLock { state in
+      guard state.has(index) else { return [] }
+      let known = state.pictures[...(index - state.first)]
+      if let last, last + 1 >= state.first { return Array(known.dropFirst(last + 1 - state.first)) }
+      return known.lastIndex(where: \.sample.isKey).map { Array(known[$0...]) } ?? []
+    }
+  }
+
+  /// The fewest pictures to decode for the picture `index` after the picture `last`.
+  func pathToDecode(after last: Int?, through index: Int) -> [VideoSample] {
+    let samples = pictures(after: last, through: index).map(\.sample)
+    return samples.lastIndex(where: \.isKey).map { Array(samples[$0...]) } ?? samples
+  }
+
+  /// A picture turned out to be damaged: those that rest on it are not sent on.
+  func breakUp() { state.withLock { $0.isBroken = true } }
+
+  var isBroken: Bool { state.withLock { $0.isBroken } }
+}

@@ -1,0 +1,98 @@
+// What is kept of a camera's H.264, and what of it those get who are late.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+
+@Suite("Kept H.264")
+struct PassableVideoTests {
+  private static let format = H264Format(
+    sps: smallSPS, pps: smallPPS, size: Size(width: 16, height: 16), encoder: nil)
+
+  /// Adds a picture a second, of this many bytes; key pictures are named.
+  private static func video(
+    _ count: Int, keys: Set<Int>, bytes: Int = 10, limit: Int = 1000
+  ) -> (PassableVideo, [PassableVideo.Place]) {
+    let video = PassableVideo(limit: limit)
+    let places = (0..<count).map { index in
+      video.add(
+        VideoSample(
+          bytes: [UInt8](repeating: UInt8(index), count: bytes), isKey: keys.contains(index),
+          timestamp: .second(index), format: format))
+    }
+    return (video, places)
+  }
+
+  private static func indices(_ samples: [VideoSample]) -> [UInt8] { samples.map { $0.bytes[0] } }
+
+  @Test("who begins gets all from the last key picture on, who follows what is new")
+  func following() {
+    let (video, places) = Self.video(7, keys: [0, 4])
+    #expect(places.map(\.index) == Array(0..<7))
+    #expect(places[6].keyTime == .second(4) && places[3].keyTime == .second(0))
+    #expect(Self.indices(video.samples(after: nil, through: 6)) == [4, 5, 6])
+    #expect(Self.indices(video.samples(after: nil, through: 5)) == [4, 5])
+    #expect(Self.indices(video.samples(after: 4, through: 6)) == [5, 6])
+    #expect(video.samples(after: 6, through: 6).isEmpty)
+    #expect(video.samples(after: nil, through: 7).isEmpty)
+  }
+
+  @Test("what comes before the last key picture is kept for a second; who is later begins again")
+  func late() {
+    let (video, _) = Self.video(6, keys: [0, 5])
+    #expect(Self.indices(video.samples(after: 3, through: 5)) == [4, 5])
+    #expect(Self.indices(video.samples(after: 2, through: 5)) == [5])
+    #expect(Self.indices(video.pathToDecode(after: 3, through: 5)) == [5])
+    #expect(Self.indices(video.pathToDecode(after: nil, through: 5)) == [5])
+  }
+
+  @Test("a group that is too large is not kept, and who begins waits for the next key picture")
+  func large() {
+    let (video, places) = Self.video(8, keys: [0], bytes: 200)
+    #expect(video.samples(after: nil, through: 7).isEmpty)
+    #expect(Self.indices(video.samples(after: 6, through: 7)) == [7])
+    #expect(places[7].keyTime == .second(0))
+    let key = video.add(
+      VideoSample(bytes: [8], isKey: true, timestamp: .second(8), format: Self.format))
+    #expect(Self.indices(video.samples(after: nil, through: key.index)) == [8])
+  }
+
+  @Test("what is kept counts against the budget, and is not kept where that is full")
+  func budget() {
+    let budget = MemoryBudget(capacity: 2 << 20)
+    do {
+      let video = PassableVideo(budget: budget)
+      func add(_ index: Int, isKey: Bool = false) -> PassableVideo.Place {
+        video.add(
+          VideoSample(
+            bytes: [UInt8](repeating: UInt8(index), count: 600_000), isKey: isKey, timestamp: .second(index),
+            format: Self.format))
+      }
+      _ = add(0, isKey: true)
+      #expect(budget.reserved == 1 << 20)
+      #expect(Self.indices(video.samples(after: nil, through: add(2).index)) == [0, 2])
+      _ = add(4)
+      #expect(budget.reserved == 2 << 20)
+      let last = add(6).index
+      #expect(budget.reserved == 1 << 20)
+      #expect(video.samples(after: nil, through: last).isEmpty)
+      #expect(Self.indices(video.samples(after: last - 1, through: last)) == [6])
+    }
+    #expect(budget.reserved == 0)
+  }
+
+  @Test("one that is broken is whole again with a key picture")
+  func broken() {
+    let (video, _) = Self.video(2, keys: [0])
+    video.breakUp()
+    #expect(video.isBroken)
+    _ = video.add(VideoSample(bytes: [8], isKey: true, timestamp: .second(8), format: Self.format))
+    #expect(!video.isBroken)
+  }
+}
+
+extension PassableVideo {
+  fileprivate func samples(after last: Int?, through index: Int) -> [VideoSample] {
+    pictures(after: last, through: index).map(\.sample)
+  }
+}
