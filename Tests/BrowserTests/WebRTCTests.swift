@@ -9,7 +9,32 @@ let hasWebRTC = ["libssl.so.3", "libsrtp2.so.1"].allSatisfy { name in
   }
 }
 
+/// Debian's Python with aiortc, which shares no code with browsers.
+private let hasAIORTC = FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/aiortc")
+
 extension DashboardTests {
+  @Test(
+    "aiortc plays a view, also where packets get lost",
+    .enabled(if: hasWebRTC && hasAIORTC, "libssl3, libsrtp2-1 or python3-aiortc is missing here: scripts/setup browser"),
+    arguments: [0, 10, 30])
+  func aiortc(percent: Int) async throws {
+    let service = try await Service.start(Self.cameras)
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Support/webrtc_client.py")
+    do {
+      let client = try LocalProcess(
+        "/usr/bin/python3",
+        [script.path, service.address.absoluteString + "cameras/bars/main/whep", "40", "\(percent)"])
+      let seen = try await client.said(/(pictures=.*)/)
+      #expect(seen.hasPrefix("pictures=40 size=640x360 left=yellow right=red lost="))
+      #expect(seen.hasSuffix("lost=0") == (percent == 0))
+      await client.end()
+    } catch {
+      await service.end()
+      throw error
+    }
+    await service.end()
+  }
+
   @Test(
     "a browser plays a view by WebRTC, and knows when its session has ended",
     .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))

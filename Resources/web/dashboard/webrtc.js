@@ -39,7 +39,7 @@ export class LivePeer {
     const video = Object.assign(document.createElement("video"), {
       muted: true, autoplay: true, playsInline: true, disableRemotePlayback: true, className: "player",
     });
-    const session = this.#session = { connection, video, isPlaying: false, location: null, watch: 0 };
+    const session = this.#session = { connection, video, isPlaying: false, watch: 0 };
     const expect = (reason) => {
       clearTimeout(session.watch);
       session.watch = setTimeout(() => this.#fail(session, reason, PAUSE), PATIENCE);
@@ -62,9 +62,8 @@ export class LivePeer {
     try {
       await connection.setLocalDescription();
       const answer = await ask(path, { method: "POST", type: "application/sdp", body: connection.localDescription.sdp });
-      session.location = new URL(answer.headers.get("Location"), answer.url);
       const sdp = await answer.text();
-      if (session !== this.#session) return this.#close(session);
+      if (session !== this.#session) return;
       await connection.setRemoteDescription({ type: "answer", sdp });
     } catch (error) {
       // A service without the libraries, and a browser without H.264, won't have them in a minute.
@@ -85,12 +84,9 @@ export class LivePeer {
     this.#session = null;
   }
 
-  #close(session) {
-    clearTimeout(session.watch);
-    const { connection, video, location } = session;
-    // A session that has connected is told by its end; one that has not would wait for it.
-    const isWaiting = location && ["new", "connecting"].includes(connection.connectionState);
-    if (isWaiting) ask(location, { method: "DELETE" }).catch(() => {});
+  /** The service sees a session end that has connected, and forgets one that has not. */
+  #close({ connection, video, watch }) {
+    clearTimeout(watch);
     connection.close();
     video.srcObject = null;
     video.remove();
