@@ -15,11 +15,14 @@ private let hasAIORTC = FileManager.default.fileExists(atPath: "/usr/lib/python3
 extension DashboardTests {
   @Test(
     "aiortc plays a view, also where packets get lost",
-    .enabled(if: hasWebRTC && hasAIORTC, "libssl3, libsrtp2-1 or python3-aiortc is missing here: scripts/setup browser"),
+    .enabled(
+      if: hasWebRTC && hasAIORTC,
+      "libssl3, libsrtp2-1 or python3-aiortc is missing here: scripts/setup browser"),
     arguments: [0, 10, 30])
   func aiortc(percent: Int) async throws {
     let service = try await Service.start(Self.cameras)
-    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Support/webrtc_client.py")
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "Support/webrtc_client.py")
     do {
       let client = try LocalProcess(
         "/usr/bin/python3",
