@@ -68,9 +68,9 @@ struct Texture: ~Copyable {
     glBindTexture(Texture.target(layers), name)
   }
 
-  /// Attaches it to the bound framebuffer as the shader's output, or each of its layers as one.
-  borrowing func attach(asOutput output: Int = 0) {
-    let (framebuffer, first) = (GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0) + GLenum(output))
+  /// Attaches it to the bound framebuffer as the shader's first output, or its layers as the outputs from the first on.
+  borrowing func attach() {
+    let (framebuffer, first) = (GLenum(GL_FRAMEBUFFER), GLenum(GL_COLOR_ATTACHMENT0))
     guard layers > 0 else {
       return glFramebufferTexture2D(framebuffer, first, GLenum(GL_TEXTURE_2D), name, 0)
     }

@@ -216,9 +216,10 @@ struct PassPainter {
     program.shader.set("\(name)Fold", fold(columns, height: signal.rows.output.sampleCount))
     program.shader.set("\(name)Records", SIMD2(Int32(table.recordLength), Int32(table.windowCount)))
     // Light is not stored in sixteen bits: its sums' total is left.
-    let rows = try tables.taps(signal.rows)
     let (scale, offset) =
-      drawing.lightCrop == nil ? signal.rows.stored(total: rows.total) : (Double(rows.total), 0)
+      drawing.lightCrop == nil
+      ? signal.rows.stored(total: try tables.runs(signal.rows).total)
+      : (Double(try tables.taps(signal.rows).total), 0)
     program.shader.set(
       "\(name)Scale", SIMD2(Float(1 / (scale * Double(table.total))), Float(-offset / scale)))
   }

@@ -75,7 +75,6 @@ final class AxisTable {
 
 /// A map's taps for sums of bytes: a run of rows with one weight, and single rows.
 final class RunTable {
-  let sampleCount: Int
   /// Texels of two single taps for each sample, after the one of its run.
   let pairCount: Int
   /// The sum of a sample's weights.
@@ -86,9 +85,9 @@ final class RunTable {
     let taps = WholeTaps(map)
     let runs = TapRuns(taps)
     let count = runs.singleCount
-    (sampleCount, pairCount, total) = (taps.table.sampleCount, (count + 1) / 2, taps.total)
+    (pairCount, total) = ((count + 1) / 2, taps.total)
     var words: [UInt32] = []
-    words.reserveCapacity(sampleCount * (1 + pairCount) * 4)
+    words.reserveCapacity(runs.runs.count * (1 + pairCount) * 4)
     for (sample, run) in runs.runs.enumerated() {
       words += [UInt32(run.x), UInt32(run.y), Float(run.z).bitPattern, 0]
       for single in runs.singles[sample * count..<(sample + 1) * count] {

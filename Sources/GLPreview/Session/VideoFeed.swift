@@ -87,7 +87,7 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// A watcher has lost pictures after it had read them, on their way to whoever sees them: it goes on with a key picture.
+  /// The network lost pictures that the watcher had read. The watcher continues with a key picture.
   func lost(_ watcher: Int) {
     state.update { state in
       guard state.watchers[watcher] != nil else { return }
@@ -97,7 +97,7 @@ final class VideoFeed: Sendable {
     }
   }
 
-  /// A watcher would do with a key picture; nothing is lost.
+  /// Asks for a key picture for all watchers; no picture was lost.
   func askForKey() { state.update { $0.keys.join() } }
 
   func standing(of watcher: Int, at now: CaptureInstant) -> VideoWatch.Standing {

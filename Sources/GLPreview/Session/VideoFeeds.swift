@@ -27,8 +27,8 @@ final class VideoFeeds: Sendable {
     }
   }
 
-  /// Watches a preview; the first who does starts the encoder. With `passes`, the source's own H.264 will do where nothing is
-  /// asked of the encoding.
+  /// Watches a preview; the first watcher starts the encoder. With `passes`, a default configuration accepts the source's own
+  /// H.264.
   func watch(
     _ preview: Preview, _ configuration: VideoConfiguration, _ times: VideoTimes,
     passes: Bool = false, counting counters: VideoCounters = VideoCounters(), _ encoder: () -> VideoEncoder

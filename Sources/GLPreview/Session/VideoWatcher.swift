@@ -4,7 +4,7 @@
 struct VideoTimes: Sendable {
   /// How long the encoder stays open without a watcher.
   var linger = Duration.seconds(5)
-  /// The least time between two key pictures for watchers who join, and for those who were too slow.
+  /// The least time between two key pictures: for watchers that join (`joining`), and for slow ones (`dropping`).
   var joining = Duration.milliseconds(300)
   var dropping = Duration.seconds(1)
   /// How much a watcher may leave unread.
@@ -22,8 +22,8 @@ struct VideoWatcher {
   /// How many of them are of the past: they came at once, and may be read late.
   var past = 0
   var needsKey = true
-  /// Whether the key picture that it needs is on its way. One that lost pictures asks for it when it reads again: who
-  /// never does costs the others none.
+  /// Whether the key picture that it needs was requested. A watcher that lost pictures requests it with its next read, so
+  /// that a watcher that never reads again costs the others nothing.
   var isPromised = true
 
   /// Returns how many it loses.

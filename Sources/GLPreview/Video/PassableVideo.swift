@@ -1,4 +1,4 @@
-// The newest pictures of a camera's own H.264, for those who send them on and for those who decode them later.
+// The newest pictures of a camera's own H.264. Videos pass them on; snapshots and other views decode them.
 internal import PreviewCore
 internal import Synchronization
 
@@ -37,8 +37,7 @@ final class PassableVideo: Sendable {
     func has(_ index: Int) -> Bool { index >= first && index < first + pictures.count }
   }
 
-  /// What comes before the last key picture, or is more than `limit` bytes, is kept this long: those who follow may be
-  /// a little late.
+  /// How long pictures before the last key picture, or beyond `limit` bytes, are kept: readers may be a little late.
   private static let lateness = Duration.seconds(1)
 
   /// What is kept counts against the budget; where that has no room, it is as if there were more than `limit` bytes.

@@ -11,7 +11,7 @@ public struct H264Format: Sendable, Hashable {
   /// The size of the picture. H.264 has only even ones of it: an odd side has one more column or row in the stream,
   /// which repeats the last; MP4 files say so.
   public let size: Size
-  /// Who encoded it; nil for a camera's own stream, which is passed on as it came.
+  /// The encoder; nil for a camera's own stream, which is passed on unchanged.
   public let encoder: VideoConfiguration.Encoder?
 
   /// The codec as browsers call it (RFC 6381): `avc1.42c01e`.

@@ -17,13 +17,13 @@ struct WebSocket: Sendable {
 
   /// The longest message of a client, in bytes.
   static let longestMessage = 64 << 10
-  /// Any more that wait are a flood.
+  /// The most messages of a client that may wait; one more closes the connection.
   static let mostMessages = 64
-  /// How often an idle connection is written to, so that nothing on the path forgets it, and one that is gone is noticed.
+  /// How often the service pings: routers keep the connection open, and a client that is gone is noticed.
   private static let pingsEvery = Duration.seconds(20)
 
-  /// The answer that turns the connection of `request` into a WebSocket, which `serve` then has, until it returns.
-  /// A client that takes nothing for `stalledAfter` is cut off.
+  /// The answer that turns the connection of `request` into a WebSocket. It is open until `serve` returns. The connection of
+  /// a client that reads nothing for `stalledAfter` is closed.
   ///
   /// - Throws: `Problem` 400 or 426 if the request asks for no WebSocket.
   static func response(

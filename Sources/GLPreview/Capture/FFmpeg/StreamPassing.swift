@@ -1,4 +1,4 @@
-// A stream's own H.264: its pictures are kept as they came for those who send them on, and decoded when somebody needs their
+// Keeps the pictures of a stream's own H.264. Clients of video get them unchanged; they are decoded only for a reader that needs
 // samples.
 #if FFmpeg
   internal import CAV
