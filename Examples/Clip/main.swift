@@ -19,8 +19,8 @@ for try await sample in scene.video(VideoConfiguration(bitrate: 1_000_000)) {
   try file.append(sample)
   count += 1
   guard CaptureClock.now >= end else { continue }
-  print(
-    "\(count) pictures of \(sample.format.size) by \(sample.format.encoder.rawValue), \(sample.format.codec)")
+  let encoder = sample.format.encoder?.rawValue ?? "the camera"
+  print("\(count) pictures of \(sample.format.size) by \(encoder), \(sample.format.codec)")
   break
 }
 try file.finish()
