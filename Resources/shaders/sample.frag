@@ -10,6 +10,28 @@ precision highp int;
 
 #include "store.glsl"
 
+#ifdef HAS_WINDOWS
+// All that four outputs read of a row lies in sixteen bytes from a pair of words on.
+
+uvec4 windowAt(highp STORE plane, ivec4 store, int pair, int row) {
+  return uvec4(twoWords(plane, store, pair, row), twoWords(plane, store, pair + 1, row));
+}
+
+vec4 codesIn(uvec4 window, ivec4 offsets) {
+  bvec4 isOdd = notEqual(offsets & 4, ivec4(0));
+  uvec4 low = uvec4(
+    isOdd.x ? window.y : window.x, isOdd.y ? window.y : window.x, isOdd.z ? window.y : window.x,
+    isOdd.w ? window.y : window.x);
+  uvec4 high = uvec4(
+    isOdd.x ? window.w : window.z, isOdd.y ? window.w : window.z, isOdd.z ? window.w : window.z,
+    isOdd.w ? window.w : window.z);
+  uvec4 words = uvec4(
+    offsets.x < 8 ? low.x : high.x, offsets.y < 8 ? low.y : high.y, offsets.z < 8 ? low.z : high.z,
+    offsets.w < 8 ? low.w : high.w);
+  return vec4(words >> (uvec4(offsets & 3) << 3u) & 255u);
+}
+#endif
+
 uniform int lastOutput;     // the last column
 uniform vec4 firstOutput;   // the row of the conversion, then its offset
 uniform vec4 secondOutput;
@@ -148,17 +170,43 @@ uvec2 wordsFrom(int byte, int row) {
 
 #ifdef READS_LUMA
 void addLumaRow(ivec4 bytes, int row, vec4 here, vec4 next) {
+#ifdef HAS_WINDOWS
+  bytes += lumaFirst;
+  // Mirrored outputs go down.
+  int pair = min(bytes.x, bytes.w) >> 3;
+  uvec4 window = windowAt(lumaPlane, lumaStore, pair, row);
+  bytes -= pair << 3;
+  first += here * codesIn(window, bytes);
+  first += next * codesIn(window, bytes + lumaStep);
+#else
   addLuma(bytes, row, here);
 #ifdef HAS_NEIGHBOURS
   addLuma(bytes + lumaStep, row, next);
+#endif
 #endif
 }
 #endif
 #ifdef READS_CHROMA
 void addChromaRow(ivec4 bytes, int row, vec4 here, vec4 next) {
+#ifdef HAS_WINDOWS
+  int pair = (min(bytes.x, bytes.w) + min(chromaFirst.x, chromaFirst.y)) >> 3;
+  uvec4 cb = windowAt(cbPlane, cbStore, pair, row);
+#ifdef CHROMA_IS_APART
+  uvec4 cr = windowAt(crPlane, crStore, pair, row);
+#else
+  uvec4 cr = cb;
+#endif
+  bytes -= pair << 3;
+  ivec4 after = bytes + chromaStep;
+  second += here * codesIn(cb, bytes + chromaFirst.x);
+  second += next * codesIn(cb, after + chromaFirst.x);
+  third += here * codesIn(cr, bytes + chromaFirst.y);
+  third += next * codesIn(cr, after + chromaFirst.y);
+#else
   addChroma(bytes, row, here);
 #ifdef HAS_NEIGHBOURS
   addChroma(bytes + chromaStep, row, next);
+#endif
 #endif
 }
 #endif

@@ -127,9 +127,15 @@ package struct PassVariant: Sendable, Hashable {
     return ProgramKey(store.version(of: .columns), defines)
   }
 
+  /// The samples of an output, where there is only one pass.
+  package enum Samples: Sendable, Hashable, CaseIterable {
+    /// One; two by two; and the same where four outputs read at most sixteen bytes of a row.
+    case one, neighbours, neighboursInWindows
+  }
+
   /// The only pass where each output is made of two by two samples, or of one. The positions of samples are no part of
   /// the program.
-  package func sample(_ store: Store, hasNeighbours: Bool) -> ProgramKey {
+  package func sample(_ store: Store, _ samples: Samples) -> ProgramKey {
     let inputs: [String] =
       switch input {
       case .luma: ["READS_LUMA 1"]
@@ -141,11 +147,27 @@ package struct PassVariant: Sendable, Hashable {
       }
     return ProgramKey(
       store.version(of: .sample),
-      inputs + store.defines + output.defines + (hasNeighbours ? ["HAS_NEIGHBOURS 1"] : []))
+      inputs + store.defines + output.defines + samples.defines(for: input))
   }
 
   /// The shader that rotates planes or pixels, which may alternate between two textures.
   package static func turn(pixels: Bool, byTurns: Bool = false) -> ProgramKey {
     ProgramKey(.turn, (pixels ? ["WRITES_PIXELS 1"] : []) + (byTurns ? ["READS_BY_TURNS 1"] : []))
+  }
+}
+
+extension PassVariant.Samples {
+  fileprivate func defines(for input: PassVariant.Input) -> [String] {
+    switch self {
+    case .one: return []
+    case .neighbours: return ["HAS_NEIGHBOURS 1"]
+    case .neighboursInWindows:
+      let isApart =
+        switch input {
+        case .chroma(let isApart), .both(let isApart): isApart
+        case .luma, .rgb, .light: false
+        }
+      return ["HAS_NEIGHBOURS 1", "HAS_WINDOWS 1"] + (isApart ? ["CHROMA_IS_APART 1"] : [])
+    }
   }
 }

@@ -19,7 +19,7 @@ import Testing
 
     let count = await renderer.programCount()
     // docs/semantics.md tells which there are.
-    #expect(count <= 56)
+    #expect(count <= 62)
     await renderer.close()
   }
 }

@@ -23,10 +23,11 @@ struct FramePlanes {
   }
 
   func bindChroma(
-    _ cb: PackedComponent, _ cr: PackedComponent, _ program: borrowing Program, _ units: inout UnitCounter
+    _ cb: PackedComponent, _ cr: PackedComponent, as view: TexelBuffer.View = .bytes,
+    _ program: borrowing Program, _ units: inout UnitCounter
   ) throws {
-    try bind(plane: cb.plane, as: "cbPlane", .bytes, program, &units)
-    try bind(plane: cr.plane, as: "crPlane", .bytes, program, &units)
+    try bind(plane: cb.plane, as: "cbPlane", view, program, &units)
+    try bind(plane: cr.plane, as: "crPlane", view, program, &units)
     program.shader.set("chromaStep", cb.step)
     program.shader.set("chromaFirst", SIMD2(Int32(cb.first), Int32(cr.first)))
   }

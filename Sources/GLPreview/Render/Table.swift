@@ -108,15 +108,26 @@ final class NeighbourTable {
   let total: Int
   /// 1 or 2.
   let tapCount: Int
+  private let weights: NeighbourWeights
   private let table: Table
+  private var fits: [SIMD3<Int>: Bool] = [:]
 
   init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
-    let weights = NeighbourWeights(map)
+    weights = NeighbourWeights(map)
     (total, tapCount) = (weights.total, weights.tapCount)
     // The last one's outputs beyond the picture read what the last output reads.
     let missing = (4 - weights.words.count % 4) % 4
     table = try Table(
       weights.words + repeatElement(weights.words.last ?? 0, count: missing), inBuffer: inBuffer)
+  }
+
+  /// As `NeighbourWeights.fitWindows`, for the bytes of one component or two.
+  func fitWindows(step: Int, _ first: Int, _ second: Int) -> Bool {
+    let key = SIMD3(step, first, second)
+    if let known = fits[key] { return known }
+    let fit = weights.fitWindows(step: step, firsts: [first, second])
+    fits[key] = fit
+    return fit
   }
 
   var byteCount: Int { table.byteCount }

@@ -197,4 +197,19 @@ package struct NeighbourWeights: Sendable {
       return UInt32(taps.table.indices[output * count]) | UInt32(next) << 17
     }
   }
+
+  /// Whether each four outputs read at most sixteen bytes of a row, from that multiple of eight on where the lesser of their
+  /// ends lies. Samples are `step` bytes apart, and those of components begin at `firsts`.
+  package func fitWindows(step: Int, firsts: [Int]) -> Bool {
+    guard let least = firsts.min(), let most = firsts.max() else { return false }
+    return stride(from: 0, to: words.count, by: 4).allSatisfy { start in
+      let group = words[start..<min(start + 4, words.count)]
+      func first(_ word: UInt32) -> Int { Int(word & 0x1ffff) }
+      let window = (min(first(group[start]), first(group[group.endIndex - 1])) * step + least) / 8 * 8
+      return group.allSatisfy { word in
+        let last = first(word) + (word >> 17 == 0 ? 0 : 1)
+        return first(word) * step + least >= window && last * step + most < window + 16
+      }
+    }
+  }
 }

@@ -31,7 +31,7 @@ extension PassVariant {
     let all = luma + chroma + both + pixels
     let samples = stores.flatMap { store in
       (store.hasAlpha ? [pixels[2]] : all).flatMap { variant in
-        [false, true].map { variant.sample(store, hasNeighbours: $0) }
+        variant.samples(store).map { variant.sample(store, $0) }
       }
     }
     let lights = stores.flatMap { store in
@@ -43,6 +43,14 @@ extension PassVariant {
     let halves = [Place.textures, .buffer].map { rows(Store($0), takesHalves: true) }
     return columns + (stores + drawn).map { rows($0) } + halves + lights + Array(Set(samples))
   }()
+}
+
+extension PassVariant {
+  /// Windows are of bytes of components.
+  fileprivate func samples(_ store: Store) -> [Samples] {
+    if case .rgb = input { return [.one, .neighbours] }
+    return store.isWide ? [.one, .neighbours] : Samples.allCases
+  }
 }
 
 extension WordVariant {

@@ -109,3 +109,22 @@ func records(map: SamplingMap, step: Int) throws {
     #expect(found == wanted)
   }
 }
+
+@Test(
+  "four outputs fit a window where sixteen bytes from a pair of words on hold all that they read",
+  arguments: [
+    // Luma, chroma in turn, and that of YUYV.
+    (1920, 2560, 1, [0], true), (1920, 1920, 1, [0], true), (1920, 960, 1, [0], true),
+    (1920, 640, 1, [0], true), (1920, 500, 1, [0], false),
+    (960, 2560, 2, [0, 1], true), (960, 1920, 2, [0, 1], true), (960, 960, 2, [0, 1], true),
+    (960, 500, 2, [0, 1], false), (960, 2560, 4, [1, 3], true), (960, 1500, 4, [1, 3], false),
+  ])
+func windows(count: Int, outputs: Int, step: Int, firsts: [Int], fit: Bool) {
+  for isReversed in [false, true] {
+    let map = SamplingMap(
+      output: PlacedSpan(target: outputs, start: 0, length: outputs),
+      source: CropSpan(start: 0, length: count, isReversed: isReversed, subsampling: 1, siting: .left),
+      window: SourceWindow(start: 0, length: count, denominator: 1), filter: .bilinear)
+    #expect(NeighbourWeights(map).fitWindows(step: step, firsts: firsts) == fit)
+  }
+}
