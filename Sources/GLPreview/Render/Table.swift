@@ -39,34 +39,37 @@ struct Table: ~Copyable {
   }
 }
 
+extension [UInt32] {
+  /// Adds texels of two taps each, as the bits of floats. A missing second one weighs nothing.
+  fileprivate mutating func add(taps: some Collection<(index: Int, weight: Int)>) {
+    for tap in taps { self += [Float(tap.index).bitPattern, Float(tap.weight).bitPattern] }
+    if let first = taps.first, taps.count % 2 != 0 { self += [Float(first.index).bitPattern, 0] }
+  }
+}
+
 /// A map's taps.
 final class AxisTable {
-  let sampleCount: Int
   let tapCount: Int
-  /// Texels of two taps for each sample.
-  let pairCount: Int
   /// The sum of a sample's weights.
   let total: Int
+  /// The texel of the first sample's coverage.
+  let firstCoverage: Int
   private let table: Table
 
   init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
     let taps = WholeTaps(map)
     let count = taps.table.tapCount
-    (sampleCount, tapCount, pairCount) = (taps.table.sampleCount, count, (count + 1) / 2)
-    total = taps.total
+    (tapCount, total) = (count, taps.total)
     var words: [UInt32] = []
-    words.reserveCapacity(sampleCount * (pairCount + 1) * 4)
-    func add(_ index: Int, _ weight: Int) { words += [Float(index).bitPattern, Float(weight).bitPattern] }
-    for sample in 0..<sampleCount {
-      for tap in sample * count..<(sample + 1) * count { add(taps.table.indices[tap], taps.weights[tap]) }
-      if count % 2 != 0 { add(taps.table.indices[sample * count], 0) }
+    words.reserveCapacity(taps.table.sampleCount * ((count + 1) / 2 + 1) * 4)
+    for sample in 0..<taps.table.sampleCount {
+      let range = sample * count..<(sample + 1) * count
+      words.add(taps: range.map { (taps.table.indices[$0], taps.weights[$0]) })
     }
+    firstCoverage = words.count / 4
     for coverage in taps.table.coverage { words += [Float(coverage).bitPattern, 0, 0, 0] }
     table = try Table(words, inBuffer: inBuffer)
   }
-
-  /// The texel of the first sample's coverage.
-  var firstCoverage: Int { sampleCount * pairCount }
 
   var byteCount: Int { table.byteCount }
 
@@ -90,10 +93,7 @@ final class RunTable {
     words.reserveCapacity(runs.runs.count * (1 + pairCount) * 4)
     for (sample, run) in runs.runs.enumerated() {
       words += [UInt32(run.x), UInt32(run.y), Float(run.z).bitPattern, 0]
-      for single in runs.singles[sample * count..<(sample + 1) * count] {
-        words += [Float(single.x).bitPattern, Float(single.y).bitPattern]
-      }
-      if count % 2 != 0 { words += [Float(runs.singles[sample * count].x).bitPattern, 0] }
+      words.add(taps: runs.singles[sample * count..<(sample + 1) * count].map { ($0.x, $0.y) })
     }
     table = try Table(words, inBuffer: inBuffer)
   }
@@ -106,15 +106,13 @@ final class RunTable {
 /// Weights of neighbouring samples for four outputs at a time.
 final class NeighbourTable {
   let total: Int
-  /// 1 or 2.
-  let tapCount: Int
   private let weights: NeighbourWeights
   private let table: Table
   private var fits: [SIMD3<Int>: Bool] = [:]
 
   init(_ map: SamplingMap, inBuffer: Bool) throws(GLError) {
     weights = NeighbourWeights(map)
-    (total, tapCount) = (weights.total, weights.tapCount)
+    total = weights.total
     // The last one's outputs beyond the picture read what the last output reads.
     let missing = (4 - weights.words.count % 4) % 4
     table = try Table(

@@ -181,8 +181,6 @@ package struct NeighbourWeights: Sendable {
   package let words: [UInt32]
   /// The sum of an output's weights.
   package let total: Int
-  /// 2; 1 if every output is a single sample.
-  package let tapCount: Int
 
   /// Whether a map's samples have a place in 17 bits.
   static func fit(_ map: SamplingMap) -> Bool { map.source.samples.upperBound < 1 << 17 }
@@ -191,7 +189,7 @@ package struct NeighbourWeights: Sendable {
     precondition(NeighbourWeights.fit(map), "plans draw other maps in two passes")
     let taps = WholeTaps(map)
     let count = taps.table.tapCount
-    (total, tapCount) = (taps.total, count)
+    total = taps.total
     words = (0..<taps.table.sampleCount).map { output in
       let next = count > 1 ? taps.weights[output * count + 1] : 0
       return UInt32(taps.table.indices[output * count]) | UInt32(next) << 17
