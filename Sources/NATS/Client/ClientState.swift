@@ -1,56 +1,56 @@
-// All that a client knows, behind its lock. Nothing here waits, resumes a task or writes to a socket.
+// The state of a client, which its lock guards. Nothing here waits, resumes a task or writes to a socket.
 internal import NIOCore
 
 /// The state of a `NATSClient`.
 struct ClientState {
-  /// A subscription as the server knows it.
+  /// A subscription that is made again on every connection.
   struct Subscription {
     let pattern: String
     let queue: String?
     let sink: Sink
   }
 
-  /// Where messages of a subscription go.
+  /// The receiver of a subscription's messages.
   enum Sink {
     case buffer(SubscriptionBuffer)
-    /// To the requests that wait for answers.
+    /// The requests that wait for answers.
     case requests
   }
 
   typealias Answer = Result<NATSMessage, NATSError>
 
   var link: NATSLink?
-  /// Why the client is closed; nil while it isn't.
+  /// Why the client was closed; nil while it is open.
   var end: NATSError?
   var isDraining = false
-  /// As the last server said; the default of servers before.
+  /// The limit of the last server; before the first connection, the default of servers.
   var maximumPayload = 1 << 20
   var servers: ServerPool
   var subscriptions: [UInt64: Subscription] = [:]
   private(set) var lastID: UInt64 = 0
-  /// Who waits for answers, by the last token of the subject that they come to.
+  /// Requests waiting for their answers, by the last token of their reply subject.
   var requests: [String: CheckedContinuation<Answer, Never>] = [:]
   var hasInbox = false
   var statistics = NATSClient.Statistics()
-  /// The task that connects.
+  /// The task that keeps the client connected.
   var work: Task<Void, Never>?
 
-  /// What waits to be sent.
+  /// The bytes waiting to be sent.
   private var outgoing = ByteBuffer()
   private var isFlushRequested = false
 
   init(_ servers: ServerPool) { self.servers = servers }
 
-  /// Throws where nothing more is taken.
+  /// Throws if the client is closed.
   func checkOpen() throws(NATSError) { if end != nil { throw .closed } }
 
-  /// A number that no subscription and no request has had.
+  /// A number for a subscription or a request, never used before.
   mutating func newID() -> UInt64 {
     lastID += 1
     return lastID
   }
 
-  /// Adds a subscription. Without a link it goes out with all the others when there is one.
+  /// Adds a subscription. Without a link it is sent with all the others on the next one.
   mutating func subscribe(
     _ pattern: String, _ queue: String?, _ sink: Sink
   ) throws(NATSError) -> (id: UInt64, link: NATSLink?) {
@@ -68,8 +68,8 @@ struct ClientState {
     return (lastID, told)
   }
 
-  /// Puts a command behind what waits, of which there may be no more than `limit` bytes then, if there is a limit. The link
-  /// that must be told of it, if any.
+  /// Appends a command to the waiting bytes, which may not exceed `limit` if there is one. Returns the link if it must be told
+  /// to flush.
   mutating func enqueue(_ command: NATSCommand, limit: Int? = nil) throws(NATSError) -> NATSLink? {
     let before = outgoing.writerIndex
     try command.write(into: &outgoing)
@@ -82,7 +82,7 @@ struct ClientState {
     return link
   }
 
-  /// Takes what waits, for a link that is still ours.
+  /// Removes and returns the waiting bytes if the channel is still the current one.
   mutating func takeOutgoing(for channel: any Channel) -> ByteBuffer? {
     guard let link, link.channel === channel else { return nil }
     isFlushRequested = false
@@ -90,12 +90,12 @@ struct ClientState {
     return outgoing
   }
 
-  /// Takes over a connection: subscriptions go before what was published meanwhile.
+  /// Adopts a new connection. Subscriptions are sent before the messages published in the meantime.
   mutating func adopt(_ link: NATSLink) {
     var bytes = ByteBuffer()
     for (id, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
       let command = NATSCommand.subscribe(subscription.pattern, queue: subscription.queue, id: id)
-      // It was checked when it was subscribed.
+      // Every pattern was validated when it was subscribed.
       do throws(NATSError) { try command.write(into: &bytes) } catch {}
     }
     bytes.writeBuffer(&outgoing)
@@ -104,7 +104,25 @@ struct ClientState {
     maximumPayload = link.info.maximumPayload
   }
 
-  /// Forgets a connection, and what was not sent by it. Who waited for answers.
+  /// Removes the subscriptions that the server refuses. Returns their buffers, and the requests that depended on them.
+  mutating func refuse(
+    _ isRefused: (String) -> Bool
+  ) -> (buffers: [SubscriptionBuffer], requests: [CheckedContinuation<Answer, Never>]) {
+    var buffers: [SubscriptionBuffer] = []
+    var lost: [CheckedContinuation<Answer, Never>] = []
+    for (id, subscription) in subscriptions where isRefused(subscription.pattern) {
+      subscriptions[id] = nil
+      switch subscription.sink {
+      case .buffer(let buffer): buffers.append(buffer)
+      case .requests:
+        lost = Array(requests.values)
+        (requests, hasInbox) = ([:], false)
+      }
+    }
+    return (buffers, lost)
+  }
+
+  /// Forgets the connection and the bytes not sent on it. Returns the requests that get no answer.
   mutating func lose() -> [CheckedContinuation<Answer, Never>] {
     link = nil
     (outgoing, isFlushRequested) = (ByteBuffer(), false)

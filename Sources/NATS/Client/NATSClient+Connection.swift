@@ -1,4 +1,4 @@
-// How a client comes to a connection, and to the next one.
+// Connecting, reconnecting, and what arrives on the connection.
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -6,7 +6,7 @@ internal import Synchronization
 extension NATSClient {
   // MARK: Attempts
 
-  /// Makes the first connection where one is required, and goes on from there in a task of its own.
+  /// Makes the first connection if one is required, and starts the task that keeps the client connected.
   func start() async throws(NATSError) {
     if configuration.firstConnection == .required {
       let count = state.withLock { $0.servers.servers.count }
@@ -23,28 +23,30 @@ extension NATSClient {
     }
     let work = Task { await self.run() }
     state.withLock { $0.work = work }
-    // Closed meanwhile.
+    // The client was closed in the meantime.
     if case .closed = currentState { work.cancel() }
   }
 
-  /// Has a connection for as long as the client is open.
+  /// Keeps the client connected until it is closed.
   private func run() async {
     while !Task.isCancelled {
       if let link = state.withLock({ $0.link }) {
+        let begin = ContinuousClock.now
         let reason = (try? await link.end.get()) ?? .closed
+        state.withLock { $0.servers.lost(after: ContinuousClock.now - begin) }
         lose(because: reason)
       }
       do throws(NATSError) {
         try await tryNext()
       } catch {
-        // The last server was given up, or the client was closed.
+        // Every server was given up, or the client was closed.
         let isOver = state.withLock { $0.servers.servers.isEmpty || $0.end != nil }
         if isOver { return await finish(error) }
       }
     }
   }
 
-  /// Tries the next server after its pause.
+  /// Pauses, and tries the next server.
   private func tryNext() async throws(NATSError) {
     let next = try state.withLock { (state) throws(NATSError) in
       try state.checkOpen()
@@ -56,8 +58,7 @@ extension NATSClient {
       do { try await sleep(pause) } catch { throw .cancelled }
     }
     do throws(NATSError) {
-      let link = try await NATSLink.open(to: server, configuration, tls, on: group, for: self)
-      try await adopt(link)
+      try adopt(await NATSLink.open(to: server, configuration, tls, on: group, for: self))
     } catch {
       let isRefused = if case .authentication = error { true } else { false }
       state.withLock { $0.servers.failed(server, isRefused ? .credentials : .other) }
@@ -67,7 +68,7 @@ extension NATSClient {
     }
   }
 
-  private func adopt(_ link: NATSLink) async throws(NATSError) {
+  private func adopt(_ link: NATSLink) throws(NATSError) {
     let isTaken = state.withLock { state in
       guard state.end == nil else { return false }
       state.adopt(link)
@@ -94,7 +95,7 @@ extension NATSClient {
     broadcast.send(.disconnected(reason))
   }
 
-  /// Ends the client. The first reason counts.
+  /// Ends the client. Only the first reason is kept.
   func finish(_ reason: NATSError) async {
     let (link, work, subscriptions) = state.withLock { state in
       defer { state.subscriptions = [:] }
@@ -146,7 +147,7 @@ extension NATSClient {
     }
   }
 
-  /// Servers tell all their clients the same order.
+  /// Servers report the same order to all their clients, so it is shuffled to spread the load.
   private func ordered(_ urls: [String]) -> [String] {
     configuration.order == .given ? urls : urls.shuffled()
   }
@@ -161,29 +162,25 @@ extension NATSClient {
     broadcast.send(.lameDuck(server))
     guard let link else { return }
     Task {
-      // What was published reaches this server yet.
+      // Let this server receive what was published.
       try? await link.ping(timeout: configuration.requestTimeout)
       link.close(.lameDuck)
     }
   }
 
-  /// An error of the server's while connected. Those that end a connection are followed by its end.
+  /// Handles an error of the server. If the error is fatal the server closes the connection next.
   private func report(_ text: String) {
     logger.warning("NATS server error", metadata: ["text": "\(text)"])
     guard text.lowercased().hasPrefix("permissions violation") else {
       return broadcast.send(.serverError(text))
     }
     broadcast.send(.permissionViolation(text))
-    let refused = state.withLock { state in
-      state.subscriptions.filter { text.contains("Subscription to \"\($0.value.pattern)\"") }
-    }
-    for (id, subscription) in refused {
-      if case .buffer(let buffer) = subscription.sink { buffer.finish(.permission(text)) }
-      state.withLock { $0.subscriptions[id] = nil }
-    }
+    let (refused, requests) = state.withLock { $0.refuse { text.contains("Subscription to \"\($0)\"") } }
+    for buffer in refused { buffer.finish(.permission(text)) }
+    for request in requests { request.resume(returning: .failure(.permission(text))) }
   }
 
-  /// What the server says in place of taking a connection.
+  /// The error for a refused connection.
   static func refusal(_ text: String) -> NATSError {
     let words = text.lowercased()
     return words.contains("authorization") || words.contains("authentication")

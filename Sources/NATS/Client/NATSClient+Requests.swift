@@ -1,15 +1,15 @@
-// Requests: one subscription takes the answers to all of them.
+// Requests. One subscription receives the answers to all of them.
 internal import NIOCore
 internal import Synchronization
 
 extension NATSClient {
   /// Publishes a request and returns the first answer.
   ///
-  /// A request that is made without a connection waits for one, within its timeout, which is
-  /// `NATSConfiguration.requestTimeout` unless told.
+  /// Without a connection the request waits for one. `timeout` covers that too; it defaults to
+  /// `NATSConfiguration.requestTimeout`.
   ///
-  /// - Throws: `NATSError.noResponders` at once where nobody subscribes; `.timeout`; `.disconnected` where the connection is lost
-  ///   before the answer comes; `.cancelled`; and as `publish`.
+  /// - Throws: `NATSError.noResponders`, at once, if the subject has no subscriber; `.timeout`; `.disconnected` if the connection
+  ///   is lost before the answer arrives; `.cancelled`; and as `publish`.
   package func request(
     _ subject: String, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders(), timeout: Duration? = nil
   ) async throws(NATSError) -> NATSMessage {
@@ -33,7 +33,7 @@ extension NATSClient {
     return message
   }
 
-  /// A name for the answer to a request. The first one subscribes.
+  /// A token for the reply subject of a request. The first call subscribes to all of them.
   private func makeToken() throws(NATSError) -> String {
     let (token, link) = try state.withLock { (state) throws(NATSError) in
       try state.checkOpen()
@@ -48,7 +48,7 @@ extension NATSClient {
     return token
   }
 
-  /// Ends a request. Only the first answer counts.
+  /// Completes a request. Later answers are ignored.
   func answer(_ token: String, _ answer: ClientState.Answer) {
     state.withLock { $0.requests.removeValue(forKey: token) }?.resume(returning: answer)
   }

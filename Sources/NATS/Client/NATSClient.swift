@@ -1,45 +1,45 @@
-// The client: what programs call. Everything that waits for the network is in NATSClient+Connection.
+// The public face of the client. NATSClient+Connection has its connections, NATSClient+Requests its requests.
 package import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import Synchronization
 
-/// A connection to a cluster of NATS servers that comes back when it is lost.
+/// A client of a cluster of NATS servers. It reconnects whenever the connection is lost.
 ///
 ///     let client = try await NATSClient.connect(NATSConfiguration(servers: [try NATSServerAddress("nats://10.0.0.1")]))
 ///     let doors = try client.subscribe("events.door.*")
 ///     try client.publish("events.door.front", Array("open".utf8))
 ///     for try await message in doors { print(message.subject) }
 ///
-/// Messages are delivered at most once: what is sent or published while a connection is being lost may be lost with it. What
-/// is published while there is no connection waits for the next one, up to `NATSConfiguration.maximumPendingBytes`.
+/// Delivery is at most once: messages in transit when the connection breaks are lost. Messages published while disconnected are
+/// sent on the next connection, up to `NATSConfiguration.maximumPendingBytes`.
 ///
-/// A client goes on until `close` or `drain`, also when nobody refers to it.
+/// A client runs until `close` or `drain`, even if it is no longer referenced.
 package final class NATSClient: Sendable {
-  /// Where a client stands.
+  /// The state of a client.
   package enum State: Sendable, Equatable {
     case connected(NATSServerAddress)
-    /// There is no connection, and the client goes on trying.
+    /// Not connected; the client keeps trying.
     case disconnected
-    /// For good, and for what reason.
+    /// Closed for good, for this reason.
     case closed(NATSError)
   }
 
-  /// Counts since the beginning.
+  /// Counters since the client was created.
   package struct Statistics: Sendable, Equatable {
-    /// Messages published, also those that still wait.
+    /// Messages published, including those waiting to be sent.
     package internal(set) var published = 0
-    /// Messages that came.
+    /// Messages received.
     package internal(set) var received = 0
-    /// Messages lost because their readers were too slow.
+    /// Messages dropped because readers were too slow.
     package internal(set) var dropped = 0
-    /// Connections made after the first.
+    /// Connections after the first.
     package internal(set) var reconnects = 0
     var connections = 0
   }
 
-  /// How a pause is made: tests have none.
+  /// How the client pauses. Tests replace it.
   typealias Sleep = @Sendable (Duration) async throws -> Void
 
   let configuration: NATSConfiguration
@@ -62,8 +62,8 @@ package final class NATSClient: Sendable {
     self.logger = logger
     self.sleep = sleep
     group = MultiThreadedEventLoopGroup.singleton
-    let secure = configuration.tls ?? NATSConfiguration.TLS()
-    tls = try secure.context()
+    let secure = configuration.servers.contains(where: \.requiresTLS) ? NATSConfiguration.TLS() : nil
+    tls = try (configuration.tls ?? secure)?.context()
     inbox = "_INBOX." + Self.randomToken()
     let servers = configuration.order == .given ? configuration.servers : configuration.servers.shuffled()
     state = Mutex(
@@ -73,7 +73,7 @@ package final class NATSClient: Sendable {
           authenticationAttempts: configuration.authenticationAttempts)))
   }
 
-  /// Connects, or begins to (`NATSConfiguration.firstConnection`).
+  /// Connects, or starts connecting in the background (`NATSConfiguration.firstConnection`).
   ///
   /// - Throws: `NATSError.invalidConfiguration`, or the error of the last server that was tried.
   package static func connect(
@@ -84,7 +84,7 @@ package final class NATSClient: Sendable {
     return client
   }
 
-  /// Where the client stands.
+  /// The state of the client.
   package var currentState: State {
     state.withLock { state in
       if let end = state.end { return .closed(end) }
@@ -92,18 +92,18 @@ package final class NATSClient: Sendable {
     }
   }
 
-  /// What happens from now on.
+  /// The events from now on.
   package func events() -> AsyncStream<NATSEvent> { broadcast.stream() }
 
-  /// Counts since the beginning.
+  /// Counters since the client was created.
   package var statistics: Statistics { state.withLock { $0.statistics } }
 
-  /// The most bytes of a message with its headers, as the last server said.
+  /// The maximum size of a message with its headers, in bytes, as announced by the last server.
   package var maximumPayload: Int { state.withLock { $0.maximumPayload } }
 
   var eventLoop: any EventLoop { group.any() }
 
-  /// 88 random bits, as letters and digits.
+  /// 15 random letters and digits (89 bits).
   static func randomToken() -> String {
     let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     return String(decoding: (0..<15).map { _ in letters.randomElement() ?? letters[0] }, as: UTF8.self)
@@ -111,10 +111,11 @@ package final class NATSClient: Sendable {
 
   // MARK: Messages
 
-  /// Publishes a message; answers to it are expected at `reply`. It returns at once; `flush` waits until the server has it.
+  /// Publishes a message, with `reply` as the subject for answers. It returns at once; `flush` waits until the server has the
+  /// message.
   ///
-  /// - Throws: `NATSError.invalidSubject`, `.invalidHeader`, `.payloadTooLarge`, `.bufferFull`, `.closed`. The message was not
-  ///   taken then.
+  /// - Throws: `NATSError.invalidSubject`, `.invalidHeader`, `.payloadTooLarge`, `.bufferFull` or `.closed`. The message was not
+  ///   accepted then.
   package func publish(
     _ subject: String, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders(), reply: String? = nil
   ) throws(NATSError) {
@@ -138,17 +139,17 @@ package final class NATSClient: Sendable {
 
   /// Answers a request.
   ///
-  /// - Throws: As `publish`; `NATSError.invalidSubject` where the message wants no answer.
+  /// - Throws: As `publish`; `NATSError.invalidSubject` if the message expects no answer.
   package func respond(
     to message: NATSMessage, _ payload: [UInt8] = [], headers: NATSHeaders = NATSHeaders()
   ) throws(NATSError) {
     try publish(message.reply ?? "", payload, headers: headers)
   }
 
-  /// Subscribes to a pattern. Of all subscribers with the same `queue` one gets each message. `buffer` says how much may wait
-  /// for the reader.
+  /// Subscribes to a pattern. Each message goes to one of the subscribers with the same `queue`. `buffer` limits the messages that
+  /// wait for the reader.
   ///
-  /// - Throws: `NATSError.invalidSubject`, `.closed`.
+  /// - Throws: `NATSError.invalidSubject` or `.closed`.
   package func subscribe(
     _ pattern: String, queue: String? = nil, buffer limit: NATSBufferLimit = NATSBufferLimit()
   ) throws(NATSError) -> NATSSubscription {
@@ -161,7 +162,7 @@ package final class NATSClient: Sendable {
     return NATSSubscription(pattern, id: id, buffer, of: self)
   }
 
-  /// Tells the server that nothing more is wanted; what is on its way still comes.
+  /// Unsubscribes at the server. Messages in transit still arrive.
   func stopDelivery(_ id: UInt64) {
     let link = state.withLock { state -> NATSLink? in
       guard state.subscriptions[id] != nil, state.link != nil else { return nil }
@@ -178,9 +179,9 @@ package final class NATSClient: Sendable {
 
   // MARK: Ends
 
-  /// Returns when the server has seen all that was published before.
+  /// Returns when the server has everything that was published before.
   ///
-  /// - Throws: `NATSError.disconnected`, `.timeout`, `.cancelled`, `.closed`.
+  /// - Throws: `NATSError.disconnected`, also if there is no connection; `.timeout`, `.cancelled` or `.closed`.
   package func flush(timeout: Duration? = nil) async throws(NATSError) {
     let link = try state.withLock { (state) throws(NATSError) in
       try state.checkOpen()
@@ -190,10 +191,9 @@ package final class NATSClient: Sendable {
     try await link.ping(timeout: timeout ?? configuration.requestTimeout)
   }
 
-  /// Ends the client without losing anything: takes no more subscriptions, waits until the messages that have come are read
-  /// and what was published has reached the server, and closes.
-  ///
-  /// - Parameter timeout: What has not happened by then is given up.
+  /// Closes the client without losing messages: ends all subscriptions, waits until their buffered messages are read and
+  /// everything published has reached the server, and closes. After `timeout` it closes anyway; without a connection only the
+  /// reading is awaited.
   package func drain(timeout: Duration = .seconds(30)) async {
     let subscriptions = state.withLock { state in
       state.isDraining = true
@@ -214,6 +214,6 @@ package final class NATSClient: Sendable {
     await close()
   }
 
-  /// Ends the client at once. Subscriptions end, requests fail, and what was not sent is lost.
+  /// Closes the client at once. Subscriptions end, requests fail, and unsent messages are lost.
   package func close() async { await finish(.closed) }
 }

@@ -1,70 +1,70 @@
-// What a client is told: where servers are, who it is, and its limits.
+// Configuration of a client: servers, credentials, TLS, and limits.
 internal import NIOCore
 internal import NIOSSL
 
-/// The configuration of a client. Durations of zero are none.
+/// The configuration of a client.
 package struct NATSConfiguration: Sendable {
-  /// Servers of one cluster; the client learns of others from them.
+  /// Servers of one cluster. The client learns the addresses of others from them.
   package var servers: [NATSServerAddress]
-  /// What servers show of this client.
+  /// The name that servers show in their monitoring.
   package var name = "glpreview"
-  /// Who it is.
+  /// The credentials.
   package var authentication = NATSAuthentication.none
-  /// Trust and client certificate. nil: the system's trust, where a server or its address asks for TLS. With a value,
-  /// servers that offer no TLS are refused.
+  /// Trusted authorities and client certificate. If set, servers without TLS are refused. If nil, TLS is used only for `tls://`
+  /// addresses, with the system's authorities.
   package var tls: TLS?
-  /// What `NATSClient.connect` waits for.
+  /// Whether `NATSClient.connect` waits for a connection.
   package var firstConnection = FirstConnection.required
   /// The order in which servers are tried.
   package var order = Order.random
-  /// For a connection with TLS and credentials.
+  /// The time limit for connecting, including TLS and authentication.
   package var connectTimeout = Duration.seconds(5)
-  /// For the answer to a request, to a flush, and to what JetStream is asked.
+  /// The default time limit for requests, `flush` and JetStream calls.
   package var requestTimeout = Duration.seconds(5)
-  /// How often a server is asked for a sign of life. It is left when `missedPongs` times nothing came.
+  /// The interval of PINGs; zero sends none. After `missedPongs` intervals in which nothing arrived the connection is closed.
   package var pingInterval = Duration.seconds(30)
-  /// See `pingInterval`.
+  /// The number of unanswered PINGs that are tolerated.
   package var missedPongs = 2
   /// Pauses between attempts.
   package var backoff = ReconnectBackoff()
-  /// How many refusals of its credentials in a row make the client give a server up. When all are given up, it is closed.
+  /// A server that refuses the credentials this many times in a row is given up. When no server is left the client is closed.
   package var authenticationAttempts = 2
-  /// The most bytes that wait to be sent, also while there is no connection; `publish` throws beyond it.
+  /// The maximum number of bytes waiting to be sent, with or without a connection. Beyond it `publish` throws.
   package var maximumPendingBytes = 8 << 20
-  /// The longest message taken from a server, whatever it says of itself, in bytes.
+  /// The longest message accepted from a server, even if the server announces a higher limit, in bytes.
   package var maximumPayload = 16 << 20
 
-  /// Defaults for a service.
+  /// A configuration with the defaults.
   package init(servers: [NATSServerAddress]) { self.servers = servers }
 
-  /// What `NATSClient.connect` waits for.
+  /// Whether `NATSClient.connect` waits for a connection.
   package enum FirstConnection: Sendable {
-    /// A connection; it throws when every server has failed once.
+    /// It waits for a connection, and throws when every server has failed once.
     case required
-    /// Nothing: the client is there at once, and goes on trying as it does after a loss.
+    /// It returns at once. The client connects in the background, as after a lost connection.
     case retried
   }
 
   /// The order in which servers are tried.
   package enum Order: Sendable {
-    /// So that many clients spread over the servers.
+    /// Random, which spreads many clients over the servers.
     case random
-    /// As in `servers`.
+    /// The order of `servers`.
     case given
   }
 
-  /// TLS, by files in PEM.
+  /// TLS settings. Files are in PEM format.
   package struct TLS: Sendable {
-    /// Certificates to trust; nil: the system's.
+    /// The certificates of trusted authorities; nil for the system's.
     package var authorities: String?
-    /// The client's certificate, and others behind it that lead to what the server trusts.
+    /// The client's certificate, followed by intermediate ones.
     package var certificate: String?
-    /// Its key.
+    /// The key of the client's certificate.
     package var key: String?
-    /// The name in the server's certificate, if that isn't the one in its address.
+    /// The name to expect in the server's certificate, if it differs from the host in the address.
     package var serverName: String?
 
-    /// The system's trust, and no client certificate.
+    /// By default the system's authorities, and no client certificate.
     package init(
       authorities: String? = nil, certificate: String? = nil, key: String? = nil, serverName: String? = nil
     ) {
@@ -74,7 +74,7 @@ package struct NATSConfiguration: Sendable {
       self.serverName = serverName
     }
 
-    /// Reads the files; it blocks.
+    /// Reads the files, which blocks.
     func context() throws(NATSError) -> NIOSSLContext {
       do {
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -93,24 +93,24 @@ package struct NATSConfiguration: Sendable {
   }
 }
 
-/// How much of a subscription may wait for its reader, and what is lost beyond it.
+/// The limits of a subscription's buffer, and what a slow reader loses.
 package struct NATSBufferLimit: Sendable, Equatable {
-  /// Messages.
+  /// The maximum number of messages.
   package var messages: Int
-  /// Bytes of them, roughly.
+  /// Their maximum size in bytes, approximately.
   package var bytes: Int
-  /// What a reader that is too slow loses.
+  /// Which messages are dropped when the buffer is full.
   package var overflow: Overflow
 
-  /// What a slow reader loses.
+  /// Which messages are dropped when the buffer is full.
   package enum Overflow: Sendable {
-    /// The messages that have waited longest: right for states and events.
+    /// The oldest messages. Best for states and events, of which the newest matter.
     case oldest
-    /// The messages that come: right where the reader notices gaps and asks for what it has missed.
+    /// The newest messages. Best if the reader detects gaps and asks for what it missed.
     case newest
   }
 
-  /// 1024 messages and 16 MiB, without the oldest.
+  /// By default 1024 messages and 16 MiB; the oldest are dropped.
   package init(messages: Int = 1024, bytes: Int = 16 << 20, overflow: Overflow = .oldest) {
     self.messages = messages
     self.bytes = bytes
@@ -119,12 +119,12 @@ package struct NATSBufferLimit: Sendable, Equatable {
 }
 
 extension Duration {
-  /// In whole nanoseconds; the longest that a time can be where it is longer.
+  /// Whole nanoseconds, clamped to what 64 bits hold.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds < Int64.max / 2_000_000_000 ? seconds * 1_000_000_000 + attoseconds / 1_000_000_000 : .max
   }
 
-  /// As NIO has it.
+  /// The same duration as NIO's type.
   var timeAmount: TimeAmount { .nanoseconds(nanoseconds) }
 }

@@ -1,33 +1,33 @@
-// What a client tells its owner, who decides what that means.
+// What happens to a client, for its owner to react to.
 internal import Synchronization
 
-/// Something that happened to a client.
+/// An event of a client.
 package enum NATSEvent: Sendable, Equatable {
-  /// A server took the connection. Subscriptions are made again on it.
+  /// Connected. All subscriptions are active again.
   case connected(NATSServerAddress)
-  /// The connection was lost, and for what reason. The client goes on trying.
+  /// The connection was lost for this reason. The client reconnects.
   case disconnected(NATSError)
-  /// An attempt begins after this pause.
+  /// The client will try this server after a pause.
   case reconnecting(NATSServerAddress, after: Duration)
   /// An attempt failed.
   case attemptFailed(NATSServerAddress, NATSError)
-  /// The server is about to shut down. The client leaves it if it knows another one.
+  /// The server is shutting down. The client moves to another server if it knows one.
   case lameDuck(NATSServerAddress)
-  /// A subscription's reader began to lose messages; how many it has lost since the beginning.
+  /// A subscription started to drop messages because its reader is too slow. `dropped` is the total since it was subscribed.
   case slowConsumer(pattern: String, dropped: Int)
-  /// The server refuses what was published or subscribed, in its own words. The connection goes on.
+  /// The server refused a message or a subscription, with its error text. The connection continues.
   case permissionViolation(String)
-  /// Another error of the server, in its own words.
+  /// Another error of the server, with its text.
   case serverError(String)
-  /// A message for this pattern had a subject or headers that make no sense, and was left out.
+  /// A message for this pattern had an invalid subject or invalid headers, and was dropped.
   case unreadableMessage(pattern: String)
-  /// The last event: the client was closed, or gave up for a reason.
+  /// The last event: the client was closed, or gave up for this reason.
   case closed(NATSError)
 }
 
 /// Passes events to any number of streams. A slow reader keeps only the newest 64.
 ///
-/// It has a lock of its own, which no cancellation handler takes: sending wakes tasks, and so locks them.
+/// It has its own lock, which no cancellation handler takes, because sending resumes tasks under the lock.
 final class EventBroadcast: Sendable {
   private struct State {
     var readers: [AsyncStream<NATSEvent>.Continuation] = []

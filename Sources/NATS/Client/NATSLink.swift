@@ -1,4 +1,4 @@
-// One connection to one server: from TCP over INFO, TLS and CONNECT to the last byte.
+// One connection to one server: TCP, INFO, TLS, CONNECT, and then both directions until it ends.
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -8,19 +8,19 @@ struct NATSLink: Sendable {
   let server: NATSServerAddress
   let info: ServerInfo
   let channel: any Channel
-  /// Why it ended.
+  /// The reason of its end.
   let end: EventLoopFuture<NATSError>
 
-  /// What users of a link tell its handler.
+  /// Requests to the link's handler.
   enum Request: Sendable {
-    /// There is something to send.
+    /// Send what the client has queued.
     case flush
-    /// Send all that there is, and PING behind it; the promise is kept by PONG.
+    /// Send what the client has queued and then PING. PONG fulfils the promise.
     case ping(EventLoopPromise<Void>)
     case close(NATSError)
   }
 
-  /// Connects, and returns when the server has taken the credentials.
+  /// Connects, and returns when the server has accepted the credentials.
   static func open(
     to server: NATSServerAddress, _ configuration: NATSConfiguration, _ context: NIOSSLContext?,
     on group: any EventLoopGroup, for owner: NATSClient
@@ -49,12 +49,12 @@ struct NATSLink: Sendable {
 
   func flush() { channel.pipeline.triggerUserOutboundEvent(Request.flush, promise: nil) }
 
-  /// Closes the connection for a reason that `end` tells.
+  /// Closes the connection. `end` reports the reason.
   func close(_ reason: NATSError) {
     channel.pipeline.triggerUserOutboundEvent(Request.close(reason), promise: nil)
   }
 
-  /// Returns when the server has seen all that was sent before.
+  /// Returns when the server has processed everything sent before.
   func ping(timeout: Duration) async throws(NATSError) {
     let promise = channel.eventLoop.makePromise(of: Void.self)
     let timer = channel.eventLoop.scheduleTask(in: timeout.timeAmount) { promise.fail(NATSError.timeout) }
@@ -72,7 +72,7 @@ struct NATSLink: Sendable {
   }
 }
 
-/// Reads and writes the bytes of a link.
+/// The channel handler of a link.
 final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -97,11 +97,11 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   private var parser = NATSParser()
   private var keepAlive: KeepAlive
   private var timer: Scheduled<Void>?
-  /// What the server said before it closed the connection.
+  /// The last error that the server reported.
   private var lastError: NATSError?
-  /// Who waits for PONG, in the order of the PINGs; nil for a sign of life.
+  /// The promises of the PINGs that were sent, in order; nil for keep-alive PINGs.
   private var pings = CircularBuffer<EventLoopPromise<Void>?>()
-  /// What waits until the socket takes more.
+  /// What waits until the socket is writable.
   private var isFlushWanted = false
   private var isPongWanted = false
   private var waitingPings: [EventLoopPromise<Void>] = []
@@ -149,6 +149,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
       do throws(NATSError) { try introduce(info) } catch { fail(error) }
     case (.greeting, _): fail(.protocolViolation(.noGreeting))
     case (_, .ping): pong()
+    case (.introduced, .info(let info)): phase = .introduced(info)
     case (.introduced(let info), .pong): open(info)
     case (.introduced, .error(let text)): fail(NATSClient.refusal(text))
     case (.open, .pong): pings.popFirst()??.succeed()
@@ -163,7 +164,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// Answers the server's greeting, with TLS before it where that is wanted.
+  /// Answers INFO with CONNECT, after starting TLS if it is wanted or required.
   private func introduce(_ info: ServerInfo) throws(NATSError) {
     parser.limits.payload = min(info.maximumPayload, configuration.maximumPayload)
     let isWanted = configuration.tls != nil || server.requiresTLS
@@ -180,15 +181,15 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// What is sent from now on waits until TLS stands.
+  /// Starts TLS. The TLS handler holds back writes until the handshake is complete.
   private func encrypt() throws(NATSError) {
     guard parser.bufferedBytes == 0 else { throw .protocolViolation(.bytesBeforeTLS) }
-    guard let context else { throw .tls("it can't be set up") }
+    guard let context else { throw .tls("\(server) requires it, and it is not configured") }
     let isAddress = { (name: String) in (try? SocketAddress(ipAddress: name, port: 0)) != nil }
     var name = configuration.tls?.serverName ?? server.host
     if isAddress(name), let told = server.certificateName { name = told }
     do {
-      // Of an address without a name, the certificate must be for the address.
+      // Without a name the certificate must be valid for the IP address.
       let handler = try NIOSSLClientHandler(context: context, serverHostname: isAddress(name) ? nil : name)
       try channel.pipeline.syncOperations.addHandler(handler, position: .first)
     } catch {
@@ -222,7 +223,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     fail(isTLS ? .tls("\(error)") : .connection("\(server): \(error)"))
   }
 
-  /// Ends the connection. The first reason counts.
+  /// Ends the connection. Only the first reason is kept.
   private func fail(_ error: NATSError) {
     if case .closed = phase { return }
     phase = .closed
@@ -235,7 +236,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     end.succeed(error)
   }
 
-  /// Also of a channel that never was connected.
+  /// Called also if the channel was never connected.
   func handlerRemoved(context: ChannelHandlerContext) { fail(.connection("\(server) is not connected")) }
 
   // MARK: To the server
@@ -250,7 +251,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     }
   }
 
-  /// Where the socket takes no more, the rest waits with the owner, who counts it.
+  /// While the socket is not writable the bytes stay with the client, which limits them.
   private func flush() {
     guard case .open = phase else { return }
     isFlushWanted = !channel.isWritable
@@ -276,7 +277,7 @@ final class NATSLinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     if !isPongWanted { send { (bytes) throws(NATSError) in try NATSCommand.pong.write(into: &bytes) } }
   }
 
-  /// A sign of life needs no PING where the socket takes nothing: that counts as none.
+  /// While the socket is not writable a keep-alive PING is skipped and counts as unanswered.
   private func ping(_ promise: EventLoopPromise<Void>?) {
     guard case .open = phase else { return promise?.fail(NATSError.disconnected) ?? () }
     guard channel.isWritable else { return promise.map { waitingPings.append($0) } ?? () }

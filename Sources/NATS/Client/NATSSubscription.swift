@@ -1,16 +1,17 @@
-// Messages of one subscription, from the event loop to whoever reads them.
+// A subscription, and the bounded buffer between the event loop and its reader.
 internal import NIOCore
 internal import Synchronization
 
-/// The messages of a pattern, in their order. It outlives losses of the connection, but misses what is published meanwhile.
+/// The messages of a subscription, in order. It survives lost connections, but misses what is published during them.
 ///
-/// It ends when it is unsubscribed or dropped, when the client is closed, and when the reading task is cancelled. It throws
-/// `NATSError.permission` where the server refuses it. Several tasks may read: each message goes to one of them.
+/// The sequence ends after `unsubscribe`, when the client is closed, and when the reading task is cancelled. It throws
+/// `NATSError.permission` if the server refuses the subscription. Releasing the object unsubscribes. If several tasks read, each
+/// message goes to one of them.
 package final class NATSSubscription: AsyncSequence, Sendable {
   package typealias Element = NATSMessage
   package typealias Failure = NATSError
 
-  /// What it was subscribed with.
+  /// The subscribed pattern.
   package let pattern: String
   private let id: UInt64
   private let client: NATSClient
@@ -22,32 +23,32 @@ package final class NATSSubscription: AsyncSequence, Sendable {
 
   deinit { client.unsubscribe(id) }
 
-  /// How many messages were lost since the beginning because the reader was too slow (`NATSBufferLimit`).
+  /// The number of messages dropped because the reader was too slow (`NATSBufferLimit`).
   package var dropped: Int { buffer.dropped }
 
-  /// How many messages wait for the reader.
+  /// The number of messages waiting for the reader.
   package var waiting: Int { buffer.count }
 
-  /// Ends it. Messages that wait can still be read.
+  /// Ends the subscription. Buffered messages can still be read.
   package func unsubscribe() { client.unsubscribe(id) }
 
-  /// Ends it without losing anything: returns when the server has sent all, and that waits for the reader.
+  /// Ends the subscription without losing messages: returns when everything the server sent is in the buffer.
   package func drain() async throws(NATSError) {
     client.stopDelivery(id)
     defer { client.unsubscribe(id) }
     try await client.flush()
   }
 
-  /// The next message; nil at the end.
+  /// The next message, or nil at the end.
   ///
-  /// - Throws: `NATSError.timeout` where none comes within `timeout`.
+  /// - Throws: `NATSError.timeout` if no message arrives within `timeout`.
   package func next(within timeout: Duration? = nil) async throws(NATSError) -> NATSMessage? {
     try await buffer.next(within: timeout.map { ($0.timeAmount, client.eventLoop) })
   }
 
   package func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
-  /// Reads a subscription, and keeps it.
+  /// An iterator, which keeps the subscription alive.
   package struct Iterator: AsyncIteratorProtocol {
     let subscription: NATSSubscription
 
@@ -59,8 +60,8 @@ package final class NATSSubscription: AsyncSequence, Sendable {
   }
 }
 
-/// What waits for the reader of a subscription. Readers are resumed without the lock: the runtime calls cancellation
-/// handlers with a task locked, and they take this lock.
+/// The buffer of a subscription. Readers are resumed outside the lock: the runtime calls cancellation handlers while the task
+/// is locked, and the handlers take this lock.
 final class SubscriptionBuffer: Sendable {
   private typealias Answer = Result<NATSMessage?, NATSError>
 
@@ -68,13 +69,13 @@ final class SubscriptionBuffer: Sendable {
     var messages = CircularBuffer<NATSMessage>()
     var bytes = 0
     var dropped = 0
-    /// Whether messages were lost since the buffer was empty.
+    /// Whether messages were dropped since the buffer was last empty.
     var isOverflowing = false
-    /// Set at the end: what readers get when nothing waits.
+    /// Set at the end: the result for readers once the buffer is empty.
     var end: Answer?
     var readers: [(id: UInt64, CheckedContinuation<Answer, Never>)] = []
     var lastReader: UInt64 = 0
-    /// Who waits for the end of all messages.
+    /// Tasks that wait until everything has been read.
     var emptied: [CheckedContinuation<Void, Never>] = []
 
     mutating func takeFirst() -> NATSMessage? {
@@ -92,7 +93,7 @@ final class SubscriptionBuffer: Sendable {
   var count: Int { contents.withLock { $0.messages.count } }
   var dropped: Int { contents.withLock { $0.dropped } }
 
-  /// Takes a message. How many were lost so far, where this is the first loss since the buffer was empty; nil otherwise.
+  /// Adds a message. Returns the total number of dropped messages if this is the first drop since the buffer was empty.
   func push(_ message: NATSMessage) -> Int? {
     let (reader, lost) = contents.withLock { contents -> (CheckedContinuation<Answer, Never>?, Int?) in
       guard contents.end == nil else { return (nil, nil) }
@@ -112,13 +113,13 @@ final class SubscriptionBuffer: Sendable {
       contents.messages.count >= limit.messages || contents.bytes + message.cost > limit.bytes
     }
     while limit.overflow == .oldest, isFull(), contents.takeFirst() != nil { contents.dropped += 1 }
-    // Nothing helps a message that is longer than the buffer, but an empty one takes it.
+    // An empty buffer accepts a message of any size.
     guard !isFull() || contents.messages.isEmpty else { return contents.dropped += 1 }
     contents.messages.append(message)
     contents.bytes += message.cost
   }
 
-  /// No more messages come. The first end counts.
+  /// Ends the sequence after the buffered messages. Only the first end is kept.
   func finish(_ error: NATSError? = nil) {
     let (readers, emptied, end) = contents.withLock { contents in
       contents.end = contents.end ?? error.map { .failure($0) } ?? .success(nil)
@@ -129,7 +130,7 @@ final class SubscriptionBuffer: Sendable {
     for waiter in emptied { waiter.resume() }
   }
 
-  /// Finished, and without what waits.
+  /// Ends the sequence and discards the buffered messages.
   func abandon() {
     contents.withLock { contents in
       contents.messages = []
@@ -138,7 +139,7 @@ final class SubscriptionBuffer: Sendable {
     finish()
   }
 
-  /// Returns when it is finished and the last message has been read.
+  /// Returns when the sequence has ended and the last message has been read.
   func isReadToEnd() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let done = contents.withLock { contents in
@@ -155,7 +156,7 @@ final class SubscriptionBuffer: Sendable {
     return contents.emptied
   }
 
-  /// The next message; nil at the end, and where the task is cancelled.
+  /// The next message, or nil at the end and if the task is cancelled.
   func next(within limit: (time: TimeAmount, loop: any EventLoop)?) async throws(NATSError) -> NATSMessage? {
     let id = contents.withLock { contents in
       contents.lastReader += 1

@@ -1,8 +1,8 @@
-// Which server is tried next, and after what pause: a value without clock, dice or network.
+// Decides which server is tried next and after what pause. It is a value: it has no clock, no randomness, no network.
 
-/// Pauses between attempts to connect. A round tries every server once; pauses stand between rounds.
+/// Pauses between attempts to connect. A round tries every server once; pauses separate the rounds.
 package struct ReconnectBackoff: Sendable, Equatable {
-  /// At most this before the first round, so that the clients of a lost server don't come to the next one all at once.
+  /// The upper bound of the pause before the first round. It spreads the clients of a lost server over time.
   package var spread = Duration.milliseconds(100)
   /// The upper bound of the pause before the second round. It doubles with each round.
   package var first = Duration.milliseconds(250)
@@ -12,17 +12,17 @@ package struct ReconnectBackoff: Sendable, Equatable {
   /// The defaults.
   package init() {}
 
-  /// The pause before a round, from 0. With `jitter`, 0...1, it is between half of its bound and all of it; before the
-  /// first round, between nothing and `spread`.
+  /// The pause before round number `round`, from 0. `jitter`, 0...1, selects a value between half of the bound and all of it;
+  /// before the first round, between zero and `spread`.
   package func pause(before round: Int, jitter: Double) -> Duration {
     guard round > 0 else { return spread * jitter }
     return min(first * (1 << min(round - 1, 20)), longest) * (0.5 + 0.5 * jitter)
   }
 }
 
-/// The servers of a cluster, and how connecting to them went.
+/// The known servers of a cluster, and the results of connecting to them.
 struct ServerPool: Sendable, Equatable {
-  /// Why an attempt failed, as far as the pool is concerned.
+  /// The kind of a failure.
   enum Failure {
     case credentials, other
   }
@@ -35,10 +35,10 @@ struct ServerPool: Sendable, Equatable {
 
   private let backoff: ReconnectBackoff
   private let attempts: Int
-  /// In the order of attempts: the next one first.
+  /// In the order in which they are tried.
   private var entries: [Entry]
   private var round = 0
-  /// How many entries are left of the round.
+  /// The number of entries left in this round.
   private var left = 0
 
   init(_ servers: [NATSServerAddress], backoff: ReconnectBackoff, authenticationAttempts: Int) {
@@ -52,9 +52,9 @@ struct ServerPool: Sendable, Equatable {
   /// The servers, the next one first.
   var servers: [NATSServerAddress] { entries.map(\.address) }
 
-  /// The next attempt, and the pause before it; nil where every server was given up.
+  /// The next server and the pause before it, or nil if every server was given up.
   ///
-  /// The first server is due at once in the first round after `init`; see `lost` for later ones.
+  /// There is no pause in the first round after `init`.
   mutating func next(jitter: Double) -> (server: NATSServerAddress, pause: Duration)? {
     guard let first = entries.first else { return nil }
     var pause = Duration.zero
@@ -68,14 +68,19 @@ struct ServerPool: Sendable, Equatable {
     return (first.address, pause)
   }
 
-  /// The server took the connection.
+  /// The server accepted the connection.
   mutating func connected(to server: NATSServerAddress) {
-    round = 0
     left = 0
     if let index = index(of: server) { entries[index].refusals = 0 }
   }
 
-  /// The attempt failed. A server that refuses the credentials again and again is given up.
+  /// The connection was lost. Pauses start again at the shortest only if it lasted, because a server may accept connections and
+  /// close each at once.
+  mutating func lost(after duration: Duration) {
+    if duration >= backoff.longest { round = 0 }
+  }
+
+  /// The attempt failed. A server that refuses the credentials too often is given up.
   mutating func failed(_ server: NATSServerAddress, _ failure: Failure) {
     round = max(round, 1)
     guard let index = index(of: server) else { return }
@@ -83,7 +88,7 @@ struct ServerPool: Sendable, Equatable {
     if entries[index].refusals >= attempts { entries.remove(at: index) }
   }
 
-  /// Takes over what a server says of its cluster. Servers that were told before and are no longer are forgotten.
+  /// Updates the learned servers from a server's list. Learned servers that are no longer listed are forgotten.
   mutating func learn(_ urls: [String], from server: NATSServerAddress) {
     guard !urls.isEmpty else { return }
     let told = urls.prefix(64).compactMap { NATSServerAddress($0, toldBy: server) }
@@ -96,18 +101,18 @@ struct ServerPool: Sendable, Equatable {
   private func index(of server: NATSServerAddress) -> Int? { entries.firstIndex { $0.address == server } }
 }
 
-/// Decides by the signs of life of a server whether it is still there.
+/// Decides whether a silent server is considered lost.
 struct KeepAlive: Sendable {
   private let allowed: Int
   private var missed = 0
 
-  /// `allowed` intervals without any sign are one too many.
+  /// The server may be silent for `allowed` intervals.
   init(allowed: Int) { self.allowed = max(allowed, 1) }
 
-  /// Something came.
+  /// Something arrived from the server.
   mutating func heard() { missed = 0 }
 
-  /// An interval has passed. Whether the server is to be asked; false where it is to be left.
+  /// An interval has passed: true to send PING, false to close the connection.
   mutating func intervalPassed() -> Bool {
     guard missed < allowed else { return false }
     missed += 1

@@ -1,17 +1,17 @@
-// JetStream by its JSON API: streams, and publishing with an acknowledgement.
+// JetStream's JSON API: streams, consumers, and publishing with an acknowledgement.
 internal import FoundationEssentials
 
-/// Streams of a cluster, and what is stored in them.
+/// Access to the streams of a cluster.
 ///
-/// Every call waits for its answer up to `timeout`. While a cluster elects a leader calls throw `.unavailable`: the caller
-/// decides whether to try again.
+/// Every call waits up to `timeout` for its answer. While a cluster elects a leader, calls throw `.unavailable`, and the caller
+/// decides whether to retry.
 package struct JetStream: Sendable {
-  /// By which it speaks.
+  /// The connection it uses.
   package let client: NATSClient
   let timeout: Duration
   private let prefix: String
 
-  /// JetStream of the client's servers, or of another `domain` that they are leaf nodes of. `timeout` defaults to
+  /// JetStream of the client's servers, or of another `domain` reached through leaf nodes. `timeout` defaults to
   /// `NATSConfiguration.requestTimeout`.
   ///
   /// - Throws: `NATSError.invalidName` for a domain that is not one token.
@@ -24,9 +24,9 @@ package struct JetStream: Sendable {
 
   // MARK: Streams
 
-  /// Creates a stream. The same configuration again is no error.
+  /// Creates a stream. It succeeds if the stream exists with the same configuration.
   ///
-  /// - Throws: `.nameInUse` where there is another stream of that name.
+  /// - Throws: `.nameInUse` if the stream exists with another configuration.
   @discardableResult
   package func createStream(_ stream: StreamConfiguration) async throws(JetStreamError) -> StreamInfo {
     try check(stream.name)
@@ -40,13 +40,13 @@ package struct JetStream: Sendable {
     return try await call("STREAM.UPDATE.\(stream.name)", stream)
   }
 
-  /// What a stream is and holds.
+  /// Information about a stream.
   package func stream(_ name: String) async throws(JetStreamError) -> StreamInfo {
     try check(name)
     return try await call("STREAM.INFO.\(name)", Nothing())
   }
 
-  /// Deletes a stream with all that it holds.
+  /// Deletes a stream and its messages.
   package func deleteStream(_ name: String) async throws(JetStreamError) {
     try check(name)
     let _: Success = try await call("STREAM.DELETE.\(name)", Nothing())
@@ -73,7 +73,7 @@ package struct JetStream: Sendable {
 
   // MARK: Consumers
 
-  /// Creates a durable consumer from which workers fetch. The same configuration again is no error.
+  /// Creates a durable consumer, from which workers fetch. It succeeds if the consumer exists with the same configuration.
   package func createConsumer(
     of stream: String, _ consumer: ConsumerConfiguration
   ) async throws(JetStreamError) -> PullConsumer {
@@ -85,7 +85,7 @@ package struct JetStream: Sendable {
     return PullConsumer(self, stream: stream, name: consumer.name)
   }
 
-  /// A durable consumer that is there.
+  /// An existing durable consumer.
   package func consumer(_ name: String, of stream: String) async throws(JetStreamError) -> PullConsumer {
     try check(stream)
     try check(name)
@@ -102,7 +102,7 @@ package struct JetStream: Sendable {
 
   // MARK: The API
 
-  /// Where a call goes.
+  /// The subject of an API call.
   func subject(_ call: String) -> String { prefix + call }
 
   func check(_ name: String) throws(JetStreamError) {
@@ -150,13 +150,13 @@ package struct JetStream: Sendable {
   }
 }
 
-/// What a stream says when it has stored a message.
+/// The acknowledgement of a stored message.
 package struct PublishAcknowledgement: Decodable, Sendable, Equatable {
-  /// Which stream that is.
+  /// The stream that stored it.
   package let stream: String
-  /// Where the message is in it; the revision of a key.
+  /// The sequence of the message in the stream; in a bucket, the revision.
   package let sequence: UInt64
-  /// Whether it was there already, by its id.
+  /// Whether a message with the same id was already stored.
   package let isDuplicate: Bool
 
   private enum CodingKeys: String, CodingKey {

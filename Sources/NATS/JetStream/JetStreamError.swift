@@ -1,21 +1,21 @@
-// What can go wrong with JetStream, in the words that callers decide by.
+// Errors of JetStream, as cases that callers can act on.
 
 /// An error of JetStream.
 package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The request can't be made: a name or a payload that servers refuse.
+  /// The request was not sent because a name or a size is invalid.
   case invalid(NATSError)
-  /// The request did not get through, or no answer came back. With `.noResponders` nothing was done (the cluster has no
-  /// leader, or no JetStream); with `.timeout` and `.disconnected` it may have been done.
+  /// There was no answer. After `.noResponders` nothing was done: no stream takes the subject, or the cluster has no leader or
+  /// no JetStream. After `.timeout` and `.disconnected` the request may have been carried out.
   case unavailable(NATSError)
-  /// Somebody else wrote first: the last revision is this one, where the server says so.
+  /// The expected revision is not the last one. `revision` is the last one, if the server reports it.
   case conflict(revision: UInt64?)
   case streamNotFound
   case consumerNotFound
-  /// A stream of that name is there, with another configuration.
+  /// A stream of that name exists with another configuration.
   case nameInUse
-  /// Any other refusal: an HTTP-like status, the server's number for it, and its words.
+  /// Any other error: an HTTP-like status, the server's error number, and its text.
   case refused(status: Int, code: Int, String)
-  /// The server's answer makes no sense.
+  /// The server's answer could not be understood.
   case malformed(String)
 
   package var description: String {
@@ -31,7 +31,7 @@ package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// What an error of the client means here.
+  /// Classifies an error of the client.
   init(_ error: NATSError) {
     self =
       switch error {
@@ -41,7 +41,7 @@ package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible
       }
   }
 
-  /// By the server's error numbers (nats-server's `server/errors.json`).
+  /// Classifies an error by its number (nats-server's `server/errors.json`).
   init(_ answer: APIError) {
     self =
       switch answer.err_code ?? 0 {
@@ -55,7 +55,7 @@ package enum JetStreamError: Error, Equatable, Sendable, CustomStringConvertible
   }
 }
 
-/// An error as the JSON API has it.
+/// An error of the JSON API.
 struct APIError: Decodable {
   let code: Int
   let err_code: Int?

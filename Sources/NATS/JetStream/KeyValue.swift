@@ -1,24 +1,24 @@
-// A bucket of keys: a stream of which each subject is a key, and each message a revision (NATS ADR-8).
+// Key-value buckets. A bucket is a stream: each subject is a key, each message a revision (NATS ADR-8).
 internal import FoundationEssentials
 
 /// The configuration of a bucket.
 package struct KeyValueConfiguration: Sendable, Equatable {
   /// One token (`NATSSubject.isToken`).
   package var bucket: String
-  /// How many revisions of a key are kept, 1...64.
+  /// The number of revisions kept of each key, 1...64.
   package var history = 1
-  /// How long a revision is kept; nil: for ever. Watchers hear nothing of an expiry, and servers before 2.9.11 may give out
-  /// an expired value: let nothing depend on when exactly a key is gone.
+  /// How long revisions are kept; nil for ever. Do not build leases on it: watchers are not told of expiry before nats-server
+  /// 2.11, and replicas have returned expired values (nats-server#3653).
   package var maximumAge: Duration?
-  /// Of all values together; -1: no limit.
+  /// The maximum size of the bucket; -1 for no limit.
   package var maximumBytes = -1
-  /// Of one value; -1: the server's limit.
+  /// The maximum size of a value; -1 for the server's limit.
   package var maximumValueSize = -1
   package var storage = StreamConfiguration.Storage.file
-  /// On so many servers: 1, 3 or 5.
+  /// The number of servers that store it: 1, 3 or 5.
   package var replicas = 1
 
-  /// A bucket on one server, with one revision of each key.
+  /// A bucket in a file on one server, with one revision of each key.
   package init(bucket: String) { self.bucket = bucket }
 
   var stream: StreamConfiguration {
@@ -37,18 +37,18 @@ package struct KeyValueConfiguration: Sendable, Equatable {
 
 /// A revision of a key.
 package struct KeyValueEntry: Sendable, Equatable {
-  /// What a revision did.
+  /// The kind of a revision.
   package enum Operation: Sendable, Equatable {
     case put
     case delete
-    /// As `delete`, and without the revisions before.
+    /// As `delete`; earlier revisions were removed too.
     case purge
   }
 
   package let key: String
-  /// Empty where the key was deleted.
+  /// The value; empty for deletions.
   package let value: [UInt8]
-  /// Grows with each change in the bucket.
+  /// The revision. It grows with every change in the bucket.
   package let revision: UInt64
   package let operation: Operation
 
@@ -69,14 +69,14 @@ package struct KeyValueEntry: Sendable, Equatable {
 
 /// A bucket.
 ///
-/// `create` and `update` are the base for leases and for all that only one may do: of several that try, one succeeds, and the others
-/// get `JetStreamError.conflict`.
+/// `create` and `update` are compare-and-set operations: of several concurrent callers one succeeds, and the others get
+/// `JetStreamError.conflict`.
 package struct KeyValue: Sendable {
-  /// Who answers `get`.
+  /// Which server answers `get`.
   package enum Reader: Sendable {
-    /// Any server that has the bucket, which may not have heard of the newest revision.
+    /// Any replica, which may lag behind. If the bucket does not exist there is no answer (`.timeout`).
     case anyReplica
-    /// The one that writes.
+    /// The leader, which has the newest revision.
     case leader
   }
 
@@ -86,7 +86,7 @@ package struct KeyValue: Sendable {
 
   // MARK: Reading
 
-  /// The newest revision of a key; nil where there is none or it was deleted.
+  /// The newest revision of a key, or nil if it has none or was deleted.
   package func get(_ key: String, from reader: Reader = .anyReplica) async throws(JetStreamError)
     -> KeyValueEntry?
   {
@@ -94,7 +94,7 @@ package struct KeyValue: Sendable {
     return entry?.operation == .put ? entry : nil
   }
 
-  /// The newest revision, deletions too.
+  /// The newest revision, including deletions.
   private func last(_ key: String, from reader: Reader) async throws(JetStreamError) -> KeyValueEntry? {
     let subject = try subject(key)
     switch reader {
@@ -171,21 +171,21 @@ package struct KeyValue: Sendable {
 
   // MARK: Writing
 
-  /// Sets a key, whatever it is now. Its new revision.
+  /// Sets a key. Returns its new revision.
   @discardableResult
   package func put(_ key: String, _ value: [UInt8]) async throws(JetStreamError) -> UInt64 {
     try await jetStream.publish(try subject(key), value).sequence
   }
 
-  /// Sets a key that has no value: never had one, or was deleted. Its new revision.
+  /// Sets a key that has no value, because it is new or was deleted. Returns its new revision.
   ///
-  /// - Throws: `.conflict` where it has one.
+  /// - Throws: `.conflict` if it has a value.
   @discardableResult
   package func create(_ key: String, _ value: [UInt8]) async throws(JetStreamError) -> UInt64 {
     do throws(JetStreamError) {
       return try await update(key, value, revision: 0)
     } catch .conflict(let revision) {
-      // A deletion is a revision too.
+      // A deleted key has a revision.
       guard let last = try await last(key, from: .leader), last.operation != .put else {
         throw .conflict(revision: revision)
       }
@@ -193,9 +193,9 @@ package struct KeyValue: Sendable {
     }
   }
 
-  /// Sets a key whose newest revision is still this one. Its new revision.
+  /// Sets a key if `revision` is still its newest one. Returns the new revision.
   ///
-  /// - Throws: `.conflict` where it is not.
+  /// - Throws: `.conflict` if another revision is the newest.
   @discardableResult
   package func update(_ key: String, _ value: [UInt8], revision: UInt64) async throws(JetStreamError)
     -> UInt64
@@ -226,22 +226,22 @@ package struct KeyValue: Sendable {
 }
 
 extension JetStream {
-  /// Creates a bucket. The same configuration again is no error.
+  /// Creates a bucket. It succeeds if the bucket exists with the same configuration.
   ///
-  /// - Throws: `.nameInUse` where there is another bucket of that name.
+  /// - Throws: `.nameInUse` if the bucket exists with another configuration.
   package func createBucket(_ configuration: KeyValueConfiguration) async throws(JetStreamError) -> KeyValue {
     try check(configuration.bucket)
     try await createStream(configuration.stream)
     return KeyValue(bucket: configuration.bucket, jetStream: self)
   }
 
-  /// A bucket by its name; whether it is there shows when it is used.
+  /// A bucket by its name. The call does not check that it exists.
   package func bucket(_ name: String) throws(JetStreamError) -> KeyValue {
     try check(name)
     return KeyValue(bucket: name, jetStream: self)
   }
 
-  /// Deletes a bucket with all keys.
+  /// Deletes a bucket and its keys.
   package func deleteBucket(_ name: String) async throws(JetStreamError) {
     try check(name)
     try await deleteStream("KV_\(name)")

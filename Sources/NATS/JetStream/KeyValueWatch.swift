@@ -1,27 +1,27 @@
-// What a bucket holds, and each change of it, without gaps: an ordered consumer (NATS ADR-17), which begins anew where it missed
-// something.
+// Watches a bucket without gaps, by an ordered consumer (NATS ADR-17) that is replaced whenever it missed something.
 
 /// The newest revision of each key, and then each change.
 ///
-/// It goes on over losses of the connection and of the server: what was missed comes then. Each iterator watches for itself,
-/// while it is asked for the next change. It ends when the client is closed or the task is cancelled, and throws
-/// `JetStreamError.streamNotFound` where the bucket is gone.
+/// It survives lost connections and servers: missed changes follow. The sequence ends when the client is closed or the task is
+/// cancelled, and throws `JetStreamError.streamNotFound` if the bucket does not exist. Each iterator has its own consumer and works
+/// only while it is asked for the next change. Of several changes of one key during an interruption only those in the bucket's
+/// history are reported.
 package struct KeyValueWatch: AsyncSequence, Sendable {
   package typealias Failure = JetStreamError
 
-  /// What a watcher hears.
+  /// What a watch reports.
   package enum Element: Sendable, Equatable {
-    /// A revision, in the order of revisions.
+    /// A revision, in ascending order.
     case entry(KeyValueEntry)
-    /// The watcher has heard of all that was there when it began; what follows are changes.
+    /// The initial revisions are complete; changes follow.
     case current
-    /// The bucket was made anew: what was heard before is void, and all keys follow.
+    /// The bucket was replaced by a new one. Discard what was reported before; all keys follow.
     case reset
   }
 
   enum Content: Sendable {
     case values
-    /// Without values.
+    /// Keys without values.
     case keys
   }
 
@@ -36,23 +36,23 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
 
   package func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-  /// Watches while it is asked.
+  /// The iterator of a watch.
   package struct Iterator: AsyncIteratorProtocol {
     private let watch: KeyValueWatch
     private var consumer: Consumer?
-    /// The last revision that was heard of.
+    /// The last revision that was reported.
     private var revision: UInt64 = 0
     private var isCurrent = false
-    /// Which stream of that name it is.
+    /// The creation time of the stream, which identifies it.
     private var created: String?
     private var failures = 0
 
-    /// What the server made for this iterator.
+    /// The consumer of this iterator at the server.
     private struct Consumer {
       let messages: NATSSubscription
-      /// How many messages came.
+      /// The number of messages received.
       var sequence: UInt64 = 0
-      /// How many messages of the beginning are left.
+      /// The number of initial messages still to come.
       var pending: UInt64
     }
 
@@ -71,7 +71,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Begins, or reads a message. What the watcher hears of that, if anything.
+    /// Creates the consumer or reads one message. Returns what to report, if anything.
     private mutating func step() async throws(JetStreamError) -> Element? {
       guard let current = consumer else { return try await begin() ? .reset : nil }
       guard isCurrent || current.pending > 0 else {
@@ -91,11 +91,11 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       }
     }
 
-    /// The entry of a message; nil where it has none. After a gap there is no consumer.
+    /// The entry of a message, or nil if there is none to report. Drops the consumer after a gap.
     private mutating func read(_ message: NATSMessage) throws(NATSError) -> KeyValueEntry? {
       let client = watch.bucket.jetStream.client
       if message.headers.status != nil {
-        // Flow control is answered at once, so that the server goes on.
+        // Answer flow control, so that the server continues.
         if message.reply != nil { try client.respond(to: message) }
         if let stalled = message.headers["Nats-Consumer-Stalled"] { try client.publish(stalled) }
         let last = message.headers["Nats-Last-Consumer"].flatMap { UInt64($0) }
@@ -117,7 +117,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
         message, subject: message.subject, revision: stored.sequence, in: watch.bucket.bucket)
     }
 
-    /// Has the server make a consumer behind what was heard. Whether all begins from the beginning.
+    /// Creates a consumer that continues after the last revision. Returns whether the bucket was replaced.
     private mutating func begin() async throws(JetStreamError) -> Bool {
       let jetStream = watch.bucket.jetStream
       do throws(JetStreamError) {
@@ -130,9 +130,9 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       } catch .unavailable(let error)
         where error != .closed && error != .cancelled && watch.content == .values
       {
-        // No leader, no server, no answer.
+        // No leader, no server or no answer: retry.
       }
-      // What all watchers wait for comes to all at once.
+      // With jitter, because all watchers of a bucket retry at the same time.
       let pause = ReconnectBackoff().pause(before: failures + 1, jitter: .random(in: 0...1))
       failures += 1
       try? await jetStream.client.sleep(pause)
@@ -143,7 +143,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
       let inbox = "_INBOX.\(NATSClient.randomToken())"
       let messages: NATSSubscription
       do throws(NATSError) {
-        // What doesn't fit is noticed as a gap.
+        // Messages that do not fit show as a gap.
         messages = try jetStream.client.subscribe(inbox, buffer: NATSBufferLimit(overflow: .newest))
       } catch {
         throw JetStreamError(error)
@@ -160,7 +160,7 @@ package struct KeyValueWatch: AsyncSequence, Sendable {
     }
   }
 
-  /// A consumer that goes when nobody listens any more.
+  /// An ephemeral consumer, which the server removes once nobody listens.
   private struct Configuration: Encodable {
     let deliver_subject: String
     let filter_subject: String

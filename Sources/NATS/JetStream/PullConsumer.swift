@@ -1,17 +1,17 @@
-// A work queue: workers fetch messages, and say what became of them.
+// Durable pull consumers: workers fetch messages and acknowledge them.
 internal import FoundationEssentials
 
 /// The configuration of a durable consumer.
 package struct ConsumerConfiguration: Sendable, Equatable, Encodable {
   /// One token (`NATSSubject.isToken`).
   package var name: String
-  /// Which subjects of the stream; nil: all.
+  /// A pattern of subjects; nil for all subjects of the stream.
   package var filter: String?
-  /// How long a worker has before others get its message. `JetStreamMessage.inProgress` begins that time again.
+  /// The time after which an unacknowledged message is redelivered. `JetStreamMessage.inProgress` restarts it.
   package var acknowledgeWithin = Duration.seconds(30)
-  /// How often a message is given out; -1: until it is acknowledged.
+  /// The maximum number of deliveries of a message; -1 for no limit.
   package var maximumDeliveries = -1
-  /// How many messages workers may have at a time.
+  /// The maximum number of messages delivered and not yet acknowledged.
   package var maximumPending = 1000
 
   /// A consumer of all subjects of a stream.
@@ -33,7 +33,7 @@ package struct ConsumerConfiguration: Sendable, Equatable, Encodable {
   }
 }
 
-/// What a server says of a consumer.
+/// Information about a consumer.
 struct ConsumerInfo: Decodable {
   let name: String
   let num_pending: UInt64?
@@ -41,7 +41,7 @@ struct ConsumerInfo: Decodable {
 
 /// A durable consumer, shared by any number of workers.
 package struct PullConsumer: Sendable {
-  /// Whose messages it gives out.
+  /// The stream it belongs to.
   package let stream: String
   package let name: String
   private let jetStream: JetStream
@@ -55,10 +55,10 @@ package struct PullConsumer: Sendable {
     let expires: Int64
   }
 
-  /// Fetches up to `count` messages. It returns when it has them, or after `wait` with what has come, which may be nothing.
+  /// Fetches up to `count` messages. It returns when it has them, or after `wait` with those that arrived, possibly none.
   ///
-  /// - Throws: `.consumerNotFound`, also while it has no leader; `.unavailable` where the request did not get through. What has
-  ///   come is returned in place of an error.
+  /// - Throws: `.consumerNotFound`, also while the consumer has no leader; `.unavailable` if there was no answer. If messages have
+  ///   arrived they are returned instead of the error.
   package func fetch(_ count: Int = 1, wait: Duration) async throws(JetStreamError) -> [JetStreamMessage] {
     guard
       let body = try? JSONEncoder().encode(
@@ -73,7 +73,7 @@ package struct PullConsumer: Sendable {
       }
     } catch {
       guard messages.isEmpty else { return messages }
-      // The request was lost, or there is no such consumer: servers do not answer then.
+      // Servers do not answer if the consumer does not exist, so ask.
       if error == .unavailable(.timeout) { _ = try await jetStream.consumer(name, of: stream) }
       throw error
     }
@@ -83,7 +83,8 @@ package struct PullConsumer: Sendable {
   private func ask(_ body: [UInt8], _ count: Int, _ inbox: String) throws(JetStreamError) -> NATSSubscription
   {
     do throws(NATSError) {
-      let answers = try jetStream.client.subscribe(inbox, buffer: NATSBufferLimit(messages: count + 16))
+      let answers = try jetStream.client.subscribe(
+        inbox, buffer: NATSBufferLimit(messages: count + 16, bytes: .max))
       try jetStream.client.publish(
         jetStream.subject("CONSUMER.MSG.NEXT.\(stream).\(name)"), body, reply: inbox)
       return answers
@@ -92,14 +93,14 @@ package struct PullConsumer: Sendable {
     }
   }
 
-  /// The next message of a batch; nil at its end.
+  /// The next message of a batch, or nil at its end.
   private func next(
     _ answers: NATSSubscription, _ wait: Duration
   ) async throws(JetStreamError) -> NATSMessage? {
     while true {
       let answer: NATSMessage?
       do throws(NATSError) {
-        // The server says when the time is over; a lost connection says nothing.
+        // The server ends the batch in time, unless the connection was lost.
         answer = try await answers.next(within: wait + jetStream.timeout)
       } catch {
         throw JetStreamError(error)
@@ -117,21 +118,21 @@ package struct PullConsumer: Sendable {
   }
 }
 
-/// A message that a consumer gave out. It comes again, to any worker, where nobody says what became of it.
+/// A message of a consumer. Unless it is acknowledged in time it is delivered again, to any worker.
 package struct JetStreamMessage: Sendable {
   /// Subject, headers and payload.
   package let message: NATSMessage
-  /// Where it is in its stream.
+  /// Its sequence in the stream.
   package let sequence: UInt64
-  /// How often it was given out: 1 the first time.
+  /// The number of deliveries, 1 for the first.
   package let deliveries: Int
-  /// How many of the consumer's messages were not given out then.
+  /// The number of messages that the consumer had not delivered at that time.
   package let pending: UInt64
-  /// The consumer's own count of what it gave out.
+  /// Its sequence among all deliveries of the consumer.
   let consumerSequence: UInt64
   private let client: NATSClient
 
-  /// nil where the message came from no consumer: its reply subject says where it stands,
+  /// nil if the message is not from a consumer. The reply subject has its metadata:
   /// `$JS.ACK.[DOMAIN.ACCOUNT.]STREAM.CONSUMER.DELIVERIES.SEQUENCE.CONSUMERSEQUENCE.TIME.PENDING[.RANDOM]`.
   init?(_ message: NATSMessage, of client: NATSClient) {
     let words = (message.reply ?? "").split(separator: ".", omittingEmptySubsequences: false)
@@ -144,23 +145,23 @@ package struct JetStreamMessage: Sendable {
     (consumerSequence, self.pending) = (own, pending)
   }
 
-  /// It is done.
+  /// Acknowledges the message: it is done.
   package func acknowledge() throws(NATSError) { try answer("+ACK") }
 
-  /// It is done, and the server has that in writing when this returns: nobody gets the message again.
+  /// Acknowledges the message and waits until the server has recorded it, so that it is certainly not delivered again.
   package func acknowledgeForCertain(timeout: Duration? = nil) async throws(NATSError) {
     _ = try await client.request(message.reply ?? "", Array("+ACK".utf8), timeout: timeout)
   }
 
-  /// It could not be done: another worker gets it, at once or after a while.
+  /// Asks for redelivery, at once or after a delay.
   package func reject(retryAfter delay: Duration? = nil) throws(NATSError) {
     try answer(delay.map { "-NAK {\"delay\": \($0.nanoseconds)}" } ?? "-NAK")
   }
 
-  /// It takes longer: the time of `ConsumerConfiguration.acknowledgeWithin` begins again.
+  /// Asks for more time: `ConsumerConfiguration.acknowledgeWithin` starts again.
   package func inProgress() throws(NATSError) { try answer("+WPI") }
 
-  /// It never can be done: nobody gets it again.
+  /// Gives the message up: it is not delivered again.
   package func terminate() throws(NATSError) { try answer("+TERM") }
 
   private func answer(_ text: String) throws(NATSError) { try client.respond(to: message, Array(text.utf8)) }

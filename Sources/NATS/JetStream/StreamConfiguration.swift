@@ -1,14 +1,14 @@
-// What a stream keeps, and for how long. Servers take times in nanoseconds.
+// Configuration and information of streams. The API's durations are in nanoseconds.
 
 /// The configuration of a stream.
 package struct StreamConfiguration: Sendable, Equatable, Encodable {
-  /// When a message goes.
+  /// When messages are removed.
   package enum Retention: String, Sendable, Codable {
-    /// By the limits alone.
+    /// When a limit is reached.
     case limits
-    /// When it is acknowledged: each message is one worker's.
+    /// When they are acknowledged. Each message has one consumer.
     case workQueue = "workqueue"
-    /// When all consumers have acknowledged it.
+    /// When all consumers have acknowledged them.
     case interest
   }
 
@@ -17,42 +17,42 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
     case file, memory
   }
 
-  /// What goes when a limit is reached.
+  /// What is discarded when a limit is reached.
   package enum Discard: String, Sendable, Codable {
     case old
-    /// What comes is refused.
+    /// New messages are refused.
     case new
   }
 
   /// One token (`NATSSubject.isToken`).
   package var name: String
-  /// What it stores.
+  /// The subjects it stores.
   package var subjects: [String]
   package var retention = Retention.limits
   package var storage = Storage.file
   package var discard = Discard.old
-  /// On so many servers: 1, 3 or 5.
+  /// The number of servers that store it: 1, 3 or 5.
   package var replicas = 1
-  /// -1: no limit.
+  /// -1 for no limit.
   package var maximumMessages = -1
-  /// -1: no limit.
+  /// -1 for no limit.
   package var maximumMessagesPerSubject = -1
-  /// -1: no limit.
+  /// -1 for no limit.
   package var maximumBytes = -1
-  /// Of one message, in bytes; -1: the server's limit.
+  /// The maximum size of a message, in bytes; -1 for the server's limit.
   package var maximumMessageSize = -1
-  /// nil: messages don't expire.
+  /// nil if messages never expire.
   package var maximumAge: Duration?
-  /// How long the ids of messages are kept to find duplicates.
+  /// How long message ids are remembered to detect duplicates.
   package var duplicateWindow = Duration.seconds(120)
-  /// Whether all replicas answer who asks for a message (`KeyValue.get`).
+  /// Whether all replicas answer reads (`KeyValue.get`).
   package var allowsDirect = false
-  /// Whether a message may replace all before it, of its subject or of the stream.
+  /// Whether a message may replace all earlier ones of its subject or of the stream.
   package var allowsRollup = false
-  /// Whether nobody may delete single messages.
+  /// Whether deleting single messages is forbidden.
   package var deniesDelete = false
 
-  /// A stream of some subjects.
+  /// A stream with the defaults.
   package init(name: String, subjects: [String]) { (self.name, self.subjects) = (name, subjects) }
 
   private enum CodingKeys: String, CodingKey {
@@ -75,7 +75,7 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
     try fields.encode(maximumMessageSize, forKey: .max_msg_size)
     try fields.encode(-1, forKey: .max_consumers)
     try fields.encode(maximumAge?.nanoseconds ?? 0, forKey: .max_age)
-    // No longer than messages are kept: servers refuse that.
+    // Servers refuse a window longer than messages are kept.
     let window = min(duplicateWindow, maximumAge ?? duplicateWindow)
     try fields.encode(window.nanoseconds, forKey: .duplicate_window)
     try fields.encode(allowsDirect, forKey: .allow_direct)
@@ -84,15 +84,15 @@ package struct StreamConfiguration: Sendable, Equatable, Encodable {
   }
 }
 
-/// What a server says of a stream.
+/// Information about a stream.
 package struct StreamInfo: Decodable, Sendable, Equatable {
-  /// Its contents.
+  /// The contents of a stream.
   package struct Contents: Decodable, Sendable, Equatable {
     package let messages: UInt64
     package let bytes: UInt64
-    /// The sequence of the first message; one more than the last where there is none.
+    /// The sequence of the first message; one more than the last if there are none.
     package let firstSequence: UInt64
-    /// The sequence of the last message that it ever had.
+    /// The sequence of the last message ever stored.
     package let lastSequence: UInt64
 
     private enum CodingKeys: String, CodingKey {
@@ -102,15 +102,15 @@ package struct StreamInfo: Decodable, Sendable, Equatable {
     }
   }
 
-  /// Its servers.
+  /// The servers of a stream.
   package struct Cluster: Decodable, Sendable, Equatable {
-    /// The name of the server that writes; nil while there is none.
+    /// The name of the leader; nil while there is none.
     package let leader: String?
   }
 
-  /// When it was created, as the server has it: another time is another stream of the same name.
+  /// The time of creation, in the server's format. It tells a stream from an earlier one of the same name.
   package let created: String
   package let state: Contents
-  /// nil of a server alone.
+  /// nil if the server is not in a cluster.
   package let cluster: Cluster?
 }

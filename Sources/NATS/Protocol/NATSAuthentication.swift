@@ -1,12 +1,12 @@
-// How a client shows who it is.
+// Credentials of a client.
 internal import Crypto
 internal import FoundationEssentials
 
-/// Credentials. Their description has no secrets.
+/// Credentials. Descriptions and dumps contain no secrets.
 package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  /// The server asks for nothing, or for a client certificate (`NATSConfiguration.TLS`).
+  /// No credentials, or only a client certificate (`NATSConfiguration.TLS`).
   case none
-  /// One token for all clients.
+  /// The token that all clients share.
   case token(String)
   /// A name and a password.
   case user(String, password: String)
@@ -27,15 +27,15 @@ package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, C
 
 /// A user's Ed25519 key, from the seed that `nk -gen user` prints ("SU...").
 package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  /// What a server's configuration names, "U...".
+  /// The key to list in the server's configuration, "U...".
   package let publicKey: String
   private let seed: [UInt8]
 
-  /// First byte of a public key of a user, of a seed, and of anybody's seed: five bits that base32 shows as a letter.
+  /// Prefixes are the upper five bits of the first byte, so that base32 shows them as a letter: U and S.
   private static let userPrefix: UInt8 = 20 << 3
   private static let seedPrefix: UInt8 = 18 << 3
 
-  /// - Throws: `NATSError.invalidConfiguration` where the text is no seed of a user.
+  /// - Throws: `NATSError.invalidConfiguration` if the text is not a user's seed.
   package init(seed text: String) throws(NATSError) {
     let damaged = NATSError.invalidConfiguration("an nkey seed is 58 letters and digits that begin with SU")
     guard text.utf8.count == 58, let bytes = Self.decoded(text) else { throw damaged }
@@ -48,7 +48,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
     publicKey = Self.encoded([Self.userPrefix] + key.publicKey.rawRepresentation)
   }
 
-  /// Of a server's nonce, as base64url without padding.
+  /// The signature of a server's nonce, as base64url without padding.
   func signature(of nonce: String) throws(NATSError) -> String {
     guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed),
       let signature = try? key.signature(for: Data(nonce.utf8))
@@ -77,7 +77,7 @@ package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflect
     return bytes
   }
 
-  /// With the checksum behind the bytes.
+  /// Base32 of the bytes and their checksum.
   private static func encoded(_ bytes: [UInt8]) -> String {
     let checksum = crc16(bytes[...])
     var (text, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)

@@ -1,24 +1,24 @@
-// What a client sends. A command checks its words before it writes, so that no name can end its line or add a word to it.
+// What a client sends. Every command is validated before it is written, so that no name can inject another command.
 package import NIOCore
 
 /// A command of a client.
 package enum NATSCommand: Equatable, Sendable {
   /// Options as JSON in one line.
   case connect(String)
-  /// A message: PUB, or HPUB where it has headers.
+  /// A message, as PUB, or as HPUB if it has headers.
   case publish(NATSMessage)
-  /// Messages of a pattern, shared with others of the queue group if there is one; the server names them by `id`.
+  /// A subscription. The server delivers its messages under `id`, and each to one member of the queue group if there is one.
   case subscribe(String, queue: String?, id: UInt64)
-  /// No more messages for `id`.
+  /// The end of the subscription `id`.
   case unsubscribe(UInt64)
-  /// Wants PONG once the server has seen all that was sent before.
+  /// The server answers PONG after it has processed everything sent before.
   case ping
   /// The answer to the server's PING.
   case pong
 
   /// Writes the command.
   ///
-  /// - Throws: `NATSError.invalidSubject` or `.invalidHeader`. The buffer is as before then.
+  /// - Throws: `NATSError.invalidSubject` or `.invalidHeader`. The buffer is unchanged then.
   package func write(into buffer: inout ByteBuffer) throws(NATSError) {
     switch self {
     case .connect(let json):

@@ -1,44 +1,44 @@
-// What can go wrong between a program and a NATS server.
+// Errors of the client and of the protocol.
 
 /// An error of the client.
 package enum NATSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A subject, a pattern or a queue group that would not survive as one word of a protocol line.
+  /// A subject, pattern or queue group that is not valid as one word of a protocol line.
   case invalidSubject(String)
-  /// A header that would not survive as one line.
+  /// A header name or value that is not valid in one line.
   case invalidHeader(String)
-  /// A name of a stream, consumer, bucket or key that servers refuse.
+  /// An invalid name of a stream, consumer, bucket or key.
   case invalidName(String)
-  /// The configuration can't be used: an address, a seed, a certificate.
+  /// An address, a seed or a TLS file in the configuration is unusable.
   case invalidConfiguration(String)
-  /// Headers and payload together are longer than the server takes, in bytes.
+  /// Headers and payload exceed the server's limit, in bytes.
   case payloadTooLarge(Int, limit: Int)
-  /// More bytes wait to be sent than `NATSConfiguration.maximumPendingBytes`. The message was not taken.
+  /// `NATSConfiguration.maximumPendingBytes` are waiting to be sent. The message was not accepted.
   case bufferFull(limit: Int)
-  /// Nobody subscribes to the subject of a request. Nobody has seen it.
+  /// A request's subject has no subscriber, so nobody received the request.
   case noResponders
-  /// The answer did not come in time. The request may have been carried out.
+  /// No answer arrived in time. The request may still have been carried out.
   case timeout
   /// The task was cancelled.
   case cancelled
-  /// The connection ended before the answer came. The request may have been carried out.
+  /// The connection was lost before the answer arrived. The request may have been carried out.
   case disconnected
-  /// The client is closed, or draining and takes no new subscriptions.
+  /// The client is closed, or is draining and accepts no new subscriptions.
   case closed
   /// A server could not be reached, or closed the connection.
   case connection(String)
   /// TLS could not be set up, or the server's certificate is not trusted.
   case tls(String)
-  /// The server broke the protocol.
+  /// The server violated the protocol.
   case protocolViolation(NATSProtocolError)
-  /// The server refuses the credentials, in its own words.
+  /// The server refused the credentials, with its error text.
   case authentication(String)
-  /// The server refuses a subscription, in its own words.
+  /// The server refused a subscription, with its error text.
   case permission(String)
-  /// Another error of the server that ends a connection, in its own words.
+  /// The server ended the connection with this error text.
   case server(String)
-  /// The server no longer answers PING.
+  /// The server stopped answering PING.
   case stale
-  /// The server is about to shut down, and asked its clients to go elsewhere.
+  /// The server is shutting down and asked its clients to leave.
   case lameDuck
 
   package var description: String {
@@ -66,7 +66,7 @@ package enum NATSError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a server sent that is not the NATS protocol. It ends the connection.
+/// A violation of the protocol by the server. It ends the connection.
 package enum NATSProtocolError: Error, Equatable, Sendable {
   /// A control line is longer than allowed, in bytes.
   case lineTooLong(limit: Int)
@@ -76,18 +76,18 @@ package enum NATSProtocolError: Error, Equatable, Sendable {
   case unknownOperation
   /// An operation with the wrong number of words.
   case wrongArguments
-  /// A number that is none, is negative, or is beyond what it may be.
+  /// Something other than a decimal number, or one with too many digits.
   case badNumber
-  /// A message that announces more bytes than allowed.
+  /// A message larger than allowed.
   case payloadTooLarge(Int, limit: Int)
-  /// The headers of a message would be longer than the message.
+  /// The size of the headers exceeds the size of the message.
   case headerBeyondPayload
-  /// CR LF is missing behind a payload.
+  /// CR LF is missing after a payload.
   case noEndOfPayload
-  /// The server's INFO is not the JSON that it must be.
+  /// INFO is not valid JSON, or has values of the wrong type.
   case badInfo
-  /// Something other than INFO came first.
+  /// The first operation is not INFO.
   case noGreeting
-  /// Bytes in clear behind the INFO that announces TLS: somebody may have put them there.
+  /// Clear-text bytes follow the INFO that announces TLS. An attacker may have injected them.
   case bytesBeforeTLS
 }

@@ -1,4 +1,4 @@
-// Headers of a message: "NATS/1.0", a status that only servers set, and fields of which a name may have several values.
+// Headers of a message: "NATS/1.0", an optional status from the server, and fields. A name may have several values.
 package import NIOCore
 
 /// Headers of a message. Names are case-sensitive and keep their order.
@@ -7,15 +7,15 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
   package struct Field: Equatable, Sendable {
     /// Printable ASCII without a colon.
     package let name: String
-    /// Anything without line breaks. Spaces at both ends are lost on the way.
+    /// Any text without line breaks. Leading and trailing spaces are not preserved.
     package let value: String
   }
 
   /// The fields in their order.
   package private(set) var fields: [Field] = []
-  /// What a server says of a request: 503 is "no responders", 404 "not found"; nil for messages of clients.
+  /// A server's status, such as 503 for "no responders" or 404 for "not found". nil for messages from clients.
   package private(set) var status: Int?
-  /// The words behind the status; may be empty.
+  /// The text after the status; may be empty.
   package private(set) var statusText = ""
 
   private static let version = "NATS/1.0"
@@ -43,21 +43,21 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
   /// All values of a name, in their order.
   package func values(for name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
-  /// Adds a value behind those that the name has.
+  /// Adds a value after the existing values of the name.
   package mutating func add(_ value: String, for name: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// How many bytes `write` writes; none where there is nothing to send.
+  /// The number of bytes that `write` writes; 0 if there are no headers.
   var encodedCount: Int {
     isEmpty
       ? 0
       : Self.version.utf8.count + 4 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
   }
 
-  /// Writes the lines and the empty line behind them.
+  /// Writes the lines and the empty line that ends them.
   ///
-  /// - Throws: `NATSError.invalidHeader` where a name or a value would break its line. Nothing was written then.
+  /// - Throws: `NATSError.invalidHeader` if a name or a value would break its line. Nothing is written then.
   package func write(into buffer: inout ByteBuffer) throws(NATSError) {
     for field in fields {
       let isName = field.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
@@ -71,7 +71,7 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
     buffer.writeString("\r\n")
   }
 
-  /// Reads what `write` writes, with or without a status; nil where the bytes are something else.
+  /// Parses what `write` writes, with or without a status. nil if the bytes are not headers.
   package init?(_ bytes: some BidirectionalCollection<UInt8>) {
     let ending = Array("\r\n\r\n".utf8)
     guard bytes.count >= ending.count, bytes.suffix(ending.count).elementsEqual(ending) else { return nil }
@@ -92,7 +92,7 @@ package struct NATSHeaders: Equatable, Sendable, ExpressibleByDictionaryLiteral 
     }
   }
 
-  /// Without spaces, tabs and carriage returns at both ends; bytes that are not UTF-8 are replaced.
+  /// Trims spaces, tabs and carriage returns. Invalid UTF-8 is replaced.
   private static func text(_ bytes: some BidirectionalCollection<UInt8>) -> String {
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
     guard let start = bytes.firstIndex(where: { !isBlank($0) }),

@@ -1,14 +1,14 @@
-// A message as it travels.
+// A message, published or received.
 
 /// A message.
 package struct NATSMessage: Equatable, Sendable {
-  /// Where it was published.
+  /// The subject it is published to.
   package var subject: String
-  /// Where an answer is expected; nil where none is.
+  /// The subject for answers; nil if no answer is expected.
   package var reply: String?
-  /// Empty unless the publisher or the server set some.
+  /// The headers; usually empty.
   package var headers: NATSHeaders
-  /// Anything, at most what the server allows (1 MiB unless configured).
+  /// The content. Servers limit it to 1 MiB by default.
   package var payload: [UInt8]
 
   /// A message to publish.
@@ -21,6 +21,6 @@ package struct NATSMessage: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// What it takes in a buffer, roughly, in bytes.
+  /// The approximate memory it takes in a buffer, in bytes.
   var cost: Int { payload.count + subject.utf8.count + 64 * (1 + headers.fields.count) }
 }

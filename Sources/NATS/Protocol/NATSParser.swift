@@ -1,9 +1,9 @@
-// What a server sends, from bytes as they come: pieces of any size, and nothing in them is believed before it is checked.
+// Parses what a server sends, in pieces of any size. Sizes and numbers are checked before they are used.
 package import NIOCore
 
-/// Takes a server's bytes apart. It holds at most one operation, and that within its limits.
+/// An incremental parser of a server's bytes. Between calls it holds at most one incomplete operation, within its limits.
 package struct NATSParser: Sendable {
-  /// What an operation may take, in bytes.
+  /// The largest sizes accepted, in bytes.
   package struct Limits: Sendable, Equatable {
     /// A control line. INFO alone may be longer.
     package var line = 4096
@@ -11,31 +11,31 @@ package struct NATSParser: Sendable {
     package var info = 1 << 16
     /// A message with its headers. The server says its own limit in INFO.
     package var payload = 1 << 20
-    /// The headers of a message. Longer ones make a message unreadable.
+    /// The headers of a message. A message with longer headers is unreadable.
     package var headers = 1 << 16
 
     /// The defaults of servers.
     package init() {}
   }
 
-  /// What a server says.
+  /// An operation of a server.
   package enum Operation: Equatable, Sendable {
     case info(ServerInfo)
     /// A message for a subscription.
     case message(NATSMessage, subscription: UInt64)
-    /// A message whose subject or headers make no sense. Its publisher is to blame and not the server, so the
-    /// connection goes on without it.
+    /// A message with an invalid subject or invalid headers. Its publisher is to blame, not the server, so the
+    /// connection continues without the message.
     case unreadable(subscription: UInt64)
     case ping
     case pong
     case ok
-    /// An error in the server's words.
+    /// The text of an error.
     case error(String)
   }
 
   package var limits: Limits
   private var buffer = ByteBuffer()
-  /// How many bytes of the buffer are known to hold no line's end.
+  /// The number of bytes that were searched for the end of the line.
   private var scanned = 0
   private var head: Head?
   private var failure: NATSProtocolError?
@@ -49,13 +49,13 @@ package struct NATSParser: Sendable {
     let total: Int
   }
 
-  /// A parser at the beginning of a connection.
+  /// A parser for a new connection.
   package init(limits: Limits = Limits()) { self.limits = limits }
 
-  /// How many bytes wait for the rest of their operation.
+  /// The number of bytes that belong to an incomplete operation.
   package var bufferedBytes: Int { buffer.readableBytes }
 
-  /// Takes more bytes, for `next` to read.
+  /// Appends received bytes.
   package mutating func append(_ bytes: ByteBuffer) {
     guard failure == nil else { return }
     guard buffer.readableBytes > 0 else { return buffer = bytes }
@@ -63,9 +63,9 @@ package struct NATSParser: Sendable {
     buffer.writeImmutableBuffer(bytes)
   }
 
-  /// The next operation; nil where more bytes are needed.
+  /// The next operation, or nil if more bytes are needed.
   ///
-  /// - Throws: Where the bytes are not the protocol, from then on always the same.
+  /// - Throws: If the bytes violate the protocol. Every later call throws the same error.
   package mutating func next() throws(NATSProtocolError) -> Operation? {
     if let failure { throw failure }
     do {
@@ -82,7 +82,7 @@ package struct NATSParser: Sendable {
     }
   }
 
-  /// The next line without its end; nil where that has not come.
+  /// The next line without CR LF, or nil if it is incomplete.
   private mutating func line() throws(NATSProtocolError) -> [UInt8]? {
     let bytes = buffer.readableBytesView
     let isInfo = bytes.prefix(5).elementsEqual("INFO ".utf8) { $0 & 0xDF == $1 & 0xDF }
@@ -100,7 +100,7 @@ package struct NATSParser: Sendable {
     return line.dropLast()
   }
 
-  /// The operation of a line; nil where that is the head of a message.
+  /// The operation of a line, or nil for the head of a message.
   private mutating func operation(_ line: [UInt8]) throws(NATSProtocolError) -> Operation? {
     let words = line.split { $0 == 0x20 || $0 == 0x09 }
     guard let name = words.first else { throw .unknownOperation }
@@ -137,13 +137,13 @@ package struct NATSParser: Sendable {
       subscription: UInt64(try number(words[1])), headers: headers, total: total)
   }
 
-  /// Digits alone, and few enough not to overflow.
+  /// Accepts only digits, and too few to overflow.
   private static func number(_ word: ArraySlice<UInt8>) throws(NATSProtocolError) -> Int {
     guard word.count <= 18, word.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .badNumber }
     return word.reduce(0) { $0 * 10 + Int($1 & 15) }
   }
 
-  /// The message behind its head; nil where not all of it has come.
+  /// The message after its head, or nil if it is incomplete.
   private mutating func message(_ head: Head) throws(NATSProtocolError) -> Operation? {
     guard buffer.readableBytes >= head.total + 2 else { return nil }
     guard let headers = buffer.readBytes(length: head.headers),

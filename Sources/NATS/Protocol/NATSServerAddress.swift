@@ -1,14 +1,14 @@
-// Where a server listens.
+// The address of a server.
 
 /// A server's address: `nats://HOST:PORT`, `tls://HOST:PORT`, or `HOST[:PORT]`.
 package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
   /// A name or an IP address, without brackets.
   package let host: String
-  /// 4222 unless told.
+  /// The TCP port, 4222 by default.
   package let port: Int
-  /// Whether a connection without TLS is refused, whatever the server says.
+  /// Whether connections without TLS are refused, whatever the server offers.
   package let requiresTLS: Bool
-  /// The name that the certificate is for, where `host` is an address that another server told.
+  /// The name to expect in the certificate if `host` is an IP address learned from another server.
   let certificateName: String?
 
   /// An address from its parts.
@@ -16,7 +16,9 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
     (self.host, self.port, self.requiresTLS, certificateName) = (host, port, requiresTLS, nil)
   }
 
-  /// - Throws: `NATSError.invalidConfiguration`, also for an address with credentials: those have a place of their own.
+  /// Parses an address. Credentials belong into `NATSConfiguration.authentication`; an address that contains them is refused.
+  ///
+  /// - Throws: `NATSError.invalidConfiguration`.
   package init(_ text: String) throws(NATSError) {
     guard let address = Self(text, toldBy: nil) else {
       throw .invalidConfiguration(
@@ -25,7 +27,7 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
     self = address
   }
 
-  /// Nil where the text is no address. One that another server told has that server's rules for TLS.
+  /// nil if the text is not an address. An address learned from another server inherits that server's TLS requirement.
   init?(_ text: String, toldBy teller: NATSServerAddress?) {
     var rest = text[...]
     var requiresTLS = teller?.requiresTLS ?? false
@@ -54,7 +56,7 @@ package struct NATSServerAddress: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-  /// An address without the name is the same server.
+  /// Two addresses with the same host and port are the same server.
   package static func == (one: Self, other: Self) -> Bool { one.host == other.host && one.port == other.port }
 
   package func hash(into hasher: inout Hasher) {

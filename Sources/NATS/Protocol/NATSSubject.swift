@@ -1,6 +1,6 @@
-// Rules for every name that is put into a protocol line: nothing that passes can end the line or add a word to it.
+// Validates every name that goes into a protocol line, so that none can end the line or add a word to it.
 
-/// Checks subjects and the names that become part of them.
+/// Checks subjects, and the names that become tokens of subjects.
 package enum NATSSubject {
   /// The longest subject, pattern, queue group or name, in bytes. A control line of 4096 holds three of them.
   package static let longest = 1024

@@ -1,25 +1,23 @@
-// What a server says of itself, and what a client says of itself.
+// What a server and a client tell each other first: INFO and CONNECT.
 internal import FoundationEssentials
 
 /// A server's INFO.
 package struct ServerInfo: Equatable, Sendable {
   /// The server's own name.
   package let name: String
-  /// Of the server, as in "2.9.10".
+  /// The server's version, such as "2.9.10".
   package let version: String
   /// The longest message, headers included, in bytes.
   package let maximumPayload: Int
-  /// Whether the server talks no further without TLS.
+  /// Whether the server requires TLS.
   package let requiresTLS: Bool
-  /// Whether it talks TLS where a client wants that.
+  /// Whether the server accepts TLS.
   package let offersTLS: Bool
-  /// Whether it takes and gives headers.
-  package let supportsHeaders: Bool
-  /// To be signed by a client with an nkey.
+  /// The text that a client with an nkey signs.
   package let nonce: String?
   /// HOST:PORT of all servers of the cluster.
   package let connectURLs: [String]
-  /// Whether it is about to shut down.
+  /// Whether the server is shutting down (lame duck mode).
   package let isLameDuck: Bool
 
   private struct Fields: Decodable {
@@ -28,15 +26,14 @@ package struct ServerInfo: Equatable, Sendable {
     var max_payload: Int?
     var tls_required: Bool?
     var tls_available: Bool?
-    var headers: Bool?
     var nonce: String?
     var connect_urls: [String]?
     var ldm: Bool?
   }
 
-  /// Reads the JSON behind `INFO`.
+  /// Parses the JSON after `INFO`.
   ///
-  /// - Throws: `NATSProtocolError.badInfo` where it is no object of the right types.
+  /// - Throws: `NATSProtocolError.badInfo` if it is not an object with values of the right types.
   package init(json: some Sequence<UInt8>) throws(NATSProtocolError) {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(json)) else { throw .badInfo }
     name = fields.server_name ?? ""
@@ -45,7 +42,6 @@ package struct ServerInfo: Equatable, Sendable {
     maximumPayload = payload > 0 ? payload : 1 << 20
     requiresTLS = fields.tls_required ?? false
     offersTLS = requiresTLS || fields.tls_available ?? false
-    supportsHeaders = fields.headers ?? false
     nonce = fields.nonce
     connectURLs = fields.connect_urls ?? []
     isLameDuck = fields.ldm ?? false
@@ -61,7 +57,7 @@ struct ConnectOptions: Encodable {
   var echo = true
   var lang = "swift"
   var version = "1"
-  /// 1: INFO may come at any time.
+  /// 1: the client accepts INFO at any time.
   var `protocol` = 1
   var name: String
   var tls_required: Bool

@@ -114,6 +114,22 @@ struct ConversationTests {
     }
   }
 
+  @Test("requests whose answers the server refuses fail at once")
+  func refusedInbox() async throws {
+    let server = try await FakeServer()
+    try await withConnection(server) { client, connection in
+      for _ in 0..<2 {
+        let request = Task { try await client.request("a") }
+        let inbox = try #require(await connection.line()?.split(separator: " "))
+        #expect(inbox[0] == "SUB" && inbox[1].hasPrefix("_INBOX."))
+        for _ in 0..<2 { _ = await connection.line() }
+        let text = "Permissions Violation for Subscription to \"\(inbox[1])\""
+        try await connection.send("-ERR '\(text)'")
+        await #expect(throws: NATSError.permission(text)) { try await request.value }
+      }
+    }
+  }
+
   @Test("what a server says before it closes is the reason")
   func errors() async throws {
     let server = try await FakeServer()

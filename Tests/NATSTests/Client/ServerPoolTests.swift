@@ -67,6 +67,20 @@ struct ServerPoolTests {
     #expect(pool.next(jitter: 0) == nil)
   }
 
+  @Test("pauses begin anew after a connection that lasted, and go on growing after one that did not")
+  func shortConnections() {
+    var pool = Self.pool("a")
+    var pauses: [Duration] = []
+    for seconds in [1, 1, 1, 60, 1] {
+      pauses.append(pool.next(jitter: 1)?.pause ?? .zero)
+      pool.connected(to: Self.address("a"))
+      pool.lost(after: .seconds(seconds))
+    }
+
+    #expect(
+      pauses == [.zero, .milliseconds(100), .milliseconds(250), .milliseconds(500), .milliseconds(100)])
+  }
+
   @Test("servers that another one tells are learned and forgotten, those of the configuration stay")
   func learning() {
     var pool = Self.pool("a", "b")
