@@ -39,7 +39,12 @@ struct NATSLink: Sendable {
             return (channel, ready.futureResult, end.futureResult)
           }
         }
-      return NATSLink(server: server, info: try await ready.get(), channel: channel, end: end)
+      let info = try await withTaskCancellationHandler {
+        try await ready.get()
+      } onCancel: {
+        channel.pipeline.triggerUserOutboundEvent(Request.close(.cancelled), promise: nil)
+      }
+      return NATSLink(server: server, info: info, channel: channel, end: end)
     } catch let error as NATSError {
       throw error
     } catch {

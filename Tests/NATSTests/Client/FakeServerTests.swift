@@ -43,6 +43,28 @@ struct FakeServerTests {
     await #expect(throws: NATSError.closed) { try await client.request("a") }
   }
 
+  @Test("a closed client is released, with its timers and its connection")
+  func release() async throws {
+    let server = try await FakeServer()
+    weak let released: NATSClient?
+    do {
+      let client = try NATSClient(.patient(server.port), logger: silent) { _ in }
+      released = client
+      async let begun: Void = client.start()
+      let connection = try await server.welcome()
+      try await begun
+      let subscription = try client.subscribe("a")
+      _ = try? await client.request("b", timeout: .milliseconds(1))
+      await connection.close()
+      // The next attempt, which is not answered.
+      _ = try await server.accept()
+      await client.close()
+      #expect(try await subscription.next() == nil)
+    }
+
+    await until { released == nil }
+  }
+
   @Test("after a loss subscriptions are made again, and what was published meanwhile follows them")
   func reconnect() async throws {
     let server = try await FakeServer()
