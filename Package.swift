@@ -112,6 +112,17 @@ let package = Package(
       name: "GLPreviewServer",
       dependencies: ["CMemory", "CWeb", "CWebRTC", "GLPreview", "PreviewCore"] + service,
       swiftSettings: house),
+    // A client of NATS, which stands on nothing of ours and which nothing uses yet.
+    .target(
+      name: "NATS",
+      dependencies: [
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: house),
     .executableTarget(
       name: "glpreview-cli",
       dependencies: [
@@ -155,6 +166,15 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "BrowserTests", dependencies: ["CProcess", "glpreview-cli"] + service, swiftSettings: house),
+    .testTarget(
+      name: "NATSTests",
+      dependencies: [
+        "CProcess", "NATS",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: house),
     .testTarget(name: "HouseTests", swiftSettings: house),
   ],
   cLanguageStandard: .c2x
@@ -163,7 +183,7 @@ let package = Package(
 // Tests/FuzzTests has the entry points of the parsers. A test replays inputs through them; `make fuzz` builds them into a
 // program with libFuzzer, whose archive GLPREVIEW_FUZZER names.
 let parsers: [Target.Dependency] =
-  ["GLPreview", "GLPreviewServer", "PreviewCore"]
+  ["GLPreview", "GLPreviewServer", "NATS", "PreviewCore"]
   + [.product(name: "HTTPTypes", package: "swift-http-types")]
   + [.product(name: "Hummingbird", package: "hummingbird")]
   + [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio")]

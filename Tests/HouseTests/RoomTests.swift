@@ -5,7 +5,7 @@ import Testing
 @Suite("Rooms")
 struct RoomTests {
   /// The targets whose folders are rooms.
-  private static let targets = ["PreviewCore", "GLPreview", "GLPreviewServer", "glpreview-cli"]
+  private static let targets = ["PreviewCore", "GLPreview", "GLPreviewServer", "glpreview-cli", "NATS"]
 
   /// A row of the table: a room, and those of its target that it names.
   private struct Row: Equatable {

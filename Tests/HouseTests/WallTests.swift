@@ -6,6 +6,7 @@ import Testing
 struct WallTests {
   private static let server = "Sources/GLPreviewServer/"
   private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
+  private static let nats = "Sources/NATS/"
 
   @Test(
     "a C library is imported behind its wall alone",
@@ -21,8 +22,8 @@ struct WallTests {
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
-      ("AsyncHTTPClient", [server]), ("NIOCore", http), ("NIOHTTP1", http), ("NIOHTTPCompression", http),
-      ("NIOPosix", http), ("NIOSSL", http), ("NIOTLS", http),
+      ("AsyncHTTPClient", [server]), ("NIOCore", http + [nats]), ("NIOHTTP1", http),
+      ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {
     for file in try SourceFile.all() where file.imports.contains(Substring(module)) {
@@ -37,6 +38,10 @@ struct WallTests {
       ("Sources/Shaders/", ["CShaders"]),
       ("Sources/Conformance/", ["PreviewCore", "ReferenceRenderer", "GLPreview"]),
       ("Sources/Bench/", ["CJPEGBaseline", "GLPreview"]),
+      (
+        "Sources/NATS/",
+        ["Crypto", "FoundationEssentials", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "Synchronization"]
+      ),
       (
         "Sources/GLPreview/",
         [
@@ -62,6 +67,7 @@ struct WallTests {
   func safeRooms() throws {
     let rooms = [
       "Sources/PreviewCore/", "Sources/ReferenceRenderer/", "Sources/Conformance/", "Sources/glpreview-cli/",
+      "Sources/NATS/",
     ]
     for file in try SourceFile.all() where rooms.contains(where: { file.path.hasPrefix($0) }) {
       for (number, line) in file.lines.enumerated() {

@@ -1,0 +1,102 @@
+// Credentials of a client.
+internal import Crypto
+internal import FoundationEssentials
+
+/// Credentials. Descriptions and dumps contain no secrets.
+package enum NATSAuthentication: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  /// No credentials, or only a client certificate (`NATSConfiguration.TLS`).
+  case none
+  /// The token that all clients share.
+  case token(String)
+  /// A name and a password.
+  case user(String, password: String)
+  /// A key pair of which the server knows the public half.
+  case nkey(NKey)
+
+  package var description: String {
+    switch self {
+    case .none: "none"
+    case .token: "token"
+    case .user(let name, _): "user \(name)"
+    case .nkey(let key): "nkey \(key.publicKey)"
+    }
+  }
+
+  package var customMirror: Mirror { Mirror(self, children: [("authentication", description)]) }
+}
+
+/// A user's Ed25519 key, from the seed that `nk -gen user` prints ("SU...").
+package struct NKey: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  /// The key to list in the server's configuration, "U...".
+  package let publicKey: String
+  private let seed: [UInt8]
+
+  /// Prefixes are the upper five bits of the first byte, so that base32 shows them as a letter: U and S.
+  private static let userPrefix: UInt8 = 20 << 3
+  private static let seedPrefix: UInt8 = 18 << 3
+
+  /// - Throws: `NATSError.invalidConfiguration` if the text is not a user's seed.
+  package init(seed text: String) throws(NATSError) {
+    let damaged = NATSError.invalidConfiguration("an nkey seed is 58 letters and digits that begin with SU")
+    guard text.utf8.count == 58, let bytes = Self.decoded(text) else { throw damaged }
+    let checksum = UInt16(bytes[34]) | UInt16(bytes[35]) << 8
+    let kind = (bytes[0] & 7) << 5 | bytes[1] >> 3
+    guard Self.crc16(bytes[..<34]) == checksum, bytes[0] & 0xF8 == Self.seedPrefix, kind == Self.userPrefix,
+      let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes[2..<34])
+    else { throw damaged }
+    seed = Array(bytes[2..<34])
+    publicKey = Self.encoded([Self.userPrefix] + key.publicKey.rawRepresentation)
+  }
+
+  /// The signature of a server's nonce, as base64url without padding.
+  func signature(of nonce: String) throws(NATSError) -> String {
+    guard let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed),
+      let signature = try? key.signature(for: Data(nonce.utf8))
+    else { throw .invalidConfiguration("the nkey can't sign") }
+    return signature.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+      "=", with: "")
+  }
+
+  package var description: String { publicKey }
+  package var customMirror: Mirror { Mirror(self, children: [("publicKey", publicKey)]) }
+
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+  /// Base32 (RFC 4648) without padding.
+  private static func decoded(_ text: String) -> [UInt8]? {
+    var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
+    for letter in text.utf8 {
+      guard let value = alphabet.firstIndex(of: letter) else { return nil }
+      bits = bits << 5 | UInt32(value)
+      count += 5
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+    }
+    return bytes
+  }
+
+  /// Base32 of the bytes and their checksum.
+  private static func encoded(_ bytes: [UInt8]) -> String {
+    let checksum = crc16(bytes[...])
+    var (text, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
+    for byte in bytes + [UInt8(checksum & 0xFF), UInt8(checksum >> 8)] {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 5 {
+        count -= 5
+        text.append(alphabet[Int(bits >> UInt32(count) & 31)])
+      }
+    }
+    if count > 0 { text.append(alphabet[Int(bits << UInt32(5 - count) & 31)]) }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// CRC-16/XMODEM: polynomial 0x1021, from 0.
+  private static func crc16(_ bytes: ArraySlice<UInt8>) -> UInt16 {
+    bytes.reduce(UInt16(0)) { sum, byte in
+      (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }
+    }
+  }
+}
