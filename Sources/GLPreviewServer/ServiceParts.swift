@@ -106,16 +106,17 @@ struct ServiceParts: Sendable {
 
   func server() throws -> HTTPServerBuilder {
     let (limits, metrics, connections) = (configuration.limits, metrics, connections)
-    let http = HTTPServerBuilder.http1(
-      configuration: HTTP1Channel.Configuration(
-        additionalChannelHandlers: [
+    let closing = configuration.patience.closing
+    let http = HTTPServerBuilder { responder in
+      ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
+        [
           ConnectionHandler(connections), BodyDeadlineHandler(),
-          WriteTimeoutHandler(cutOffAfter: limits.stalledClient, counting: metrics),
+          WriteTimeoutHandler(
+            cutOffAfter: limits.stalledClient, atShutdownAfter: closing, counting: metrics),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),
-        ],
-        idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
-        httpDecoderConfiguration: .init(
-          maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+        ]
+      }
+    }
     return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 
