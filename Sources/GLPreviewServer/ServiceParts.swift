@@ -54,7 +54,8 @@ struct ServiceParts: Sendable {
       onChange: { events.rendererChanged($0) })
     let views = AdmissionLimit(capacity: limits.adHocViews)
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
-    videos = VideoStreams(registry, gate: views, counting: VideoCounters { logger.warning("\($0)") })
+    videos = VideoStreams(
+      registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(

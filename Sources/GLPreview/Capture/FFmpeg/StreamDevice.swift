@@ -148,7 +148,9 @@
         observePacket(reader)
         let now = CaptureClock.now
         let time = clock.time(of: packet.says, now: now)
-        switch passing?.take(packet, timestamp: time) {
+        let verdict = passing?.take(packet, timestamp: time)
+        mode.videoRefusal = passing?.refusal
+        switch verdict {
         case .capture(let capture):
           _ = gate.admits(isKey: true, isDamaged: false, at: now)
           mode.size = capture.video?.size
