@@ -54,7 +54,8 @@ struct ServiceParts: Sendable {
       onChange: { events.rendererChanged($0) })
     let views = AdmissionLimit(capacity: limits.adHocViews)
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
-    videos = VideoStreams(registry, gate: views, counting: VideoCounters { logger.warning("\($0)") })
+    videos = VideoStreams(
+      registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(
@@ -106,16 +107,17 @@ struct ServiceParts: Sendable {
 
   func server() throws -> HTTPServerBuilder {
     let (limits, metrics, connections) = (configuration.limits, metrics, connections)
-    let http = HTTPServerBuilder.http1(
-      configuration: HTTP1Channel.Configuration(
-        additionalChannelHandlers: [
+    let closing = configuration.patience.closing
+    let http = HTTPServerBuilder { responder in
+      ServiceConnection(responder: responder, idleTimeout: limits.idleConnection) {
+        [
           ConnectionHandler(connections), BodyDeadlineHandler(),
-          WriteTimeoutHandler(cutOffAfter: limits.stalledClient, counting: metrics),
+          WriteTimeoutHandler(
+            cutOffAfter: limits.stalledClient, atShutdownAfter: closing, counting: metrics),
           StreamConnection(cutOffAfter: limits.stalledClient, counting: metrics),
-        ],
-        idleTimeout: .nanoseconds(Int64(limits.idleConnection / .nanoseconds(1))),
-        httpDecoderConfiguration: .init(
-          maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+        ]
+      }
+    }
     return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 

@@ -20,10 +20,9 @@ extension DashboardTests {
       "libssl3, libsrtp2-1 or python3-aiortc is missing here: scripts/setup browser"),
     arguments: [0, 10, 30])
   func aiortc(percent: Int) async throws {
-    let service = try await Service.start(Self.cameras)
     let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "Support/webrtc_client.py")
-    do {
+    try await withService(Self.cameras) { service in
       let client = try LocalProcess(
         "/usr/bin/python3",
         [script.path, service.address.absoluteString + "cameras/bars/main/whep", "40", "\(percent)"])
@@ -31,84 +30,52 @@ extension DashboardTests {
       #expect(seen.hasPrefix("pictures=40 size=640x360 left=yellow right=red lost="))
       #expect(seen.hasSuffix("lost=0") == (percent == 0))
       await client.end()
-    } catch {
-      await service.end()
-      throw error
     }
-    await service.end()
   }
 
   @Test(
     "a browser plays a view by WebRTC, and knows when its session has ended",
     .enabled(if: hasWebRTC, "libssl3 or libsrtp2-1 is missing here: scripts/setup"))
   func webRTC() async throws {
-    let service = try await Service.start(Self.cameras)
-    do {
-      let browser = try await WebDriver.start()
-      do {
-        try await browser.open(service.address)
-        _ = try await browser.run(Self.player)
+    try await withBrowser(Self.cameras) { browser, _ in
+      _ = try await browser.run(Self.player)
 
-        // The sixth bar is red, and the second yellow.
-        try await browser.wait("pictures", until: "window.seen?.frames > 20 && window.seen.left === 'yellow'")
-        #expect(try await browser.text("return window.seen.size") == "640x360")
-        #expect(try await browser.text("return window.seen.right") == "red")
-        #expect(try await browser.number("return window.seen.status") == 201)
-        #expect(try await browser.text("return window.connection.connectionState") == "connected")
+      // The sixth bar is red, and the second yellow.
+      try await browser.wait("pictures", until: "window.seen?.frames > 20 && window.seen.left === 'yellow'")
+      #expect(try await browser.text("return window.seen.size") == "640x360")
+      #expect(try await browser.text("return window.seen.right") == "red")
+      #expect(try await browser.number("return window.seen.status") == 201)
+      #expect(try await browser.text("return window.connection.connectionState") == "connected")
 
-        let gone = try await browser.text(
-          """
-          const asked = new XMLHttpRequest();
-          asked.open('DELETE', window.seen.location, false);
-          asked.send();
-          return `${asked.status}`;
-          """)
-        #expect(gone == "200")
-        let frames = try await browser.number(
-          "return window.seen.frames")
-        try await browser.wait(
-          "the end", until: "window.connection.getReceivers().at(-1).transport.state === 'closed'")
-        #expect(try await browser.number("return window.seen.frames") >= frames)
-      } catch {
-        await browser.end()
-        throw error
-      }
-      await browser.end()
-    } catch {
-      await service.end()
-      throw error
+      let gone = try await browser.text(
+        """
+        const asked = new XMLHttpRequest();
+        asked.open('DELETE', window.seen.location, false);
+        asked.send();
+        return `${asked.status}`;
+        """)
+      #expect(gone == "200")
+      let frames = try await browser.number(
+        "return window.seen.frames")
+      try await browser.wait(
+        "the end", until: "window.connection.getReceivers().at(-1).transport.state === 'closed'")
+      #expect(try await browser.number("return window.seen.frames") >= frames)
     }
-    await service.end()
   }
 
   /// Plays `bars/main` as a page of somebody's own would, and keeps what it sees in `seen`.
-  private static let player = """
-    const video = document.createElement('video');
-    Object.assign(video, {muted: true, autoplay: true});
-    document.body.append(video);
-    const seen = window.seen = {frames: 0};
-    const context = new OffscreenCanvas(640, 360).getContext('2d', {willReadFrequently: true});
-    const named = (x) => {
-      const [r, g, b] = [...context.getImageData(x, 60, 1, 1).data].map((value) => value > 96);
-      return {'true,true,false': 'yellow', 'true,false,false': 'red'}[[r, g, b]] ?? 'another';
-    };
-    const look = () => {
-      context.drawImage(video, 0, 0);
-      Object.assign(seen, {frames: seen.frames + 1, size: `${video.videoWidth}x${video.videoHeight}`,
-        left: named(137), right: named(502)});
-      video.requestVideoFrameCallback(look);
-    };
-    video.requestVideoFrameCallback(look);
-    const connection = window.connection = new RTCPeerConnection();
-    connection.addTransceiver('audio', {direction: 'recvonly'});
-    connection.addTransceiver('video', {direction: 'recvonly'});
-    connection.ontrack = ({track}) => { video.srcObject = new MediaStream([track]); };
-    (async () => {
-      await connection.setLocalDescription(await connection.createOffer());
-      const answer = await fetch('cameras/bars/main/whep', {method: 'POST',
-        headers: {'Content-Type': 'application/sdp'}, body: connection.localDescription.sdp});
-      Object.assign(seen, {status: answer.status, location: answer.headers.get('Location')});
-      await connection.setRemoteDescription({type: 'answer', sdp: await answer.text()});
-    })();
-    """
+  private static let player =
+    WatchedVideo.element + """
+      const connection = window.connection = new RTCPeerConnection();
+      connection.addTransceiver('audio', {direction: 'recvonly'});
+      connection.addTransceiver('video', {direction: 'recvonly'});
+      connection.ontrack = ({track}) => { video.srcObject = new MediaStream([track]); };
+      (async () => {
+        await connection.setLocalDescription(await connection.createOffer());
+        const answer = await fetch('cameras/bars/main/whep', {method: 'POST',
+          headers: {'Content-Type': 'application/sdp'}, body: connection.localDescription.sdp});
+        Object.assign(seen, {status: answer.status, location: answer.headers.get('Location')});
+        await connection.setRemoteDescription({type: 'answer', sdp: await answer.text()});
+      })();
+      """
 }

@@ -6,87 +6,60 @@ extension DashboardTests {
     "a browser plays a view by WebSocket for longer than it keeps, in its colours, and the service forgets it"
   )
   func webSocket() async throws {
-    let service = try await Service.start(Self.cameras)
-    do {
-      let browser = try await WebDriver.start()
-      do {
-        try await browser.open(service.address)
-        _ = try await browser.run(Self.player)
+    try await withBrowser(Self.cameras) { browser, service in
+      _ = try await browser.run(Self.player)
 
-        // The page keeps 5 seconds: where there were no key picture in these, nothing would be left.
-        try await browser.wait("12 seconds", until: "window.seen.time > 12 || window.seen.error")
-        #expect(try await browser.text("return window.seen.error ?? ''") == "")
-        #expect(try await browser.text("return window.seen.type") == "mse")
-        #expect(try await browser.text("return window.seen.size") == "640x360")
-        // The second bar is yellow, and the sixth red.
-        #expect(try await browser.text("return window.seen.left") == "yellow")
-        #expect(try await browser.text("return window.seen.right") == "red")
-        #expect(try await browser.number("return window.seen.removed") > 0)
+      // The page keeps 5 seconds: where there were no key picture in these, nothing would be left.
+      try await browser.wait("12 seconds", until: "window.seen.time > 12 || window.seen.error")
+      #expect(try await browser.text("return window.seen.error ?? ''") == "")
+      #expect(try await browser.text("return window.seen.type") == "mse")
+      #expect(try await browser.text("return window.seen.size") == "640x360")
+      // The second bar is yellow, and the sixth red.
+      #expect(try await browser.text("return window.seen.left") == "yellow")
+      #expect(try await browser.text("return window.seen.right") == "red")
+      #expect(try await browser.number("return window.seen.removed") > 0)
 
-        _ = try await browser.run("window.socket.close()")
-        try await awaited("the client to be forgotten") {
-          try await service.watchers(of: "bars") == 0 ? true : nil
-        }
-      } catch {
-        await browser.end()
-        throw error
+      _ = try await browser.run("window.socket.close()")
+      try await awaited("the client to be forgotten") {
+        try await service.watchers(of: "bars") == 0 ? true : nil
       }
-      await browser.end()
-    } catch {
-      await service.end()
-      throw error
     }
-    await service.end()
   }
 
   /// Plays `bars/main` as a page of somebody's own would, removes what is older than 5 seconds, and keeps what it sees in
   /// `seen`.
-  private static let player = """
-    const video = document.createElement('video');
-    Object.assign(video, {muted: true, autoplay: true});
-    document.body.replaceChildren(video);
-    const seen = window.seen = {time: 0, removed: 0};
-    const context = new OffscreenCanvas(640, 360).getContext('2d', {willReadFrequently: true});
-    const named = (x) => {
-      const [r, g, b] = [...context.getImageData(x, 60, 1, 1).data].map((value) => value > 96);
-      return {'true,true,false': 'yellow', 'true,false,false': 'red'}[[r, g, b]] ?? 'another';
-    };
-    const look = () => {
-      context.drawImage(video, 0, 0);
-      Object.assign(seen, {time: video.currentTime, size: `${video.videoWidth}x${video.videoHeight}`,
-        left: named(137), right: named(502)});
-      video.requestVideoFrameCallback(look);
-    };
-    video.requestVideoFrameCallback(look);
-    const media = new MediaSource();
-    video.src = URL.createObjectURL(media);
-    media.onsourceopen = () => {
-      const address = new URL('api/ws?src=bars/main', location.href);
-      address.protocol = 'ws:';
-      const socket = window.socket = new WebSocket(address);
-      socket.binaryType = 'arraybuffer';
-      const waiting = [];
-      let buffer;
-      const feed = () => {
-        if (!buffer || buffer.updating) return;
-        const {buffered} = buffer;
-        if (buffered.length && buffered.end(buffered.length - 1) - buffered.start(0) > 8) {
-          seen.removed++;
-          buffer.remove(buffered.start(0), buffered.end(buffered.length - 1) - 5);
-        } else if (waiting.length) {
-          buffer.appendBuffer(waiting.shift());
-        }
+  private static let player =
+    WatchedVideo.element + """
+      seen.removed = 0;
+      const media = new MediaSource();
+      video.src = URL.createObjectURL(media);
+      media.onsourceopen = () => {
+        const address = new URL('api/ws?src=bars/main', location.href);
+        address.protocol = 'ws:';
+        const socket = window.socket = new WebSocket(address);
+        socket.binaryType = 'arraybuffer';
+        const waiting = [];
+        let buffer;
+        const feed = () => {
+          if (!buffer || buffer.updating) return;
+          const {buffered} = buffer;
+          if (buffered.length && buffered.end(buffered.length - 1) - buffered.start(0) > 8) {
+            seen.removed++;
+            buffer.remove(buffered.start(0), buffered.end(buffered.length - 1) - 5);
+          } else if (waiting.length) {
+            buffer.appendBuffer(waiting.shift());
+          }
+        };
+        socket.onopen = () => socket.send(JSON.stringify({type: 'mse', value: 'avc1.640029,avc1.42c01e'}));
+        socket.onmessage = ({data}) => {
+          if (typeof data !== 'string') { waiting.push(data); return feed(); }
+          const {type, value} = JSON.parse(data);
+          seen.type = type;
+          if (type === 'error') { seen.error = value; return; }
+          buffer = media.addSourceBuffer(value);
+          buffer.onupdateend = feed;
+          buffer.onerror = () => { seen.error = 'a part is refused'; };
+        };
       };
-      socket.onopen = () => socket.send(JSON.stringify({type: 'mse', value: 'avc1.640029,avc1.42c01e'}));
-      socket.onmessage = ({data}) => {
-        if (typeof data !== 'string') { waiting.push(data); return feed(); }
-        const {type, value} = JSON.parse(data);
-        seen.type = type;
-        if (type === 'error') { seen.error = value; return; }
-        buffer = media.addSourceBuffer(value);
-        buffer.onupdateend = feed;
-        buffer.onerror = () => { seen.error = 'a part is refused'; };
-      };
-    };
-    """
+      """
 }

@@ -251,7 +251,7 @@ struct RawRequestTests {
       try await connection.waits(for: "\r\n\r\n")
 
       #expect(connection.received.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(connection.received.prefix(200))")
-      try await connection.close()
+      try? await connection.close()
       try await FuzzTests.expectNothingLeft(in: service)
     }
   }

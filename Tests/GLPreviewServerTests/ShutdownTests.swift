@@ -9,7 +9,7 @@ import Testing
 
 @testable import GLPreviewServer
 
-@Suite("The end of a service")
+@Suite("The end of a service", .timeLimit(.minutes(15)))
 struct ShutdownTests {
   private struct Serving: Service {
     let server: PreviewServer
@@ -18,11 +18,13 @@ struct ShutdownTests {
 
   /// Ends a service as SIGTERM does, once `work` has returned; returns when it has ended by itself.
   private static func endAfter<Result: Sendable>(
-    _ cameras: [CameraConfiguration], _ work: (_ base: String) async throws -> Result
+    _ cameras: [CameraConfiguration], closing: Duration = allTheTimeThereIs,
+    _ work: (_ base: String) async throws -> Result, afterwards: (Result) async throws -> Void = { _ in }
   ) async throws -> Result {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let (ports, told) = AsyncStream.makeStream(of: Int.self)
-    let configuration = ServerConfiguration(cameras: cameras).patient()
+    var configuration = ServerConfiguration(cameras: cameras).patient()
+    configuration.patience.closing = closing
     let server = PreviewServer(
       try ValidatedConfiguration(configuration), logger: logger, onRunning: { told.yield($0 ?? 0) })
     let group = ServiceGroup(services: [Serving(server: server)], logger: logger)
@@ -39,6 +41,7 @@ struct ShutdownTests {
       throw error
     }
     await group.triggerGracefulShutdown()
+    try await afterwards(result)
     try await running.value
     return result
   }
@@ -61,6 +64,69 @@ struct ShutdownTests {
     }
 
     try await reader.value
+  }
+
+  private static let large = CameraConfiguration(source: "pattern:counter,size=1280x720,fps=25")
+
+  /// A WebSocket to the only camera, which plays `kind` if that is not empty.
+  private static func socket(
+    _ base: String, _ kind: String, isSmall: Bool = false
+  ) async throws -> WebSocketPeer {
+    let port = try #require(base.split(separator: ":").last.flatMap { Int($0) })
+    let peer = try await WebSocketPeer(to: port, "/api/ws?src=camera&quality=100", isSmall: isSmall)
+    if !kind.isEmpty {
+      try await peer.send(#"{"type":"\#(kind)"}"#)
+      await peer.waits { peer.frames.contains { $0.opcode == 2 } }
+    }
+    return peer
+  }
+
+  @Test(
+    "a WebSocket is told that the service goes away, whatever it plays, and also where it reads late",
+    arguments: hasEncoder ? ["", "mjpeg", "mse"] : ["", "mjpeg"], [false, true])
+  func webSockets(kind: String, isLate: Bool) async throws {
+    let peer = try await Self.endAfter([Self.large]) { base in
+      let peer = try await Self.socket(base, kind, isSmall: isLate)
+      let other = try await Self.socket(base, "mjpeg")
+      if isLate {
+        try await peer.stopReading()
+        // More than the sockets hold between two that read nothing.
+        await other.waits { other.frames.count > 20 }
+      }
+      try await other.close()
+      return peer
+    } afterwards: { peer in
+      if isLate { try await peer.readAgain() }
+    }
+    try await peer.waitsForEnd()
+    #expect(peer.closingCode == 1001)
+    #expect(peer.frames.last?.opcode == 8)
+  }
+
+  @Test("clients that read nothing do not hold it up", arguments: ["ws", "mp4", "mjpeg"])
+  func unread(how: String) async throws {
+    guard hasEncoder || how != "mp4" else { return }
+    let clients = try await Self.endAfter([Self.large], closing: .zero) { base in
+      let port = try #require(base.split(separator: ":").last.flatMap { Int($0) })
+      var (sockets, streams): ([WebSocketPeer], [RawConnection]) = ([], [])
+      for _ in 0..<3 {
+        if how == "ws" {
+          sockets.append(try await Self.socket(base, "mjpeg", isSmall: true))
+        } else {
+          let request = "GET /cameras/camera/main.\(how)?quality=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+          streams.append(try await RawConnection(to: port, sending: request, isSmall: true))
+          try await streams.last?.waits(for: "\r\n\r\n")
+        }
+      }
+      for socket in sockets { try await socket.stopReading() }
+      for stream in streams { try await stream.stopReading() }
+      let other = try await Self.socket(base, "mjpeg")
+      await other.waits { other.frames.count > 30 }
+      try await other.close()
+      return (sockets, streams)
+    }
+    for socket in clients.0 { try? await socket.close() }
+    for stream in clients.1 { try? await stream.close() }
   }
 
   @Test("who waits for a picture that does not come is answered")

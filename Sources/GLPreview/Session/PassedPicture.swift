@@ -74,24 +74,6 @@ package struct PassedPicture: Sendable {
   }
 }
 
-/// A picture of a camera's own H.264, with those before it back to a key picture.
-package struct PassedVideo: Sendable {
-  let place: PassableVideo.Place
-  let sequence: Int
-  let timestamp: CaptureInstant
-  let key: PictureKey
-}
-
-extension PreviewConfiguration {
-  /// Whether its videos may be the source's own H.264: all pictures of it, whole.
-  var passesVideo: Bool { isEnabled && view?.isWhole == true && updateEvery == .zero }
-}
-
-extension VideoConfiguration {
-  /// Whether a source's own H.264 will do: nothing is asked for.
-  package var takesAnyVideo: Bool { self == VideoConfiguration() }
-}
-
 extension Preview {
   /// Whether a view of the same source may be shown by the source's own JPEGs, if it gives any.
   package func mayPass(_ view: ViewConfiguration) -> Bool {

@@ -43,7 +43,7 @@ public struct VideoSequence: AsyncSequence, Sendable {
       let watch =
         watch
         ?? sequence.preview.videos.watch(
-          sequence.preview, sequence.configuration, sequence.times, sequence.encoder)
+          sequence.preview, sequence.configuration, sequence.times, passes: true, sequence.encoder)
       self.watch = watch
       do {
         if let sample = try await watch.next() { return sample }

@@ -116,6 +116,11 @@ public struct ViewPreview: Sendable, Hashable {
   /// rate goes down, to a quarter at the lowest. Where nothing new comes (a still picture, a fallback),
   /// the picture is repeated once a second. A change of the size begins a new stream: `VideoSample.format` differs.
   ///
+  /// A network camera's own H.264 is passed on as it came, with nothing decoded, drawn or encoded, if the preview shows all of
+  /// the camera, `updateEvery` is zero, `configuration` has its defaults, and the source has no masks, warmup or colour
+  /// settings. `H264Format.encoder` is then nil, the profile is the camera's, and key pictures come as often as the camera
+  /// makes them. Set `VideoConfiguration.encoder` to always encode.
+  ///
   /// The loop ends, and throws, as that of `pictures` does; it also throws `VideoError` if there is no encoder, or none
   /// that works.
   public func video(_ configuration: VideoConfiguration = VideoConfiguration()) -> VideoSequence {

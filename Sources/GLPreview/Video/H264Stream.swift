@@ -13,9 +13,9 @@ package struct H264Stream: Sendable, Hashable {
   package private(set) var slices: [UInt8] = []
   /// Whether decoding can begin with it.
   package private(set) var isKey = false
-  /// Whether it is understood by what is kept of it: its slices rest on earlier pictures alone (I and P), it has at most one
-  /// parameter set of each kind, and nothing says that it is to be turned.
-  package private(set) var isSimple = true
+  /// Why it is not understood by what is kept of it; nil if it is: its slices rest on earlier pictures alone (I and P), it has
+  /// at most one parameter set of each kind, and nothing says that it is to be turned.
+  package private(set) var refusal: String?
 
   /// Reads the NAL units of one picture. What is neither a slice nor a parameter set is left out: decoders need none of
   /// it.
@@ -32,35 +32,41 @@ package struct H264Stream: Sendable, Hashable {
       offset = start + length
     }
     self.init(bytes, units)
-    isSimple = isSimple && offset == bytes.count
+    if offset != bytes.count { refuse("its packets are cut short") }
   }
 
   private init(_ bytes: [UInt8], _ units: [Range<Int>]) {
     for range in units {
       switch bytes[range.lowerBound] & 31 {
-      case 6: isSimple = isSimple && !Self.turns(bytes[range])
+      case 6: if Self.turns(bytes[range]) { refuse("it has a display orientation") }
       case 1...5:
         isKey = isKey || bytes[range.lowerBound] & 31 == 5
-        isSimple = isSimple && Self.isInOrder(bytes[range])
+        if let reason = Self.refusal(of: bytes[range]) { refuse(reason) }
         slices.append(bigEndian: UInt32(truncatingIfNeeded: range.count))
         slices += bytes[range]
       case 7:
-        isSimple = isSimple && (sps.map { $0[...] == bytes[range] } ?? true)
+        if let sps, sps[...] != bytes[range] { refuse("it has several sequence parameter sets") }
         sps = Array(bytes[range])
       case 8:
-        isSimple = isSimple && (pps.map { $0[...] == bytes[range] } ?? true)
+        if let pps, pps[...] != bytes[range] { refuse("it has several picture parameter sets") }
         pps = Array(bytes[range])
       default: break
       }
     }
   }
 
-  /// Whether a slice is I or P (7.4.3, table 7-6), and not one of several partitions.
-  private static func isInOrder(_ slice: ArraySlice<UInt8>) -> Bool {
-    guard let header = slice.first, [1, 5].contains(header & 31) else { return false }
+  private mutating func refuse(_ reason: String) { refusal = refusal ?? reason }
+
+  /// Why a slice is none of I and P (7.4.3, table 7-6), or one of several partitions; nil if it is a whole I or P slice.
+  private static func refusal(of slice: ArraySlice<UInt8>) -> String? {
+    guard let header = slice.first, [1, 5].contains(header & 31) else { return "its slices are partitioned" }
     var bits = BitReader(slice.dropFirst().prefix(12))
-    guard bits.exponential() != nil, let type = bits.exponential() else { return false }
-    return [0, 2, 5, 7].contains(type)
+    guard bits.exponential() != nil, let type = bits.exponential() else { return "its slices are cut short" }
+    return switch type {
+    case 0, 2, 5, 7: nil
+    case 1, 6: "it has B pictures"
+    default: "it has switching pictures"
+    }
   }
 
   /// What the first slice says of the picture's place in the stream: `frame_num` (7.4.3), in so many bits, and whether others

@@ -58,7 +58,7 @@ struct PassableH264: Sendable {
 
   private mutating func take(_ stream: H264Stream) {
     (sps, pps) = (stream.sps ?? sps, stream.pps ?? pps)
-    if !stream.isSimple { refuse("it has B pictures or several parameter sets, or is turned") }
+    if let reason = stream.refusal { refuse(reason) }
   }
 
   private mutating func refuse(_ reason: String) { (refusal, isOpen) = (refusal ?? reason, false) }

@@ -1,13 +1,9 @@
-// What a connection goes through before and beside Hummingbird: limits per client, deadlines, and HTTP/1.1's rule of one
-// Host, which Hummingbird leaves to its users.
+// What a connection goes through beside Hummingbird: limits per client, and deadlines.
 internal import NIOCore
-internal import NIOHTTP1
 internal import NIOHTTPTypes
-internal import NIOHTTPTypesHTTP1
 internal import Synchronization
 
-/// Counts a new connection and closes it if the client has too many. Also inserts the handlers that must stand before
-/// Hummingbird's.
+/// Counts a new connection and closes it if the client has too many.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 
@@ -16,10 +12,6 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   init(_ limiter: ConnectionLimiter) { self.limiter = limiter }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    let pipeline = context.pipeline.syncOperations
-    if let codec = try? pipeline.handler(type: HTTP1ToHTTPServerCodec.self) {
-      try? pipeline.addHandler(HostFieldHandler(), position: .before(codec))
-    }
     if !limiter.admits(context.channel) { context.close(promise: nil) }
   }
 }
@@ -61,21 +53,6 @@ final class ConnectionLimiter: Sendable {
       guard let count = connections[client] else { return }
       connections[client] = count > 1 ? count - 1 : nil
     }
-  }
-}
-
-/// Adds an empty Host to an HTTP/1.1 request that has none; `HostMiddleware` then rejects it (RFC 9112, 3.2). It runs
-/// here because the version is not available later.
-final class HostFieldHandler: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = HTTPServerRequestPart
-  typealias InboundOut = HTTPServerRequestPart
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_1,
-      !head.headers.contains(name: "host")
-    else { return context.fireChannelRead(data) }
-    head.headers.add(name: "Host", value: "")
-    context.fireChannelRead(wrapInboundOut(.head(head)))
   }
 }
 

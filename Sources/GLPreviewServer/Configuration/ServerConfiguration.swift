@@ -39,6 +39,8 @@ struct ServicePatience: Sendable, Hashable {
   /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so that
   /// shutdown takes at most five seconds.
   var shutdown = Duration.milliseconds(3500)
+  /// How long a client may read nothing at shutdown, before its connection is reset.
+  var closing = Duration.seconds(1)
 }
 
 /// The files for TLS, in PEM format. Their paths are resolved.

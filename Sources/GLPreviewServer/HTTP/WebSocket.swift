@@ -7,6 +7,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
+internal import ServiceLifecycle
 
 /// The server's side of a WebSocket.
 struct WebSocket: Sendable {
@@ -32,26 +33,40 @@ struct WebSocket: Sendable {
   ) async throws -> Response {
     let headers = request.headers
     guard request.method == .get, request.asksForWebSocket else {
-      throw Problem(
-        .upgradeRequired, "this URL is a WebSocket's",
-        headers: ["Upgrade": "websocket", "Connection": "Upgrade"])
+      throw upgradeRequired("this URL is a WebSocket's")
     }
-    guard headers[named: "Sec-WebSocket-Version"] == "13",
-      let key = headers[named: "Sec-WebSocket-Key"], Data(base64Encoded: key)?.count == 16
-    else { throw Problem(.badRequest, "a WebSocket has Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key") }
-    let socket = try await begun(on: context.channel, stalledAfter, onCutOff)
+    guard headers[named: "Sec-WebSocket-Version"] == "13" else {
+      throw upgradeRequired("only version 13 of WebSockets is supported")
+    }
+    guard let key = headers[named: "Sec-WebSocket-Key"], Data(base64Encoded: key)?.count == 16 else {
+      throw Problem(.badRequest, "Sec-WebSocket-Key must be 16 bytes in base64")
+    }
+    let channel = context.channel
     var fields: HTTPFields = [.connection: "Upgrade"]
     fields[named: "Upgrade"] = "websocket"
     fields[named: "Sec-WebSocket-Accept"] = accept(key)
     let body = ResponseBody { _ in
-      await withTaskGroup { group in
-        group.addTask { await socket.ping() }
-        await serve(socket)
-        group.cancelAll()
+      // The head of the answer is written: what follows are frames.
+      let socket = try await begun(on: channel, stalledAfter, onCutOff)
+      await withGracefulShutdownHandler {
+        await withTaskGroup { group in
+          group.addTask { await socket.ping() }
+          await serve(socket)
+          group.cancelAll()
+        }
+      } onGracefulShutdown: {
+        socket.end(1001)
       }
       await socket.close(1000)
     }
     return Response(status: .switchingProtocols, headers: fields, body: body)
+  }
+
+  /// 426, which names the protocol and its version (RFC 9110, 15.5.22; RFC 6455, 4.4).
+  private static func upgradeRequired(_ detail: String) -> Problem {
+    Problem(
+      .upgradeRequired, detail,
+      headers: ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"])
   }
 
   /// RFC 6455, 4.2.2: what proves that the request was understood.
@@ -60,20 +75,29 @@ struct WebSocket: Sendable {
     return Data(Insecure.SHA1.hash(data: Data(text.utf8))).base64EncodedString()
   }
 
-  /// Takes the connection's bytes away from the HTTP codec.
+  /// Takes the connection's bytes away from the HTTP codec, with those that it holds already: a client may send its first
+  /// frames without waiting for the answer.
   private static func begun(
     on channel: any Channel, _ stalledAfter: Duration, _ onCutOff: @escaping @Sendable () -> Void
   ) async throws -> WebSocket {
     let (messages, sender) = makeMessages()
     channel.keepLittleUnsent(16 << 10)
-    return try await channel.eventLoop.submit {
-      let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)
-      let pipeline = channel.pipeline.syncOperations
-      // The codec's half that is nearest to the socket.
-      let http = try pipeline.handler(type: HTTPResponseEncoder.self)
-      try pipeline.addHandlers(handlers(before: handler), position: .before(http))
-      return WebSocket(
-        messages: messages, channel: channel, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop))
+    return try await channel.eventLoop.flatSubmit {
+      EarlyBytes.take(from: channel).flatMapThrowing { early in
+        let handler = WebSocketHandler(sender, on: channel.eventLoop, stalledAfter, onCutOff)
+        let pipeline = channel.pipeline.syncOperations
+        // The codec's half that is nearest to the socket.
+        let http = try pipeline.handler(type: HTTPResponseEncoder.self)
+        try pipeline.addHandlers(handlers(before: handler), position: .before(http))
+        if let early {
+          let frames = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+          let context = try pipeline.context(handler: frames)
+          frames.channelRead(context: context, data: NIOAny(early))
+          frames.channelReadComplete(context: context)
+        }
+        return WebSocket(
+          messages: messages, channel: channel, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop))
+      }
     }.get()
   }
 
@@ -100,10 +124,15 @@ struct WebSocket: Sendable {
   /// Sends bytes; returns once the kernel has them.
   func send(_ bytes: ByteBuffer) async throws { try await send(.binary, bytes) }
 
-  /// Says why, and closes the connection.
-  func close(_ code: Int) async {
-    try? await send(.connectionClose, ByteBuffer(integer: UInt16(code)))
-    try? await channel.close()
+  /// Says why, and begins to close the connection. Nothing is sent after it.
+  func end(_ code: UInt16) {
+    channel.eventLoop.execute { [handler] in handler.value.end(code) }
+  }
+
+  /// Says why, unless that was said already, and closes the connection once the kernel has all that was sent.
+  func close(_ code: UInt16) async {
+    end(code)
+    try? await channel.closeFuture.get()
   }
 
   private func send(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) async throws {
@@ -187,14 +216,13 @@ final class WebSocketHandler: ChannelInboundHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // The service is shutting down, or the client sends no more.
-    if event is ChannelShouldQuiesceEvent { return end(1001) }
+    // The client sends no more.
     if case ChannelEvent.inputClosed = event { return context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
 
   /// Says why, closes the connection and ends the messages.
-  private func end(_ code: UInt16) {
+  func end(_ code: UInt16) {
     guard !isClosing, let context else { return }
     let isSent = write(.connectionClose, ByteBuffer(integer: code))
     isClosing = true

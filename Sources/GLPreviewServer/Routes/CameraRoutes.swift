@@ -110,6 +110,8 @@ struct CameraRoutes: Sendable {
       "urls": .object(urls),
     ]
     var video = Self.json(of: served.video, entry.preview.videoFormat(served.video))
+    video["not_passed"] = entry.preview.videoRefusal(served.video, from: watch.report(of: entry.camera).mode)
+      .map(JSONValue.string)
     video["current_bitrate"] = entry.preview.videoBitrate(served.video).map(JSONValue.integer)
     video["reduced_clients"] = .integer(videos.reducedCount(of: entry.camera, entry.name))
     members["video"] = .object(video)

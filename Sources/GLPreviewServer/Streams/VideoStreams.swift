@@ -1,6 +1,7 @@
 // Views as H.264 for clients of the service: equal ones share an encoder, and each ends when what it shows must.
 internal import GLPreview
 internal import HTTPTypes
+internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -10,6 +11,7 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   private let registry: CameraRegistry
   private let gate: AdmissionLimit
+  private let logger: Logger
   let counters: VideoCounters
   private let state = Mutex(State())
 
@@ -17,6 +19,8 @@ final class VideoStreams: Service, CustomStringConvertible {
     var sources: [SourceKey: WeakSource] = [:]
     var streams: [WeakStream] = []
     var isOver = false
+    /// The last reason that the log has for each view (`CAMERA/VIEW`) that is encoded.
+    var reasons: [String: String] = [:]
   }
 
   /// What is encoded: a served view, or what a URL makes of it.
@@ -41,7 +45,7 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   /// `gate` limits what is drawn or encoded for URLs and slow clients alone.
   init(
-    _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters,
+    _ registry: CameraRegistry, gate: AdmissionLimit, counting counters: VideoCounters, logger: Logger,
     control: BitrateControl = BitrateControl(), rung: VideoRung = VideoRung()
   ) {
     self.control = control
@@ -49,6 +53,7 @@ final class VideoStreams: Service, CustomStringConvertible {
     self.registry = registry
     self.gate = gate
     self.counters = counters
+    self.logger = logger
   }
 
   /// Begins to watch a view, as served or with changed parameters; ends when the stream is released. With `passes`, a camera's
@@ -147,6 +152,22 @@ final class VideoStreams: Service, CustomStringConvertible {
     all.count { $0.source.target.camera == camera && $0.source.target.name == view && $0.isReduced }
   }
 
+  /// Logs why a served view is encoded, once for each view and reason.
+  fileprivate func logEncoding(of source: VideoSource) async {
+    let target = source.target
+    guard source.isServed else { return }
+    let mode: SourceStatus.Mode? =
+      if let camera = registry.served[camera: target.camera] {
+        await registry.session.status(of: camera.source)?.mode
+      } else { nil }
+    guard let reason = target.preview.videoRefusal(source.configuration, from: mode) else { return }
+    let known = state.withLock { $0.reasons.updateValue(reason, forKey: "\(target.camera)/\(target.name)") }
+    guard known != reason else { return }
+    logger.info(
+      "H.264 is encoded, not passed on",
+      metadata: ["camera": "\(target.camera)", "view": "\(target.name)", "reason": "\(reason)"])
+  }
+
   private var all: [VideoStream] { state.withLock { $0.streams.compactMap(\.stream) } }
 }
 
@@ -191,6 +212,7 @@ final class VideoStream: Sendable {
     var rung: VideoRung
     /// The time of the last picture.
     var last: CaptureInstant?
+    var isEncoded = false
     var isOver = false
   }
 
@@ -219,15 +241,19 @@ final class VideoStream: Sendable {
         watchSource { $0.refuse(at: CaptureClock.now) }
         continue
       }
-      let (isCurrent, next) = state.withLock { state -> (Bool, VideoSample?) in
-        guard !state.isOver else { return (true, nil) }
-        guard state.watch === watch else { return (false, nil) }
+      let (isCurrent, next, beginsEncoding) = state.withLock { state -> (Bool, VideoSample?, Bool) in
+        guard !state.isOver else { return (true, nil, false) }
+        guard state.watch === watch else { return (false, nil, false) }
+        let (was, isEncoded) = (state.isEncoded, sample?.format.encoder != nil)
+        state.isEncoded = isEncoded
         // Two encoders have times of their own.
         let next = state.last.flatMap { sample?.later(than: $0) } ?? sample
         state.last = next?.timestamp ?? state.last
-        return (true, next)
+        return (true, next, passes && isEncoded && !was)
       }
-      if isCurrent { return next }
+      guard isCurrent else { continue }
+      if beginsEncoding { await streams.logEncoding(of: source) }
+      return next
     }
   }
 

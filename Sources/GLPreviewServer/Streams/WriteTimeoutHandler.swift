@@ -4,11 +4,15 @@ internal import NIOCore
 internal import NIOHTTPTypes
 
 /// Resets a connection whose client reads nothing for too long. It covers everything that passes the HTTP encoder,
-/// such as snapshots and events; streams bypass it and use `StreamConnection`.
-final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler {
+/// such as snapshots and events; streams bypass it and use `StreamConnection`. At shutdown it covers every connection, with a
+/// shorter time, so that those who don't read don't hold it up.
+final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart
 
-  private let stalledAfter: Duration
+  private var stalledAfter: Duration
+  private let stalledAtShutdown: Duration
+  private var isShuttingDown = false
   private let metrics: ServiceMetrics
   /// Checks again while data is waiting.
   private var watch: Scheduled<Void>?
@@ -18,8 +22,12 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   private var waiting = 0
   private var progressed = CaptureInstant.start
 
-  init(cutOffAfter stalledAfter: Duration, counting metrics: ServiceMetrics) {
+  init(
+    cutOffAfter stalledAfter: Duration, atShutdownAfter stalledAtShutdown: Duration,
+    counting metrics: ServiceMetrics
+  ) {
     self.stalledAfter = stalledAfter
+    self.stalledAtShutdown = stalledAtShutdown
     self.metrics = metrics
   }
 
@@ -31,9 +39,23 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   func flush(context: ChannelHandlerContext) {
     context.flush()
     guard watch == nil else { return }
+    begin(context)
+    if waiting > 0 { lookLater(context) }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent {
+      (isShuttingDown, stalledAfter) = (true, min(stalledAfter, stalledAtShutdown))
+      watch?.cancel()
+      begin(context)
+      lookLater(context)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  private func begin(_ context: ChannelHandlerContext) {
     waiting = Self.waitingBytes(context)
     (written, progressed) = (0, CaptureClock.now)
-    if waiting > 0 { lookLater(context) }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -42,7 +64,7 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
   }
 
   private func lookLater(_ context: ChannelHandlerContext) {
-    let pause = TimeAmount.nanoseconds(Int64(stalledAfter / 4 / .nanoseconds(1)))
+    let pause = TimeAmount.nanoseconds(Int64(max(stalledAfter / 4, .milliseconds(10)) / .nanoseconds(1)))
     watch = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { self.look(context) }
   }
 
@@ -51,9 +73,10 @@ final class WriteTimeoutHandler: ChannelOutboundHandler, RemovableChannelHandler
     guard context.channel.isActive else { return }
     let now = CaptureClock.now
     let left = Self.waitingBytes(context)
-    guard left > 0 else { return }
+    // At shutdown more may follow that does not pass here: the last frame of a WebSocket.
+    guard left > 0 || isShuttingDown else { return }
     // Newly added data is no sign that the client has read any.
-    if left < waiting + written { progressed = now }
+    if left == 0 || left < waiting + written { progressed = now }
     (waiting, written) = (left, 0)
     guard now - progressed < stalledAfter else {
       metrics.countCutOff()

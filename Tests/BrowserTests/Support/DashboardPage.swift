@@ -2,6 +2,36 @@
 import Foundation
 import Testing
 
+/// Runs `body` beside a service of `configuration`, and ends that.
+func withService(_ configuration: String, _ body: (Service) async throws -> Void) async throws {
+  let service = try await Service.start(configuration)
+  do {
+    try await body(service)
+  } catch {
+    await service.end()
+    throw error
+  }
+  await service.end()
+}
+
+/// Opens the first page of a service of `configuration` for as long as `body` runs.
+func withBrowser(
+  _ configuration: String, on screen: WebDriver.Screen = .desktop,
+  _ body: (WebDriver, Service) async throws -> Void
+) async throws {
+  try await withService(configuration) { service in
+    let browser = try await WebDriver.start(screen)
+    do {
+      try await browser.open(service.address)
+      try await body(browser, service)
+    } catch {
+      await browser.end()
+      throw error
+    }
+    await browser.end()
+  }
+}
+
 /// Opens the dashboard of a service of `configuration` for as long as `body` runs. Whatever is tried: afterwards nothing was
 /// asked of another host, there is one stream and one connection for events, and the console has no complaint but those that
 /// are `expected`.
@@ -9,23 +39,10 @@ func withDashboard(
   _ configuration: String, on screen: WebDriver.Screen = .desktop, expecting expected: [String] = [],
   _ body: (WebDriver, Service) async throws -> Void
 ) async throws {
-  let service = try await Service.start(configuration)
-  do {
-    let browser = try await WebDriver.start(screen)
-    do {
-      try await browser.open(service.address)
-      try await body(browser, service)
-      try await browser.checkConduct(of: service.address, expecting: expected)
-    } catch {
-      await browser.end()
-      throw error
-    }
-    await browser.end()
-  } catch {
-    await service.end()
-    throw error
+  try await withBrowser(configuration, on: screen) { browser, service in
+    try await body(browser, service)
+    try await browser.checkConduct(of: service.address, expecting: expected)
   }
-  await service.end()
 }
 
 extension WebDriver {
@@ -72,9 +89,7 @@ extension WebDriver {
       """
       const canvas = document.querySelector('\(selector)');
       const at = [Math.floor(\(x) * canvas.width), Math.floor(\(y) * canvas.height)];
-      \(copied) const [r, g, b] = [...copy.getImageData(...at, 1, 1).data].map((value) => value > 96);
-      return {'true,true,true': 'grey', 'true,true,false': 'yellow', 'false,true,true': 'cyan', 'false,true,false': 'green',
-        'true,false,true': 'magenta', 'true,false,false': 'red', 'false,false,true': 'blue'}[[r, g, b]] ?? 'black';
+      \(copied) \(WatchedVideo.colors) return named(copy.getImageData(...at, 1, 1).data);
       """)
   }
 

@@ -93,6 +93,45 @@ struct OtherClientsTests {
   }
 
   @Test(
+    "ffmpeg's own RTMP stream is passed on to ffmpeg, as MP4", .enabled(if: ffmpeg != nil, "needs ffmpeg"))
+  func rtmp() async throws {
+    let ffmpeg = try #require(Self.ffmpeg)
+    let url = "rtmp://127.0.0.1:\(try LyingServer().port)/live/x"
+    let words =
+      "-nostdin -loglevel error -re -f lavfi -i testsrc2=size=320x180:rate=25 -pix_fmt yuv420p -c:v libx264 -tune zerolatency "
+      + "-profile:v main -bf 0 -g 10 -f flv -listen 1 \(url)"
+    let camera = try ChildProcess(
+      ffmpeg.path, words.split(separator: " ").map(String.init),
+      environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
+    defer { kill(camera.id, SIGKILL) }
+    // It serves one connection, and ends with that.
+    try Data("cameras: {camera: {source: '\(url)', keep-warm: true}}\n".utf8)
+      .write(to: folder.url.appending(path: "rtmp.yaml"))
+    let service = try await ServedCommand("--config", "rtmp.yaml", in: folder)
+    func get(_ path: String) async throws -> String {
+      let socket = try LoopbackSocket(port: service.port)
+      let answer = await socket.answer(
+        to: "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      return String(decoding: answer, as: UTF8.self)
+    }
+    try await until { try await get("/api/cameras").contains(#""state":"live""#) }
+
+    let result = try await ffmpeg.run(
+      [
+        "-nostdin", "-loglevel", "error", "-i", service.url("/cameras/camera/main.mp4"), "-frames:v", "20",
+        "-f", "framemd5", "-",
+      ], in: folder)
+
+    #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+    #expect(lines.contains("#dimensions 0: 320x180"))
+    #expect(lines.count { !$0.hasPrefix("#") } == 20)
+    #expect(try await get("/metrics").contains("\nglpreview_video_failures_total 0\n"))
+    let state = try await get("/api/cameras")
+    #expect(state.contains(#""running":"passed""#), "\(state)")
+  }
+
+  @Test(
     "OpenCV's VideoCapture reads twenty pictures",
     .enabled(if: OtherProgram.pythonWithOpenCV != nil, "needs python3-opencv, or PEER_PYTHON that has it"))
   func openCV() async throws {

@@ -85,9 +85,10 @@ final class LyingServer: Sendable {
     }
     guard isBound else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     port = Int(UInt16(bigEndian: address.sin_port))
-    DispatchQueue(label: "liar").async { [weak self] in
+    // The thread keeps the listener: its number, closed before the first `accept`, could be another server's by then.
+    DispatchQueue(label: "liar").async { [weak self, listener] in
       while true {
-        let connection = accept(number, nil, nil)
+        let connection = accept(listener.number, nil, nil)
         guard connection >= 0 else { return }
         let descriptor = FileDescriptor(connection)
         guard let self else { return }

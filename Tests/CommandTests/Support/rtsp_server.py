@@ -7,6 +7,7 @@ Needs Debian's python3-gi, gir1.2-gst-rtsp-server-1.0, gstreamer1.0-plugins-base
   /tcp /udp  the same over this transport alone
   /jpeg    the same as JPEGs
   /short   thirty pictures, then the end
+  /bframes H.264 with two B pictures after each P picture
   /sizes   320x240 and 160x120 in turn, every ten pictures
   /sound   no video
 
@@ -28,6 +29,7 @@ if "--check" in sys.argv:
 
 SIZE = "video/x-raw,format=I420,width={},height={},framerate=25/1,colorimetry=bt601"
 H264 = "x264enc tune=zerolatency speed-preset=ultrafast bitrate=4000 key-int-max=10 ! rtph264pay name=pay0 pt=96"
+BFRAMES = "x264enc speed-preset=veryfast bitrate=4000 key-int-max=10 rc-lookahead=0 sync-lookahead=0 bframes=2 b-adapt=false ! video/x-h264,profile=main ! rtph264pay name=pay0 pt=96"
 BARS = "videotestsrc is-live=true pattern=smpte{} ! " + SIZE.format(320, 240)
 
 
@@ -64,6 +66,7 @@ mounts = server.get_mount_points()
 mounts.add_factory("/bars", factory(BARS.format("") + " ! " + H264))
 mounts.add_factory("/tcp", factory(BARS.format("") + " ! " + H264, transports=GstRtsp.RTSPLowerTrans.TCP))
 mounts.add_factory("/udp", factory(BARS.format("") + " ! " + H264, shared=False, transports=GstRtsp.RTSPLowerTrans.UDP))
+mounts.add_factory("/bframes", factory(BARS.format("") + " ! " + BFRAMES))
 mounts.add_factory("/jpeg", factory(BARS.format("") + " ! jpegenc quality=95 ! rtpjpegpay name=pay0 pt=26"))
 mounts.add_factory("/short", factory(BARS.format(" num-buffers=30") + " ! " + H264, shared=False))
 mounts.add_factory("/sound", factory("audiotestsrc is-live=true ! alawenc ! rtppcmapay name=pay0 pt=8"))

@@ -1,4 +1,5 @@
 // go2rtc's WebSocket, and WebSockets as such: what is asked for, what is wrong, and the end.
+import Foundation
 import NIOHTTP1
 import Testing
 
@@ -129,7 +130,9 @@ struct WebSocketTests {
       let usual = WebSocketPeer.usual
       let requests: [(path: String, fields: [String], origin: String?, status: String)] = [
         (Self.path, [], nil, "426"), (Self.path, usual.filter { !$0.contains("Key") }, nil, "400"),
-        (Self.path, usual.map { $0.replacing(": 13", with: ": 8") }, nil, "400"),
+        (Self.path, usual.map { $0.replacing(": 13", with: ": 8") }, nil, "426"),
+        (Self.path, usual.map { $0.replacing(": 13", with: ": 013") }, nil, "426"),
+        (Self.path, usual.filter { !$0.contains("Version") }, nil, "426"),
         ("/api/ws?src=gone", usual, nil, "404"), (Self.path + "&size=0x0", usual, nil, "400"),
         (Self.path, usual, "https://evil.example", "403"), (Self.path, usual, "http://localhost", "101"),
         (Self.path, usual, "https://home.example", "101"),
@@ -138,6 +141,53 @@ struct WebSocketTests {
         let answered = try await status(path, fields, origin.map { ["Origin: \($0)"] } ?? [])
         #expect(answered == expected, "\(path) \(origin ?? "")")
       }
+    }
+  }
+
+  @Test("HTTP/1.0 has no WebSockets, and another version is told which one there is")
+  func versions() async throws {
+    try await withService(Self.configuration()) { service in
+      let old = try await WebSocketPeer(to: service.port, Self.path, version: "HTTP/1.0")
+      #expect(old.head.contains(" 426 "))
+      let fields = WebSocketPeer.usual.map { $0.replacing(": 13", with: ": 8, 7") }
+      let other = try await WebSocketPeer(to: service.port, Self.path, fields: fields)
+      #expect(other.head.contains("\r\nSec-WebSocket-Version: 13\r\n"))
+      #expect(other.head.contains("\r\nUpgrade: websocket\r\n"))
+    }
+  }
+
+  @Test("frames that come with the request, or before its answer, are read after it")
+  func early() async throws {
+    try await withService(Self.configuration()) { service in
+      let early = WebSocketPeer.frame(9, [7]) + WebSocketPeer.frame(1, Array(#"{"type":"hls"}"#.utf8))
+      let peer = try await WebSocketPeer(to: service.port, Self.path, early: early)
+      #expect(peer.head.hasPrefix("HTTP/1.1 101 "))
+      await peer.waits {
+        peer.frames.contains { $0.opcode == 10 && $0.payload == [7] } && !peer.texts.isEmpty
+      }
+      // What breaks the protocol is answered after the head, too.
+      let wrong = try await WebSocketPeer(
+        to: service.port, Self.path, early: WebSocketPeer.frame(2, [1]))
+      try await wrong.waitsForEnd()
+      #expect(wrong.head.hasPrefix("HTTP/1.1 101 ") && wrong.closingCode == 1003)
+    }
+  }
+
+  @Test(
+    "another answer to a request to upgrade ends the connection, on which nothing more is read",
+    arguments: [
+      "Upgrade: h2c\r\nConnection: keep-alive, Upgrade", "Upgrade: websocket\r\nConnection: Upgrade",
+    ])
+  func refused(fields: String) async throws {
+    try await withService(Self.configuration()) { service in
+      let connection = try await RawConnection(
+        to: service.port,
+        sending: "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+          + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n")
+      try await connection.waitsForEnd()
+      let answers = connection.received.components(separatedBy: "HTTP/1.1 200 ")
+      #expect(answers.count == 3)
+      #expect(!answers[1].contains("Connection: close") && answers[2].contains("Connection: close"))
     }
   }
 
@@ -168,8 +218,7 @@ struct WebSocketTests {
       let peer = try await WebSocketPeer(to: service.port, Self.path)
       try await peer.send(bytes: bytes)
       try await peer.waitsForEnd()
-      let closing = try #require(peer.frames.first { $0.opcode == 8 })
-      #expect(closing.payload.reduce(0) { $0 << 8 | Int($1) } == code)
+      #expect(peer.closingCode == code)
     }
   }
 

@@ -13,7 +13,7 @@
   struct VideoPassingTests {
     /// Runs `work` with a service that is a camera, and one that has it as a camera.
     private static func withCamera(
-      keyframe: Duration = .seconds(1),
+      keyframe: Duration = .seconds(1), log: LogRecords = LogRecords(),
       _ change: @escaping @Sendable (inout CameraConfiguration) -> Void = { _ in },
       _ work: @escaping @Sendable (RunningService, RunningService) async throws -> Void
     ) async throws {
@@ -33,7 +33,9 @@
         change(&source)
         var configuration = ServerConfiguration(cameras: [source])
         configuration.rtsp.listen = .at(host: "127.0.0.1", port: 0)
-        try await withService(configuration) { service in try await work(camera, service) }
+        try await withService(configuration, logger: log.logger) { service in
+          try await work(camera, service)
+        }
       }
     }
 
@@ -71,7 +73,8 @@
         // A service that begins looks at each camera once.
         #expect(statistics.decoded <= 1)
         #expect(service.inside.videos.counters.encoders.isEmpty)
-        #expect(try await service.get("/api/cameras").text.contains("\"running\":\"passed\""))
+        let state = try await service.get("/api/cameras").text
+        #expect(state.contains("\"running\":\"passed\"") && !state.contains("not_passed"))
         let metrics = try await service.get("/metrics").text
         #expect(metrics.contains("glpreview_video_passed_total "))
         #expect(!metrics.contains("glpreview_video_passed_total 0"))
@@ -130,9 +133,15 @@
       }
     }
 
-    @Test("masks, a warmup and other colours are never passed by", arguments: ["mask", "warmup", "colour"])
-    func hidden(what: String) async throws {
-      try await Self.withCamera { camera in
+    @Test(
+      "masks, a warmup and other colours are never passed by; the reason is told, and logged once",
+      arguments: [
+        ("mask", "the camera has masks"), ("warmup", "the camera has a warmup"),
+        ("colour", "the camera has colour settings"),
+      ])
+    func hidden(what: String, reason: String) async throws {
+      let log = LogRecords()
+      try await Self.withCamera(log: log) { camera in
         switch what {
         case "mask":
           camera.options.masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 64, height: 64)))]
@@ -143,6 +152,9 @@
         let stream = try Self.watch(service)
         for _ in 0..<3 { #expect(try await stream.next()?.format.encoder != nil) }
         #expect(service.inside.videos.counters.passed.load(ordering: .relaxed) == 0)
+        #expect(try await Self.watch(service).next() != nil)
+        #expect(log.messages.count { $0.contains("not passed on") } == 1)
+        #expect(try await service.get("/api/cameras").text.contains("\"not_passed\":\"\(reason)\""))
       }
     }
 
@@ -157,6 +169,9 @@
         var sample = try #require(try await stream.next())
         while sample.format.encoder == nil { sample = try #require(try await stream.next()) }
         #expect(sample.isKey && sample.format.size == Size(width: 180, height: 320))
+        #expect(
+          try await service.get("/api/cameras").text
+            .contains("\"not_passed\":\"the view changes the picture: rotate\""))
         for _ in 0..<5 { #expect(try await stream.next()?.format.encoder != nil) }
       }
     }

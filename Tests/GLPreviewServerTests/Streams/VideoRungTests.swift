@@ -83,7 +83,7 @@ struct SlowVideoTests {
       )
       let streams = VideoStreams(
         service.inside.registry, gate: AdmissionLimit(capacity: gate), counting: VideoCounters(),
-        control: control, rung: VideoRung(wait: waiting))
+        logger: LogRecords().logger, control: control, rung: VideoRung(wait: waiting))
       try await work(streams, service, try service.inside.registry.view("main", of: "camera"))
     }
   }

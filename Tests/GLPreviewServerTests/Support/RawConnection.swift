@@ -52,6 +52,8 @@ final class RawConnection: Sendable {
   /// Reads nothing from now on.
   func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
 
+  func readAgain() async throws { try await channel.setOption(.autoRead, value: true).get() }
+
   /// Returns when the other side has closed it.
   func waitsForEnd() async throws { try await channel.closeFuture.get() }
 

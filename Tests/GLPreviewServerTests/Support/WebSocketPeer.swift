@@ -10,11 +10,15 @@ final class WebSocketPeer: Sendable {
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
   ]
 
-  /// Connects, and asks for `path`; `text` is what came first.
-  init(to port: Int, _ path: String, fields: [String] = WebSocketPeer.usual, more: [String] = []) async throws
-  {
-    let head = ["GET \(path) HTTP/1.1", "Host: localhost"] + fields + more
-    connection = try await RawConnection(to: port, sending: head.joined(separator: "\r\n") + "\r\n\r\n")
+  /// Connects, asks for `path`, and sends `early` without waiting for the answer. With `isSmall` the kernel keeps little of
+  /// what is not read.
+  init(
+    to port: Int, _ path: String, version: String = "HTTP/1.1", fields: [String] = WebSocketPeer.usual,
+    more: [String] = [], early: [UInt8] = [], isSmall: Bool = false
+  ) async throws {
+    let head = ["GET \(path) \(version)", "Host: localhost"] + fields + more
+    connection = try await RawConnection(to: port, sending: "", isSmall: isSmall)
+    try await connection.send(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + early)
     try await connection.waits(for: "\r\n\r\n")
   }
 
@@ -68,6 +72,15 @@ final class WebSocketPeer: Sendable {
 
   /// Returns when a condition holds; it may also hold at the end.
   func waits(_ condition: () -> Bool) async { await until { condition() } }
+
+  /// The code of the frame that closes the connection, if it came.
+  var closingCode: Int? {
+    frames.first { $0.opcode == 8 }.map { $0.payload.reduce(0) { $0 << 8 | Int($1) } }
+  }
+
+  func stopReading() async throws { try await connection.stopReading() }
+
+  func readAgain() async throws { try await connection.readAgain() }
 
   func waitsForEnd() async throws { try await connection.waitsForEnd() }
 

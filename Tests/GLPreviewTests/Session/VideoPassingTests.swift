@@ -65,6 +65,31 @@
       await session.close()
     }
 
+    @Test("users of the library get them as well, where they ask for nothing", .enabled(if: hasEncoder))
+    func library() async throws {
+      let device = ScriptedDevice()
+      let session = try Self.session(device, mayDraw: true)
+      let preview = try session.addPreview()
+      let packets = try realPackets([60, 70])
+      let passed = Task {
+        var samples: [VideoSample] = []
+        for try await sample in preview.video() {
+          samples.append(sample)
+          if samples.count == 2 { break }
+        }
+        return samples
+      }
+      await until { preview.preview.videos.count == 1 }
+      device.playWhenOpen(.packet(packets[0]), .packet(packets[1]))
+      let samples = try await passed.value
+      #expect(samples.map(\.bytes) == packets.map { H264Stream($0).slices })
+      #expect(samples.allSatisfy { $0.format.encoder == nil })
+
+      var encoded = preview.video(VideoConfiguration(encoder: .x264)).makeAsyncIterator()
+      #expect(try await encoded.next()?.format.encoder == .x264)
+      await session.close()
+    }
+
     @Test("those who join get the pictures from the last key picture on, at the times that they have")
     func joining() async throws {
       let device = ScriptedDevice()
@@ -146,6 +171,39 @@
       let sample = try #require(try await watch.next())
       #expect(sample.format.encoder != nil && sample.isKey)
       await session.close()
+    }
+
+    @Test("the first reason is told why a view's video is encoded; there is none where it may be passed on")
+    func reasons() throws {
+      func reason(
+        _ video: VideoConfiguration = VideoConfiguration(), format: String = "h264", refusal: String? = nil,
+        source change: (inout SessionSource) -> Void = { _ in },
+        view: (ViewPreview) -> Void = { _ in }
+      ) throws -> String? {
+        let session = try Self.session(ScriptedDevice(), change: change)
+        let preview = try session.addPreview()
+        view(preview)
+        var mode = SourceStatus.Mode(format: format, transport: "tcp")
+        mode.videoRefusal = refusal
+        return preview.preview.videoRefusal(video, from: mode)
+      }
+      #expect(try reason() == nil)
+      #expect(try reason(VideoConfiguration(quality: 70)) == "the video settings ask for an encoding")
+      #expect(try reason(format: "MJPEG") == "the camera sends MJPEG, not H.264 over a network stream")
+      #expect(
+        try reason(refusal: "it has B pictures")
+          == "the camera's H.264 can't be passed on: it has B pictures")
+      #expect(try reason(view: { $0.updateEvery = .seconds(1) }) == "the view limits the frame rate")
+      let turned = try reason(view: { preview in
+        preview.rotation = .half
+        preview.mirroring = .horizontal
+      })
+      #expect(turned == "the view changes the picture: rotate, mirror")
+      #expect(try reason(source: { $0.warmup = .frames(1) }) == "the camera has a warmup")
+      let pattern = try PreviewSession([SessionSource("pattern:counter")]).addPreview()
+      #expect(
+        pattern.preview.videoRefusal(VideoConfiguration(), from: nil)
+          == "the source is a file or a pattern")
     }
 
     @Test("while the camera is lost its fallback is encoded; then its pictures are passed on again")

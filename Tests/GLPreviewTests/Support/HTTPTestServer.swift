@@ -29,6 +29,8 @@ final class HTTPTestServer: Sendable {
         guard socket >= 0 else { break }
         self.serve(socket)
       }
+      // Here, not in `stop`: its number could be another server's before this thread calls `accept` once more.
+      _ = close(listener)
     }
   }
 
@@ -54,7 +56,6 @@ final class HTTPTestServer: Sendable {
     }
     guard isFirst else { return }
     _ = shutdown(listener, Int32(SHUT_RDWR))
-    _ = close(listener)
     for socket in sockets { _ = shutdown(socket, Int32(SHUT_RDWR)) }
   }
 

@@ -147,8 +147,11 @@
         let packet = try reader.read()
         observePacket(reader)
         let now = CaptureClock.now
-        let time = clock.time(of: packet.says, now: now)
-        switch passing?.take(packet, timestamp: time) {
+        // Packets of B pictures do not come in the order of their times: they would put the clock forward for the pictures.
+        let time = mode.videoRefusal == nil ? clock.time(of: packet.says, now: now) : now
+        let verdict = passing?.take(packet, timestamp: time)
+        mode.videoRefusal = passing?.refusal
+        switch verdict {
         case .capture(let capture):
           _ = gate.admits(isKey: true, isDamaged: false, at: now)
           mode.size = capture.video?.size

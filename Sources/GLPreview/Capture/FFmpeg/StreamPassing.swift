@@ -20,6 +20,9 @@
     private var h264: PassableH264
     private var isPassing = false
 
+    /// Why nothing is passed on; nil while something may be.
+    var refusal: String? { h264.refusal }
+
     init(_ header: [UInt8], _ options: SourceOptions) {
       h264 = PassableH264(header: header, maximumPixels: options.maximumPixels)
       video = PassableVideo(budget: options.memory?.budget)

@@ -53,5 +53,7 @@ extension SourceStatus {
     public var framesPerSecond: Double?
     /// The transport of pictures: `mmap`, `http`, `rtsp over tcp`, `pipe`.
     public var transport: String
+    /// Of H.264: why it is not passed on as it comes; nil while it may be.
+    package var videoRefusal: String?
   }
 }
