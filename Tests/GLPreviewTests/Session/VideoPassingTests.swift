@@ -173,39 +173,6 @@
       await session.close()
     }
 
-    @Test("the first reason is told why a view's video is encoded; there is none where it may be passed on")
-    func reasons() throws {
-      func reason(
-        _ video: VideoConfiguration = VideoConfiguration(), format: String = "h264", refusal: String? = nil,
-        source change: (inout SessionSource) -> Void = { _ in },
-        view: (ViewPreview) -> Void = { _ in }
-      ) throws -> String? {
-        let session = try Self.session(ScriptedDevice(), change: change)
-        let preview = try session.addPreview()
-        view(preview)
-        var mode = SourceStatus.Mode(format: format, transport: "tcp")
-        mode.videoRefusal = refusal
-        return preview.preview.videoRefusal(video, from: mode)
-      }
-      #expect(try reason() == nil)
-      #expect(try reason(VideoConfiguration(quality: 70)) == "the video settings ask for an encoding")
-      #expect(try reason(format: "MJPEG") == "the camera sends MJPEG, not H.264 over a network stream")
-      #expect(
-        try reason(refusal: "it has B pictures")
-          == "the camera's H.264 can't be passed on: it has B pictures")
-      #expect(try reason(view: { $0.updateEvery = .seconds(1) }) == "the view limits the frame rate")
-      let turned = try reason(view: { preview in
-        preview.rotation = .half
-        preview.mirroring = .horizontal
-      })
-      #expect(turned == "the view changes the picture: rotate, mirror")
-      #expect(try reason(source: { $0.warmup = .frames(1) }) == "the camera has a warmup")
-      let pattern = try PreviewSession([SessionSource("pattern:counter")]).addPreview()
-      #expect(
-        pattern.preview.videoRefusal(VideoConfiguration(), from: nil)
-          == "the source is a file or a pattern")
-    }
-
     @Test("while the camera is lost its fallback is encoded; then its pictures are passed on again")
     func lost() async throws {
       let device = ScriptedDevice([.success([.packet(packet(1, .key)), .packet(packet(2))])])
@@ -355,34 +322,6 @@
       let passed = try #require(try await other.next())
       #expect(passed.format.encoder == nil)
       await session.close()
-    }
-
-    @Test("only a view of all of a source, at its own size and rate, passes")
-    func decisions() throws {
-      func passes(_ change: (inout PreviewConfiguration) throws -> Void) rethrows -> Bool {
-        var configuration = PreviewConfiguration(.view(ViewConfiguration(), of: "camera"))
-        try change(&configuration)
-        return configuration.passesVideo
-      }
-      #expect(passes { _ in })
-      #expect(!passes { $0.isEnabled = false })
-      #expect(!passes { $0.updateEvery = .milliseconds(100) })
-      for (key, word) in [
-        ("crop", "8x8+0+0"), ("rotate", "90"), ("mirror", "horizontal"), ("width", "24"),
-        ("filter", "mitchell"),
-        ("label", "x"),
-      ] {
-        #expect(try !passes { try $0.view?.set(key, to: word) }, "\(key)")
-      }
-      #expect(VideoConfiguration().takesAnyVideo && !VideoConfiguration(encoder: .x264).takesAnyVideo)
-
-      var options = SourceOptions()
-      #expect(options.showsVideo)
-      options.color = ColorDescription.Override(matrix: .bt709)
-      #expect(!options.showsVideo)
-      options = SourceOptions()
-      options.masks = [PrivacyMask(.rectangle(Rectangle(x: 0, y: 0, width: 8, height: 8)))]
-      #expect(!options.showsVideo)
     }
   }
 #endif
