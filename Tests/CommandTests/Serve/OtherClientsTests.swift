@@ -103,7 +103,7 @@ struct OtherClientsTests {
     let camera = try ChildProcess(
       ffmpeg.path, words.split(separator: " ").map(String.init),
       environment: ProcessInfo.processInfo.environment, in: folder.url.path, writingTo: nil)
-    defer { kill(camera.id, SIGKILL) }
+    defer { camera.end() }
     // It serves one connection, and ends with that.
     try Data("cameras: {camera: {source: '\(url)', keep-warm: true}}\n".utf8)
       .write(to: folder.url.appending(path: "rtmp.yaml"))

@@ -81,6 +81,12 @@ struct ChildProcess: Sendable {
     return unsafe unsafeBitCast(symbol, to: AddChangeOfFolder.self)
   }
 
+  /// Kills it, and takes its status: what is dead and not waited for keeps those who wait for any child from all others.
+  func end() {
+    kill(id, SIGKILL)
+    Task { [id] in _ = await Self.status(of: id) }
+  }
+
   /// Waits for a child's end. As a shell has it: its exit status, or 128 and the signal's number.
   static func status(of id: pid_t) async -> Int32 {
     await withCheckedContinuation { continuation in

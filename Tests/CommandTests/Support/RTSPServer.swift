@@ -47,11 +47,7 @@ final class RTSPServer: Sendable {
     self.port = port
   }
 
-  deinit {
-    kill(process.id, SIGKILL)
-    let id = process.id
-    Task { _ = await ChildProcess.status(of: id) }
-  }
+  deinit { process.end() }
 
   /// The address of a stream.
   func url(_ path: String, user: String = "") -> String { "rtsp://\(user)127.0.0.1:\(port)/\(path)" }

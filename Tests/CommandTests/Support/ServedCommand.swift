@@ -43,11 +43,7 @@ final class ServedCommand: Sendable {
     throw NotServing(log: log)
   }
 
-  deinit {
-    kill(process.id, SIGKILL)
-    let id = process.id
-    Task { _ = await ChildProcess.status(of: id) }
-  }
+  deinit { process.end() }
 
   /// What its descriptors are: `socket:[1234]`, the names of files.
   var openFiles: [String] {
