@@ -139,12 +139,16 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   /// The clients of a view.
   func clientCount(of camera: String, _ view: String) -> Int {
-    all.count { $0.source.target.camera == camera && $0.source.target.name == view }
+    streams(of: camera, view).reduce(0) { $0 + $1.clients }
   }
 
   /// How many of them get the rung below.
   func reducedCount(of camera: String, _ view: String) -> Int {
-    all.count { $0.source.target.camera == camera && $0.source.target.name == view && $0.isReduced }
+    streams(of: camera, view).reduce(0) { $0 + ($1.isReduced ? $1.clients : 0) }
+  }
+
+  private func streams(of camera: String, _ view: String) -> [VideoStream] {
+    all.filter { $0.source.target.camera == camera && $0.source.target.name == view }
   }
 
   private var all: [VideoStream] { state.withLock { $0.streams.compactMap(\.stream) } }
@@ -191,6 +195,7 @@ final class VideoStream: Sendable {
     var rung: VideoRung
     /// The time of the last picture.
     var last: CaptureInstant?
+    var clients = 1
     var isOver = false
   }
 
@@ -237,6 +242,16 @@ final class VideoStream: Sendable {
   /// A key picture comes soon; nothing is lost.
   func askForKey() { state.withLock { $0.watch }.askForKey() }
 
+  /// How many clients its pictures are for; 1 unless it is told otherwise.
+  var clients: Int { state.withLock { $0.clients } }
+
+  func stand(for clients: Int) {
+    state.withLock { state in
+      state.clients = clients
+      state.watch.stand(for: clients)
+    }
+  }
+
   func end() {
     let watch = state.withLock { state in
       state.isOver = true
@@ -281,6 +296,7 @@ final class VideoStream: Sendable {
   private func replace(with watch: VideoWatch, _ lower: VideoSource?, _ change: (inout VideoRung) -> Void) {
     let old = state.withLock { state -> (VideoWatch, VideoSource?) in
       defer { (state.watch, state.lower) = (watch, lower) }
+      watch.stand(for: state.clients)
       change(&state.rung)
       return (state.watch, state.lower)
     }
