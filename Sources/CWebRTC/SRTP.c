@@ -21,8 +21,14 @@ size_t glp_srtp_key_bytes(glp_srtp_profile profile) {
 static srtp_t create(glp_srtp_profile profile, const uint8_t *key, int direction) {
   uint8_t copy[30] = {0};
   memcpy(copy, key, glp_srtp_key_bytes(profile));
-  // Lost packets are sent again as they were, from memory: none is protected twice.
-  srtp_policy_t policy = {.ssrc = {.type = direction}, .key = copy, .window_size = 1024};
+  // Lost packets are written again as they were: the same number always has the same content, so that protecting it twice
+  // gives the same packet and tells nothing.
+  srtp_policy_t policy = {
+      .ssrc = {.type = direction},
+      .key = copy,
+      .window_size = 1024,
+      .allow_repeat_tx = direction == ssrc_any_outbound,
+  };
   srtp_t context = NULL;
   if (glp_rtc.srtp_crypto_policy_set_from_profile_for_rtp(&policy.rtp, profile)
       || glp_rtc.srtp_crypto_policy_set_from_profile_for_rtcp(&policy.rtcp, profile)
@@ -84,4 +90,27 @@ size_t glp_srtp_apply(glp_srtp *srtp, glp_srtp_work work, uint8_t *bytes, size_t
   case GLP_UNPROTECT_RTCP: status = glp_rtc.srtp_unprotect_rtcp(srtp->inbound, bytes, &length); break;
   }
   return status || length < 0 || (size_t)length > capacity ? 0 : (size_t)length;
+}
+
+size_t glp_srtp_write_run(
+    glp_srtp *srtp, const glp_rtp_header *header, const uint8_t *payloads, size_t count, size_t payload, uint8_t *bytes,
+    size_t capacity) {
+  if (payload == 0 || header->count < 12 || header->count > GLP_RTP_HEADER_BYTES) return 0;
+  size_t at = 0;
+  uint16_t number = header->sequence_number;
+  for (size_t done = 0; done < count; number++) {
+    size_t length = count - done < payload ? count - done : payload;
+    if (capacity - at < header->count + length + GLP_SRTP_TRAILER_BYTES) return 0;
+    uint8_t *packet = bytes + at;
+    memcpy(packet, header->bytes, header->count);
+    memcpy(packet + header->count, payloads + done, length);
+    done += length;
+    if (header->has_marker && done == count) packet[1] |= 0x80;
+    packet[2] = (uint8_t)(number >> 8);
+    packet[3] = (uint8_t)number;
+    size_t written = glp_srtp_apply(srtp, GLP_PROTECT_RTP, packet, header->count + length, capacity - at);
+    if (written == 0) return 0;
+    at += written;
+  }
+  return at;
 }

@@ -98,4 +98,50 @@ enum { GLP_SRTP_TRAILER_BYTES = 144 };
 /// is at least `count` + GLP_SRTP_TRAILER_BYTES.
 size_t glp_srtp_apply(glp_srtp *srtp, glp_srtp_work work, uint8_t *bytes, size_t count, size_t capacity);
 
+/// The most bytes of a header of RTP: 12, and an extension of 8.
+enum { GLP_RTP_HEADER_BYTES = 20 };
+
+/// What the packets of a run have before their payloads. The sequence numbers go up, and the last one may have the marker.
+typedef struct {
+  uint8_t bytes[GLP_RTP_HEADER_BYTES];
+  uint8_t count;
+  bool has_marker;
+  uint16_t sequence_number;
+} glp_rtp_header;
+
+/// Writes the packets of a run one after another, protected: `count` bytes of payloads, `payload` in each packet, and what is
+/// left in the last. A packet may be written again as it was. Returns the bytes that were written; 0 if one is refused.
+/// `capacity` is at least `count` and, for each packet, the header's bytes, and GLP_SRTP_TRAILER_BYTES once.
+size_t glp_srtp_write_run(
+    glp_srtp *srtp, const glp_rtp_header *header, const uint8_t *payloads, size_t count, size_t payload, uint8_t *bytes,
+    size_t capacity);
+
+/// The most bytes of an address, which is a sockaddr.
+enum { GLP_ADDRESS_BYTES = 28 };
+
+/// Datagrams to one address that lie one after another in memory: all have `segment` bytes, but the last may be shorter.
+typedef struct {
+  uint8_t address[GLP_ADDRESS_BYTES];
+  uint32_t address_bytes;
+  uint32_t offset, count, segment;
+  /// How many of the bytes were sent, or refused.
+  uint32_t sent;
+  /// Whether they may go as one message, which the kernel cuts: at most 64 of them, and less than 64 KB. False once the
+  /// kernel has refused that.
+  bool takes_segments;
+} glp_datagrams;
+
+typedef struct {
+  /// The batches that are done.
+  size_t batches;
+  /// The messages that the kernel refused, and the last reason.
+  size_t refused;
+  int error;
+  /// Whether the socket takes no more now.
+  bool is_blocked;
+} glp_sent;
+
+/// Sends batches in their order until all are done or the socket is full. Offsets are those in `bytes`.
+glp_sent glp_datagrams_send(int socket, const uint8_t *bytes, glp_datagrams *batches, size_t count);
+
 #endif

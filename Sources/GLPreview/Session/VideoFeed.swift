@@ -90,8 +90,8 @@ final class VideoFeed: Sendable {
   /// The network lost pictures that the watcher had read. The watcher continues with a key picture.
   func lost(_ watcher: Int) {
     state.update { state in
-      guard state.watchers[watcher] != nil else { return }
-      state.watchers[watcher] = VideoWatcher()
+      guard let known = state.watchers[watcher] else { return }
+      state.watchers[watcher] = VideoWatcher(clients: known.clients)
       state.keys.join()
       state.control.dropped(watcher, at: CaptureClock.now)
     }
@@ -108,6 +108,9 @@ final class VideoFeed: Sendable {
         picturesPerSecond: state.rate.picturesPerSecond)
     }
   }
+
+  /// A watcher reads for several clients; each counts where most of them decide.
+  func stand(_ watcher: Int, for clients: Int) { state.update { $0.watchers[watcher]?.clients = clients } }
 
   var watcherCount: Int { state.value.watchers.count }
 
@@ -157,7 +160,10 @@ final class VideoFeed: Sendable {
         if lost.isTooSlow { state.control.dropped(id, at: now) }
         state.watchers[id] = watcher
       }
-      state.control.adjust(watchers: state.watchers.count, at: now)
+      let watchers = state.watchers
+      state.control.adjust(watchers: watchers.values.reduce(0) { $0 + $1.clients }, at: now) {
+        watchers[$0]?.clients ?? 0
+      }
       return (state.format?.encoder, dropped)
     }
     counters.changed(from: before, to: last.format.encoder)

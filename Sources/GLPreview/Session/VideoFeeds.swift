@@ -82,6 +82,9 @@ package final class VideoWatch: Sendable {
   /// Waits for the next sample; nil at the end.
   package func next() async throws -> VideoSample? { try await feed.next(watcher) }
 
+  /// It is read for so many clients, each of which counts where most of them decide.
+  package func stand(for clients: Int) { feed.stand(watcher, for: clients) }
+
   /// Ends it now; `next` returns nil.
   package func end() { feed.leave(watcher) }
 }

@@ -25,6 +25,8 @@ struct VideoWatcher {
   /// Whether the key picture that it needs was requested. A watcher that lost pictures requests it with its next read, so
   /// that a watcher that never reads again costs the others nothing.
   var isPromised = true
+  /// How many clients it reads for.
+  var clients = 1
 
   /// Returns how many it loses.
   @discardableResult

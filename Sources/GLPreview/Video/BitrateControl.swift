@@ -52,9 +52,13 @@ package struct BitrateControl: Sendable {
   /// A watcher has left.
   mutating func left(_ watcher: Int) { drops[watcher] = nil }
 
-  /// Takes the time into account, for so many watchers in all; to be called at least once a second.
-  mutating func adjust(watchers: Int, at now: CaptureInstant) {
-    if drops.keys.count(where: { isStruggling($0, for: patience, at: now) }) * 2 > watchers {
+  /// Takes the time into account, for so many clients in all; to be called at least once a second. `clients` tells for how many
+  /// of them a watcher reads.
+  mutating func adjust(watchers: Int, at now: CaptureInstant, clients: (Int) -> Int = { _ in 1 }) {
+    let struggling = drops.keys.reduce(0) {
+      $0 + (isStruggling($1, for: patience, at: now) ? clients($1) : 0)
+    }
+    if struggling * 2 > watchers {
       guard factor > Self.least else { return }
       factor = max(factor * Self.step, Self.least)
       // What comes of it is seen from here on.

@@ -89,6 +89,7 @@ struct MetricFamily: Sendable {
     "glpreview_webrtc_sessions": "WebRTC sessions.",
     "glpreview_webrtc_packets_total": "Packets of pictures sent to WebRTC clients.",
     "glpreview_webrtc_bytes_total": "Bytes of these packets, as they were sent.",
+    "glpreview_webrtc_lost_total": "Packets that WebRTC clients reported as missing, before repetitions.",
     "glpreview_webrtc_repeated_total": "Packets sent again because a WebRTC client had lost them.",
     "glpreview_webrtc_key_requests_total": "Key pictures that WebRTC clients asked for.",
     "glpreview_video_pictures_total":

@@ -7,18 +7,22 @@ final class WebRTCCounters: Sendable {
   /// Packets of pictures, and their bytes as they were sent.
   let packets = Atomic(0)
   let bytes = Atomic(0)
+  /// Packets that clients say are missing in their reports; those that were sent again may be among them.
+  let lost = Atomic(0)
   /// Packets that clients have lost, and got again.
   let repeated = Atomic(0)
   /// What clients have asked key pictures by (PLI and FIR).
   let keyRequests = Atomic(0)
 
-  func countPacket(_ bytes: Int) {
-    packets.wrappingAdd(1, ordering: .relaxed)
+  func count(packets: Int, bytes: Int, repeated: Int) {
+    self.packets.wrappingAdd(packets, ordering: .relaxed)
     self.bytes.wrappingAdd(bytes, ordering: .relaxed)
+    if repeated > 0 { self.repeated.wrappingAdd(repeated, ordering: .relaxed) }
   }
 
+  func countLost(_ packets: Int) { lost.wrappingAdd(packets, ordering: .relaxed) }
+
   func countSession(_ difference: Int) { sessions.wrappingAdd(difference, ordering: .relaxed) }
-  func countRepeated() { repeated.wrappingAdd(1, ordering: .relaxed) }
   func countKeyRequest() { keyRequests.wrappingAdd(1, ordering: .relaxed) }
 
   var families: [MetricFamily] {
@@ -29,6 +33,7 @@ final class WebRTCCounters: Sendable {
       family("glpreview_webrtc_sessions", .gauge, sessions),
       family("glpreview_webrtc_packets_total", .counter, packets),
       family("glpreview_webrtc_bytes_total", .counter, bytes),
+      family("glpreview_webrtc_lost_total", .counter, lost),
       family("glpreview_webrtc_repeated_total", .counter, repeated),
       family("glpreview_webrtc_key_requests_total", .counter, keyRequests),
     ]

@@ -2,6 +2,16 @@
 internal import CWebRTC
 internal import NIOCore
 
+/// What the packets of a run have before their payloads.
+struct RTPHeader: Sendable {
+  /// As in packets, but for the marker and the sequence number.
+  let bytes: [UInt8]
+  /// That of the first packet.
+  let sequenceNumber: UInt16
+
+  static let mostBytes = Int(GLP_RTP_HEADER_BYTES)
+}
+
 @safe final class SRTPContext {
   /// How packets are protected, by the name that IANA has for it.
   enum Profile: String, Sendable, Hashable {
@@ -53,6 +63,30 @@ internal import NIOCore
   }
   func open(rtcp packet: [UInt8]) -> [UInt8]? {
     apply(GLP_UNPROTECT_RTCP, packet).map { Array($0.readableBytesView) }
+  }
+
+  /// Writes packets one after another, as they are sent. The same packets may be written again.
+  ///
+  /// - Returns: the number of bytes; 0 if libsrtp refuses a packet, or there is no room.
+  func write(
+    _ run: RTPPicture.Run, of picture: RTPPicture, _ header: RTPHeader,
+    into room: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    var native = glp_rtp_header()
+    native.count = UInt8(min(header.bytes.count, RTPHeader.mostBytes))
+    native.has_marker = run.first + run.packets == picture.count
+    native.sequence_number = header.sequenceNumber
+    unsafe withUnsafeMutableBytes(of: &native.bytes) {
+      unsafe $0.copyBytes(from: header.bytes.prefix($0.count))
+    }
+    return unsafe picture.bytes.withUnsafeBufferPointer { payloads in
+      guard let start = room.baseAddress, let first = payloads.baseAddress,
+        run.offset + run.count <= payloads.count
+      else { return 0 }
+      return unsafe glp_srtp_write_run(
+        srtp, &native, first + run.offset, run.count, run.length, start.assumingMemoryBound(to: UInt8.self),
+        room.count)
+    }
   }
 
   private func apply(_ work: glp_srtp_work, _ packet: [UInt8]) -> ByteBuffer? {

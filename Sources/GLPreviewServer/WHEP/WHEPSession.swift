@@ -18,7 +18,7 @@ final class WHEPSession {
 
   struct Datagram {
     let bytes: ByteBuffer
-    let address: SocketAddress
+    let path: DatagramPath
   }
 
   let terms: Terms
@@ -31,19 +31,19 @@ final class WHEPSession {
   private let createdAt: CaptureInstant
   private var checkedAt: CaptureInstant
   private var reportedAt: CaptureInstant?
-  private var keyAskedAt: CaptureInstant?
+  private var keys = KeyNeeds()
   /// The addresses that have proved the password; the newest last.
   private(set) var addresses: [SocketAddress] = []
   /// Where pictures go to.
-  private(set) var address: SocketAddress?
+  private(set) var path: DatagramPath?
   private var isNominated = false
   private var dtls: DTLSEndpoint?
   private(set) var srtp: SRTPContext?
-  private var packetizer: RTPPacketizer
-  private var history = PacketHistory()
+  private var pictures: SentPictures
+  /// What is to be sent besides pictures.
   private var outbox: [Datagram] = []
   /// Pictures from the last key picture on, for a client that is still connecting.
-  private var waiting: [VideoSample] = []
+  private var waiting: [RTPPicture] = []
   /// Whether pictures that come before the client is connected are of use.
   private(set) var isPreparing = true
 
@@ -51,14 +51,14 @@ final class WHEPSession {
   private(set) var end: String?
   /// Whether a key picture is needed; the port sets it back.
   var wantsKey = false
-  /// Reads the view's pictures while it is connected, its number, and what it reads now; the port's.
-  var pump: (task: Task<Void, Never>, number: Int, stream: Watched<VideoStream?>)?
+  /// Where its pictures come from; the port's.
+  var feed: WHEPFeed?
+  /// Whether the port knows that it has packets to send.
+  var isQueued = false
   private let counters: WebRTCCounters
 
   /// How long a client may take to connect, and how long the last connection check is good for (RFC 7675).
   static let consent = Duration.seconds(30)
-  /// The least time between two key pictures that a client asks for.
-  static let keysAfter = Duration.milliseconds(500)
   private static let reportsEvery = Duration.seconds(1)
   private static let mostAddresses = 8
   /// How much of the past a client gets when it connects.
@@ -71,8 +71,10 @@ final class WHEPSession {
     (self.terms, self.target, self.identity) = (terms, target, identity)
     (self.client, self.permit, self.counters) = (client, permit, counters)
     (createdAt, checkedAt) = (now, now)
-    packetizer = RTPPacketizer(
-      payloadType: terms.offer.format.payloadType, ssrc: terms.ssrc, playoutDelay: terms.offer.playoutDelay)
+    pictures = SentPictures(
+      RTPPacketizer(
+        payloadType: terms.offer.format.payloadType, ssrc: terms.ssrc, playoutDelay: terms.offer.playoutDelay)
+    )
   }
 
   var isConnected: Bool { srtp != nil && end == nil }
@@ -84,8 +86,8 @@ final class WHEPSession {
   }
 
   private func send(_ bytes: ByteBuffer) {
-    guard let address else { return }
-    outbox.append(Datagram(bytes: bytes, address: address))
+    guard let path else { return }
+    outbox.append(Datagram(bytes: bytes, path: path))
   }
 
   // MARK: Connection checks
@@ -102,8 +104,10 @@ final class WHEPSession {
     addresses.removeAll { $0 == address }
     addresses.append(address)
     // The client chooses; what it has not chosen will do until then.
-    if message.nominates || !isNominated { self.address = address }
-    if addresses.count > Self.mostAddresses, let oldest = addresses.firstIndex(where: { $0 != self.address })
+    let path = path.flatMap { $0.address == address ? $0 : nil } ?? DatagramPath(address)
+    if message.nominates || !isNominated { self.path = path }
+    if addresses.count > Self.mostAddresses,
+      let oldest = addresses.firstIndex(where: { $0 != self.path?.address })
     {
       addresses.remove(at: oldest)
     }
@@ -111,7 +115,7 @@ final class WHEPSession {
     var answer = STUNMessage(.bindingSuccess, transaction: message.transaction)
     answer.mappedAddress = mapped
     let bytes = answer.bytes(sealedWith: Array(terms.password.utf8))
-    outbox.append(Datagram(bytes: ByteBuffer(bytes: bytes), address: address))
+    outbox.append(Datagram(bytes: ByteBuffer(bytes: bytes), path: path))
     return true
   }
 
@@ -133,7 +137,7 @@ final class WHEPSession {
         srtp = try dtls.makeSRTP()
         flush(dtls)
         wantsKey = waiting.isEmpty
-        for sample in waiting { send(sample, at: now) }
+        for picture in waiting { send(picture, at: now) }
         (waiting, isPreparing) = ([], false)
       }
     } catch {
@@ -147,49 +151,59 @@ final class WHEPSession {
 
   // MARK: Pictures
 
-  /// Sends a picture, or keeps it for a client that is still connecting.
-  func send(_ sample: VideoSample, at now: CaptureInstant) {
+  /// Takes a picture to be sent, or keeps it for a client that is still connecting.
+  func send(_ picture: RTPPicture, at now: CaptureInstant) {
     guard end == nil else { return }
-    guard let srtp else { return prepare(sample) }
-    for packet in packetizer.packets(of: sample) {
-      guard let bytes = srtp.protect(rtp: packet.bytes) else { continue }
-      history.add(bytes, packet.sequenceNumber, at: now)
-      counters.countPacket(bytes.readableBytes)
-      send(bytes)
-    }
+    guard isConnected else { return prepare(picture) }
+    if pictures.add(picture, at: now) == .tooLate { needKey(at: now) }
   }
 
-  private func prepare(_ sample: VideoSample) {
+  private func prepare(_ picture: RTPPicture) {
     guard isPreparing else { return }
-    if sample.isKey { waiting = [] }
-    waiting.append(sample)
-    guard let first = waiting.first, sample.timestamp - first.timestamp > Self.preparesFor else { return }
+    if picture.isKey { waiting = [] }
+    guard picture.isKey || !waiting.isEmpty else { return }
+    waiting.append(picture)
+    guard let first = waiting.first, picture.timestamp - first.timestamp > Self.preparesFor else { return }
     (waiting, isPreparing) = ([], false)
   }
+
+  /// Pictures come from another reader, from a key picture on.
+  func beginAnew() { pictures.beginAnew() }
+
+  /// Whether there are packets to be written.
+  var hasPackets: Bool { isConnected && pictures.isWaiting }
+
+  /// Writes the packets that may be sent now. Others may have to wait for `PacketPace.step`.
+  func write(into outbox: DatagramOutbox, at now: CaptureInstant) {
+    guard end == nil, let srtp, let path else { return }
+    let sent = pictures.write(into: outbox, by: srtp, to: path, at: now)
+    counters.count(packets: sent.packets, bytes: sent.bytes, repeated: sent.repeated)
+  }
+
+  // MARK: Feedback
 
   /// Takes what the client says of what it has received.
   func receive(rtcp datagram: [UInt8], from address: SocketAddress, at now: CaptureInstant) {
     guard end == nil, addresses.contains(address), let plain = srtp?.open(rtcp: datagram) else { return }
     for feedback in RTCPFeedback.all(in: plain) {
       switch feedback {
-      case .lost(let sequenceNumbers):
-        for number in sequenceNumbers {
-          guard let packet = history.packet(number, at: now) else { continue }
-          counters.countRepeated()
-          send(packet)
-        }
-      case .keyRequest: askForKey(at: now)
+      case .lost(let numbers): pictures.lost(numbers)
+      case .missing(let count, terms.ssrc): counters.countLost(pictures.missing(count))
+      case .missing: break
+      case .keyRequest:
+        counters.countKeyRequest()
+        needKey(at: now)
       case .goodbye: end = "the client has said goodbye"
       }
     }
   }
 
-  private func askForKey(at now: CaptureInstant) {
-    counters.countKeyRequest()
-    if let last = keyAskedAt, now - last < Self.keysAfter { return }
-    keyAskedAt = now
-    wantsKey = true
+  private func needKey(at now: CaptureInstant) {
+    if keys.need(at: now) { wantsKey = true }
   }
+
+  /// Whether it needs key pictures again and again.
+  func isStruggling(at now: CaptureInstant) -> Bool { keys.isStruggling(at: now) }
 
   // MARK: Time
 
@@ -210,7 +224,7 @@ final class WHEPSession {
 
   private func report(at now: CaptureInstant) {
     guard let srtp, reportedAt.map({ now - $0 >= Self.reportsEvery }) ?? true,
-      let report = packetizer.senderReport(at: now)
+      let report = pictures.senderReport(at: now)
     else { return }
     reportedAt = now
     if let bytes = srtp.protect(rtcp: report) { send(bytes) }
@@ -220,7 +234,7 @@ final class WHEPSession {
   func close(_ reason: String) {
     if end == nil { end = reason }
     guard let dtls else { return }
-    if let srtp, let bytes = srtp.protect(rtcp: packetizer.goodbye) { send(bytes) }
+    if let srtp, let bytes = srtp.protect(rtcp: pictures.goodbye) { send(bytes) }
     dtls.close()
     flush(dtls)
   }

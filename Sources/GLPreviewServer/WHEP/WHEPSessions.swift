@@ -64,7 +64,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   /// - Throws: `Problem`.
   func begin(
     _ offer: SDPOffer, _ target: ServedPreview, asked: String?, since start: CaptureInstant,
-    pictures: @escaping @Sendable () throws -> VideoStream
+    pictures: @escaping WHEPFeed.Pictures
   ) async throws -> Begun {
     if let missing = WebRTCError.ofLibraries { throw Problem(.notImplemented, missing.description) }
     let permit = try gate.enter()
@@ -103,7 +103,7 @@ final class WHEPSessions: Service, CustomStringConvertible {
   }
 
   /// Throws if nothing here encodes H.264. The first picture of all tells.
-  private func checkEncoder(_ pictures: @escaping @Sendable () throws -> VideoStream) async throws {
+  private func checkEncoder(_ pictures: @escaping WHEPFeed.Pictures) async throws {
     guard !state.withLock({ $0.hasEncoded }) else { return }
     do {
       let isThere = try await withDeadline(Self.encodesWithin) {

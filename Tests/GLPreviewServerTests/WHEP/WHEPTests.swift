@@ -76,6 +76,37 @@ struct WHEPTests {
     }
   }
 
+  @Test("sessions of a view share its pictures, and each begins with a key picture")
+  func shared() async throws {
+    try await withService(Self.configuration()) { service in
+      var peers: [WHEPPeer] = []
+      for _ in 0..<12 {
+        let peer = try await WHEPPeer()
+        peers.append(peer)
+        try await peer.connect(try await service.offer(peer).answer)
+      }
+      #expect(service.inside.videos.clientCount(of: "camera", "main") == 12)
+
+      for peer in peers {
+        var packet = try await peer.packet()
+        #expect(packet[20] & 31 == 7)
+        for _ in 0..<5 {
+          while packet[1] & 0x80 == 0 { packet = try await peer.packet() }
+          packet = try await peer.packet()
+        }
+      }
+
+      // The one that began to read leaves; the others go on.
+      try await peers.removeFirst().close()
+      await until { service.inside.videos.clientCount(of: "camera", "main") == 11 }
+      for peer in peers { for _ in 0..<5 { _ = try await peer.packet() } }
+      for peer in peers { try await peer.close() }
+      await until {
+        service.sessionCount == 0 && service.inside.videos.clientCount(of: "camera", "main") == 0
+      }
+    }
+  }
+
   @Test("DELETE ends a session, and tells its client")
   func deletion() async throws {
     try await withService(Self.configuration()) { service in

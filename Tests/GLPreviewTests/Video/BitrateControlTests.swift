@@ -81,6 +81,22 @@ struct BitrateControlTests {
     #expect(!control.isLeftBehind(1, at: at(105)))
   }
 
+  @Test("a watcher counts as many times as it has clients")
+  func clients() {
+    var control = BitrateControl()
+    for time in stride(from: 0.0, through: 6, by: 2) {
+      for watcher in [1, 2] { control.dropped(watcher, at: at(time)) }
+      // Two of a hundred and two: most can follow.
+      control.adjust(watchers: 102, at: at(time)) { $0 == 3 ? 100 : 1 }
+    }
+    #expect(control.factor == 1)
+    control.dropped(3, at: at(6))
+    control.dropped(3, at: at(9))
+    control.dropped(3, at: at(12))
+    control.adjust(watchers: 102, at: at(12)) { $0 == 3 ? 100 : 1 }
+    #expect(control.factor < 1)
+  }
+
   @Test("a watcher that takes 8 s for each key picture is struggling")
   func slowest() {
     var control = BitrateControl()

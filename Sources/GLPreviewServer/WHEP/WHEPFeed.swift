@@ -1,0 +1,104 @@
+// A view's pictures for WebRTC: read and cut into packets once for all sessions that show it.
+internal import GLPreview
+internal import Logging
+
+/// Reads a view's pictures while it has sessions; used on the port's event loop.
+final class WHEPFeed {
+  /// Which sessions share pictures.
+  struct Key: Hashable {
+    private let preview: ObjectIdentifier
+    private let video: VideoConfiguration
+    /// The one session of a feed of its own.
+    let session: String?
+
+    init(_ target: ServedPreview, for session: String? = nil) {
+      (preview, video) = (ObjectIdentifier(target.preview), target.served.video)
+      self.session = session
+    }
+  }
+
+  /// Begins to read a view, from a key picture on. Throws where it can't be watched now.
+  typealias Pictures = @Sendable () throws -> VideoStream
+
+  private struct Reading {
+    /// Nil before the first one, and while the view can't be watched.
+    var stream: VideoStream?
+    var clients = 0
+  }
+
+  let key: Key
+  private(set) var sessions: [WHEPSession] = []
+  private let reading = Watched(Reading())
+  private var task: Task<Void, Never>?
+
+  /// How long after a failure the view is tried again.
+  private static let retries = Duration.seconds(1)
+
+  init(_ key: Key) { self.key = key }
+
+  /// Begins to read. `deliver` takes each picture to the event loop.
+  func run(_ pictures: @escaping Pictures, logger: Logger, _ deliver: @escaping Deliver) {
+    let reading = reading
+    task = Task { await WHEPFeed.read(pictures, into: reading, logger, deliver) }
+  }
+
+  typealias Deliver = @Sendable (RTPPicture) async throws -> Void
+
+  private static func read(
+    _ pictures: Pictures, into reading: Watched<Reading>, _ logger: Logger, _ deliver: Deliver
+  ) async {
+    while !Task.isCancelled {
+      do {
+        let stream = try pictures()
+        reading.update {
+          $0.stream = stream
+          stream.stand(for: $0.clients)
+        }
+        while let sample = try await stream.next() { try await deliver(RTPPicture(sample)) }
+      } catch is CancellationError {
+        // Its last session has left.
+      } catch {
+        logger.warning("WebRTC sessions have no pictures", metadata: ["reason": "\(error)"])
+      }
+      reading.update { $0.stream = nil }
+      // The view may come back; it is looked up where the configuration changes.
+      try? await Task.sleep(for: retries)
+    }
+  }
+
+  func end() { task?.cancel() }
+
+  // MARK: Sessions
+
+  /// Adds a session, which begins with the next key picture. Those that come within a moment share one.
+  func add(_ session: WHEPSession) {
+    sessions.append(session)
+    session.feed = self
+    session.beginAnew()
+    stand()
+    reading.value.stream?.askForKey()
+  }
+
+  func remove(_ session: WHEPSession) {
+    sessions.removeAll { $0 === session }
+    session.feed = nil
+    stand()
+  }
+
+  private func stand() {
+    reading.update { [count = sessions.count] in
+      $0.clients = count
+      $0.stream?.stand(for: count)
+    }
+  }
+
+  /// Whether the pictures are smaller ones, because the only session can't take the view's.
+  var isReduced: Bool { reading.value.stream?.isReduced ?? false }
+
+  /// A session needs a key picture. What several sessions share goes on for the others meanwhile; a session of its own has lost
+  /// pictures, which lowers the bit rate or the size if it goes on.
+  func askForKey() {
+    guard let stream = reading.value.stream else { return }
+    if key.session == nil { stream.askForKey() } else { stream.lost() }
+  }
+}

@@ -1,0 +1,122 @@
+// When the packets of a picture may go.
+import GLPreview
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Packet pace")
+struct PacketPaceTests {
+  private static let interval = Duration.milliseconds(33)
+
+  /// The bursts of what waits, in steps.
+  private static func bursts(_ pace: inout PacketPace, _ packets: Int, from start: CaptureInstant) -> [Int] {
+    var bursts: [Int] = []
+    var rest = packets
+    while rest > 0, bursts.count < 100 {
+      let now = start + PacketPace.step * bursts.count
+      let count = min(rest, pace.allowed(at: now))
+      pace.took(count)
+      // No more comes within a step.
+      #expect(pace.allowed(at: now + .milliseconds(4)) == 0 || count == rest)
+      rest -= count
+      bursts.append(count)
+    }
+    return bursts
+  }
+
+  @Test("a small picture goes at once, whatever it is", arguments: [true, false])
+  func small(isKey: Bool) {
+    var pace = PacketPace()
+    pace.add(10, isKey: isKey, waiting: 10, interval: Self.interval)
+    #expect(Self.bursts(&pace, 10, from: .start) == [10])
+  }
+
+  @Test("a key picture is spread over half of the time until the next picture")
+  func key() {
+    var pace = PacketPace()
+    for index in 0..<100 {
+      pace.add(4, isKey: false, waiting: 4, interval: Self.interval)
+      #expect(Self.bursts(&pace, 4, from: .start + Self.interval * index) == [4])
+    }
+
+    pace.add(58, isKey: true, waiting: 58, interval: Self.interval)
+
+    // 0, 5, 10 and 15 ms.
+    #expect(Self.bursts(&pace, 58, from: .start + Self.interval * 100) == [15, 15, 15, 13])
+    pace.add(4, isKey: false, waiting: 4, interval: Self.interval)
+    #expect(Self.bursts(&pace, 4, from: .start + Self.interval * 101) == [4])
+  }
+
+  @Test("a stream of large pictures is not held up, but for its key pictures")
+  func large() {
+    var pace = PacketPace()
+    for index in 0..<100 {
+      pace.add(70, isKey: false, waiting: 70, interval: Self.interval)
+      #expect(Self.bursts(&pace, 70, from: .start + Self.interval * index) == [70])
+    }
+    pace.add(500, isKey: true, waiting: 500, interval: Self.interval)
+    #expect(Self.bursts(&pace, 500, from: .start + Self.interval * 100) == [175, 175, 150])
+  }
+
+  @Test(
+    "slow cameras and fast ones have a limit", arguments: [(0, 1), (5, 1), (20, 3), (1000, 11), (60_000, 11)])
+  func limits(interval: Int, count: Int) {
+    var pace = PacketPace()
+    pace.add(1000, isKey: true, waiting: 1000, interval: .milliseconds(interval))
+    #expect(Self.bursts(&pace, 1000, from: .start).count == count)
+  }
+
+  @Test("what was not sent in its time is not made up for")
+  func pause() {
+    var pace = PacketPace()
+    pace.add(100, isKey: true, waiting: 100, interval: Self.interval)
+    #expect(pace.allowed(at: .start) == 25)
+    pace.took(25)
+    #expect(pace.allowed(at: .start + .seconds(1)) == 25)
+  }
+
+  @Test("a picture that comes meanwhile does not slow down what is on its way")
+  func next() {
+    var pace = PacketPace()
+    pace.add(100, isKey: true, waiting: 100, interval: Self.interval)
+    #expect(pace.allowed(at: .start) == 25)
+    pace.took(25)
+    pace.add(4, isKey: false, waiting: 79, interval: Self.interval)
+    #expect(Self.bursts(&pace, 79, from: .start + PacketPace.step) == [25, 25, 25, 4])
+    pace.add(4, isKey: false, waiting: 4, interval: Self.interval)
+    #expect(pace.allowed(at: .start + .seconds(1)) == 10)
+  }
+}
+
+@Suite("Key pictures for a WebRTC client")
+struct KeyNeedsTests {
+  private static func at(_ seconds: Double) -> CaptureInstant { .start + .seconds(seconds) }
+
+  @Test("two a second at most")
+  func least() {
+    var keys = KeyNeeds()
+    #expect(
+      [0, 0.1, 0.4, 0.5, 0.9, 1.1].map { keys.need(at: Self.at($0)) } == [
+        true, false, false, true, false, true,
+      ])
+  }
+
+  @Test("a client struggles that needs several, until it needs none for a minute")
+  func struggle() {
+    var keys = KeyNeeds()
+    for time in [0, 10, 30, 50] as [Double] {
+      _ = keys.need(at: Self.at(time))
+      #expect(!keys.isStruggling(at: Self.at(time)), "one now and then")
+    }
+    _ = keys.need(at: Self.at(55))
+    #expect(keys.isStruggling(at: Self.at(55)))
+    #expect(keys.isStruggling(at: Self.at(114)))
+    #expect(!keys.isStruggling(at: Self.at(115)))
+    _ = keys.need(at: Self.at(120))
+    #expect(!keys.isStruggling(at: Self.at(120)))
+    for time in [125, 160, 210] as [Double] {
+      _ = keys.need(at: Self.at(time))
+      #expect(keys.isStruggling(at: Self.at(time + 59)), "it goes on")
+    }
+  }
+}
