@@ -12,10 +12,12 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var webRTC = WebRTCConfiguration()
   /// The RTSP server.
   package var rtsp = RTSPConfiguration()
+  /// The other nodes.
+  package var cluster = ClusterConfiguration()
   package var gpu = GPUDevice.Choice.automatic
   /// Whether a software renderer is refused.
   package var requiresHardware = false
-  /// The cameras, in order. Names must be unique among cameras and scenes.
+  /// The cameras, in order; none only beside peers. Names must be unique among cameras and scenes.
   package var cameras: [CameraConfiguration]
   /// The scenes, each of several cameras in one picture.
   package var scenes: [SceneConfiguration] = []
@@ -39,6 +41,13 @@ struct ServicePatience: Sendable, Hashable {
   /// The time limit of active responses at shutdown. Cameras and their commands then get another second, so that
   /// shutdown takes at most five seconds.
   var shutdown = Duration.milliseconds(3500)
+  /// How often a peer is asked for its cameras, and how often at most one that does not answer.
+  var peerPoll = Duration.seconds(2)
+  var lostPeerPoll = Duration.seconds(10)
+  /// The time limit of that answer.
+  var peerList = Duration.seconds(5)
+  /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
+  var peerAnswer = Duration.seconds(15)
 }
 
 /// The files for TLS, in PEM format. Their paths are resolved.
@@ -136,7 +145,7 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   /// The name, and the source without its secrets.
   package var description: String { "\(name): \(SourceLocator(source))" }
 
-  private static let usualOptions: SourceOptions = {
+  static let usualOptions: SourceOptions = {
     var options = SourceOptions(maximumPixels: 50_000_000)
     options.maximumPictureBytes = 32 << 20
     return options
