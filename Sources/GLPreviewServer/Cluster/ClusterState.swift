@@ -104,9 +104,8 @@ struct ClusterState: Sendable {
 
   // MARK: Hearing
 
-  /// Takes a peer's answer, or why there is none.
-  ///
-  /// - Parameter local: the names of this node's own cameras and scenes, which nobody else can take.
+  /// Takes a peer's answer, or why there is none. `local` are the names of this node's own cameras and scenes, which
+  /// nobody else can take.
   mutating func heard(
     _ answer: Result<PeerListing, PeerFailure>, from url: String, local: Set<String>, at now: WallTime = .now
   ) -> [News] {
@@ -174,6 +173,8 @@ struct ClusterState: Sendable {
         if peer.listing.refusedCount > 0 {
           news += once(.refused(count: peer.listing.refusedCount, node: peer.name))
         }
+      // This node, which does not listen any more.
+      case .lost where before.state == .itself: break
       case .lost, .unauthorized:
         news.append(.lost(node: peer.name, url: peer.url, reason: peer.reason ?? ""))
       case .itself: news += once(.isItself(url: peer.url))

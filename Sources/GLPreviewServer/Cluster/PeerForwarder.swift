@@ -6,6 +6,7 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
+internal import ServiceLifecycle
 internal import Synchronization
 
 final class PeerForwarder: Sendable {
@@ -74,6 +75,8 @@ final class PeerForwarder: Sendable {
         // Of video at a low bit rate, what is little for pictures would be seconds.
         if isVideo { channel.keepLittleUnsent(16 << 10) }
         for try await part in body {
+          // A video has no end of its own.
+          if isVideo, Task.isShuttingDownGracefully { break }
           try await writer.write(part)
           // A write only waits if the event loop knows that the socket is full: it has to see this one first.
           try await channel.eventLoop.submit {}.get()
