@@ -25,7 +25,7 @@ function refresh() {
 function show(answer) {
   known = answer;
   const canControl = answer.role === "control";
-  overview.update(answer.cameras, canControl);
+  overview.update(answer.cameras, canControl, answer.node?.name);
   detail.canControl = canControl;
   if (detail.isOpen && overview.tile(detail.tile.key) !== detail.tile) detail.close();
   detail.update();

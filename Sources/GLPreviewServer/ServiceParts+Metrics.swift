@@ -7,8 +7,9 @@ extension ServiceParts {
     let caches = registry.session.rendererCaches
     var families =
       metrics.families + webRTC.counters.families + videos.counters.families + ProcessMetrics.families
-      + cameraFamilies
+      + cameraFamilies + peers.metricFamilies
     families += [
+      MetricFamily("glpreview_peer_streams", value: Double(peerStreams.count)),
       MetricFamily("glpreview_event_clients", value: Double(events.log.subscriberCount)),
       MetricFamily("glpreview_pictures_rendered_total", .counter, value: Double(statistics.pictures)),
       MetricFamily("glpreview_pictures_passed_total", .counter, value: Double(statistics.passed)),

@@ -22,6 +22,9 @@ struct ServiceParts: Sendable {
   let webRTC: WHEPSessions
   let rtsp: RTSPServer
   let access: AccessControl
+  let peers: PeerCatalogue
+  let peerStreams: PeerStreams
+  private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
   private let connections: ConnectionLimiter
@@ -62,13 +65,21 @@ struct ServiceParts: Sendable {
       registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
     rtsp = RTSPServer(registry, videos, access, configuration, logger: logger)
+    peers = try PeerCatalogue(
+      configuration.cluster, name: configuration.nodeName, patience: configuration.patience, logger: logger
+    ) { [registry] in registry.served.names }
+    peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
+    forwarder = PeerForwarder(
+      peers, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
+      logger: logger)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services + [watch, renderer, videos, webRTC, rtsp, MemoryMonitor(budget: registry.budget)]
+    events.services
+      + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -83,7 +94,10 @@ struct ServiceParts: Sendable {
     _ = try ValidatedConfiguration(atThisAddress)
     let before = registry.served
     let rules = access.configuration
+    let token = peers.client.token
     try await registry.apply(new) { access.update(new.access) }
+    peers.apply(new.cluster, name: new.nodeName)
+    peerStreams.followPeers(isTokenOther: token != new.cluster.token)
     streams.followViews()
     videos.followViews()
     webRTC.followViews()
@@ -98,7 +112,7 @@ struct ServiceParts: Sendable {
     if isOther { events.configurationChanged() }
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
-      || new.rtsp != configuration.rtsp
+      || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
     {
       logger.warning(
         "restart needed: addresses, TLS, GPU, limits and snapshot destinations change only at the next start")
@@ -126,7 +140,12 @@ struct ServiceParts: Sendable {
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
-    let streamRoutes = StreamRoutes(registry: registry, streams: streams)
+    let streamRoutes = StreamRoutes(registry: registry, streams: streams) { [peerStreams] in
+      try peerStreams.view($0, of: $1, $2)
+    }
+    group.add(
+      middleware: PeerMiddleware(
+        catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes))
     let videoRoutes = VideoRoutes(registry: registry, streams: videos)
     let snapshotRoutes = SnapshotRoutes(
       registry: registry, snapshots: snapshots, streams: streamRoutes, videos: videoRoutes, metrics: metrics)
@@ -138,7 +157,7 @@ struct ServiceParts: Sendable {
     borrowed.add(to: group)
     CameraRoutes(
       registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
-      events: events, version: PreviewServer.version
+      events: events, peers: peers, version: PreviewServer.version
     ).add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
     CaptureRoutes(
@@ -156,5 +175,14 @@ struct ServiceParts: Sendable {
     MetricsRoutes { metricFamilies }.add(to: group)
     DashboardRoutes { try await borrowed.action($0, $1) }.add(to: group)
     return router
+  }
+}
+
+extension ValidatedConfiguration {
+  /// What other nodes call this one.
+  fileprivate var nodeName: String {
+    if let name = configuration.cluster.name { return name }
+    let machine = HostRule.machineName ?? ""
+    return (try? ViewConfiguration.check(name: machine)).map { machine } ?? "glpreview"
   }
 }

@@ -21,6 +21,7 @@ struct SecretSweepTests {
     access:
       tokens: [{token: 5ECRETread, role: read}, {token: 5ECRETcontrol, role: control}, {token-file: token}]
       users: [{name: ann, password: 5ECRETann, role: control}]
+    cluster: {name: here, token: 5ECRETpeer, peers: ["http://127.0.0.1:1"]}
     cameras:
       good: {source: "pattern:counter,size=64x48,fps=20"}
       http: {source: "http://user:5ECRET1@127.0.0.1:1/snap?pwd=5ECRET2&channel=1#5ECRET3", headers: {Authorization: Bearer 5ECRET4}}

@@ -82,9 +82,13 @@ class CameraSection {
     this.shoot.addEventListener("click", () => onShoot(this.camera.name));
   }
 
-  update(camera, canShoot, onOpen) {
+  /** `own` is the name of the node that serves this page. */
+  update(camera, canShoot, own, onOpen) {
     this.camera = camera;
     find(this.element, "camera-name").textContent = camera.name;
+    const node = find(this.element, "camera-node");
+    node.hidden = !camera.node || camera.node === own;
+    node.textContent = camera.node ?? "";
     this.shoot.hidden = !canShoot;
     this.shoot.title = `Snapshot of ${camera.name}`;
     this.shoot.setAttribute("aria-label", this.shoot.title);
@@ -145,11 +149,11 @@ export class Overview {
 
   tile(key) { return this.tiles.find((tile) => tile.key === key); }
 
-  update(cameras, canShoot) {
+  update(cameras, canShoot, own) {
     this.#sections = keep(this.#sections, cameras, this.element, {
       key: (camera) => camera.name,
       make: (camera) => new CameraSection(camera, this.onShoot),
-      update: (section, camera) => section.update(camera, canShoot, this.onOpen),
+      update: (section, camera) => section.update(camera, canShoot, own, this.onOpen),
     });
     this.element.dataset.tiles = Math.min(this.tiles.length, 3);
     for (const tile of this.tiles) this.sight.observe(tile.element);

@@ -22,7 +22,13 @@ public final class PreviewSession: Sendable {
   ///   - options: the options of the whole session.
   /// - Throws: `SessionError` if there is no source, or a name is empty or used twice.
   public init(_ sources: [SessionSource], options: Options = Options()) throws(SessionError) {
+    guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     core = try SessionCore(sources, options)
+  }
+
+  /// Creates a session whose sources are all added later.
+  package init(addingSourcesLater options: Options) throws(SessionError) {
+    core = try SessionCore([], options)
   }
 
   /// Creates a session of one source.

@@ -19,7 +19,6 @@ final class SessionCore: Sendable {
   }
 
   init(_ sources: [SessionSource], _ options: PreviewSession.Options) throws(SessionError) {
-    guard !sources.isEmpty else { throw SessionError("a session has at least one source") }
     linger = options.linger
     replacedCloseWithin = options.replacedCloseWithin
     drawing = SessionDrawing(

@@ -42,7 +42,9 @@ final class CameraRegistry: Sendable {
     for camera in prepared.missingCameras {
       sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, patience))
     }
-    session = try PreviewSession(sources, options: options)
+    session =
+      try sources.isEmpty
+      ? PreviewSession(addingSourcesLater: options) : PreviewSession(sources, options: options)
     try prepared.take(sources)
     try prepared.addPreviews(to: session) { nextName("view") }
     _ = swap(prepared) {}
@@ -85,7 +87,7 @@ final class CameraRegistry: Sendable {
     return source
   }
 
-  private func nextName(_ word: String) -> String {
+  func nextName(_ word: String) -> String {
     "\(word)-\(names.add(1, ordering: .relaxed).newValue)"
   }
 

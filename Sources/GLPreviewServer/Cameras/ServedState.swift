@@ -39,6 +39,8 @@ struct ServedPreview: Sendable {
   var served: ServedView
   /// What a snapshot shows while the camera delivers nothing.
   let offline: SnapshotRequest.FallbackPolicy
+  /// Set for a view of another node's camera; nil for what the configuration names.
+  var guest: Guest?
 
   var name: String { served.view.name }
   var isScene: Bool { source == nil }
@@ -65,6 +67,9 @@ extension ViewPreview {
 
 extension ServedState {
   subscript(camera name: String) -> ServedCamera? { cameras.first { $0.configuration.name == name } }
+
+  /// The names of all cameras and scenes.
+  var names: Set<String> { Set(cameras.map(\.configuration.name) + scenes.map(\.configuration.name)) }
 
   /// The views of a camera, or the single view of a scene.
   ///

@@ -23,6 +23,7 @@ enum ConfigurationKeys {
     .init("limits", limits, \.limits),
     .init("webrtc", webRTC, \.webRTC),
     .init("rtsp", rtsp, \.rtsp),
+    .init("cluster", cluster, \.cluster),
     .init("gpu", .gpu, \.gpu, "`auto`", "the GPU to draw with"),
     .init("require-hardware", .flag, \.requiresHardware, "`false`", "refuse to render in software"),
     .init("cameras", .named, camera, \.cameras, new: { name, _ in .init(name: name, source: "") }) {

@@ -39,6 +39,8 @@ package struct ConfigurationLoader: Sendable {
     var configuration = ServerConfiguration()
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
     reading.read(ConfigurationKeys.service, at: root, into: &configuration)
+    // A node without cameras of its own shows those of its peers, and no test pattern.
+    if !configuration.cluster.peers.isEmpty, !root["cameras"].hasKeys { configuration.cameras = [] }
     var problems = options.problems + reading.problems
     do throws(ConfigurationError) {
       let validated = try ValidatedConfiguration(configuration)

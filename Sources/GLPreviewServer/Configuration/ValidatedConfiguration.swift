@@ -25,7 +25,9 @@ package struct ValidatedConfiguration: Sendable, Hashable {
 }
 
 extension ServerConfiguration {
-  fileprivate var problems: [ConfigurationProblem] { accessProblems + cameraProblems + sceneProblems }
+  fileprivate var problems: [ConfigurationProblem] {
+    accessProblems + cameraProblems + sceneProblems + clusterProblems
+  }
 
   /// Other machines must not reach the service without credentials, unless `access.isInsecure` allows it.
   private var accessProblems: [ConfigurationProblem] {
@@ -46,7 +48,9 @@ extension ServerConfiguration {
   }
 
   private var cameraProblems: [ConfigurationProblem] {
-    var problems = cameras.isEmpty ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
+    var problems =
+      cameras.isEmpty && cluster.peers.isEmpty
+      ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
     problems += repeated(cameras.map(\.name), "cameras", ["cameras"])
     problems += cameras.filter { $0.source == "-" }.dropFirst().prefix(1).map {
       ConfigurationProblem(
@@ -89,6 +93,20 @@ extension ServerConfiguration {
       }
     }
     return problems
+  }
+
+  private var clusterProblems: [ConfigurationProblem] {
+    let (peers, path) = (cluster.peers, ["cluster", "peers"])
+    guard peers.count <= ClusterConfiguration.mostPeers else {
+      return [
+        ConfigurationProblem(
+          path: path, "\(peers.count) peers; there are at most \(ClusterConfiguration.mostPeers)")
+      ]
+    }
+    guard Set(peers).count == peers.count else {
+      return [ConfigurationProblem(path: path, "has a peer twice")]
+    }
+    return []
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {

@@ -20,6 +20,9 @@ final class ServiceMetrics: Sendable {
   /// The result of writing a file or sending a message.
   enum Outcome: String, Sendable { case done, failed, dropped }
 
+  /// The result of a request that was forwarded to a peer. `refused` is an answer of 400 to 499.
+  enum ForwardResult: String, Sendable, CaseIterable { case done, refused, failed, timeout }
+
   enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
@@ -30,6 +33,7 @@ final class ServiceMetrics: Sendable {
     case removedFile
     case webhook(Outcome)
     case webhookRetry
+    case forwarded(ForwardResult)
 
     fileprivate var name: String {
       switch self {
@@ -39,6 +43,7 @@ final class ServiceMetrics: Sendable {
       case .removedFile: "glpreview_folder_removed_total"
       case .webhook: "glpreview_webhook_events_total"
       case .webhookRetry: "glpreview_webhook_retries_total"
+      case .forwarded: "glpreview_peer_requests_total"
       }
     }
 
@@ -48,6 +53,7 @@ final class ServiceMetrics: Sendable {
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
       case .file(let result), .webhook(let result): [("result", result.rawValue)]
+      case .forwarded(let result): [("result", result.rawValue)]
       case .removedFile, .webhookRetry: []
       }
     }

@@ -14,10 +14,11 @@ struct CameraRoutes: Sendable {
   let videos: VideoStreams
   let webRTC: WHEPSessions
   let events: ServiceEvents
+  let peers: PeerCatalogue
   let version: String
 
   func add(to group: RouterGroup<ServiceContext>) {
-    group.get("api/cameras") { _, context in all(context) }
+    group.get("api/cameras") { request, context in all(request, context) }
     group.get("api/cameras/:camera") { _, context in
       try Response(json: camera(context.parameters.require("camera"), context))
     }
@@ -26,14 +27,25 @@ struct CameraRoutes: Sendable {
 
   // MARK: State
 
-  private func all(_ context: ServiceContext) -> Response {
+  /// Another node gets this node's own cameras, and its name.
+  private func all(_ request: Request, _ context: ServiceContext) -> Response {
     let (served, state) = (registry.served, renderer.state)
-    let cameras =
+    var cameras =
       served.cameras.map { json(of: $0, context) } + served.scenes.map { json(ofScene: $0.view, context) }
+    let cluster = peers.cluster
+    let isShared = !cluster.peers.isEmpty && !request.isFromPeer
+    if isShared {
+      for index in cameras.indices { cameras[index]["node"] = .string(cluster.name) }
+      cameras += peers.cameras.map { $0.json(for: context.role) }
+    }
     var members: [String: JSONValue] = [
       "cameras": .array(cameras.map(JSONValue.object)), "version": .string(version),
       "role": .string((context.role ?? .control).rawValue),
     ]
+    if isShared || request.isFromPeer {
+      members["node"] = ["name": .string(cluster.name), "instance": .string(cluster.instance)]
+    }
+    if isShared { members["peers"] = .array(peers.json(for: context.role)) }
     if let device = state.device {
       var known: [String: JSONValue] = ["name": .string(device.name), "software": .bool(device.isSoftware)]
       known["vendor"] = (device.driver?.vendor).map(JSONValue.string)

@@ -7,6 +7,10 @@ internal import NIOCore
 struct StreamRoutes: Sendable {
   let registry: CameraRegistry
   let streams: StreamRegistry
+  /// Views of other nodes' cameras, with a request's words; nil for this node's own.
+  var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
+    nil
+  }
 
   private static let keys =
     ViewConfiguration.keys + [
@@ -28,6 +32,23 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let subscription = try streams.join(target, as: wanted, every: interval)
     subscription.name(address: context.clientAddress, key: key)
+    return try await response(subscription, interval, of: target, context)
+  }
+
+  /// A view of another node's camera, which has taken the words of the URL.
+  func stream(guest target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
+    -> Response
+  {
+    let key = request.uri.queryParameters["key"].map(String.init)
+    let subscription = try join(guest: target, key: key, context)
+    return try await response(subscription, .zero, of: target, context)
+  }
+
+  /// Waits for the first picture.
+  private func response(
+    _ subscription: StreamSubscription, _ interval: Duration, of target: ServedPreview,
+    _ context: ServiceContext
+  ) async throws -> Response {
     let limit = context.rest(of: registry.patience.firstPicture)
     do {
       _ = try await beforeShutdown { try await subscription.hub.firstPart(within: limit) }
@@ -50,32 +71,57 @@ struct StreamRoutes: Sendable {
     guard names.count <= Self.mostViews else {
       throw Problem.badParameter("view", "\(names.count) views; one stream has at most \(Self.mostViews)")
     }
-    var subscriptions: [(StreamSubscription, Duration)] = []
+    // The same for all views; locked ones and scenes have no use for them.
     var rest = words
+    _ = try takeStream(from: &rest, over: ServedView())
+    try rest.finish(known: Self.keys + ["view"])
+    var subscriptions: [(StreamSubscription, Duration)] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
+      do {
+        if let guest = try guests(parts[1], parts[0], request) {
+          subscriptions.append((try join(guest: guest, key: nil, context), .zero))
+          continue
+        }
+      } catch let problem as Problem where problem.status == .conflict {
+        // It is switched off.
+        continue
+      }
       let target = try registry.view(parts[1], of: parts[0])
       guard target.served.isEnabled else { continue }
-      // Scenes and locked views keep their own size, whatever the URL requests for the others.
-      let isAsItIs = target.isScene || target.served.isLocked
-      var base = target.served
-      base.isLocked = false
-      rest = words
-      let (words, interval, _) = try takeStream(from: &rest, over: base)
-      let wanted = isAsItIs ? target.served : words
-      try await check(wanted, target)
-      let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
-      subscription.name(address: context.clientAddress, key: nil)
-      subscriptions.append((subscription, interval))
+      subscriptions.append(try await oneOfSeveral(target, words, context))
     }
-    try rest.finish(known: Self.keys + ["view"])
     // A connection that nothing is ever written to would never be detected as dead.
     guard !subscriptions.isEmpty else { throw Problem(.conflict, "all of these views are switched off") }
     return response(subscriptions, context)
   }
 
   private static let mostViews = 64
+
+  private func oneOfSeveral(
+    _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
+  ) async throws -> (StreamSubscription, Duration) {
+    // Scenes and locked views keep their own size, whatever the URL requests for the others.
+    let isAsItIs = target.isScene || target.served.isLocked
+    var base = target.served
+    base.isLocked = false
+    var rest = words
+    let (changed, interval, _) = try takeStream(from: &rest, over: base)
+    let wanted = isAsItIs ? target.served : changed
+    try await check(wanted, target)
+    let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
+    subscription.name(address: context.clientAddress, key: nil)
+    return (subscription, interval)
+  }
+
+  private func join(guest target: ServedPreview, key: String?, _ context: ServiceContext) throws
+    -> StreamSubscription
+  {
+    let subscription = try streams.join(target, as: target.served, every: .zero)
+    subscription.name(address: context.clientAddress, key: key)
+    return subscription
+  }
 
   /// If too many views are drawn for URLs already, the view is sent as it is served.
   private func joinOneOfSeveral(

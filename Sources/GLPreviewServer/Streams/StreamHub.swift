@@ -16,6 +16,8 @@ final class StreamHub: Sendable {
   private let permit: AdmissionPermit?
   private let budget: MemoryBudget
   private let state = Watched(State())
+  /// The source's trouble, if its pictures don't tell it.
+  private let trouble: (@Sendable () -> SourceState?)?
   /// Called when the last client has left a hub that can't be joined again; nil for one that continues.
   private let onEnd: (@Sendable () -> Void)?
 
@@ -56,8 +58,9 @@ final class StreamHub: Sendable {
   init(
     camera: String, view: String, _ preview: Preview, as served: ServedView, counting metrics: ServiceMetrics,
     logger: Logger, holding permit: AdmissionPermit?, within budget: MemoryBudget,
-    onEnd: (@Sendable () -> Void)?
+    trouble: (@Sendable () -> SourceState?)?, onEnd: (@Sendable () -> Void)?
   ) {
+    self.trouble = trouble
     self.permit = permit
     self.budget = budget
     self.camera = camera
@@ -207,7 +210,10 @@ final class StreamHub: Sendable {
           let now = CaptureClock.now
           pace.took(at: now, every: interval)
           let jpeg = try await picture.jpeg(quality: quality.withLock { $0.served.encodedQuality })
-          publish(try StreamPart(jpeg, picture, camera: camera, view: view, budget: budget))
+          let state = picture.sourceState == .live ? trouble?() : nil
+          publish(
+            try StreamPart(
+              jpeg, picture, camera: camera, view: view, state: state ?? picture.sourceState, budget: budget))
         }
         // A failure that lasts is retried, in case something changes.
         try await Task.sleep(for: Self.retriesAfter)

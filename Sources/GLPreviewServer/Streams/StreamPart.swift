@@ -29,7 +29,8 @@ struct StreamPart: Sendable {
   ///
   /// - Throws: `MemoryBudget.Exceeded` if `budget` has no room.
   init(
-    _ jpeg: EncodedPicture, _ picture: PreviewPicture, camera: String, view: String, budget: MemoryBudget
+    _ jpeg: EncodedPicture, _ picture: PreviewPicture, camera: String, view: String, state: SourceState,
+    budget: MemoryBudget
   ) throws(MemoryBudget.Exceeded) {
     lease = try budget.reserve(jpeg.bytes.count)
     timestamp = picture.timestamp
@@ -37,7 +38,7 @@ struct StreamPart: Sendable {
     let header =
       "Content-Type: image/jpeg\r\nContent-Length: \(jpeg.bytes.count)\r\n"
       + "X-Timestamp: \(WallTime(capturedAt: picture.timestamp).secondsText)\r\n"
-      + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(picture.sourceState.rawValue)\r\n"
+      + "X-Frame-Sequence: \(picture.sequence)\r\nX-Source-State: \(state.rawValue)\r\n"
       + "X-Camera: \(camera)\r\nX-View: \(view)\r\n\r\n"
     let footer = "\r\n--\(Self.boundary)\r\n"
     var buffer = ByteBufferAllocator().buffer(

@@ -83,7 +83,9 @@ final class StreamRegistry: Sendable {
         hub.end()
         continue
       }
-      if entry.followsQuality, let now = try? registry.view(hub.view, of: hub.camera) {
+      if entry.followsQuality, entry.target.guest == nil,
+        let now = try? registry.view(hub.view, of: hub.camera)
+      {
         hub.follow(now.served)
       }
     }
@@ -99,11 +101,16 @@ final class StreamRegistry: Sendable {
     if !isServed { onEnd = { [session = registry.session] in session.remove(preview) } }
     return StreamHub(
       camera: target.camera, view: target.name, preview, as: wanted, counting: metrics,
-      logger: logger, holding: permit, within: registry.budget, onEnd: onEnd)
+      logger: logger, holding: permit, within: registry.budget, trouble: target.guest?.trouble, onEnd: onEnd)
   }
 
   /// The streams with clients.
   var all: [StreamHub] { hubs.withLock { $0.values.compactMap(\.hub) } }
+
+  /// The number of clients of one preview.
+  func clientCount(of preview: Preview) -> Int {
+    all.reduce(0) { $0 + ($1.preview === preview ? $1.clientCount : 0) }
+  }
 
   /// The number of clients of a view and its frame rate, over all of its streams.
   func use(of camera: String, _ view: String) -> (clients: Int, framesPerSecond: Double) {
@@ -116,6 +123,10 @@ extension CameraRegistry {
   /// Throws if a view may not be streamed any more, as served or with changed parameters; it may have changed since it
   /// was looked up.
   func check(_ target: ServedPreview, isServed: Bool) throws(Problem) {
+    if let guest = target.guest {
+      if guest.isOver { throw .reconfigured(target) }
+      return
+    }
     let now = try view(target.name, of: target.camera)
     guard now.preview === target.preview, isServed || !now.served.isLocked else {
       throw .reconfigured(target)

@@ -228,6 +228,7 @@ extension ServerConfiguration {
       "configuration OK: \(count(cameras.count, "camera")), \(count(scenes.count, "scene")); listening on \(bind) \(door)"
     ]
     lines += cameras.map { "  \($0.name): \($0.views.map(\.view.name).joined(separator: ", "))" }
+    if !cluster.peers.isEmpty { lines.append("  and the cameras of \(count(cluster.peers.count, "peer"))") }
     lines += scenes.map { "  \($0.name): a scene of \($0.scene.tiles.map(\.source).joined(separator: ", "))" }
     return lines.joined(separator: "\n")
   }

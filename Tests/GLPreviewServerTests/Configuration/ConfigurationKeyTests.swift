@@ -111,6 +111,7 @@ struct ConfigurationKeyTests {
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
     "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),
     "warmup": ("0.5s", ["x", "-1"]),
+    "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),
   ]
 
   @Test("a key is read from a file, its variable and an option alike", arguments: entries)

@@ -161,7 +161,8 @@ extension ServerConfiguration {
     if patience == usual {
       copy.patience = ServicePatience(
         opening: allTheTimeThereIs, snapshot: allTheTimeThereIs, firstPicture: allTheTimeThereIs,
-        shutdown: allTheTimeThereIs, closing: allTheTimeThereIs)
+        shutdown: allTheTimeThereIs, closing: allTheTimeThereIs, peerPoll: .milliseconds(10),
+        lostPeerPoll: .milliseconds(20), peerList: allTheTimeThereIs, peerAnswer: allTheTimeThereIs)
     }
     if self.limits.stalledClient == limits.stalledClient { copy.limits.stalledClient = allTheTimeThereIs }
     if self.limits.idleConnection == limits.idleConnection { copy.limits.idleConnection = allTheTimeThereIs }

@@ -84,7 +84,8 @@
     private func requestOptions(for target: HTTPAddress) -> HTTPRequestOptions {
       HTTPRequestOptions(
         credentials: target.credentials, headers: address.isTrusted(target.server) ? options.headers : [],
-        trustRoots: trustRoots, connectsWithin: options.live.connectsWithin)
+        trustRoots: trustRoots, trustedCertificates: options.trustedCertificates,
+        connectsWithin: options.live.connectsWithin)
     }
   }
 

@@ -12,6 +12,8 @@
     var headers: [SourceOptions.HeaderField] = []
     /// The roots that TLS trusts; by default the system's.
     var trustRoots = NIOSSLTrustRoots.default
+    /// The path of certificates that are trusted besides `trustRoots`.
+    var trustedCertificates: String?
     var connectsWithin: Duration
   }
 
@@ -85,7 +87,7 @@
     private func sendFirst(_ address: HTTPAddress, _ conditions: [HeaderField]) async throws -> Reply {
       await end()
       let addresses = try await HostLookup.addresses(of: server.host)
-      let tls = server.scheme == .https ? try await Self.context(options.trustRoots) : nil
+      let tls = server.scheme == .https ? try await Self.context(options) : nil
       let limit =
         addresses.count > 1 ? min(Self.connectsWithin, options.connectsWithin) : options.connectsWithin
       for (index, numeric) in addresses.enumerated() {
@@ -133,11 +135,12 @@
     }
 
     /// Reads the trusted roots, on a thread that may wait for the disk.
-    private static func context(_ roots: NIOSSLTrustRoots) async throws -> NIOSSLContext {
+    private static func context(_ options: HTTPRequestOptions) async throws -> NIOSSLContext {
       try await withCheckedThrowingContinuation { continuation in
         DispatchQueue(label: "glpreview.roots").async {
           var configuration = TLSConfiguration.makeClientConfiguration()
-          configuration.trustRoots = roots
+          configuration.trustRoots = options.trustRoots
+          configuration.additionalTrustRoots = options.trustedCertificates.map { [.file($0)] } ?? []
           configuration.applicationProtocols = ["http/1.1"]
           continuation.resume(with: Result { try NIOSSLContext(configuration: configuration) })
         }

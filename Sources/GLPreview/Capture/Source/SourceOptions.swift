@@ -38,6 +38,8 @@ public struct SourceOptions: Sendable, Hashable {
   public var redirects = RedirectPolicy.sameHost
   /// HTTP: additional header fields of requests.
   public var headers: [HeaderField] = []
+  /// HTTPS: the path of certificates that are trusted besides the system's, PEM; nil for none.
+  package var trustedCertificates: String?
 
   /// Network streams: whether H.264 that can be sent on as it came is decoded only where frames are requested. Default:
   /// false.

@@ -1,0 +1,215 @@
+// What is known of the peers, and which of them answers for a camera: values, without network, clock or log.
+internal import GLPreview
+
+/// How a peer is.
+enum PeerState: String, Sendable, Hashable {
+  /// It has not been asked yet.
+  case asking
+  case up
+  /// It does not accept the token.
+  case unauthorized
+  /// It gives no list of cameras.
+  case lost
+  /// It is this node.
+  case itself = "self"
+  /// It is the node of another peer's address.
+  case duplicate
+}
+
+/// A peer, as known here.
+struct KnownPeer: Sendable, Hashable {
+  let url: String
+  /// Its place in the list, from 1.
+  let number: Int
+  fileprivate(set) var state = PeerState.asking
+  /// Why it is not up; nil if it is, or was not asked yet.
+  fileprivate(set) var reason: String?
+  fileprivate(set) var since: WallTime
+  /// Its last answer.
+  fileprivate(set) var listing = PeerListing()
+
+  /// The name that it gives itself.
+  var name: String { listing.name ?? "peer-\(number)" }
+}
+
+/// Who answers for a camera.
+struct PeerRoute: Sendable, Hashable {
+  let url: String
+  let node: String
+  let camera: PeerCamera
+  /// Why its node does not answer; nil if it does.
+  let outage: String?
+  let since: WallTime
+
+  /// The camera's state; a camera of a node that does not answer is lost.
+  var state: SourceState { outage == nil ? camera.state : .lost }
+}
+
+/// The peers in the order of the configuration. The first that has a camera answers for it.
+struct ClusterState: Sendable {
+  /// What is worth telling the operator, once.
+  enum News: Sendable, Hashable {
+    case connected(node: String, url: String, cameras: Int)
+    case lost(node: String, url: String, reason: String)
+    case isItself(url: String)
+    case isDuplicate(url: String, of: String)
+    /// A camera of `node` has a name that is taken.
+    case conflict(camera: String, node: String, by: String)
+    case sameName(node: String, url: String)
+    case refused(count: Int, node: String)
+  }
+
+  let name: String
+  /// This process, among all nodes.
+  let instance: String
+  private(set) var peers: [KnownPeer]
+  private var routes: [String: PeerRoute] = [:]
+  private var told: Set<News> = []
+
+  init(name: String, instance: String, peers urls: [String], at now: WallTime = .now) {
+    (self.name, self.instance) = (name, instance)
+    peers = urls.enumerated().map { KnownPeer(url: $1, number: $0 + 1, since: now) }
+  }
+
+  /// The same with other peers and another name. What is known of those that stay is kept.
+  func with(name: String, peers urls: [String], at now: WallTime = .now) -> ClusterState {
+    var next = ClusterState(name: name, instance: instance, peers: urls, at: now)
+    for index in next.peers.indices {
+      guard let known = peers.first(where: { $0.url == next.peers[index].url }) else { continue }
+      (next.peers[index].state, next.peers[index].reason) = (known.state, known.reason)
+      (next.peers[index].since, next.peers[index].listing) = (known.since, known.listing)
+    }
+    next.told = told
+    next.findRoutes()
+    return next
+  }
+
+  /// Who answers for a camera that this node does not have.
+  subscript(camera name: String) -> PeerRoute? { routes[name] }
+
+  /// The cameras of others, in the order of the peers, without those whose names are in `local`.
+  func cameras(besides local: Set<String>) -> [PeerRoute] {
+    counted.flatMap { peer in
+      peer.listing.cameras.compactMap { camera in
+        routes[camera.name].flatMap { $0.url == peer.url && !local.contains(camera.name) ? $0 : nil }
+      }
+    }
+  }
+
+  /// The cameras of a peer whose names are taken, by this node or by a peer before it.
+  func conflicts(of peer: KnownPeer, local: Set<String>) -> [String] {
+    guard counted.contains(where: { $0.url == peer.url }) else { return [] }
+    return peer.listing.cameras.map(\.name).filter { local.contains($0) || routes[$0]?.url != peer.url }
+  }
+
+  // MARK: Hearing
+
+  /// Takes a peer's answer, or why there is none. `local` are the names of this node's own cameras and scenes, which
+  /// nobody else can take.
+  mutating func heard(
+    _ answer: Result<PeerListing, PeerFailure>, from url: String, local: Set<String>, at now: WallTime = .now
+  ) -> [News] {
+    guard let index = peers.firstIndex(where: { $0.url == url }) else { return [] }
+    let before = peers[index]
+    switch answer {
+    case .success(let listing):
+      peers[index].listing = listing
+      set(index, listing.instance == instance ? .itself : .up, nil, now)
+    case .failure(let failure):
+      guard failure.kind != .refused || before.state != .unauthorized else { return [] }
+      set(index, failure.kind == .unauthorized ? .unauthorized : .lost, failure.reason, now)
+    }
+    findDuplicates(now)
+    findRoutes()
+    return news(of: before, peers[index]) + newConflicts(local)
+  }
+
+  private mutating func set(_ index: Int, _ state: PeerState, _ reason: String?, _ now: WallTime) {
+    if peers[index].state != state { peers[index].since = now }
+    (peers[index].state, peers[index].reason) = (state, reason)
+  }
+
+  /// A node that is reached at two addresses is counted at the first that answers.
+  private mutating func findDuplicates(_ now: WallTime) {
+    var seen: [String: Int] = [:]
+    for index in peers.indices where peers[index].state == .up || peers[index].state == .duplicate {
+      guard let instance = peers[index].listing.instance else { continue }
+      let first = seen[instance]
+      seen[instance] = first ?? index
+      set(index, first == nil ? .up : .duplicate, first.map { "is the same node as peer \($0 + 1)" }, now)
+    }
+  }
+
+  /// The peers whose cameras count: not this node, and each node once.
+  private var counted: [KnownPeer] {
+    let up = Set(peers.filter { $0.state == .up }.compactMap(\.listing.instance))
+    var seen: Set<String> = []
+    return peers.filter { peer in
+      guard peer.state != .itself, peer.state != .duplicate else { return false }
+      guard let known = peer.listing.instance, peer.state != .up else { return true }
+      return !up.contains(known) && known != instance && seen.insert(known).inserted
+    }
+  }
+
+  private mutating func findRoutes() {
+    routes = [:]
+    for peer in counted {
+      let outage = peer.state == .up ? nil : peer.reason ?? "has not answered yet"
+      for camera in peer.listing.cameras where routes[camera.name] == nil {
+        routes[camera.name] = PeerRoute(
+          url: peer.url, node: peer.name, camera: camera, outage: outage, since: peer.since)
+      }
+    }
+  }
+
+  // MARK: News
+
+  private mutating func news(of before: KnownPeer, _ peer: KnownPeer) -> [News] {
+    var news: [News] = []
+    if peer.state != before.state {
+      switch peer.state {
+      case .up:
+        news.append(.connected(node: peer.name, url: peer.url, cameras: peer.listing.cameras.count))
+        if peer.listing.refusedCount > 0 {
+          news += once(.refused(count: peer.listing.refusedCount, node: peer.name))
+        }
+      // This node, which does not listen any more.
+      case .lost where before.state == .itself: break
+      case .lost, .unauthorized:
+        news.append(.lost(node: peer.name, url: peer.url, reason: peer.reason ?? ""))
+      case .itself: news += once(.isItself(url: peer.url))
+      case .duplicate: news += once(.isDuplicate(url: peer.url, of: peer.name))
+      case .asking: break
+      }
+    }
+    let isOther = peer.state == .up && peer.listing.name != nil
+    if isOther, peer.name == name || peers.contains(where: { $0.name == peer.name && isBefore($0, peer) }) {
+      news += once(.sameName(node: peer.name, url: peer.url))
+    }
+    return news
+  }
+
+  private func isBefore(_ other: KnownPeer, _ peer: KnownPeer) -> Bool {
+    other.number < peer.number && other.state == .up
+  }
+
+  private mutating func newConflicts(_ local: Set<String>) -> [News] {
+    var news: [News] = []
+    for peer in counted {
+      for camera in peer.listing.cameras {
+        if local.contains(camera.name) {
+          news += once(.conflict(camera: camera.name, node: peer.name, by: name))
+        } else if let owner = routes[camera.name], owner.url != peer.url {
+          news += once(.conflict(camera: camera.name, node: peer.name, by: owner.node))
+        }
+      }
+    }
+    return news
+  }
+
+  /// What was told before is not told again. A peer that changes its name each time can't fill the log.
+  private mutating func once(_ news: News) -> [News] {
+    guard told.count < 1000, told.insert(news).inserted else { return [] }
+    return [news]
+  }
+}

@@ -1,0 +1,182 @@
+// Asks every peer for its cameras, again and again, and keeps what they say.
+internal import AsyncHTTPClient
+internal import GLPreview
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import ServiceLifecycle
+internal import Synchronization
+
+final class PeerCatalogue: Service, CustomStringConvertible {
+  /// The name in logs, without the content.
+  var description: String { "PeerCatalogue" }
+
+  let client: PeerClient
+  private let patience: ServicePatience
+  /// The names of this node's own cameras and scenes.
+  let localNames: @Sendable () -> Set<String>
+  private let logger: Logger
+  private let state: Watched<State>
+
+  private struct State {
+    var cluster: ClusterState
+    /// Counts the lists of peers.
+    var generation = 0
+    /// How often each peer was to be asked at once.
+    var wishes: [String: Int] = [:]
+  }
+
+  private static let path = "/api/cameras"
+
+  /// `name` is this node's name. `localNames` are those of its own cameras and scenes.
+  init(
+    _ configuration: ClusterConfiguration, name: String, patience: ServicePatience, logger: Logger,
+    localNames: @escaping @Sendable () -> Set<String>
+  ) throws {
+    client = try PeerClient(configuration)
+    self.patience = patience
+    self.localNames = localNames
+    self.logger = logger
+    let instance = String(UInt64.random(in: .min ... .max), radix: 16)
+    state = Watched(
+      State(cluster: ClusterState(name: name, instance: instance, peers: configuration.peers)))
+  }
+
+  /// What is known now.
+  var cluster: ClusterState { state.withLock { $0.cluster } }
+
+  /// Whether there are peers.
+  var hasPeers: Bool { state.withLock { !$0.cluster.peers.isEmpty } }
+
+  /// Who answers for a camera; nil for this node's own, and for those that nobody has.
+  func route(to camera: String) -> PeerRoute? {
+    state.withLock { $0.cluster[camera: camera] }.flatMap { localNames().contains(camera) ? nil : $0 }
+  }
+
+  /// The cameras of others.
+  var cameras: [PeerRoute] { cluster.cameras(besides: localNames()) }
+
+  /// Takes other peers, another name and another token.
+  func apply(_ configuration: ClusterConfiguration, name: String) {
+    client.update(configuration)
+    state.update { state in
+      guard state.cluster.name != name || state.cluster.peers.map(\.url) != configuration.peers else {
+        return
+      }
+      state.cluster = state.cluster.with(name: name, peers: configuration.peers)
+      state.generation += 1
+    }
+    for url in configuration.peers { askAgain(url) }
+  }
+
+  /// Has a peer asked at once, because something has changed there.
+  func askAgain(_ url: String) { state.update { $0.wishes[url, default: 0] += 1 } }
+
+  // MARK: Asking
+
+  func run() async throws {
+    client.start()
+    await cancelWhenGracefulShutdown { [self] in
+      while !Task.isCancelled {
+        let (generation, urls) = state.withLock { ($0.generation, $0.cluster.peers.map(\.url)) }
+        await withDiscardingTaskGroup { group in
+          for url in urls { group.addTask { await self.follow(url) } }
+          _ = try? await state.first { $0.generation == generation ? nil : true }
+          group.cancelAll()
+        }
+      }
+    }
+    await client.stop()
+  }
+
+  private func follow(_ url: String) async {
+    var failures = 0
+    while !Task.isCancelled {
+      let wishes = state.withLock { $0.wishes[url] }
+      let answer: Result<PeerListing, PeerFailure>
+      do throws(PeerFailure) { answer = .success(try await list(of: url)) } catch { answer = .failure(error) }
+      guard !Task.isCancelled else { return }
+      if case .success = answer { failures = 0 } else { failures += 1 }
+      let local = localNames()
+      let news = state.update { $0.cluster.heard(answer, from: url, local: local) }
+      for item in news { tell(item) }
+      let pause = min(patience.peerPoll * (1 << min(failures, 8)), patience.lostPeerPoll)
+      let wait = (failures == 0 ? patience.peerPoll : pause) * Double.random(in: 0.8...1.2)
+      _ = try? await state.first(until: CaptureClock.now + wait) { $0.wishes[url] == wishes ? nil : true }
+    }
+  }
+
+  /// A peer's own cameras.
+  private func list(of url: String) async throws(PeerFailure) -> PeerListing {
+    let bytes: ByteBuffer
+    do {
+      let (limit, client) = (patience.peerList, client)
+      // Headers and body together: a slow sender is given up.
+      let answer = try await withDeadline(limit) { () -> ByteBuffer? in
+        guard let response = try await client.send(.init(peer: url, target: Self.path), within: limit) else {
+          return nil
+        }
+        try Self.check(response.status)
+        return try await response.body.collect(upTo: PeerListing.largestAnswer)
+      }
+      guard let answer, let answer else { throw PeerFailure("does not answer in time") }
+      bytes = answer
+    } catch {
+      logger.debug("peer not reached", metadata: ["url": "\(url)", "error": "\(error)"])
+      throw PeerFailure(error)
+    }
+    return try PeerListing(json: Array(bytes.readableBytesView))
+  }
+
+  private static func check(_ status: HTTPResponseStatus) throws(PeerFailure) {
+    switch status.code {
+    case 200: return
+    case 401, 403:
+      throw PeerFailure("does not accept the token (cluster.token-file)", .unauthorized)
+    case 429: throw PeerFailure("is asked too often", .refused)
+    case 421: throw PeerFailure("does not know itself by this host name (access.hosts there)")
+    case 300..<400: throw PeerFailure("redirects to another address")
+    default: throw PeerFailure("answers \(status.code)")
+    }
+  }
+
+  private func tell(_ news: ClusterState.News) {
+    switch news {
+    case .connected(let node, let url, let cameras):
+      logger.notice(
+        "peer connected", metadata: ["node": "\(node)", "url": "\(url)", "cameras": "\(cameras)"])
+    case .lost(let node, let url, let reason):
+      logger.warning("peer lost", metadata: ["node": "\(node)", "url": "\(url)", "reason": "\(reason)"])
+    case .isItself(let url):
+      logger.notice("peer is this node: ignored", metadata: ["url": "\(url)"])
+    case .isDuplicate(let url, let node):
+      logger.notice("peer is listed twice: ignored", metadata: ["url": "\(url)", "node": "\(node)"])
+    case .conflict(let camera, let node, let owner):
+      logger.warning(
+        "two nodes have a camera of one name: rename one of them",
+        metadata: ["camera": "\(camera)", "served-by": "\(owner)", "hidden-at": "\(node)"])
+    case .sameName(let node, let url):
+      logger.warning(
+        "two nodes have one name: set cluster.name", metadata: ["node": "\(node)", "url": "\(url)"])
+    case .refused(let count, let node):
+      logger.warning(
+        "a peer lists cameras that can't be served here: their names are not valid, or there are too many",
+        metadata: ["node": "\(node)", "count": "\(count)"])
+    }
+  }
+}
+
+extension PeerCatalogue {
+  /// 1 for each peer that answers, else 0.
+  var metricFamilies: [MetricFamily] {
+    let known = cluster
+    var names: Set<String> = []
+    let others = known.peers.filter { $0.state != .itself && $0.state != .duplicate }
+    let samples = others.compactMap { peer -> MetricFamily.Sample? in
+      // Two samples may not have the same labels.
+      let name = [peer.name, "peer-\(peer.number)"].first { names.insert($0).inserted }
+      return name.map { .init(labels: [("peer", $0)], value: peer.state == .up ? 1 : 0) }
+    }
+    return [MetricFamily("glpreview_peer_up", .gauge, samples)]
+  }
+}

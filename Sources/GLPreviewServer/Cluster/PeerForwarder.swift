@@ -1,0 +1,211 @@
+// Forwards requests to the node that has the camera, and its answers to the client.
+internal import AsyncHTTPClient
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import ServiceLifecycle
+internal import Synchronization
+
+final class PeerForwarder: Sendable {
+  private let catalogue: PeerCatalogue
+  private let metrics: ServiceMetrics
+  private let budget: MemoryBudget
+  private let limit: Duration
+  private let logger: Logger
+  /// Equal requests for snapshots share one. Nothing is kept: only the camera's node knows what is still fresh.
+  private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
+  private let gates = Mutex<[String: Gates]>([:])
+
+  /// What equal answers depend on.
+  private struct PictureKey: Hashable {
+    let peer: String
+    let target: String
+    let role: Role
+    let known: String?
+  }
+
+  /// The limits of one peer, so that a slow one holds up no other.
+  private struct Gates {
+    let requests = AdmissionLimit(capacity: 64, subject: "requests to this node")
+    /// Answers without an end.
+    let videos = AdmissionLimit(capacity: 32, subject: "videos of this node")
+  }
+
+  private static let largestPicture = 32 << 20
+  /// What a client may tell the camera's node.
+  private static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
+
+  init(
+    _ catalogue: PeerCatalogue, counting metrics: ServiceMetrics, within budget: MemoryBudget,
+    limit: Duration,
+    logger: Logger
+  ) {
+    self.catalogue = catalogue
+    self.metrics = metrics
+    self.budget = budget
+    self.limit = limit
+    self.logger = logger
+  }
+
+  /// The answer of a camera's node to a client's request.
+  ///
+  /// - Throws: `Problem`: 502 if the node does not answer, 504 if not in time, 503 and 429 if it is asked too much.
+  func forward(_ request: Request, _ context: ServiceContext, to route: PeerRoute) async throws -> Response {
+    let call = try await call(request, context, to: route)
+    let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
+    let limit = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
+    if isPicture(request) { return try await picture(call, context, route, within: limit) }
+    let gates = gates(of: route.url)
+    let isVideo = request.uri.path.hasSuffix(".mp4")
+    let permit = try isVideo ? gates.videos.enter() : gates.requests.enter()
+    let (head, body) = try await send(call, route, within: limit)
+    if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
+    guard call.method != .HEAD, head.status != .notModified, head.status != .noContent else {
+      var headers = head.headers
+      if call.method == .HEAD { headers[.contentLength] = head.contentLength.map(String.init) }
+      return Response(status: head.status, headers: headers)
+    }
+    let channel = context.channel
+    return Response(
+      status: head.status, headers: head.headers,
+      body: ResponseBody(contentLength: head.contentLength) { writer in
+        // Of video at a low bit rate, what is little for pictures would be seconds.
+        if isVideo { channel.keepLittleUnsent(16 << 10) }
+        for try await part in body {
+          // A video has no end of its own.
+          if isVideo, Task.isShuttingDownGracefully { break }
+          try await writer.write(part)
+          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
+          try await channel.eventLoop.submit {}.get()
+        }
+        try await writer.finish(nil)
+        withExtendedLifetime(permit) {}
+      })
+  }
+
+  /// Why a node refuses a stream: its answer to the same request; nil if it streams.
+  func refusal(of request: Request, _ context: ServiceContext, by route: PeerRoute) async throws -> Response?
+  {
+    let call = try await call(request, context, to: route)
+    let permit = try gates(of: route.url).requests.enter()
+    let (head, body) = try await send(call, route, within: limit)
+    // Not read to its end: the connection is closed.
+    guard head.status != .ok else { return nil }
+    let bytes = try await body.collect(upTo: 64 << 10)
+    withExtendedLifetime(permit) {}
+    return Response(status: head.status, headers: head.headers, body: ResponseBody(byteBuffer: bytes))
+  }
+
+  // MARK: Requests
+
+  private func gates(of peer: String) -> Gates {
+    gates.withLock { gates in
+      if let known = gates[peer] { return known }
+      let new = Gates()
+      gates[peer] = new
+      return new
+    }
+  }
+
+  private func call(
+    _ request: Request, _ context: ServiceContext, to route: PeerRoute
+  ) async throws -> PeerClient.Call {
+    if let outage = route.outage { throw Problem.peer(route.node, outage) }
+    let path = request.uri.path
+    guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
+    var call = PeerClient.Call(
+      method: HTTPMethod(rawValue: request.method.rawValue), peer: route.url,
+      target: request.uri.query.map { "\(path)?\($0)" } ?? path, role: context.role ?? .read)
+    for field in Self.fields {
+      if let value = request.headers[field] {
+        call.headers.add(name: field.canonicalName, value: value)
+      }
+    }
+    if request.method.changesSomething {
+      call.body = try await request.body.collect(upTo: context.maxUploadSize)
+    }
+    return call
+  }
+
+  /// Sends a request, counts it, and waits for the head of its answer.
+  private func send(
+    _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
+  ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
+    do {
+      guard let response = try await catalogue.client.send(call, within: limit) else {
+        metrics.count(.forwarded(.timeout))
+        throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time")
+      }
+      let head: PeerAnswer
+      do throws(Problem) { head = try PeerAnswer(response, from: route.node) } catch {
+        metrics.count(.forwarded(.failed))
+        throw error
+      }
+      metrics.count(.forwarded(head.result))
+      return (head, response.body)
+    } catch let error as Problem {
+      throw error
+    } catch let error as CancellationError {
+      throw error
+    } catch let error as HTTPClientError where error == .invalidURL {
+      throw Problem(.badRequest, "this address can't be forwarded to another node")
+    } catch {
+      metrics.count(.forwarded(.failed))
+      throw broken(error, route)
+    }
+  }
+
+  private func broken(_ error: any Error, _ route: PeerRoute) -> Problem {
+    logger.debug("request not forwarded", metadata: ["node": "\(route.node)", "error": "\(error)"])
+    return .peer(route.node, PeerFailure(error).reason)
+  }
+
+  // MARK: Snapshots
+
+  /// Whether it is a snapshot that equal requests can share. With a maximum age, each has a time of its own.
+  private func isPicture(_ request: Request) -> Bool {
+    let path = request.uri.path
+    guard request.method == .get, request.uri.queryParameters["max_age"] == nil else { return false }
+    return path == "/api/frame.jpeg" || [".jpg", ".jpeg", ".png"].contains { path.hasSuffix($0) }
+  }
+
+  private func picture(
+    _ call: PeerClient.Call, _ context: ServiceContext, _ route: PeerRoute, within limit: Duration
+  ) async throws -> Response {
+    let key = PictureKey(
+      peer: call.peer, target: call.target, role: call.role, known: call.headers.first(name: "If-None-Match"))
+    let gate = gates(of: route.url).requests
+    let picture = try await pictures.value(key, { try gate.enter() }) { [self] in
+      try await collect(call, route, within: limit)
+    }
+    let head = picture.head
+    guard head.status != .notModified else { return Response(status: head.status, headers: head.headers) }
+    return Response(
+      status: head.status, headers: head.headers,
+      body: ResponseBody(picture.bytes, holding: picture.lease, on: context.channel))
+  }
+
+  private func collect(
+    _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
+  ) async throws -> PeerPicture {
+    let (head, body) = try await send(call, route, within: limit)
+    guard head.contentLength ?? 0 <= Self.largestPicture else {
+      throw Problem.peer(route.node, "sends too much")
+    }
+    do {
+      // The rest follows at once, or the node hangs.
+      let bytes = try await withDeadline(limit) { try await body.collect(upTo: Self.largestPicture) }
+      guard let bytes else { throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time") }
+      return PeerPicture(head: head, bytes: bytes, lease: try budget.reserve(bytes.readableBytes))
+    } catch let error as Problem {
+      throw error
+    } catch let error as MemoryBudget.Exceeded {
+      throw error
+    } catch {
+      throw broken(error, route)
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// What a peer says of itself and its cameras: its answer to `GET /api/cameras`, taken apart with the care that another
+// machine's answer needs.
+internal import FoundationEssentials
+internal import GLPreview
+internal import PreviewCore
+
+/// A peer's view, as far as it is needed here.
+struct PeerView: Sendable, Hashable {
+  let name: String
+  let isEnabled: Bool
+}
+
+/// A peer's camera or scene.
+struct PeerCamera: Sendable, Hashable {
+  let name: String
+  /// At least one.
+  let views: [PeerView]
+  let state: SourceState
+  /// What the peer says of it, for clients with the role `read`; also members that are not known here.
+  let members: [String: JSONValue]
+}
+
+/// A peer's answer.
+struct PeerListing: Sendable, Hashable {
+  /// Nil if it gives none, or no valid one.
+  var name: String?
+  /// Different for each process; nil if it gives none.
+  var instance: String?
+  /// With different names.
+  var cameras: [PeerCamera] = []
+  /// The cameras that were left out because there are too many, or their names are not valid.
+  var refusedCount = 0
+
+  static let largestAnswer = 4 << 20
+  static let mostCameras = 1000
+  private static let mostViews = 64
+
+  /// Only views and cameras with valid names count.
+  ///
+  /// - Throws: `PeerFailure` if it is no list of cameras.
+  init(json bytes: [UInt8]) throws(PeerFailure) {
+    guard let decoded = try? JSONDecoder().decode(DecodedJSON.self, from: Data(bytes)),
+      case .object(let members) = decoded.value, case .array(let cameras) = members["cameras"]
+    else { throw PeerFailure("sends no list of cameras: is it a GLPreview service?") }
+    if case .object(let node) = members["node"] {
+      name = node["name"]?.text.flatMap(Self.checked)
+      instance = node["instance"]?.text.flatMap(Self.checked)
+    }
+    var names: Set<String> = []
+    for value in cameras {
+      guard self.cameras.count < Self.mostCameras, case .object(let members) = value,
+        let camera = Self.camera(members), names.insert(camera.name).inserted
+      else {
+        refusedCount += 1
+        continue
+      }
+      self.cameras.append(camera)
+    }
+  }
+
+  init(name: String? = nil, instance: String? = nil, cameras: [PeerCamera] = []) {
+    (self.name, self.instance, self.cameras) = (name, instance, cameras)
+  }
+
+  /// A name that is valid in URLs.
+  private static func checked(_ name: String) -> String? {
+    (try? ViewConfiguration.check(name: name)).map { name }
+  }
+
+  private static func camera(_ members: [String: JSONValue]) -> PeerCamera? {
+    guard let name = members["name"]?.text.flatMap(checked), case .array(let all) = members["views"] else {
+      return nil
+    }
+    var (views, shown): ([PeerView], [JSONValue]) = ([], [])
+    for case .object(var view) in all.prefix(mostViews) {
+      guard let viewName = view["name"]?.text.flatMap(checked),
+        !views.contains(where: { $0.name == viewName })
+      else { continue }
+      views.append(PeerView(name: viewName, isEnabled: view["enabled"] != .bool(false)))
+      view["urls"] = urls(of: view["urls"], "/cameras/\(name)/\(viewName)")
+      // For control only: an older peer may not know that this list is for all.
+      view["watchers"] = nil
+      shown.append(.object(view))
+    }
+    guard !views.isEmpty else { return nil }
+    let state = members["state"]?.text.flatMap(SourceState.init(rawValue:)) ?? .idle
+    var members = members
+    for key in ["source", "node", "node_url"] { members[key] = nil }
+    members["state"] = .string(state.rawValue)
+    members["views"] = .array(shown)
+    return PeerCamera(name: name, views: views, state: state, members: members)
+  }
+
+  /// Made here, because pages follow them.
+  private static func urls(of said: JSONValue?, _ path: String) -> JSONValue {
+    var urls: [String: JSONValue] = [
+      "stream": .string(path + ".mjpeg"), "mp4": .string(path + ".mp4"), "jpeg": .string(path + ".jpg"),
+      "png": .string(path + ".png"),
+    ]
+    if case .object(let said) = said, said["whep"] != nil { urls["whep"] = .string(path + "/whep") }
+    return .object(urls)
+  }
+}
+
+/// Why a peer gives no list. The text names neither its address nor anything of it, because every client may read it.
+struct PeerFailure: Error, Sendable, Hashable {
+  var reason: String
+  var kind = Kind.lost
+
+  enum Kind: Sendable, Hashable {
+    case lost, unauthorized
+    /// It does not look at the token now, because it was wrong too often.
+    case refused
+  }
+
+  init(_ reason: String, _ kind: Kind = .lost) { (self.reason, self.kind) = (reason, kind) }
+}
+
+extension JSONValue {
+  fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
+}
+
+/// Any JSON value that is not nested too deeply.
+private struct DecodedJSON: Decodable {
+  let value: JSONValue
+
+  private static let deepest = 16
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { nil }
+  }
+
+  struct TooDeep: Error {}
+
+  init(from decoder: any Decoder) throws {
+    guard decoder.codingPath.count < Self.deepest else { throw TooDeep() }
+    if let object = try? decoder.container(keyedBy: Key.self) {
+      var members: [String: JSONValue] = [:]
+      for key in object.allKeys {
+        members[key.stringValue] = try object.decode(DecodedJSON.self, forKey: key).value
+      }
+      value = .object(members)
+    } else if var list = try? decoder.unkeyedContainer() {
+      var values: [JSONValue] = []
+      while !list.isAtEnd { values.append(try list.decode(DecodedJSON.self).value) }
+      value = .array(values)
+    } else {
+      let single = try decoder.singleValueContainer()
+      if let text = try? single.decode(String.self) {
+        value = .string(text)
+      } else if let whole = try? single.decode(Int.self) {
+        value = .integer(whole)
+      } else if let number = try? single.decode(Double.self) {
+        value = .number(number)
+      } else if let flag = try? single.decode(Bool.self) {
+        value = .bool(flag)
+      } else {
+        value = .null
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// Streams of other nodes' cameras: one from the node for all who watch the same here, as one more source of the session.
+internal import GLPreview
+internal import Hummingbird
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+final class PeerStreams: Service, CustomStringConvertible {
+  /// The name in logs, without the content.
+  var description: String { "PeerStreams" }
+
+  private let registry: CameraRegistry
+  private let streams: StreamRegistry
+  private let catalogue: PeerCatalogue
+  private let certificates: String?
+  /// Each holds a source, a connection and a place.
+  private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
+  private let sources = Mutex<[Key: Source]>([:])
+
+  /// A view with words, at its node.
+  private struct Key: Hashable {
+    let peer: String
+    let camera: String
+    let view: String
+    /// In one order, so that equal ones are equal.
+    let words: String
+
+    /// `/api/stream` leaves locked views as they are, as streams of several views need it.
+    var url: String {
+      "\(peer)/api/stream?view=\(camera)/\(view)" + (words.isEmpty ? "" : "&\(words)")
+    }
+  }
+
+  private struct Source {
+    let target: ServedPreview
+    let guest: Guest
+    let permit: AdmissionPermit
+    var usedAt: CaptureInstant
+  }
+
+  /// How long a source stays that nobody watches.
+  private static let lingers = Duration.seconds(5)
+  private static let looksEvery = Duration.seconds(1)
+  private static let longestWords = 2048
+  /// The parameters that are of this connection alone.
+  private static let others: Set<Substring> = [
+    "view", "src", "_", "t", "ts", "cb", "cacheBust", "cachebust", "token", "key", "extra_headers",
+    "advance_headers", "dual_final_frames", "zero_data",
+  ]
+
+  init(
+    _ registry: CameraRegistry, _ streams: StreamRegistry, _ catalogue: PeerCatalogue, certificates: String?
+  ) {
+    self.registry = registry
+    self.streams = streams
+    self.catalogue = catalogue
+    self.certificates = certificates
+  }
+
+  var count: Int { sources.withLock { $0.count } }
+
+  /// A view of another node's camera, with the words of a request; nil if the camera is this node's own, or nobody's.
+  /// Requests of other nodes see only this node's cameras.
+  ///
+  /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if too much is read from
+  ///   other nodes.
+  func view(_ view: String, of camera: String, _ request: Request) throws -> ServedPreview? {
+    guard !request.isFromPeer, let route = catalogue.route(to: camera) else { return nil }
+    guard let known = route.camera.views.first(where: { $0.name == view }) else {
+      let names = route.camera.views.map(\.name).joined(separator: ", ")
+      throw Problem.notFound("camera '\(camera)' has no view '\(view)' (it has: \(names))")
+    }
+    guard known.isEnabled else {
+      throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")
+    }
+    return try source(try key(route, view, request))
+  }
+
+  /// Whether somebody watches a view with the words of a request already, so that its node has accepted them.
+  func isWatched(_ view: String, at route: PeerRoute, _ request: Request) throws -> Bool {
+    let key = try key(route, view, request)
+    return sources.withLock { $0[key]?.guest.isOver == false }
+  }
+
+  private func key(_ route: PeerRoute, _ view: String, _ request: Request) throws -> Key {
+    let words = (request.uri.query ?? "").split(separator: "&")
+      .filter { !Self.others.contains($0.prefix { $0 != "=" }) }.sorted().joined(separator: "&")
+    guard words.utf8.count <= Self.longestWords else {
+      throw Problem(.uriTooLong, "the parameters are too long")
+    }
+    return Key(peer: route.url, camera: route.camera.name, view: view, words: words)
+  }
+
+  private func source(_ key: Key) throws -> ServedPreview {
+    try sources.withLock { sources in
+      if let known = sources[key], !known.guest.isOver {
+        sources[key]?.usedAt = CaptureClock.now
+        return known.target
+      }
+      let permit = try gate.enter()
+      let guest = Guest { [catalogue] in
+        guard let route = catalogue.route(to: key.camera), route.url == key.peer, route.outage == nil,
+          route.camera.state.isTrouble
+        else { return nil }
+        return route.camera.state
+      }
+      let target = try registry.addGuest(key.camera, key.view, at: key.url, options, guest)
+      if let old = sources[key] { registry.remove(guest: old.target) }
+      sources[key] = Source(target: target, guest: guest, permit: permit, usedAt: CaptureClock.now)
+      return target
+    }
+  }
+
+  private var options: SourceOptions {
+    var options = CameraConfiguration.usualOptions
+    options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
+    options.redirects = .none
+    options.trustedCertificates = certificates
+    return options
+  }
+
+  /// Ends streams whose camera another node answers for now, or this one; with another token, all.
+  func followPeers(isTokenOther: Bool) {
+    sources.withLock { sources in
+      for (key, source) in sources
+      where isTokenOther || catalogue.route(to: key.camera)?.url != key.peer { source.guest.end() }
+    }
+    streams.followViews()
+  }
+
+  /// Removes sources that nobody watches any more.
+  func run() async throws {
+    try? await cancelWhenGracefulShutdown { [self] in
+      while !Task.isCancelled {
+        try await Task.sleep(for: Self.looksEvery)
+        removeUnwatched(at: CaptureClock.now)
+      }
+    }
+  }
+
+  func removeUnwatched(at now: CaptureInstant) {
+    let unwatched = sources.withLock { sources -> [ServedPreview] in
+      var unwatched: [ServedPreview] = []
+      for (key, source) in sources {
+        if streams.clientCount(of: source.target.preview) > 0 {
+          sources[key]?.usedAt = now
+        } else if now - source.usedAt >= Self.lingers {
+          sources[key] = nil
+          unwatched.append(source.target)
+        }
+      }
+      return unwatched
+    }
+    for target in unwatched { registry.remove(guest: target) }
+  }
+}

@@ -1,0 +1,163 @@
+// Who answers for a camera, decided from what peers said: values alone.
+import GLPreview
+import PreviewCore
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("What is known of peers")
+struct ClusterStateTests {
+  private static func listing(_ name: String, _ cameras: String..., instance: String? = nil) -> PeerListing {
+    PeerListing(
+      name: name, instance: instance ?? "i-\(name)",
+      cameras: cameras.map {
+        PeerCamera(name: $0, views: [PeerView(name: "main", isEnabled: true)], state: .live, members: [:])
+      })
+  }
+
+  private static func cluster(_ peers: String...) -> ClusterState {
+    ClusterState(name: "here", instance: "me", peers: peers)
+  }
+
+  @Test("the first peer that has a camera answers for it, and the conflict is told once")
+  func order() {
+    var cluster = Self.cluster("http://a", "http://b")
+    let second = cluster.heard(.success(Self.listing("b", "door", "yard")), from: "http://b", local: [])
+    #expect(second == [.connected(node: "b", url: "http://b", cameras: 2)])
+    #expect(cluster[camera: "door"]?.node == "b")
+
+    let first = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    #expect(first.contains(.conflict(camera: "door", node: "b", by: "a")))
+    #expect(cluster[camera: "door"]?.node == "a" && cluster[camera: "yard"]?.node == "b")
+    #expect(cluster.cameras(besides: []).map(\.camera.name) == ["door", "yard"])
+    #expect(cluster.conflicts(of: cluster.peers[1], local: []) == ["door"])
+
+    #expect(cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: []) == [])
+  }
+
+  @Test("the node's own names win")
+  func local() {
+    var cluster = Self.cluster("http://a")
+    let news = cluster.heard(.success(Self.listing("a", "door", "yard")), from: "http://a", local: ["door"])
+    #expect(news.contains(.conflict(camera: "door", node: "a", by: "here")))
+    #expect(cluster.cameras(besides: ["door"]).map(\.camera.name) == ["yard"])
+    #expect(cluster.conflicts(of: cluster.peers[0], local: ["door"]) == ["door"])
+  }
+
+  @Test("a peer that does not answer keeps its cameras, which are lost, until it is back")
+  func loss() {
+    var cluster = Self.cluster("http://a")
+    _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    let lost = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: [])
+    #expect(lost == [.lost(node: "a", url: "http://a", reason: "is away")])
+    #expect(cluster[camera: "door"]?.outage == "is away" && cluster[camera: "door"]?.state == .lost)
+    #expect(cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: []) == [])
+
+    let back = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    #expect(back == [.connected(node: "a", url: "http://a", cameras: 1)])
+    #expect(cluster[camera: "door"]?.state == .live && cluster.peers[0].reason == nil)
+  }
+
+  @Test("a peer that is this node is left out, which is told once")
+  func itself() {
+    var cluster = Self.cluster("http://a")
+    let mine = Self.listing("here", "door", instance: "me")
+    #expect(
+      cluster.heard(.success(mine), from: "http://a", local: ["door"]) == [.isItself(url: "http://a")])
+    #expect(cluster.peers[0].state == .itself && cluster[camera: "door"] == nil)
+    _ = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: ["door"])
+    #expect(cluster.heard(.success(mine), from: "http://a", local: ["door"]) == [])
+  }
+
+  @Test("one node at two addresses counts once, at the first that answers")
+  func duplicates() {
+    var cluster = Self.cluster("http://a", "http://b")
+    let node = Self.listing("shed", "door")
+    _ = cluster.heard(.success(node), from: "http://a", local: [])
+    let news = cluster.heard(.success(node), from: "http://b", local: [])
+    #expect(news == [.isDuplicate(url: "http://b", of: "shed")])
+    #expect(cluster.cameras(besides: []).map(\.url) == ["http://a"])
+
+    _ = cluster.heard(.failure(PeerFailure("is away")), from: "http://a", local: [])
+    #expect(cluster.cameras(besides: []).map(\.url) == ["http://b"])
+    #expect(cluster[camera: "door"]?.outage == nil)
+  }
+
+  @Test("two nodes of one name are told of, and both serve")
+  func sameName() {
+    var cluster = Self.cluster("http://a", "http://b")
+    let mine = cluster.heard(.success(Self.listing("here", "door")), from: "http://a", local: [])
+    #expect(mine.contains(.sameName(node: "here", url: "http://a")))
+    let other = cluster.heard(
+      .success(Self.listing("here", "yard", instance: "another")), from: "http://b", local: [])
+    #expect(other.contains(.sameName(node: "here", url: "http://b")))
+    #expect(cluster.cameras(besides: []).count == 2)
+  }
+
+  @Test("other peers are taken over, and what is known of those that stay is kept")
+  func reload() {
+    var cluster = Self.cluster("http://a", "http://b")
+    _ = cluster.heard(.success(Self.listing("a", "door")), from: "http://a", local: [])
+    _ = cluster.heard(.success(Self.listing("b", "yard")), from: "http://b", local: [])
+    let next = cluster.with(name: "there", peers: ["http://b", "http://c"])
+    #expect(next[camera: "door"] == nil && next[camera: "yard"]?.node == "b")
+    #expect(next.peers.map(\.state) == [.up, .asking] && next.name == "there")
+  }
+
+  // MARK: Answers
+
+  private static func parsed(_ json: String) throws -> PeerListing {
+    try PeerListing(json: Array(json.utf8))
+  }
+
+  @Test("an answer is taken with members that are not known here, and without those that are not for all")
+  func answers() throws {
+    let listing = try Self.parsed(
+      """
+      {"version": "9", "new": [1, 2.5, null], "node": {"name": "shed", "instance": "x1"}, "cameras": [
+        {"name": "door", "state": "live", "source": "rtsp://u:p@h", "future": {"a": true}, "views": [
+          {"name": "main", "watchers": [1], "enabled": true, "urls": {"jpeg": "javascript:alert(1)", "whep": 1}},
+          {"name": "off", "enabled": false}, {"name": "a/b"}, 5]}]}
+      """)
+    #expect(listing.name == "shed" && listing.instance == "x1" && listing.refusedCount == 0)
+    let camera = try #require(listing.cameras.first)
+    #expect(camera.state == .live && camera.views.map(\.name) == ["main", "off"])
+    #expect(camera.views.map(\.isEnabled) == [true, false])
+    let text = String(decoding: camera.members.json, as: UTF8.self)
+    #expect(text.contains(#""future":{"a":true}"#) && text.contains(#""whep":"/cameras/door/main/whep""#))
+    for secret in ["rtsp:", "watchers", "javascript"] { #expect(!text.contains(secret)) }
+  }
+
+  @Test(
+    "what is no list of cameras is refused",
+    arguments: [
+      "", "hello", "5", "[]", "{}", #"{"cameras": 5}"#, #"{"cameras": {"a": 1}}"#,
+      #"{"cameras": "# + String(repeating: "[", count: 10_000),
+      #"{"cameras": [], "deep": "# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        + "}",
+    ])
+  func nonsense(json: String) {
+    #expect(throws: PeerFailure.self) { try Self.parsed(json) }
+  }
+
+  @Test(
+    "cameras whose names or views are not valid, or that are there twice, are left out",
+    arguments: [
+      #"{"name": "../x", "views": [{"name": "main"}]}"#, #"{"name": 5, "views": [{"name": "main"}]}"#,
+      #"{"name": "a", "views": []}"#, #"{"name": "a"}"#, #"{"name": "a", "views": [{"name": "<b>"}]}"#, "5",
+      #"{"name": "good", "views": [{"name": "main"}]}"#,
+    ])
+  func refused(camera: String) throws {
+    let listing = try Self.parsed(
+      #"{"cameras": [{"name": "good", "state": 7, "views": [{"name": "main"}]}, \#(camera)]}"#)
+    #expect(listing.cameras.map(\.name) == ["good"] && listing.refusedCount == 1)
+    #expect(listing.cameras[0].state == .idle && listing.name == nil)
+  }
+
+  @Test("of ten thousand cameras a thousand are taken")
+  func many() throws {
+    let cameras = (0..<10_000).map { #"{"name": "c\#($0)", "views": [{"name": "m"}]}"# }
+    let listing = try Self.parsed(#"{"cameras": [\#(cameras.joined(separator: ","))]}"#)
+    #expect(listing.cameras.count == 1000 && listing.refusedCount == 9000)
+  }
+}

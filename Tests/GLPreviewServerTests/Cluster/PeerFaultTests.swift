@@ -1,0 +1,176 @@
+// Peers that are away, slow, or hostile: they are told of, and harm nobody.
+import FoundationEssentials
+import GLPreview
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Peers with faults", .timeLimit(.minutes(15)))
+struct PeerFaultTests {
+  private static let list = """
+    {"node": {"name": "fake", "instance": "f1"}, "cameras": [{"name": "door", "state": "live", "views": [{"name": "main"}]}]}
+    """
+
+  private static func json(_ text: String, _ status: HTTPResponse.Status = .ok) -> Response {
+    Response(
+      status: status, headers: [.contentType: "application/json"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  }
+
+  @Test("a peer that does not answer for a while keeps its cameras, which are lost until it is back")
+  func comesBack() async throws {
+    let isAway = Atomic(false)
+    let records = LogRecords()
+    try await withFakePeer { peer, request in
+      isAway.load(ordering: .relaxed) ? Self.json("{}", .internalServerError) : Self.json(Self.list)
+    } _: { address, peer in
+      try await withService(edgeConfiguration(of: address), logger: records.logger) { edge in
+        func state() -> PeerState? { edge.inside.peers.cluster.peers.first?.state }
+        await until { state() == .up }
+        isAway.store(true, ordering: .relaxed)
+        await until { state() == .lost }
+        let camera = try #require(try await edge.nodes().cameras.first)
+        #expect(camera.state == "lost" && camera.reason == "node 'fake' answers 500")
+        let answer = try await edge.get("/cameras/door/main.jpg")
+        #expect(answer.status == 502 && answer.text.contains("node 'fake'") && !answer.text.contains(address))
+        #expect(try await edge.get("/metrics").text.contains(#"glpreview_peer_up{peer="fake"} 0"#))
+        isAway.store(false, ordering: .relaxed)
+        await until { state() == .up }
+        #expect(try await edge.nodes().cameras.first?.state == "live")
+        #expect(records.messages.filter { $0 == "peer lost" }.count == 1)
+        #expect(records.messages.filter { $0 == "peer connected" }.count == 2)
+      }
+    }
+  }
+
+  @Test("a peer that nobody listens for is lost")
+  func nobody() async throws {
+    try await withService(edgeConfiguration(of: "http://127.0.0.1:1")) { edge in
+      await until { edge.inside.peers.cluster.peers.first?.state == .lost }
+      let peer = try #require(try await edge.nodes().peers?.first)
+      #expect(peer.name == "peer-1" && peer.reason == "can't be connected to" && peer.cameras == 0)
+    }
+  }
+
+  @Test(
+    "what is no list of cameras loses the peer, with the reason",
+    arguments: [
+      ("nonsense", "sends no list of cameras: is it a GLPreview service?"),
+      ("redirect", "redirects to another address"),
+      ("endless", "sends too much"), ("slow", "does not answer in time"), ("half", "does not answer in time"),
+      ("broken", "answers 500"), ("host", "does not know itself by this host name (access.hosts there)"),
+    ])
+  func hostile(kind: String, reason: String) async throws {
+    try await withFakePeer { peer, request in
+      switch kind {
+      case "redirect": return Response(status: .found, headers: [.location: "http://127.0.0.1:1/"])
+      case "endless":
+        return Response(
+          status: .ok,
+          body: ResponseBody { writer in
+            while true { try await writer.write(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
+          })
+      case "slow":
+        try await peer.hangs()
+        return Self.json(Self.list)
+      case "half":
+        return Response(
+          status: .ok,
+          body: ResponseBody { writer in
+            try await writer.write(ByteBuffer(string: "{"))
+            try await peer.hangs()
+          })
+      case "broken": return Self.json(Self.list, .internalServerError)
+      case "host": return Self.json("{}", .misdirectedRequest)
+      default: return Self.json("hello")
+      }
+    } _: { address, peer in
+      var configuration = edgeConfiguration(of: address)
+      configuration.patience = ServicePatience(peerPoll: .milliseconds(10), lostPeerPoll: .milliseconds(20))
+      if kind == "slow" || kind == "half" { configuration.patience.peerList = .milliseconds(50) }
+      try await withService(configuration) { edge in
+        await until { edge.inside.peers.cluster.peers.first?.reason == reason }
+        #expect(edge.inside.peers.cluster.peers.first?.state == .lost)
+      }
+    }
+  }
+
+  @Test("a peer's answers bring only what a service of this kind sends")
+  func answers() async throws {
+    try await withFakePeer { peer, request in
+      guard request.uri.path != "/api/cameras" else { return Self.json(Self.list) }
+      #expect(request.headers[.authorization] == nil && request.headers[.cookie] == nil)
+      #expect(!(request.uri.query ?? "").contains("token"))
+      var response = Self.json(#"{"a": 1}"#)
+      response.headers[.contentType] =
+        request.uri.queryParameters["kind"].map(String.init) ?? "application/json"
+      response.headers[.setCookie] = "a=b"
+      response.headers[.accessControlAllowOrigin] = "*"
+      response.headers[.contentSecurityPolicy] = "default-src *"
+      response.headers[.location] = "https://elsewhere.example/"
+      response.headers[named: "Refresh"] = "0"
+      response.headers[.eTag] = "\"x\""
+      return response
+    } _: { address, peer in
+      try await withService(edgeConfiguration(of: address)) { edge in
+        await until { edge.inside.peers.cluster.peers.first?.state == .up }
+        let answer = try await edge.get(
+          "/cameras/door/main.jpg?token=5ECRET", [("Cookie", "a=5ECRET"), ("Authorization", "Bearer 5ECRET")])
+        #expect(answer.status == 200 && answer.headers["ETag"] == ["\"x\""])
+        for name in ["Set-Cookie", "Access-Control-Allow-Origin", "Location", "Refresh"] {
+          #expect(answer.headers[name].isEmpty, "\(name)")
+        }
+        #expect(answer.headers["Content-Security-Policy"] == ["default-src 'none'; frame-ancestors 'none'"])
+        for kind in ["text/html", "image/svg%2Bxml", "text/javascript"] {
+          #expect(try await edge.get("/cameras/door/main.jpg?kind=\(kind)").status == 502, "\(kind)")
+        }
+      }
+    }
+  }
+
+  @Test("any number of clients may want one snapshot at the same time; a peer that hangs is given up")
+  func sharing() async throws {
+    let gate = Watched(false)
+    let asked = Atomic(0)
+    try await withFakePeer { peer, request in
+      guard request.uri.path != "/api/cameras" else { return Self.json(Self.list) }
+      if request.uri.queryParameters["hang"] != nil { try await peer.hangs() }
+      asked.add(1, ordering: .relaxed)
+      _ = try await gate.first { $0 ? true : nil }
+      return Response(
+        status: .ok, headers: [.contentType: "image/jpeg"],
+        body: ResponseBody(byteBuffer: ByteBuffer(string: "picture")))
+    } _: { address, _ in
+      try await withService(edgeConfiguration(of: address)) { edge in
+        await until { edge.inside.peers.cluster.peers.first?.state == .up }
+        var clients: [RawConnection] = []
+        for _ in 0..<40 {
+          clients.append(
+            try await RawConnection(
+              to: edge.port, sending: "GET /cameras/door/main.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        }
+        await until { asked.load(ordering: .relaxed) > 0 }
+        await letOthersGoOn()
+        gate.update { $0 = true }
+        // More than one client's share of requests: they were not sent one by one.
+        for client in clients {
+          try await client.waits(for: "picture")
+          #expect(client.received.hasPrefix("HTTP/1.1 200 "))
+        }
+      }
+      var hasty = edgeConfiguration(of: address)
+      hasty.patience = ServicePatience(
+        peerPoll: .milliseconds(10), lostPeerPoll: .milliseconds(20), peerAnswer: .milliseconds(50))
+      try await withService(hasty) { edge in
+        await until { edge.inside.peers.cluster.peers.first?.state == .up }
+        let hung = try await edge.get("/cameras/door/main.jpg?hang=1")
+        #expect(hung.status == 504 && hung.text.contains("node 'fake' did not answer in time"))
+      }
+    }
+  }
+}

@@ -1,0 +1,168 @@
+// Live pictures of another node's cameras: one stream from it for all who watch the same.
+import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("Streams of peers", .timeLimit(.minutes(15)))
+struct PeerStreamTests {
+  private static let main = "/cameras/camera/main"
+
+  private static func configuration() -> ServerConfiguration {
+    ServerConfiguration(cameras: [CameraConfiguration(source: "script")])
+  }
+
+  @Test("twenty clients of a node are one client of the camera's, and get its JPEGs as they are")
+  func sharing() async throws {
+    let camera = try JPEGCamera()
+    try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      owner, edge in
+      var clients: [RawConnection] = []
+      for number in 0..<20 {
+        clients.append(
+          try await RawConnection(
+            to: edge.port,
+            sending: "GET \(Self.main).mjpeg?key=x&_=\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+      }
+      for client in clients { try await client.waits(for: "image/jpeg") }
+      #expect(edge.watchers() == 20 && edge.inside.peerStreams.count == 1)
+      // The connection by which the node asked whether the view may be watched ends by itself.
+      await until { owner.watchers() == 1 }
+
+      let (head, parts) = try await edge.parts(Self.main + ".mjpeg", 3)
+      #expect(head["Content-Type"] == ["multipart/x-mixed-replace; boundary=boundarydonotcross"])
+      #expect(parts.allSatisfy { $0.jpeg == camera.passed && $0.headers["x-source-state"] == "live" })
+      #expect(parts.allSatisfy { $0.headers["x-camera"] == "camera" && $0.headers["x-view"] == "main" })
+      #expect(owner.watchers() == 1)
+      #expect(edge.inside.registry.session.statistics.renders == 0)
+
+      for client in clients { try await client.close() }
+      await until { edge.watchers() == 0 && owner.watchers() == 0 }
+      edge.inside.peerStreams.removeUnwatched(at: CaptureClock.now + .seconds(60))
+      #expect(edge.inside.peerStreams.count == 0)
+    }
+  }
+
+  @Test("the words of a URL are done where the camera is, and each kind is one stream")
+  func words() async throws {
+    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
+      let small = try await edge.parts(Self.main + ".mjpeg?width=32&fps=10", 2)
+      #expect(small.parts.allSatisfy { $0.size == "32x18" })
+      let same = try await edge.parts(Self.main + ".mjpeg?fps=10&width=32&key=me", 1)
+      #expect(same.parts[0].size == "32x18" && edge.inside.peerStreams.count == 1)
+      #expect(try await edge.parts("/api/stream.mjpeg?src=camera&width=64", 1).parts[0].size == "64x36")
+      #expect(edge.inside.peerStreams.count == 2)
+
+      for (path, status) in [
+        (".mjpeg?width=wide", 400), (".mjpeg?colour=red", 400), (".mjpeg?crop=9999x1%2B0%2B0", 400),
+      ] {
+        let refused = try await edge.get(Self.main + path)
+        #expect(refused.status == status && refused.text.contains(#""parameter":"#), "\(path)")
+      }
+      #expect(edge.inside.peerStreams.count == 2)
+    }
+  }
+
+  @Test("a locked view stays locked")
+  func locked() async throws {
+    var view = ServedView(ViewConfiguration(name: "main", width: 40))
+    view.isLocked = true
+    try await withOwnerAndEdge(StreamTests.configuration([view])) { _, edge in
+      for path in [".jpg?width=320", ".mjpeg?width=320", ".jpg?crop=100x100%2B0%2B0", ".png?size=320x180"] {
+        #expect(try await edge.get(Self.main + path).status == 403, "\(path)")
+      }
+      for path in [Self.main + ".mjpeg", "/api/stream?view=camera/main&width=320"] {
+        let parts = try await edge.parts(path, 2).parts
+        #expect(parts.allSatisfy { $0.size.hasPrefix("40x") }, "\(path)")
+      }
+    }
+  }
+
+  @Test("one stream of several views has those of peers among the node's own")
+  func several() async throws {
+    var off = ServedView(ViewConfiguration(name: "off"))
+    off.isEnabled = false
+    let configuration = StreamTests.configuration([ServedView(), off])
+    let own: @Sendable (inout ServerConfiguration) -> Void = {
+      $0.cameras = [CameraConfiguration(name: "own", source: StreamTests.pattern)]
+    }
+    try await withOwnerAndEdge(configuration, own) { _, edge in
+      var (reader, seen) = (PartReader(), Set<String>())
+      let path = "/api/stream?view=own/main&view=camera/main&view=camera/off&width=32"
+      for try await chunk in try await edge.openStream(path) {
+        for part in reader.read(Array(chunk.readableBytesView)) {
+          #expect(part.size == "32x18")
+          seen.insert("\(part.headers["x-camera"] ?? "")/\(part.headers["x-view"] ?? "")")
+        }
+        if seen.count == 2 { break }
+      }
+      #expect(seen == ["own/main", "camera/main"])
+      for (query, status) in [
+        ("view=camera/nobody", 404), ("view=camera/main&width=wide", 400), ("view=camera/main&x=1", 400),
+        ("view=camera/off", 409),
+      ] {
+        #expect(try await edge.get("/api/stream?\(query)").status == status, "\(query)")
+      }
+    }
+  }
+
+  @Test("a camera that its node has lost is shown as lost, in the same stream")
+  func lost() async throws {
+    let camera = try JPEGCamera()
+    try await withOwnerAndEdge(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      _, edge in
+      var reader = PartReader()
+      for try await chunk in try await edge.openStream(Self.main + ".mjpeg") {
+        guard let part = reader.read(Array(chunk.readableBytesView)).last else { continue }
+        if part.headers["x-source-state"] == "lost" { return }
+        #expect(part.headers["x-source-state"] == "live")
+        camera.lose()
+      }
+      Issue.record("the stream ended")
+    }
+  }
+
+  @Test("video is forwarded, and ends with its client", .enabled(if: hasEncoder))
+  func video() async throws {
+    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
+      let short = try await edge.get(Self.main + ".mp4?duration=0.3")
+      #expect(short.status == 200 && Array(short.bytes[4..<8]) == Array("ftyp".utf8))
+      #expect(short.headers.first(name: "Content-Type")?.hasPrefix("video/mp4") == true)
+      for try await _ in try await edge.openStream(Self.main + ".mp4") { break }
+      await until { owner.inside.videos.clientCount(of: "camera", "main") == 0 }
+    }
+  }
+
+  @Test(
+    "an offer of WebRTC is answered by the camera's node, and its session is at the same path",
+    .enabled(if: hasWebRTC),
+    .enabled(if: hasEncoder))
+  func webRTC() async throws {
+    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
+      let peer = try await WHEPPeer()
+      let (location, answer) = try await edge.offer(peer)
+      #expect(location.hasPrefix("/cameras/camera/main/whep/"))
+      try await peer.connect(answer)
+      _ = try await peer.packet()
+      #expect(try await edge.send("DELETE", location).status == 200)
+      await until { owner.sessionCount == 0 }
+      try await peer.close()
+    }
+  }
+
+  @Test("streams end when their camera is another's: a node's own takes its name")
+  func renamed() async throws {
+    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
+      let stream = try await edge.openStream(Self.main + ".mjpeg")
+      var configuration = edgeConfiguration(of: owner.base)
+      configuration.cameras = StreamTests.configuration().cameras
+      try await edge.inside.apply(configuration)
+      for try await _ in stream {}
+      #expect(try await edge.nodes().cameras.map(\.node) == ["edge"])
+    }
+  }
+}
