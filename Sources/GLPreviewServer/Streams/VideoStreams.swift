@@ -216,4 +216,117 @@ final class VideoStream: Sendable {
     var rung: VideoRung
     /// The time of the last picture.
     var last: CaptureInstant?
+    var isEncoded = false
     var clients = 1
+    var isOver = false
+  }
+
+  fileprivate init(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) {
+    self.source = source
+    self.streams = streams
+    self.passes = passes
+    state = Mutex(State(watch: Self.watch(source, streams, passes: passes), rung: streams.rung))
+  }
+
+  private static func watch(_ source: VideoSource, _ streams: VideoStreams, passes: Bool) -> VideoWatch {
+    source.preview.watchVideo(
+      source.configuration, passes: passes, counting: streams.counters, control: streams.control)
+  }
+
+  /// Waits for the next picture; nil at the end. One that is not asked for in time is left out, and those after it up to
+  /// the next key picture. Another size than before begins with a key picture.
+  func next() async throws -> VideoSample? {
+    while true {
+      choose(at: CaptureClock.now)
+      let (watch, isLower) = state.withLock { ($0.watch, $0.lower != nil) }
+      let sample: VideoSample?
+      do {
+        sample = try await watch.next()
+      } catch is VideoError where isLower {
+        watchSource { $0.refuse(at: CaptureClock.now) }
+        continue
+      }
+      let (isCurrent, next, beginsEncoding) = state.withLock { state -> (Bool, VideoSample?, Bool) in
+        guard !state.isOver else { return (true, nil, false) }
+        guard state.watch === watch else { return (false, nil, false) }
+        let (was, isEncoded) = (state.isEncoded, sample?.format.encoder != nil)
+        state.isEncoded = isEncoded
+        // Two encoders have times of their own.
+        let next = state.last.flatMap { sample?.later(than: $0) } ?? sample
+        state.last = next?.timestamp ?? state.last
+        return (true, next, passes && isEncoded && !was)
+      }
+      guard isCurrent else { continue }
+      if beginsEncoding { await streams.logEncoding(of: source) }
+      return next
+    }
+  }
+
+  /// Pictures were lost on their way to the client: the next one is a key picture.
+  func lost() { state.withLock { $0.watch }.lost() }
+
+  /// A key picture comes soon; nothing is lost.
+  func askForKey() { state.withLock { $0.watch }.askForKey() }
+
+  /// How many clients its pictures are for; 1 unless it is told otherwise.
+  var clients: Int { state.withLock { $0.clients } }
+
+  func stand(for clients: Int) {
+    state.withLock { state in
+      state.clients = clients
+      state.watch.stand(for: clients)
+    }
+  }
+
+  func end() {
+    let watch = state.withLock { state in
+      state.isOver = true
+      return state.watch
+    }
+    watch.end()
+  }
+
+  // MARK: Rungs
+
+  var isReduced: Bool { state.withLock { $0.lower != nil } }
+
+  /// Gives up what is watched in place of a view that has changed.
+  fileprivate func followView() {
+    let base = state.withLock { $0.lower?.base }
+    if let base, base != source.preview.configuration { watchSource { $0.forget() } }
+  }
+
+  private func choose(at now: CaptureInstant) {
+    let standing = state.withLock { $0.watch }.standing(at: now)
+    let move = state.withLock { state in
+      state.rung.move(isLeftBehind: standing.isLeftBehind, lastDrop: standing.lastDrop, at: now)
+    }
+    switch move {
+    case .up: watchSource { _ in }
+    case .down:
+      if let lower = try? streams.lower(source, standing) {
+        replace(with: Self.watch(lower, streams, passes: false), lower) { _ in }
+      } else {
+        state.withLock { $0.rung.refuse(at: now) }
+      }
+    case nil: break
+    }
+    // It may have changed while the rung below was made.
+    followView()
+  }
+
+  private func watchSource(_ change: (inout VideoRung) -> Void) {
+    replace(with: Self.watch(source, streams, passes: passes), nil, change)
+  }
+
+  private func replace(with watch: VideoWatch, _ lower: VideoSource?, _ change: (inout VideoRung) -> Void) {
+    let old = state.withLock { state -> (VideoWatch, VideoSource?) in
+      defer { (state.watch, state.lower) = (watch, lower) }
+      watch.stand(for: state.clients)
+      change(&state.rung)
+      return (state.watch, state.lower)
+    }
+    old.0.end()
+    if state.withLock({ $0.isOver }) { watch.end() }
+  }
+}
