@@ -50,10 +50,12 @@ struct ShutdownTests {
     try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .hours(1))
   }
 
-  @Test("who follows events is told that there are no more")
-  func events() async throws {
-    let reader = try await Self.endAfter(StreamTests.configuration().cameras) { base in
-      let body = try await Self.get(base + "/api/events").body
+  @Test(
+    "who follows events or watches a video gets its end",
+    arguments: hasEncoder ? ["/api/events", "/cameras/camera/main.mp4"] : ["/api/events"])
+  func following(path: String) async throws {
+    let reader = try await Self.endAfter([Self.large]) { base in
+      let body = try await Self.get(base + path).body
       let (begun, first) = AsyncStream.makeStream(of: Void.self)
       let reader = Task {
         // Cut off in the middle it would throw.

@@ -3,6 +3,7 @@ internal import GLPreview
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import ServiceLifecycle
 
 struct VideoRoutes: Sendable {
   let registry: CameraRegistry
@@ -30,7 +31,12 @@ struct VideoRoutes: Sendable {
     let body = ResponseBody { writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.
       channel.keepLittleUnsent(16 << 10)
-      try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
+      // The server waits for its clients before other services end.
+      try await withGracefulShutdownHandler {
+        try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
+      } onGracefulShutdown: {
+        stream.end()
+      }
       try await writer.finish(nil)
     }
     return Response(status: .ok, headers: headers, body: body)
