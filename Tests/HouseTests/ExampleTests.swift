@@ -36,13 +36,8 @@ struct ExampleTests {
       + ["-I", products.appending(path: "Modules").path]
       + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
       + [SourceFile.root.appending(path: "Examples/\(name)/main.swift").path]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    let (status, text) = try process.outcome()
 
-    #expect(process.terminationStatus == 0, "Examples/\(name):\n\(text)")
+    #expect(status == 0, "Examples/\(name):\n\(text)")
   }
 }

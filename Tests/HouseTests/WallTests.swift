@@ -113,14 +113,8 @@ struct WallTests {
       "swift", "format", "lint", "--strict", "--recursive", "--parallel", "Package.swift", "Sources", "Tests",
       "Examples",
     ]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
+    let (status, text) = try process.outcome()
 
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-
-    #expect(process.terminationStatus == 0, "make format mends it:\n\(text)")
+    #expect(status == 0, "make format mends it:\n\(text)")
   }
 }

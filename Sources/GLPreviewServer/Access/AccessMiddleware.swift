@@ -14,7 +14,7 @@ struct AccessMiddleware: ServiceMiddleware {
     var context = context
     let rule = AccessRule.of(request.method, request.uri)
     let sender = control.asksForCredentials ? try sender(of: request, rule, context) : Sender(role: .control)
-    // Another node asks for a client of its own, who may do less than it.
+    // A peer names the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
     switch (rule, context.role) {
     case (.everybody, _): break

@@ -32,7 +32,7 @@ struct KnownPeer: Sendable, Hashable {
   var name: String { listing.name ?? "peer-\(number)" }
 }
 
-/// Who answers for a camera.
+/// The peer that serves a camera.
 struct PeerRoute: Sendable, Hashable {
   let url: String
   let node: String
@@ -84,7 +84,7 @@ struct ClusterState: Sendable {
     return next
   }
 
-  /// Who answers for a camera that this node does not have.
+  /// The peer that serves a camera which this node does not have.
   subscript(camera name: String) -> PeerRoute? { routes[name] }
 
   /// The cameras of others, in the order of the peers, without those whose names are in `local`.

@@ -29,7 +29,7 @@ struct PeerAnswer: Sendable {
   init(_ response: HTTPClientResponse, from node: String) throws(Problem) {
     let code = Int(response.status.code)
     switch code {
-    // The client has proved who it is, to this node. That the peer does not believe this node is not its fault.
+    // This node has authenticated the client. The peer has refused this node, not the client.
     case 401: throw .peer(node, "does not accept this node's token")
     case 421: throw .peer(node, "does not know itself by the host name that this node uses")
     case 304, 200..<300, 400..<600: break

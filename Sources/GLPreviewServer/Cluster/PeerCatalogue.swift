@@ -48,7 +48,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   /// Whether there are peers.
   var hasPeers: Bool { state.withLock { !$0.cluster.peers.isEmpty } }
 
-  /// Who answers for a camera; nil for this node's own, and for those that nobody has.
+  /// The peer that serves a camera; nil for this node's own cameras and for unknown ones.
   func route(to camera: String) -> PeerRoute? {
     state.withLock { $0.cluster[camera: camera] }.flatMap { localNames().contains(camera) ? nil : $0 }
   }

@@ -71,7 +71,7 @@ final class PeerClient: Sendable {
     try? await old?.shutdown()
   }
 
-  /// The fields that tell a peer who asks, and for whom.
+  /// The header fields that authenticate this node to a peer, and name its client's role.
   func fields(for role: Role) -> [(name: String, value: String)] {
     var fields = [(PeerField.hop, "1"), (PeerField.role, role.rawValue)]
     if let token { fields.append(("Authorization", "Bearer \(token)")) }

@@ -1,4 +1,4 @@
-// Streams of other nodes' cameras: one from the node for all who watch the same here, as one more source of the session.
+// Streams of other nodes' cameras. Clients that ask for the same view and words share one stream, which is a source of the session.
 internal import GLPreview
 internal import Hummingbird
 internal import Logging
@@ -43,7 +43,7 @@ final class PeerStreams: Service, CustomStringConvertible {
   private static let looksEvery = Duration.seconds(1)
   private static let longestWords = 2048
   /// The parameters that are of this connection alone.
-  private static let others: Set<Substring> = [
+  private static let others: Set<String> = [
     "view", "src", "_", "t", "ts", "cb", "cacheBust", "cachebust", "token", "key", "extra_headers",
     "advance_headers", "dual_final_frames", "zero_data",
   ]
@@ -83,12 +83,18 @@ final class PeerStreams: Service, CustomStringConvertible {
   }
 
   private func key(_ route: PeerRoute, _ view: String, _ request: Request) throws -> Key {
-    let words = (request.uri.query ?? "").split(separator: "&")
-      .filter { !Self.others.contains($0.prefix { $0 != "=" }) }.sorted().joined(separator: "&")
+    let words = Self.words(in: request.uri.query ?? "")
     guard words.utf8.count <= Self.longestWords else {
       throw Problem(.uriTooLong, "the parameters are too long")
     }
     return Key(peer: route.url, camera: route.camera.name, view: view, words: words)
+  }
+
+  /// The parameters that the peer gets, in one order. Their names may be percent-encoded.
+  static func words(in query: String) -> String {
+    query.split(separator: "&").filter { word in
+      !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
+    }.sorted().joined(separator: "&")
   }
 
   private func source(_ key: Key) throws -> ServedPreview {

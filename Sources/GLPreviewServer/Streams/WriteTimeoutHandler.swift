@@ -4,8 +4,8 @@ internal import NIOCore
 internal import NIOHTTPTypes
 
 /// Resets a connection whose client reads nothing for too long. It covers everything that passes the HTTP encoder,
-/// such as snapshots and events; streams bypass it and use `StreamConnection`. At shutdown it covers every connection, with a
-/// shorter time, so that those who don't read don't hold it up.
+/// such as snapshots and events; streams bypass it and use `StreamConnection`. At shutdown it covers every connection, and resets
+/// it sooner: clients that read nothing must not delay the end.
 final class WriteTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias OutboundIn = HTTPResponsePart

@@ -33,3 +33,15 @@ struct SourceFile {
     }
   }
 }
+
+extension Process {
+  /// Runs it to its end; its status, and all that it wrote.
+  func outcome() throws -> (status: Int32, text: String) {
+    let output = Pipe()
+    (standardOutput, standardError) = (output, output)
+    try run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    waitUntilExit()
+    return (terminationStatus, text)
+  }
+}
