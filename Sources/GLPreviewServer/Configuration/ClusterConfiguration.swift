@@ -15,6 +15,16 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
   /// Without the token.
   package var description: String { "\(name ?? "unnamed") with \(peers.count) peers" }
 
+  /// The address at which other nodes reach this one, without a slash at the end; nil for that of `bind`.
+  package var url: String?
+  /// Where nodes share cameras that move; nil if they don't.
+  package var broker: BrokerConfiguration?
+  /// How many cameras that move this node takes.
+  package var slots = 16
+
+  /// Whether there are other nodes.
+  var hasOthers: Bool { !peers.isEmpty || broker != nil }
+
   static let mostPeers = 64
 }
 
@@ -26,6 +36,15 @@ extension ConfigurationKeys {
         "peers", listOf: .peer, \.peers, "none",
         "other services whose cameras are served here too, at most 64 ([cluster.md](cluster.md))"),
     ]
+    + [
+      .init(
+        "slots", .whole(0...NodeRecord.mostSlots), \.slots, "`16`",
+        "how many cameras that move this node takes, with `cluster.nats`"),
+      .init(
+        "url", .peer, \.url, "that of `bind`",
+        "the address at which other nodes reach this one, with `cluster.nats`"),
+      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) },
+    ]
     + ConfigurationKey<ClusterConfiguration>.secret(
       "token", .token, "none",
       "a token that the peers accept; its role there limits what can be changed from here"
@@ -35,6 +54,16 @@ extension ConfigurationKeys {
         "ca-file", .file, \.certificates, "the system's",
         "certificates that peers at `https://` are checked against, besides the system's, PEM")
     ]
+}
+
+extension ConfigurationWord<CameraHome> {
+  static var home: Self {
+    Self("`any` or a node's name") { text in
+      if text == "any" { return .any }
+      try ViewConfiguration.check(name: text)
+      return .node(text)
+    }
+  }
 }
 
 extension ConfigurationWord<String> {
