@@ -100,7 +100,7 @@ struct ServiceParts: Sendable {
           isServed: { camera, node in
             guard let route = peers.cluster[camera: camera] else { return false }
             return route.node == node && !route.camera.state.isTrouble
-          }), logger: logger)
+          }), times: configuration.patience.leases, logger: logger)
     }
     peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
