@@ -110,9 +110,9 @@ let package = Package(
       name: "Bench", dependencies: ["CJPEGBaseline", "GLPreview", "PreviewCore"], swiftSettings: house),
     .target(
       name: "GLPreviewServer",
-      dependencies: ["CMemory", "CWeb", "CWebRTC", "GLPreview", "PreviewCore"] + service,
+      dependencies: ["CMemory", "CWeb", "CWebRTC", "GLPreview", "NATS", "PreviewCore"] + service,
       swiftSettings: house),
-    // A client of NATS, which stands on nothing of ours and which nothing uses yet.
+    // A client of NATS, which stands on nothing of ours.
     .target(
       name: "NATS",
       dependencies: [

@@ -24,6 +24,9 @@ struct ServiceParts: Sendable {
   let access: AccessControl
   let peers: PeerCatalogue
   let peerStreams: PeerStreams
+  let broker: ClusterBroker
+  let brokerResponder: BrokerResponder
+  private let brokerEvents: BrokerEvents
   private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
@@ -69,8 +72,12 @@ struct ServiceParts: Sendable {
       configuration.cluster, name: configuration.nodeName, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
     peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
+    broker = try ClusterBroker(configuration.cluster.broker, name: configuration.nodeName, logger: logger)
+    brokerResponder = BrokerResponder(
+      broker, counting: metrics, mostBytes: limits.requestBytes, logger: logger)
+    brokerEvents = BrokerEvents(broker, events.log, counting: metrics) { [peers] in peers.cluster.name }
     forwarder = PeerForwarder(
-      peers, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
+      peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
       logger: logger)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
@@ -78,7 +85,8 @@ struct ServiceParts: Sendable {
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    events.services
+    // The first ends last.
+    (broker.isConfigured ? [broker, brokerResponder, brokerEvents] : []) + events.services
       + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
   }
 
@@ -112,7 +120,9 @@ struct ServiceParts: Sendable {
     if isOther { events.configurationChanged() }
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
-      || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
+      || new.rtsp != configuration.rtsp || new.cluster.url != configuration.cluster.url
+      || new.cluster.broker != configuration.cluster.broker
+      || new.cluster.certificates != configuration.cluster.certificates
     {
       logger.warning(
         "restart needed: addresses, TLS, GPU, limits and snapshot destinations change only at the next start")

@@ -40,6 +40,10 @@ struct PeerRoute: Sendable, Hashable {
   /// Why its node does not answer; nil if it does.
   let outage: String?
   let since: WallTime
+  /// Its node is known by the leases in the store.
+  var isMember = false
+  /// The epoch of its owner's lease.
+  var epoch: UInt64?
 
   /// The camera's state; a camera of a node that does not answer is lost.
   var state: SourceState { outage == nil ? camera.state : .lost }

@@ -69,6 +69,12 @@ extension BindAddress {
     }
   }
 
+  /// The address in URLs; nil if other machines can't use it: a local socket, and all addresses of a machine.
+  func url(isSecure: Bool) -> String? {
+    guard case .host(let host, _) = self, !["0.0.0.0", "::", "*"].contains(host) else { return nil }
+    return (isSecure ? "https://" : "http://") + description
+  }
+
   /// Whether `host` is in 127.0.0.0/8. All four numbers are required, because a host name may also start with `127.`.
   private static func isLoopback(ipv4 host: String) -> Bool {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -15,6 +15,14 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
   /// Without the token.
   package var description: String { "\(name ?? "unnamed") with \(peers.count) peers" }
 
+  /// The address at which other nodes reach this one, without a slash at the end; nil for that of `bind`.
+  package var url: String?
+  /// Where nodes share cameras that move; nil if they don't.
+  package var broker: BrokerConfiguration?
+
+  /// Whether there are other nodes.
+  var hasOthers: Bool { !peers.isEmpty || broker != nil }
+
   static let mostPeers = 64
 }
 
@@ -25,6 +33,12 @@ extension ConfigurationKeys {
       .init(
         "peers", listOf: .peer, \.peers, "none",
         "other services whose cameras are served here too, at most 64 ([cluster.md](cluster.md))"),
+    ]
+    + [
+      .init(
+        "url", .peer, \.url, "that of `bind`",
+        "the address at which other nodes reach this one, with `cluster.nats`"),
+      .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) },
     ]
     + ConfigurationKey<ClusterConfiguration>.secret(
       "token", .token, "none",

@@ -170,7 +170,7 @@ enum ConfigurationKeys {
     ]
 
   /// Whether a part is configured. Then `key` is required, and reported if it is missing.
-  private static func isThere(
+  static func isThere(
     _ key: String, _ reading: inout ConfigurationReader, _ place: ConfigurationPlace
   ) -> Bool { (place.hasKeys || reading.isSet(place[key])) && reading.needs(key, at: place) }
 }

@@ -40,7 +40,7 @@ package struct ConfigurationLoader: Sendable {
     let root = ConfigurationPlace(path: [], option: options.root, file: try root())
     reading.read(ConfigurationKeys.service, at: root, into: &configuration)
     // A node without cameras of its own shows those of its peers, and no test pattern.
-    if !configuration.cluster.peers.isEmpty, !root["cameras"].hasKeys { configuration.cameras = [] }
+    if configuration.cluster.hasOthers, !root["cameras"].hasKeys { configuration.cameras = [] }
     var problems = options.problems + reading.problems
     do throws(ConfigurationError) {
       let validated = try ValidatedConfiguration(configuration)

@@ -49,7 +49,7 @@ extension ServerConfiguration {
 
   private var cameraProblems: [ConfigurationProblem] {
     var problems =
-      cameras.isEmpty && cluster.peers.isEmpty
+      cameras.isEmpty && !cluster.hasOthers
       ? [ConfigurationProblem(path: ["cameras"], "there is none")] : []
     problems += repeated(cameras.map(\.name), "cameras", ["cameras"])
     problems += cameras.filter { $0.source == "-" }.dropFirst().prefix(1).map {
@@ -106,7 +106,25 @@ extension ServerConfiguration {
     guard Set(peers).count == peers.count else {
       return [ConfigurationProblem(path: path, "has a peer twice")]
     }
-    return []
+    return brokerProblems
+  }
+
+  private var brokerProblems: [ConfigurationProblem] {
+    guard let broker = cluster.broker else { return [] }
+    var problems = broker.problems.map { ConfigurationProblem(path: ["cluster", "nats"], $0) }
+    if cluster.url == nil, bind.url(isSecure: tls != nil) == nil {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "url"],
+          "other nodes can't reach \(bind): give the address at which they reach this one, as http://10.0.0.7:8080"
+        ))
+    }
+    if let name = cluster.name, name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cluster", "name"], "neither ends in '.' nor has two in a row, with cluster.nats"))
+    }
+    return problems
   }
 
   private func invalid(_ name: String, _ path: [String]) -> [ConfigurationProblem] {
