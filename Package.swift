@@ -151,7 +151,7 @@ let package = Package(
     .testTarget(
       name: "GLPreviewServerTests",
       dependencies: [
-        "GLPreview", "GLPreviewServer", "PreviewCore",
+        "CProcess", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + service,

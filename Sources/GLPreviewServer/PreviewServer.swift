@@ -61,7 +61,7 @@ package struct PreviewServer: Sendable {
         metadata: ["connections": "\(connections)"])
     }
     let router = parts.router()
-    if parts.broker.isConfigured { parts.brokerResponder.answer(with: router.buildResponder()) }
+    parts.responder?.answer(with: router.buildResponder())
     let application = Application(
       router: router,
       server: try parts.server(),
@@ -69,6 +69,7 @@ package struct PreviewServer: Sendable {
         address: configuration.bind.address, serverName: "glpreview", backlog: 1024,
         availableConnectionsDelegate: .maximum(connections, logger: logger)),
       onServerRunning: { [onRunning] channel in
+        parts.listens(at: channel.localAddress?.port)
         await onRunning(channel.localAddress?.port)
         SystemdNotifier().ready()
       },
@@ -80,7 +81,9 @@ package struct PreviewServer: Sendable {
     }
     // Services stop in reverse order: the server waits for clients that follow events.
     let reloads = [reload].compactMap { $0 }.map { ReloadService(parts: parts, reload: $0) }
-    let services: [any Service] = parts.services + reloads + [application, parts.events.log, watchdog]
+    // First of all, a node in a cluster gives its cameras up, while it still serves.
+    let services: [any Service] =
+      parts.services + reloads + [application, parts.events.log, watchdog] + [parts.node].compactMap { $0 }
     var group = ServiceGroupConfiguration(
       services: services.map { .init(service: $0) },
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

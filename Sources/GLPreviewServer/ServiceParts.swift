@@ -24,9 +24,13 @@ struct ServiceParts: Sendable {
   let access: AccessControl
   let peers: PeerCatalogue
   let peerStreams: PeerStreams
-  let broker: ClusterBroker
-  let brokerResponder: BrokerResponder
-  private let brokerEvents: BrokerEvents
+  private let assignment: CameraAssignment
+  /// This node among those that share cameras by leases; nil without.
+  let node: ClusterNode?
+  let broker: ClusterBroker?
+  /// Answers other nodes by the broker.
+  let responder: BrokerResponder?
+  private let brokerEvents: BrokerEvents?
   private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
@@ -48,8 +52,12 @@ struct ServiceParts: Sendable {
     var options = options
     options.onRender = { metrics.measured(.render, $0) }
     options.onEncode = { metrics.measured(.encode, $0) }
+    let name = configuration.nodeName
+    // Cameras that move come with their leases.
     registry = try await CameraRegistry(
-      configuration, logger: logger, options: options, makeSource: makeSource)
+      configuration.configuration.served(at: name, holding: []), logger: logger, options: options,
+      makeSource: makeSource)
+    assignment = CameraAssignment(configuration.configuration, name: name, registry, logger: logger)
     let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
@@ -69,25 +77,69 @@ struct ServiceParts: Sendable {
     access = AccessControl(configuration.access)
     rtsp = RTSPServer(registry, videos, access, configuration, logger: logger)
     peers = try PeerCatalogue(
-      configuration.cluster, name: configuration.nodeName, patience: configuration.patience, logger: logger
+      configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
     peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
-    broker = try ClusterBroker(configuration.cluster.broker, name: configuration.nodeName, logger: logger)
-    brokerResponder = BrokerResponder(
-      broker, counting: metrics, mostBytes: limits.requestBytes, logger: logger)
-    brokerEvents = BrokerEvents(broker, events.log, counting: metrics) { [peers] in peers.cluster.name }
+    broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
     forwarder = PeerForwarder(
       peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
       logger: logger)
+    responder = broker.map {
+      BrokerResponder($0, counting: metrics, mostBytes: limits.requestBytes, logger: logger)
+    }
+    brokerEvents = broker.map { [peers] broker in
+      BrokerEvents(broker, events.log, counting: metrics) { peers.cluster.name }
+    }
+    node = broker.map {
+      [assignment, registry, peers, peerStreams, streams, videos, webRTC, responder] broker in
+      ClusterNode(
+        broker, configuration.configuration.identity(of: peers, url: nil),
+        LeaseFollower(
+          hold: { cameras in
+            await assignment.hold(cameras)
+            peerStreams.followPeers(isTokenOther: false)
+            streams.followViews()
+            videos.followViews()
+            webRTC.followViews()
+            events.configurationChanged()
+          },
+          ownersChanged: { view in
+            responder?.serve(view.epochs(of: registry.served.names, at: peers.cluster.name))
+            peers.apply(view)
+            peerStreams.followPeers(isTokenOther: false)
+          },
+          isServed: { camera, node in
+            guard let route = peers.cluster[camera: camera] else { return false }
+            return route.node == node && !route.camera.state.isTrouble
+          }), logger: logger)
+    }
+    peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
     for warning in tls?.warnings ?? [] { logger.warning("\(warning)") }
   }
 
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
-    // The first ends last.
-    (broker.isConfigured ? [broker, brokerResponder, brokerEvents] : []) + events.services
+    events.services
       + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      // The broker ends last of these.
+      + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
+  }
+
+  /// The service listens, at `port` unless it is at a local socket. Only now other nodes may hear of this one.
+  func listens(at port: Int?) {
+    guard let node else { return }
+    var bind = configuration.bind
+    if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
+    let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
+    node.start(at: url ?? "")
+    answerByBroker()
+  }
+
+  /// Answers other nodes for what is served now.
+  private func answerByBroker() {
+    responder?.serve(
+      Dictionary(uniqueKeysWithValues: registry.served.names.map { ($0, node?.epoch(of: $0)) }))
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -103,8 +155,11 @@ struct ServiceParts: Sendable {
     let before = registry.served
     let rules = access.configuration
     let token = peers.client.token
-    try await registry.apply(new) { access.update(new.access) }
-    peers.apply(new.cluster, name: new.nodeName)
+    let name = new.nodeName
+    try await assignment.apply(new.configuration, name: name) { access.update(new.access) }
+    peers.apply(new.cluster, name: name)
+    peers.expect(homes: new.configuration.homes, movable: new.configuration.leasedCameras)
+    node?.become(new.configuration.identity(of: peers, url: nil))
     peerStreams.followPeers(isTokenOther: token != new.cluster.token)
     streams.followViews()
     videos.followViews()
@@ -118,11 +173,11 @@ struct ServiceParts: Sendable {
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { events.configurationChanged() }
+    answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
-      || new.rtsp != configuration.rtsp || new.cluster.url != configuration.cluster.url
-      || new.cluster.broker != configuration.cluster.broker
-      || new.cluster.certificates != configuration.cluster.certificates
+      || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
+      || new.cluster.broker != configuration.cluster.broker || new.cluster.url != configuration.cluster.url
     {
       logger.warning(
         "restart needed: addresses, TLS, GPU, limits and snapshot destinations change only at the next start")
@@ -145,7 +200,14 @@ struct ServiceParts: Sendable {
     return try tls.map { try .tls(http, tlsConfiguration: $0.configuration) } ?? http
   }
 
+  private var cameraRoutes: CameraRoutes {
+    CameraRoutes(
+      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
+      events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) }, version: PreviewServer.version)
+  }
+
   func router() -> Router<ServiceContext> {
+    node?.list { [cameraRoutes] in cameraRoutes.listing() }
     let router = Router(context: ServiceContext.self, options: [.autoGenerateHeadEndpoints])
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
@@ -165,10 +227,7 @@ struct ServiceParts: Sendable {
     streamRoutes.add(to: group)
     snapshotRoutes.add(to: group)
     borrowed.add(to: group)
-    CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
-      events: events, peers: peers, version: PreviewServer.version
-    ).add(to: group)
+    cameraRoutes.add(to: group)
     let captures = AdmissionLimit(capacity: 4, subject: "snapshots being taken")
     CaptureRoutes(
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics

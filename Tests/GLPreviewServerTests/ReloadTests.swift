@@ -272,7 +272,7 @@ struct ReloadTests {
   func changed() async throws {
     let configuration = ServerConfiguration(cameras: [Self.camera("same", "pattern:smpte,size=64x36")])
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let registry = try await CameraRegistry(ValidatedConfiguration(configuration), logger: logger)
+    let registry = try await CameraRegistry(configuration, logger: logger)
     let prepared = PreparedState(configuration, from: registry.served)
     _ = try registry.update("main", of: "same") { $0.view.width = 32 }
     #expect(prepared.swapped(registry.served).state.cameras[0].views[0].served.view.width == 32)

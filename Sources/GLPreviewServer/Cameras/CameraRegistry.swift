@@ -25,7 +25,7 @@ final class CameraRegistry: Sendable {
   ///
   /// - Throws: `SessionError`; `SourceError` if a picture can't be read.
   init(
-    _ configuration: ValidatedConfiguration, logger: Logger,
+    _ configuration: ServerConfiguration, logger: Logger,
     options: PreviewSession.Options = PreviewSession.Options(),
     makeSource: @escaping SourceMaker = SessionSource.init
   ) async throws {
@@ -37,7 +37,7 @@ final class CameraRegistry: Sendable {
     options.gpu = configuration.gpu
     budget = MemoryBudget(capacity: limits.memory ?? MachineMemory.usualBudget)
     options.budget = budget
-    var prepared = PreparedState(configuration.configuration, from: ServedState())
+    var prepared = PreparedState(configuration, from: ServedState())
     var sources: [SessionSource] = []
     for camera in prepared.missingCameras {
       sources.append(try await Self.source(of: camera, named: "\(camera.name)-0", makeSource, patience))
@@ -145,9 +145,9 @@ final class CameraRegistry: Sendable {
   /// parts are closed in the background, however long that takes. `swapping` is called at the moment of the switch.
   ///
   /// - Throws: `SourceError` if a picture can't be read, `CancellationError`; nothing is changed then.
-  func apply(_ configuration: ValidatedConfiguration, swapping: () -> Void = {}) async throws {
+  func apply(_ configuration: ServerConfiguration, swapping: () -> Void = {}) async throws {
     while true {
-      var prepared = PreparedState(configuration.configuration, from: served)
+      var prepared = PreparedState(configuration, from: served)
       var remains: PreparedState.Remains?
       do {
         var sources: [SessionSource] = []

@@ -20,7 +20,9 @@ enum PeerState: String, Sendable, Hashable {
 struct KnownPeer: Sendable, Hashable {
   let url: String
   /// Its place in the list, from 1.
-  let number: Int
+  fileprivate(set) var number: Int
+  /// It is known by the leases in the store, and is not asked.
+  var isMember = false
   fileprivate(set) var state = PeerState.asking
   /// Why it is not up; nil if it is, or was not asked yet.
   fileprivate(set) var reason: String?
@@ -67,6 +69,10 @@ struct ClusterState: Sendable {
   /// This process, among all nodes.
   let instance: String
   private(set) var peers: [KnownPeer]
+  /// Who owns which camera, by the store.
+  private(set) var owners: [String: LeaseView.Owner] = [:]
+  /// The nodes that this node's configuration names for cameras: nobody else is asked for them.
+  var homes: [String: String] = [:] { didSet { if homes != oldValue { findRoutes() } } }
   private var routes: [String: PeerRoute] = [:]
   private var told: Set<News> = []
 
@@ -79,11 +85,18 @@ struct ClusterState: Sendable {
   func with(name: String, peers urls: [String], at now: WallTime = .now) -> ClusterState {
     var next = ClusterState(name: name, instance: instance, peers: urls, at: now)
     for index in next.peers.indices {
-      guard let known = peers.first(where: { $0.url == next.peers[index].url }) else { continue }
+      guard let known = peers.first(where: { $0.url == next.peers[index].url && !$0.isMember }) else {
+        continue
+      }
       (next.peers[index].state, next.peers[index].reason) = (known.state, known.reason)
       (next.peers[index].since, next.peers[index].listing) = (known.since, known.listing)
     }
     next.told = told
+    (next.owners, next.homes) = (owners, homes)
+    for var member in peers where member.isMember {
+      member.number = next.peers.count + 1
+      next.peers.append(member)
+    }
     next.findRoutes()
     return next
   }
@@ -103,7 +116,9 @@ struct ClusterState: Sendable {
   /// The cameras of a peer whose names are taken, by this node or by a peer before it.
   func conflicts(of peer: KnownPeer, local: Set<String>) -> [String] {
     guard counted.contains(where: { $0.url == peer.url }) else { return [] }
-    return peer.listing.cameras.map(\.name).filter { local.contains($0) || routes[$0]?.url != peer.url }
+    return peer.listing.cameras.map(\.name).filter {
+      owners[$0] == nil && (local.contains($0) || routes[$0]?.url != peer.url)
+    }
   }
 
   // MARK: Hearing
@@ -113,7 +128,7 @@ struct ClusterState: Sendable {
   mutating func heard(
     _ answer: Result<PeerListing, PeerFailure>, from url: String, local: Set<String>, at now: WallTime = .now
   ) -> [News] {
-    guard let index = peers.firstIndex(where: { $0.url == url }) else { return [] }
+    guard let index = peers.firstIndex(where: { $0.url == url && !$0.isMember }) else { return [] }
     let before = peers[index]
     switch answer {
     case .success(let listing):
@@ -126,6 +141,25 @@ struct ClusterState: Sendable {
     findDuplicates(now)
     findRoutes()
     return news(of: before, peers[index]) + newConflicts(local)
+  }
+
+  /// Takes what the leases in the store tell of other nodes.
+  mutating func heard(_ view: LeaseView, local: Set<String>, at now: WallTime = .now) -> [News] {
+    let known = Dictionary(peers.filter(\.isMember).map { ($0.name, $0) }) { $1 }
+    peers.removeAll(where: \.isMember)
+    for node in view.nodes {
+      var peer = KnownPeer(url: node.url, number: peers.count + 1, isMember: true, since: now)
+      peer.listing = node.listing ?? PeerListing()
+      (peer.listing.name, peer.listing.instance) = (node.name, node.instance)
+      peer.state = node.isAlive ? .up : .lost
+      peer.reason = node.isAlive ? nil : "has stopped renewing its lease"
+      if let before = known[node.name], before.state == peer.state { peer.since = before.since }
+      peers.append(peer)
+    }
+    owners = view.owners
+    findDuplicates(now)
+    findRoutes()
+    return newConflicts(local)
   }
 
   private mutating func set(_ index: Int, _ state: PeerState, _ reason: String?, _ now: WallTime) {
@@ -158,12 +192,32 @@ struct ClusterState: Sendable {
   private mutating func findRoutes() {
     routes = [:]
     for peer in counted {
-      let outage = peer.state == .up ? nil : peer.reason ?? "has not answered yet"
-      for camera in peer.listing.cameras where routes[camera.name] == nil {
-        routes[camera.name] = PeerRoute(
-          url: peer.url, node: peer.name, camera: camera, outage: outage, since: peer.since)
+      for camera in peer.listing.cameras where routes[camera.name] == nil && answers(peer, for: camera.name) {
+        routes[camera.name] = route(to: camera, at: peer)
       }
     }
+    // A camera has just moved, and its new owner has not listed it yet: views are the same everywhere.
+    for (name, owner) in owners where routes[name] == nil && owner.node != self.name {
+      guard let peer = counted.first(where: { $0.isMember && $0.name == owner.node }),
+        let camera = counted.lazy.flatMap(\.listing.cameras).first(where: { $0.name == name })
+      else { continue }
+      routes[name] = route(to: camera, at: peer)
+    }
+  }
+
+  private func route(to camera: PeerCamera, at peer: KnownPeer) -> PeerRoute {
+    PeerRoute(
+      url: peer.url, node: peer.name, camera: camera,
+      outage: peer.state == .up ? nil : peer.reason ?? "has not answered yet", since: peer.since,
+      isMember: peer.isMember, epoch: owners[camera.name].flatMap { $0.node == peer.name ? $0.epoch : nil })
+  }
+
+  /// Whether a peer that lists a camera is the one to ask for it: the node that this node's configuration names, else
+  /// the owner by the store.
+  private func answers(_ peer: KnownPeer, for camera: String) -> Bool {
+    if let home = homes[camera] { return peer.name == home }
+    guard peer.isMember, let owner = owners[camera] else { return true }
+    return owner.node == peer.name
   }
 
   // MARK: News
@@ -201,9 +255,9 @@ struct ClusterState: Sendable {
     var news: [News] = []
     for peer in counted {
       for camera in peer.listing.cameras {
-        if local.contains(camera.name) {
+        if local.contains(camera.name), owners[camera.name] == nil {
           news += once(.conflict(camera: camera.name, node: peer.name, by: name))
-        } else if let owner = routes[camera.name], owner.url != peer.url {
+        } else if owners[camera.name] == nil, let owner = routes[camera.name], owner.url != peer.url {
           news += once(.conflict(camera: camera.name, node: peer.name, by: owner.node))
         }
       }

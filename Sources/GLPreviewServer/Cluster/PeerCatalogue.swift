@@ -22,6 +22,9 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     var cluster: ClusterState
     /// Counts the lists of peers.
     var generation = 0
+    var hasLeases = false
+    /// The cameras of the configuration that move.
+    var movable: Set<String> = []
     /// How often each peer was to be asked at once.
     var wishes: [String: Int] = [:]
   }
@@ -39,19 +42,24 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     self.logger = logger
     let instance = String(UInt64.random(in: .min ... .max), radix: 16)
     state = Watched(
-      State(cluster: ClusterState(name: name, instance: instance, peers: configuration.peers)))
+      State(
+        cluster: ClusterState(name: name, instance: instance, peers: configuration.peers),
+        hasLeases: configuration.broker != nil))
   }
 
   /// What is known now.
   var cluster: ClusterState { state.withLock { $0.cluster } }
 
-  /// Whether there are peers.
-  var hasPeers: Bool { state.withLock { !$0.cluster.peers.isEmpty } }
+  /// Whether there are other nodes, or may be.
+  var isShared: Bool { state.withLock { !$0.cluster.peers.isEmpty || $0.hasLeases } }
 
   /// The peer that serves a camera; nil for this node's own cameras and for unknown ones.
   func route(to camera: String) -> PeerRoute? {
     state.withLock { $0.cluster[camera: camera] }.flatMap { localNames().contains(camera) ? nil : $0 }
   }
+
+  /// This process among all nodes.
+  var instance: String { state.withLock { $0.cluster.instance } }
 
   /// The cameras of others.
   var cameras: [PeerRoute] { cluster.cameras(besides: localNames()) }
@@ -60,13 +68,32 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   func apply(_ configuration: ClusterConfiguration, name: String) {
     client.update(configuration)
     state.update { state in
-      guard state.cluster.name != name || state.cluster.peers.map(\.url) != configuration.peers else {
-        return
-      }
+      let urls = state.cluster.peers.filter { !$0.isMember }.map(\.url)
+      guard state.cluster.name != name || urls != configuration.peers else { return }
       state.cluster = state.cluster.with(name: name, peers: configuration.peers)
       state.generation += 1
     }
     for url in configuration.peers { askAgain(url) }
+  }
+
+  /// Takes what the leases in the store tell of other nodes.
+  func apply(_ view: LeaseView) {
+    let local = localNames()
+    for item in state.update({ $0.cluster.heard(view, local: local) }) { tell(item) }
+  }
+
+  /// The cameras of the configuration that are of other nodes, with those, and those that are of any.
+  func expect(homes: [String: String], movable: Set<String>) {
+    state.update { state in
+      state.cluster.homes = homes
+      state.movable = movable
+    }
+  }
+
+  /// Whether a camera is known that no node has at the moment.
+  func isExpected(_ camera: String) -> Bool {
+    state.withLock { $0.movable.contains(camera) || $0.cluster.homes[camera] != nil }
+      && !localNames().contains(camera)
   }
 
   /// Has a peer asked at once, because something has changed there.
@@ -78,7 +105,9 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     client.start()
     await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
-        let (generation, urls) = state.withLock { ($0.generation, $0.cluster.peers.map(\.url)) }
+        let (generation, urls) = state.withLock {
+          ($0.generation, $0.cluster.peers.filter { !$0.isMember }.map(\.url))
+        }
         await withDiscardingTaskGroup { group in
           for url in urls { group.addTask { await self.follow(url) } }
           _ = try? await state.first { $0.generation == generation ? nil : true }

@@ -11,7 +11,7 @@ internal import Synchronization
 
 final class PeerForwarder: Sendable {
   private let catalogue: PeerCatalogue
-  private let broker: BrokerRequests
+  private let broker: BrokerRequests?
   private let metrics: ServiceMetrics
   private let budget: MemoryBudget
   private let limit: Duration
@@ -40,13 +40,13 @@ final class PeerForwarder: Sendable {
   private static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
 
   init(
-    _ catalogue: PeerCatalogue, _ broker: ClusterBroker, counting metrics: ServiceMetrics,
+    _ catalogue: PeerCatalogue, _ broker: ClusterBroker?, counting metrics: ServiceMetrics,
     within budget: MemoryBudget,
     limit: Duration,
     logger: Logger
   ) {
     self.catalogue = catalogue
-    self.broker = BrokerRequests(broker: broker)
+    self.broker = broker.map { BrokerRequests(broker: $0) }
     self.metrics = metrics
     self.budget = budget
     self.limit = limit
@@ -165,7 +165,7 @@ final class PeerForwarder: Sendable {
   private func answer(
     _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
   ) async throws -> HTTPClientResponse? {
-    if route.isMember {
+    if route.isMember, let broker {
       let message = BrokerCall(
         camera: route.camera.name, node: route.node, epoch: route.epoch, method: call.method.rawValue,
         target: call.target, role: call.role, headers: call.headers, body: call.body)

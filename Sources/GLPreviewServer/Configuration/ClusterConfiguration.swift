@@ -19,6 +19,8 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
   package var url: String?
   /// Where nodes share cameras that move; nil if they don't.
   package var broker: BrokerConfiguration?
+  /// How many cameras that move this node takes.
+  package var slots = 16
 
   /// Whether there are other nodes.
   var hasOthers: Bool { !peers.isEmpty || broker != nil }
@@ -36,6 +38,9 @@ extension ConfigurationKeys {
     ]
     + [
       .init(
+        "slots", .whole(0...NodeRecord.mostSlots), \.slots, "`16`",
+        "how many cameras that move this node takes, with `cluster.nats`"),
+      .init(
         "url", .peer, \.url, "that of `bind`",
         "the address at which other nodes reach this one, with `cluster.nats`"),
       .init("nats", broker, \.broker, new: BrokerConfiguration()) { isThere("servers", &$0, $1) },
@@ -49,6 +54,16 @@ extension ConfigurationKeys {
         "ca-file", .file, \.certificates, "the system's",
         "certificates that peers at `https://` are checked against, besides the system's, PEM")
     ]
+}
+
+extension ConfigurationWord<CameraHome> {
+  static var home: Self {
+    Self("`any` or a node's name") { text in
+      if text == "any" { return .any }
+      try ViewConfiguration.check(name: text)
+      return .node(text)
+    }
+  }
 }
 
 extension ConfigurationWord<String> {

@@ -10,6 +10,10 @@ extension ConfigurationKeys {
       the camera, as for `glpreview render`: `/dev/video0`, `rtsp://...`, `http://...`, `exec:COMMAND`, a file, `pattern:NAME`
       """),
     .init(
+      "node", .home, \.home, "any for network cameras with `cluster.nats`, else this one",
+      "the node that serves the camera ([cluster.md](cluster.md)); a camera of another node is served from there"
+    ),
+    .init(
       "size", .size, \.options.demand.minimumSize, "as the views need",
       "the capture size requested from the camera"),
     .init(

@@ -124,6 +124,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   /// How the source is read. By default, pictures have at most 50 megapixels, and 32 MiB compressed: cameras may be
   /// hostile.
   package var options = CameraConfiguration.usualOptions
+  /// The node that serves it; nil for this one, and for any if it is a network camera and there are leases.
+  package var home: CameraHome?
   /// Whether the camera stays open while nobody is watching.
   package var keepsWarm = false
   /// What nobody sees of its beginning.

@@ -106,7 +106,33 @@ extension ServerConfiguration {
     guard Set(peers).count == peers.count else {
       return [ConfigurationProblem(path: path, "has a peer twice")]
     }
-    return brokerProblems
+    return homeProblems + brokerProblems
+  }
+
+  private var homeProblems: [ConfigurationProblem] {
+    var problems: [ConfigurationProblem] = []
+    for camera in cameras where camera.home == .any && camera.isDevice {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", camera.name, "node"], "a camera of this machine can't move: name its node"))
+    }
+    guard cluster.broker != nil else { return problems }
+    let movable = movableCameras
+    for name in movable.sorted() where name.contains("..") || name.hasSuffix(".") {
+      problems.append(
+        ConfigurationProblem(
+          path: ["cameras", name], "the name of a camera that moves neither ends in '.' nor has two in a row")
+      )
+    }
+    for scene in scenes {
+      for tile in scene.scene.sourceNames where movable.contains(tile) {
+        problems.append(
+          ConfigurationProblem(
+            path: ["scenes", scene.name, "tiles"],
+            "camera '\(tile)' moves, and scenes show cameras of one node: give it a node"))
+      }
+    }
+    return problems
   }
 
   private var brokerProblems: [ConfigurationProblem] {

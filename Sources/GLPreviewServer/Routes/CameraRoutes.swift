@@ -15,12 +15,14 @@ struct CameraRoutes: Sendable {
   let webRTC: WHEPSessions
   let events: ServiceEvents
   let peers: PeerCatalogue
+  /// The epoch of a camera that this node serves.
+  let epoch: @Sendable (String) -> UInt64?
   let version: String
 
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/cameras") { request, context in all(request, context) }
     group.get("api/cameras/:camera") { _, context in
-      try Response(json: camera(context.parameters.require("camera"), context))
+      try Response(json: camera(context.parameters.require("camera"), context.role))
     }
     group.patch("api/cameras/:camera/views/:view") { request, context in try await patch(request, context) }
   }
@@ -30,10 +32,11 @@ struct CameraRoutes: Sendable {
   /// Another node gets this node's own cameras, and its name.
   private func all(_ request: Request, _ context: ServiceContext) -> Response {
     let (served, state) = (registry.served, renderer.state)
+    let role = context.role
     var cameras =
-      served.cameras.map { json(of: $0, context) } + served.scenes.map { json(ofScene: $0.view, context) }
+      served.cameras.map { json(of: $0, role) } + served.scenes.map { json(ofScene: $0.view, role) }
     let cluster = peers.cluster
-    let isShared = !cluster.peers.isEmpty && !request.isFromPeer
+    let isShared = peers.isShared && !request.isFromPeer
     if isShared {
       for index in cameras.indices { cameras[index]["node"] = .string(cluster.name) }
       cameras += peers.cameras.map { $0.json(for: context.role) }
@@ -55,13 +58,36 @@ struct CameraRoutes: Sendable {
     return Response(json: members)
   }
 
-  private func camera(_ name: String, _ context: ServiceContext) throws(Problem) -> [String: JSONValue] {
-    let served = registry.served
-    if let camera = served[camera: name] { return json(of: camera, context) }
-    return json(ofScene: try served.view(nil, of: name), context)
+  /// What this node lists of its cameras to other nodes: without what changes all the time.
+  func listing() -> [String: JSONValue] {
+    let (served, cluster) = (registry.served, peers.cluster)
+    let cameras =
+      served.cameras.map { json(of: $0, .read) } + served.scenes.map { json(ofScene: $0.view, .read) }
+    return [
+      "node": ["name": .string(cluster.name), "instance": .string(cluster.instance)],
+      "version": .string(version), "cameras": .array(cameras.map { .object(Self.lasting($0)) }),
+    ]
   }
 
-  private func json(of camera: ServedCamera, _ context: ServiceContext) -> [String: JSONValue] {
+  private static func lasting(_ members: [String: JSONValue]) -> [String: JSONValue] {
+    var members = members.filter { !["counters", "fps"].contains($0.key) }
+    if members["kind"] == "scene" { members["since"] = nil }
+    guard case .array(let views)? = members["views"] else { return members }
+    members["views"] = .array(
+      views.map { view in
+        guard case .object(let view) = view else { return view }
+        return .object(view.filter { !["clients", "fps", "video"].contains($0.key) })
+      })
+    return members
+  }
+
+  private func camera(_ name: String, _ role: Role?) throws(Problem) -> [String: JSONValue] {
+    let served = registry.served
+    if let camera = served[camera: name] { return json(of: camera, role) }
+    return json(ofScene: try served.view(nil, of: name), role)
+  }
+
+  private func json(of camera: ServedCamera, _ role: Role?) -> [String: JSONValue] {
     let (configuration, report) = (camera.configuration, watch.report(of: camera))
     let counters = report.counters
     var members: [String: JSONValue] = [
@@ -73,10 +99,11 @@ struct CameraRoutes: Sendable {
         "missed": .integer(counters.missed), "damaged": .integer(counters.damaged),
         "reconnections": .integer(counters.reconnections),
       ],
-      "views": .array(camera.views.map { JSONValue.object(json(ofView: $0, context)) }),
+      "views": .array(camera.views.map { JSONValue.object(json(ofView: $0, role)) }),
     ]
+    members["epoch"] = epoch(configuration.name).map { .integer(Int(clamping: $0)) }
     members["reason"] = report.reason.map(JSONValue.string)
-    if context.role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
+    if role != .read { members["source"] = .string(Redaction.source(configuration.source)) }
     if let mode = report.mode {
       var format: [String: JSONValue] = [
         "format": .string(mode.format), "transport": .string(mode.transport),
@@ -93,16 +120,16 @@ struct CameraRoutes: Sendable {
     return members
   }
 
-  private func json(ofScene scene: ServedPreview, _ context: ServiceContext) -> [String: JSONValue] {
+  private func json(ofScene scene: ServedPreview, _ role: Role?) -> [String: JSONValue] {
     [
       "name": .string(scene.camera), "kind": "scene", "state": .string(SourceState.live.rawValue),
       "since": .string(WallTime.now.description),
       "fps": Self.hundredths(streams.use(of: scene.camera, scene.name).framesPerSecond), "required": false,
-      "views": .array([.object(json(ofView: scene, context))]),
+      "views": .array([.object(json(ofView: scene, role))]),
     ]
   }
 
-  private func json(ofView entry: ServedPreview, _ context: ServiceContext) -> [String: JSONValue] {
+  private func json(ofView entry: ServedPreview, _ role: Role?) -> [String: JSONValue] {
     let (served, view) = (entry.served, entry.served.view)
     let use = streams.use(of: entry.camera, entry.name)
     let path = "/cameras/\(entry.camera)/\(view.name)"
@@ -133,7 +160,7 @@ struct CameraRoutes: Sendable {
     members["label"] = view.labelText.map(JSONValue.string)
     members["time"] = view.timeText.map(JSONValue.string)
     members["fps_limit"] = served.framesPerSecond.map(Self.number)
-    if context.role != .read {
+    if role != .read {
       let hubs = streams.all.filter { $0.camera == entry.camera && $0.view == entry.name }
       members["watchers"] = .array(hubs.flatMap(\.subscriptions).map(Self.json(ofWatcher:)))
     }
@@ -183,7 +210,7 @@ struct CameraRoutes: Sendable {
     videos.followViews()
     webRTC.followViews()
     events.viewChanged(camera, view)
-    return Response(json: json(ofView: changed, context))
+    return Response(json: json(ofView: changed, context.role))
   }
 
   private func apply(_ change: ViewChange, to view: String, of camera: String) async throws -> ServedPreview {

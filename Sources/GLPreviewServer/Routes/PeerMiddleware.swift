@@ -15,8 +15,11 @@ struct PeerMiddleware: ServiceMiddleware {
   private static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
 
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
-    guard let target = Target(request, context), let route = catalogue.route(to: target.camera) else {
-      return try await next(request, context)
+    guard let target = Target(request, context) else { return try await next(request, context) }
+    guard let route = catalogue.route(to: target.camera) else {
+      guard catalogue.isExpected(target.camera) else { return try await next(request, context) }
+      throw Problem(
+        .serviceUnavailable, "no node has camera '\(target.camera)' now", headers: ["Retry-After": "2"])
     }
     guard !request.isFromPeer else {
       throw Problem(Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one")

@@ -12,6 +12,14 @@ struct StreamRoutes: Sendable {
     nil
   }
 
+  /// A client's place in a stream.
+  struct Joined: Sendable {
+    let subscription: StreamSubscription
+    var interval = Duration.zero
+    /// Joins what has the stream's name, once it has ended.
+    var rejoin: StreamWatcher.Rejoin?
+  }
+
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -32,7 +40,31 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let subscription = try streams.join(target, as: wanted, every: interval)
     subscription.name(address: context.clientAddress, key: key)
-    return try await response(subscription, interval, of: target, context)
+    let joined = Joined(
+      subscription: subscription, interval: interval, rejoin: rejoin(target, request, interval))
+    return try await response(joined, of: target, context)
+  }
+
+  /// What a stream goes on with when its camera has moved to another node, or from there to this one.
+  private func rejoin(_ target: ServedPreview, _ request: Request, _ interval: Duration)
+    -> StreamWatcher.Rejoin
+  {
+    let (camera, view) = (target.camera, target.name)
+    // The words of the URL; those that name the view stand for themselves.
+    let request = Request(head: request.head, body: RequestBody(buffer: ByteBuffer()))
+    return { [registry, streams, guests] in
+      if let guest = try? guests(view, camera, request) {
+        return try? streams.join(guest, as: guest.served, every: .zero)
+      }
+      guard let now = try? registry.view(view, of: camera), now.served.isEnabled,
+        var words = try? QueryWords(request)
+      else { return nil }
+      for name in ["view", "src"] { _ = words.takeAll(name) }
+      var base = now.served
+      if now.isScene { base.isLocked = true }
+      guard let (wanted, _, _) = try? takeStream(from: &words, over: base) else { return nil }
+      return try? streams.join(now, as: wanted, every: interval)
+    }
   }
 
   /// A view of another node's camera, which has taken the words of the URL.
@@ -41,23 +73,23 @@ struct StreamRoutes: Sendable {
   {
     let key = request.uri.queryParameters["key"].map(String.init)
     let subscription = try join(guest: target, key: key, context)
-    return try await response(subscription, .zero, of: target, context)
+    let joined = Joined(subscription: subscription, rejoin: rejoin(target, request, .zero))
+    return try await response(joined, of: target, context)
   }
 
   /// Waits for the first picture.
   private func response(
-    _ subscription: StreamSubscription, _ interval: Duration, of target: ServedPreview,
-    _ context: ServiceContext
+    _ joined: Joined, of target: ServedPreview, _ context: ServiceContext
   ) async throws -> Response {
     let limit = context.rest(of: registry.patience.firstPicture)
     do {
-      _ = try await beforeShutdown { try await subscription.hub.firstPart(within: limit) }
+      _ = try await beforeShutdown { try await joined.subscription.hub.firstPart(within: limit) }
     } catch is StreamEnded {
       throw Problem.switchedOff(target)
     } catch is StreamTimeout {
       throw Problem(.gatewayTimeout, "no picture came within \(limit.components.seconds) s")
     }
-    return response([(subscription, interval)], context)
+    return response([joined], context)
   }
 
   /// Several views, named by `view=CAMERA/VIEW`, in one stream whose parts name their view. Other parameters apply to
@@ -75,13 +107,13 @@ struct StreamRoutes: Sendable {
     var rest = words
     _ = try takeStream(from: &rest, over: ServedView())
     try rest.finish(known: Self.keys + ["view"])
-    var subscriptions: [(StreamSubscription, Duration)] = []
+    var subscriptions: [Joined] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
       do {
         if let guest = try guests(parts[1], parts[0], request) {
-          subscriptions.append((try join(guest: guest, key: nil, context), .zero))
+          subscriptions.append(Joined(subscription: try join(guest: guest, key: nil, context)))
           continue
         }
       } catch let problem as Problem where problem.status == .conflict {
@@ -101,7 +133,7 @@ struct StreamRoutes: Sendable {
 
   private func oneOfSeveral(
     _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
-  ) async throws -> (StreamSubscription, Duration) {
+  ) async throws -> Joined {
     // Scenes and locked views keep their own size, whatever the URL requests for the others.
     let isAsItIs = target.isScene || target.served.isLocked
     var base = target.served
@@ -112,7 +144,7 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
     subscription.name(address: context.clientAddress, key: nil)
-    return (subscription, interval)
+    return Joined(subscription: subscription, interval: interval)
   }
 
   private func join(guest target: ServedPreview, key: String?, _ context: ServiceContext) throws
@@ -158,7 +190,7 @@ struct StreamRoutes: Sendable {
 
   /// An answer whose body the stream connection then writes itself.
   private func response(
-    _ subscriptions: [(subscription: StreamSubscription, interval: Duration)], _ context: ServiceContext
+    _ subscriptions: [Joined], _ context: ServiceContext
   ) -> Response {
     var headers: HTTPFields = [
       .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",

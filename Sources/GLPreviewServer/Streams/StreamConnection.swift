@@ -65,20 +65,28 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
   func begin(
-    _ streams: [(subscription: StreamSubscription, interval: Duration)], finished: EventLoopPromise<Void>
+    _ streams: [StreamRoutes.Joined], finished: EventLoopPromise<Void>
   ) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished
     context.channel.keepLittleUnsent()
     write(bytes: StreamPart.opening)
-    watchers = streams.map { StreamWatcher($0.subscription, every: $0.interval, of: self) }
+    watchers = streams.map {
+      StreamWatcher($0.subscription, every: $0.interval, of: self, rejoin: $0.rejoin)
+    }
     for watcher in watchers where !watcher.hub.add(watcher, on: context.eventLoop) { ended(watcher) }
   }
 
-  /// A stream has ended; with the last one, the connection is closed.
+  /// A stream has ended. If another has taken its place, the client goes on with that; with the last stream, the
+  /// connection is closed.
   func ended(_ watcher: StreamWatcher) {
-    watchers.removeAll { $0 === watcher }
-    guard watchers.isEmpty, let context else { return }
+    guard let index = watchers.firstIndex(where: { $0 === watcher }), let context else { return }
+    if !isEnding, let next = watcher.successor(), next.hub.add(next, on: context.eventLoop) {
+      watchers[index] = next
+      return
+    }
+    watchers.remove(at: index)
+    guard watchers.isEmpty else { return }
     isEnding = true
     context.close(promise: nil)
   }

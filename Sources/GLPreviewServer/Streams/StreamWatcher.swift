@@ -61,6 +61,8 @@ final class StreamWatcher {
 
   private let subscription: StreamSubscription
   private let interval: Duration
+  /// Joins what is served under the stream's name now, after the stream has ended; nil if there is nothing.
+  private let rejoin: Rejoin?
   /// Weak, because a hub may keep its watchers a little longer than their connections live.
   private weak let connection: StreamConnection?
   /// Nil before the first part, which is never too early.
@@ -73,10 +75,24 @@ final class StreamWatcher {
 
   var hub: StreamHub { subscription.hub }
 
-  init(_ subscription: StreamSubscription, every interval: Duration, of connection: StreamConnection) {
+  typealias Rejoin = @Sendable () -> StreamSubscription?
+
+  init(
+    _ subscription: StreamSubscription, every interval: Duration, of connection: StreamConnection,
+    rejoin: Rejoin? = nil
+  ) {
     self.subscription = subscription
     self.interval = interval
     self.connection = connection
+    self.rejoin = rejoin
+  }
+
+  /// The same client in the stream that has taken the place of this one, which has ended: the camera is at another node
+  /// now. Nil if there is none.
+  func successor() -> StreamWatcher? {
+    guard let rejoin, let connection, let next = rejoin(), next.hub !== hub else { return nil }
+    next.name(address: subscription.address, key: subscription.key)
+    return StreamWatcher(next, every: interval, of: connection, rejoin: rejoin)
   }
 
   @discardableResult

@@ -7,7 +7,7 @@ extension NATSClient {
   // MARK: Attempts
 
   /// Makes the first connection if one is required, and starts the task that keeps the client connected.
-  func start() async throws(NATSError) {
+  package func start() async throws(NATSError) {
     if configuration.firstConnection == .required {
       let count = state.withLock { $0.servers.servers.count }
       for attempt in 1...max(count, 1) {

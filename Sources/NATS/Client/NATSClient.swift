@@ -40,7 +40,7 @@ package final class NATSClient: Sendable {
   }
 
   /// How the client pauses. Tests replace it.
-  typealias Sleep = @Sendable (Duration) async throws -> Void
+  package typealias Sleep = @Sendable (Duration) async throws -> Void
 
   let configuration: NATSConfiguration
   let tls: NIOSSLContext?
@@ -51,7 +51,10 @@ package final class NATSClient: Sendable {
   let state: Mutex<ClientState>
   let broadcast = EventBroadcast()
 
-  init(
+  /// A client that does not connect yet.
+  ///
+  /// - Throws: `NATSError.invalidConfiguration`.
+  package init(
     _ configuration: NATSConfiguration, logger: Logger,
     sleep: @escaping Sleep = { try await Task.sleep(for: $0) }
   ) throws(NATSError) {

@@ -104,7 +104,7 @@ struct WatchedCameraTests {
   func service() async throws {
     let camera = CameraConfiguration(name: "gone", source: "exec:exit 3")
     let registry = try await CameraRegistry(
-      ValidatedConfiguration(ServerConfiguration(cameras: [camera])), logger: LogRecords().logger,
+      ServerConfiguration(cameras: [camera]), logger: LogRecords().logger,
       options: PreviewSession.Options(linger: .zero))
     let told = Mutex<[SourceState]>([])
     let watch = CameraWatch(registry, logger: LogRecords().logger, provesEvery: .milliseconds(100)) {

@@ -23,7 +23,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
   }
 
   func run() async throws {
-    guard let client = try? await broker.started() else { return }
+    let client = broker.client
     await cancelWhenGracefulShutdown { [self] in
       await withDiscardingTaskGroup { group in
         group.addTask { await self.tell(client) }

@@ -36,7 +36,7 @@ struct BrokerRequests: Sendable {
   ///
   /// - Throws: `Problem` 503 if no node answers for the camera, 502 if nobody knows whether the request was carried out.
   func send(_ call: BrokerCall, within limit: Duration) async throws -> Outcome {
-    guard broker.isConnected, let client = broker.client,
+    guard broker.isConnected,
       let method = HTTPRequest.Method(rawValue: call.method),
       let kind = BrokerRequest.kind(of: method, call.target, about: call.camera)
     else { return .notHere }
@@ -45,7 +45,7 @@ struct BrokerRequests: Sendable {
     let isRepeatable = method == .get || method == .head
     let answer: NATSMessage
     do throws(NATSError) {
-      answer = try await client.request(
+      answer = try await broker.client.request(
         subject, call.body.map { Array($0.readableBytesView) } ?? [], headers: Self.headers(of: call, limit),
         timeout: limit)
     } catch {
@@ -86,7 +86,10 @@ struct BrokerRequests: Sendable {
       BrokerRequest.Field.role: call.role.rawValue,
       BrokerRequest.Field.deadline: "\(max(1, Int64(limit / .milliseconds(1))))",
     ]
-    if let epoch = call.epoch { headers.add("\(epoch)", for: BrokerRequest.Field.epoch) }
+    // A picture is the same whoever takes it.
+    if let epoch = call.epoch, call.method != "GET", call.method != "HEAD" {
+      headers.add("\(epoch)", for: BrokerRequest.Field.epoch)
+    }
     for name in BrokerRequest.fields {
       for value in call.headers[name.canonicalName] { headers.add(value, for: name.rawName) }
     }

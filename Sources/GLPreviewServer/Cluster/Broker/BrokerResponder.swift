@@ -24,8 +24,8 @@ final class BrokerResponder: Service, CustomStringConvertible {
   private let running = Watched(0)
 
   private struct State {
-    /// The cameras that are held, with their epochs.
-    var cameras: [String: UInt64] = [:]
+    /// The cameras that are held, with their epochs, as far as these are known.
+    var cameras: [String: UInt64?] = [:]
     /// A slow camera takes no place of others.
     var gates: [String: AdmissionLimit] = [:]
     var routes: (any HTTPResponder<ServiceContext>)?
@@ -51,7 +51,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
 
   /// Answers for these cameras from now on, and for no others. A camera whose name can't be a word of a subject is served
   /// over HTTP only.
-  func serve(_ cameras: [String: UInt64]) {
+  func serve(_ cameras: [String: UInt64?]) {
     state.update { state in
       state.cameras = cameras.filter { NATSSubject.isToken($0.key) }
       state.gates = state.gates.filter { state.cameras[$0.key] != nil }
@@ -62,7 +62,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
   func answer(with routes: any HTTPResponder<ServiceContext>) { state.update { $0.routes = routes } }
 
   func run() async throws {
-    guard let client = try? await broker.started() else { return }
+    let client = broker.client
     try? await cancelWhenGracefulShutdown { [self] in
       try await withThrowingDiscardingTaskGroup { group in
         group.addTask { await self.answerAll(client) }
@@ -152,7 +152,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
       (context, answered) = (ServiceContext(granting: asked.role, logger: logger), asked.request)
       let rest = asked.limit - (CaptureClock.now - arrived.time)
       guard rest > .zero else { return metrics.count(.answered(.dropped)) }
-      guard let routes, let epoch, asked.epoch == nil || asked.epoch == epoch else {
+      guard let routes, let epoch, asked.epoch == nil || epoch == nil || asked.epoch == epoch else {
         throw Problem(
           .conflict, "this node has camera '\(camera)' no more, or again: ask anew",
           headers: ["Retry-After": "1"])

@@ -1,72 +1,57 @@
-// The node's connection to the NATS servers, which all that it shares with other nodes by them goes through.
+// This node's connection to the NATS servers, for as long as the service runs.
 internal import GLPreview
 internal import Logging
 internal import NATS
 internal import ServiceLifecycle
 
-/// The broker, for as long as the service runs. Without a configuration there is none.
 final class ClusterBroker: Service, CustomStringConvertible {
   /// The name in logs, without the content.
   var description: String { "ClusterBroker" }
 
-  /// The first word of all subjects.
+  let client: NATSClient
+  /// The bucket's name, and the first word of all subjects.
   let prefix: String
-  private let configuration: NATSConfiguration?
+  let replicas: Int
   private let logger: Logger
   private let state = Watched(State())
 
   private struct State {
-    var client: NATSClient?
     /// Nil until the first attempt to connect has ended.
     var isConnected: Bool?
     /// The subjects that the servers do not let this node publish to.
     var refused: Set<String> = []
   }
 
-  private static let endsWithin = Duration.seconds(1)
+  private static let closesWithin = Duration.seconds(1)
   private static let mostRefused = 256
 
-  /// `name` is this node's.
+  /// Connects when it runs.
   ///
-  /// - Throws: `NATSError` for addresses and credentials that are none.
-  init(_ broker: BrokerConfiguration?, name: String, logger: Logger) throws(NATSError) {
-    prefix = broker?.prefix ?? ""
-    var configuration = try broker?.natsConfiguration(name: name)
+  /// - Throws: `NATSError` for files that can't be read.
+  init(_ configuration: BrokerConfiguration, name: String, logger: Logger) throws {
+    var options = try configuration.natsConfiguration(name: name)
     // Credentials may be mended at the servers, without a restart here.
-    configuration?.authenticationAttempts = .max
-    (self.configuration, self.logger) = (configuration, logger)
+    options.authenticationAttempts = .max
+    client = try NATSClient(options, logger: logger)
+    (prefix, replicas) = (configuration.prefix, configuration.replicas)
+    self.logger = logger
   }
 
-  var isConfigured: Bool { configuration != nil }
-
-  /// The connection; nil without a configuration, before the start and after the end.
-  var client: NATSClient? { state.withLock { $0.client } }
-
-  var isConnected: Bool { state.withLock { $0.isConnected == true } }
-
-  /// The connection as soon as the service has started; it may not be connected.
-  ///
-  /// - Throws: `CancellationError`, also at shutdown.
-  func started() async throws -> NATSClient {
-    let client = try await cancelWhenGracefulShutdown { [state] in try await state.first { $0.client } }
-    guard let client else { throw CancellationError() }
-    return client
-  }
+  var isConnected: Bool { if case .connected = client.currentState { true } else { false } }
 
   /// Whether the servers have refused a message to this subject since they were connected.
   func isRefused(_ subject: String) -> Bool { state.withLock { $0.refused.contains(subject) } }
 
   func run() async throws {
-    guard let configuration else { return try await gracefulShutdown() }
-    let client = try await NATSClient.connect(configuration, logger: logger)
     let events = client.events()
-    state.update { $0.client = client }
-    if case .connected(let server) = client.currentState { connected(to: server) }
-    await cancelWhenGracefulShutdown { for await event in events { self.heard(event) } }
-    try? await gracefulShutdown()
-    state.update { state in (state.client, state.isConnected) = (nil, false) }
-    await waitAtMost(Self.endsWithin) { await client.drain(timeout: Self.endsWithin) }
-    await client.close()
+    try await client.start()
+    await withDiscardingTaskGroup { group in
+      group.addTask { for await event in events { self.heard(event) } }
+      try? await gracefulShutdown()
+      await waitAtMost(Self.closesWithin) { await self.client.drain(timeout: Self.closesWithin) }
+      await client.close()
+      group.cancelAll()
+    }
   }
 
   // MARK: Hearing
@@ -74,11 +59,14 @@ final class ClusterBroker: Service, CustomStringConvertible {
   private func heard(_ event: NATSEvent) {
     switch event {
     case .connected(let server): connected(to: server)
-    case .disconnected(let error), .attemptFailed(_, let error), .closed(let error): lost(error)
+    case .disconnected(let reason), .attemptFailed(_, let reason): lost(reason)
     case .permissionViolation(let text): refused(text)
+    case .serverError(let text): logger.warning("broker refuses", metadata: ["reason": "\(text)"])
     case .slowConsumer(let pattern, let dropped):
-      logger.warning("broker's messages dropped", metadata: ["subject": "\(pattern)", "count": "\(dropped)"])
-    case .reconnecting, .lameDuck, .serverError, .unreadableMessage: break
+      logger.warning(
+        "messages of the broker dropped: this node is too slow",
+        metadata: ["subject": "\(pattern)", "count": "\(dropped)"])
+    case .reconnecting, .lameDuck, .unreadableMessage, .closed: break
     }
   }
 
@@ -90,29 +78,27 @@ final class ClusterBroker: Service, CustomStringConvertible {
     if isNews { logger.notice("broker connected", metadata: ["server": "\(server)"]) }
   }
 
-  private func lost(_ error: NATSError) {
+  /// Then it goes on trying in silence.
+  private func lost(_ reason: NATSError) {
     let isNews = state.update { state in
       defer { state.isConnected = false }
       return state.isConnected != false
     }
-    if isNews {
-      logger.warning("broker lost", metadata: ["reason": "\(Redaction.message("\(error)"))"])
-    }
+    if isNews { logger.warning("broker lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"]) }
   }
 
   /// `Permissions Violation for Publish to "glp.cmd.door"`.
   private func refused(_ text: String) {
     let words = text.split(separator: "\"", omittingEmptySubsequences: false)
-    guard words.count == 3, words[0].lowercased().contains("publish") else { return }
-    let subject = String(words[1])
     let isNews = state.withLock { state in
-      state.refused.count < Self.mostRefused && state.refused.insert(subject).inserted
+      guard words.count == 3, words[0].lowercased().contains("publish") else { return true }
+      return state.refused.count < Self.mostRefused && state.refused.insert(String(words[1])).inserted
     }
-    if isNews { logger.warning("broker refuses messages", metadata: ["subject": "\(subject)"]) }
+    if isNews { logger.warning("broker refuses", metadata: ["reason": "\(text)"]) }
   }
 
-  /// 1 while the servers are connected; nothing without a configuration.
+  /// 1 while the servers are connected.
   var metricFamilies: [MetricFamily] {
-    isConfigured ? [MetricFamily("glpreview_broker_connected", value: isConnected ? 1 : 0)] : []
+    [MetricFamily("glpreview_broker_connected", value: isConnected ? 1 : 0)]
   }
 }

@@ -1,0 +1,372 @@
+internal import FoundationEssentials
+// Keeps this node's leases: renews its key, hears the others', and writes what `LeaseState` decides.
+package import GLPreview
+package import Logging
+package import NATS
+internal import Synchronization
+
+/// What the cluster is, as this node sees it.
+package struct LeaseView: Sendable, Hashable {
+  /// A node with a key in the store.
+  struct Node: Sendable, Hashable {
+    let name: String
+    let url: String
+    let instance: String
+    let isAlive: Bool
+    let isLeaving: Bool
+    /// What it lists of its cameras; nil if nothing was heard.
+    let listing: PeerListing?
+  }
+
+  package struct Owner: Sendable, Hashable {
+    package let node: String
+    package let epoch: UInt64
+    package let isFixed: Bool
+  }
+
+  /// The cameras that move and are served here, with their epochs; nil for none.
+  package var served: [String: UInt64?] = [:]
+  /// Who owns which camera, by the store.
+  package var owners: [String: Owner] = [:]
+  /// Without this one, by name.
+  var nodes: [Node] = []
+  /// Whether the store answers.
+  package var isCurrent = false
+}
+
+/// A node's part in the leases of a cluster. It runs until it is told to leave.
+package final class LeaseKeeper: Sendable {
+  private let client: NATSClient
+  private let bucket: KeyValueConfiguration
+  private let logger: Logger
+  private let state: Watched<State>
+
+  private struct State {
+    var leases: LeaseState
+    /// What nodes list, by name.
+    var listings: [String: PeerListing] = [:]
+    /// This node's own, as it was last written; nil if it must be written again.
+    var written: [UInt8]?
+    var view = LeaseView()
+    /// Counts what may lead to other decisions.
+    var version = 0
+    /// Counts the changes of what this node lists that are known to be.
+    var lists = 0
+    /// Set when the node's key is to be written at once.
+    var isBeatDue = false
+    var bucket: KeyValue?
+    var writes = 0
+
+    /// The bucket is a new one.
+    mutating func forget() {
+      leases.forgetStore()
+      written = nil
+    }
+
+    /// Adds what the state has become to the view.
+    mutating func look() {
+      var new = LeaseView()
+      new.isCurrent = leases.isCurrent
+      for camera in leases.served {
+        new.served[camera] = .some(leases.held[camera].flatMap { $0 == 0 ? nil : $0 })
+      }
+      for (camera, entry) in leases.cameras {
+        guard let record = entry.record, !record.node.isEmpty else { continue }
+        new.owners[camera] = .init(node: record.node, epoch: record.epoch, isFixed: record.fixed == true)
+      }
+      new.nodes = leases.nodes.compactMap { name, node in
+        guard name != leases.identity.node, let record = node.record else { return nil }
+        return .init(
+          name: name, url: record.url, instance: record.instance, isAlive: leases.isAlive(name),
+          isLeaving: record.leaving, listing: listings[name])
+      }.sorted { $0.name < $1.name }
+      if new != view { view = new }
+    }
+  }
+
+  /// How often time is counted.
+  private static let step = Duration.milliseconds(250)
+  /// How often at most the list of cameras is written.
+  private static let listsEvery = Duration.seconds(1)
+  private static let writesWithin = Duration.seconds(2)
+
+  /// A keeper whose bucket is `name`, on so many servers.
+  package init(
+    _ client: NATSClient, bucket name: String, replicas: Int, _ identity: LeaseState.Identity,
+    times: LeaseTimes = LeaseTimes(), logger: Logger
+  ) {
+    (self.client, self.logger) = (client, logger)
+    var bucket = KeyValueConfiguration(bucket: name)
+    (bucket.storage, bucket.replicas) = (.memory, replicas)
+    self.bucket = bucket
+    state = Watched(State(leases: LeaseState(identity, times: times)))
+  }
+
+  package var view: LeaseView { state.withLock { $0.view } }
+
+  /// The number of writes to the store, and those of them that lost to others or had no answer.
+  package var writes: Int { state.withLock { $0.writes } }
+
+  /// Takes another configuration.
+  package func become(_ identity: LeaseState.Identity) {
+    change { state in
+      state.leases.become(identity)
+      state.written = nil
+      state.isBeatDue = true
+    }
+  }
+
+  /// The next view that is not `last`.
+  ///
+  /// - Throws: `CancellationError`.
+  package func view(after last: LeaseView) async throws -> LeaseView {
+    try await state.first { $0.view == last ? nil : $0.view } ?? last
+  }
+
+  var identity: LeaseState.Identity { state.withLock { $0.leases.identity } }
+
+  /// Has this node's list of cameras written at once, if it has changed.
+  func listAgain() { state.update { $0.lists += 1 } }
+
+  /// The camera's new owner delivers it.
+  func handedOver(_ camera: String) { change { $0.leases.handedOver(camera) } }
+
+  /// Cameras that are kept on until their new owners deliver them, with those.
+  var handovers: [(camera: String, to: String)] { state.withLock { $0.leases.handovers } }
+
+  private func change(_ body: (inout State) -> Void) {
+    let news = state.update { state -> [LeaseState.News] in
+      body(&state)
+      state.version += 1
+      state.look()
+      return state.leases.takeNews()
+    }
+    for item in news { tell(item) }
+  }
+
+  // MARK: Running
+
+  /// Runs until the task is cancelled. `listing` is what this node lists of its cameras, as JSON; asked for every second.
+  package func run(listing: @escaping @Sendable () async -> [String: JSONValue] = { [:] }) async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.watch() }
+      group.addTask { await self.beat() }
+      group.addTask { await self.decide() }
+      group.addTask { await self.list(listing) }
+      group.addTask {
+        for await event in self.client.events() {
+          if case .disconnected = event { self.change { $0.leases.lostStore() } }
+        }
+      }
+    }
+  }
+
+  /// Gives all cameras up in order, within `limit`: others take them while they are still served here.
+  package func leave(within limit: Duration) async {
+    change { state in
+      state.leases.leave()
+      state.isBeatDue = true
+    }
+    _ = try? await state.first(until: CaptureClock.now + limit) { $0.leases.hasLeft ? true : nil }
+    guard
+      let (bucket, node, revision) = state.withLock({ state -> (KeyValue, String, UInt64)? in
+        guard state.leases.hasJoined, let bucket = state.bucket else { return nil }
+        let node = state.leases.identity.node
+        return (bucket, node, state.leases.nodes[node]?.revision ?? 0)
+      })
+    else { return }
+    try? await bucket.delete(LeaseKey.node(node).text, revision: revision)
+  }
+
+  private func watch() async {
+    while !Task.isCancelled {
+      do throws(JetStreamError) {
+        let bucket = try await makeBucket()
+        change { state in
+          state.bucket = bucket
+          state.isBeatDue = true
+        }
+        for try await element in try bucket.watch() { heard(element) }
+      } catch {
+        logger.debug("bucket not watched", metadata: ["reason": "\(error)"])
+        change { state in
+          if error == .streamNotFound { state.forget() } else { state.leases.lostStore() }
+        }
+      }
+      try? await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  private func makeBucket() async throws(JetStreamError) -> KeyValue {
+    let stream: JetStream
+    do throws(NATSError) { stream = try JetStream(client, timeout: Self.writesWithin) } catch {
+      throw .invalid(error)
+    }
+    do throws(JetStreamError) {
+      return try await stream.createBucket(bucket)
+    } catch .nameInUse {
+      logger.warning(
+        "the bucket has another configuration than this node's: it is used as it is",
+        metadata: ["bucket": "\(bucket.bucket)"])
+      return try stream.bucket(bucket.bucket)
+    }
+  }
+
+  private func heard(_ element: KeyValueWatch.Element) {
+    switch element {
+    case .reset: change { $0.forget() }
+    case .current:
+      change { state in
+        state.leases.heardAll()
+        state.isBeatDue = true
+      }
+    case .entry(let entry):
+      guard let key = LeaseKey(entry.key) else { return }
+      let value = entry.operation == .put ? entry.value : nil
+      switch key {
+      case .node(let name):
+        let record = value.flatMap { NodeRecord(json: $0) }
+        guard value == nil || record != nil else { return }
+        // A mere renewal changes no decision, and wakes nobody.
+        let isRenewal = state.withLock { state in
+          state.leases.nodes[name]?.record == record && record != nil && state.leases.isCurrent
+            && state.leases.isAlive(name) && name != state.leases.identity.node
+        }
+        guard !isRenewal else {
+          return state.withLock { $0.leases.heardNode(name, record, revision: entry.revision) }
+        }
+        change { $0.leases.heardNode(name, record, revision: entry.revision) }
+      case .camera(let name):
+        let record = value.flatMap { CameraRecord(json: $0) }
+        guard value == nil || record != nil else { return }
+        change { $0.leases.heardCamera(name, record, revision: entry.revision) }
+      case .listing(let name):
+        let listing = value.flatMap { NodeListing(json: $0) }
+        change { state in
+          state.leases.heardOffers(name, listing?.offers ?? [])
+          state.listings[name] = listing?.cameras
+        }
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  private func beat() async {
+    var failures = 0
+    while !Task.isCancelled {
+      let (write, bucket, node, interval) = state.withLock { state in
+        state.isBeatDue = false
+        return (
+          state.leases.nodeWrite(), state.bucket, state.leases.identity.node, state.leases.times.beat
+        )
+      }
+      if let write, let bucket {
+        state.withLock { $0.writes += 1 }
+        do throws(JetStreamError) {
+          let revision = try await bucket.update(
+            LeaseKey.node(node).text, write.record.jsonBytes, revision: write.revision)
+          failures = 0
+          change { $0.leases.wroteNode(write.record, revision: revision) }
+        } catch {
+          failures += 1
+          if failures == 2 { logger.debug("lease not renewed", metadata: ["reason": "\(error)"]) }
+        }
+      }
+      let wait = failures == 0 ? interval * Double.random(in: 0.9...1.0) : min(interval, .milliseconds(500))
+      _ = try? await state.first(until: CaptureClock.now + wait) { $0.isBeatDue ? true : nil }
+    }
+  }
+
+  private func decide() async {
+    await withDiscardingTaskGroup { group in
+      var (last, version) = (CaptureClock.now, -1)
+      while !Task.isCancelled {
+        _ = try? await state.first(until: last + Self.step) { $0.version == version ? nil : true }
+        let now = CaptureClock.now
+        let (writes, bucket, news) = state.update { state in
+          if now - last >= Self.step / 2 {
+            state.leases.step(now - last)
+            last = now
+          }
+          let writes = state.bucket == nil ? [] : state.leases.decide()
+          state.writes += writes.count
+          state.look()
+          version = state.version
+          return (writes, state.bucket, state.leases.takeNews())
+        }
+        for item in news { tell(item) }
+        guard let bucket else { continue }
+        for write in writes { group.addTask { await self.write(write, in: bucket) } }
+      }
+    }
+  }
+
+  private func write(_ write: LeaseState.Write, in bucket: KeyValue) async {
+    let key = LeaseKey.camera(write.camera).text
+    let revision: UInt64?
+    do throws(JetStreamError) {
+      revision = try await bucket.update(key, write.record.jsonBytes, revision: write.revision)
+    } catch {
+      revision = nil
+      logger.debug("camera not written", metadata: ["camera": "\(write.camera)", "reason": "\(error)"])
+      // Not at once again: what the store has instead is on its way.
+      try? await Task.sleep(for: Self.step)
+    }
+    change { $0.leases.wrote(write, revision: revision) }
+  }
+
+  /// Writes what this node lists, when it has changed.
+  private func list(_ listing: @Sendable () async -> [String: JSONValue]) async {
+    while !Task.isCancelled {
+      let (bucket, identity, isThere, lists) = state.withLock { state in
+        (state.bucket, state.leases.identity, state.leases.hasJoined, state.lists)
+      }
+      if let bucket, isThere {
+        var members = await listing()
+        members["offers"] = .array(identity.movable.sorted().map(JSONValue.string))
+        let bytes = members.json
+        if state.withLock({ $0.written }) != bytes {
+          do throws(JetStreamError) {
+            _ = try await bucket.put(LeaseKey.listing(identity.node).text, bytes)
+            state.withLock { $0.written = bytes }
+          } catch {
+            logger.debug("list of cameras not written", metadata: ["reason": "\(error)"])
+          }
+        }
+      }
+      _ = try? await state.first(until: CaptureClock.now + Self.listsEvery) { state in
+        state.lists != lists || state.leases.hasJoined != isThere ? true : nil
+      }
+    }
+  }
+
+  // MARK: Telling
+
+  private func tell(_ news: LeaseState.News) {
+    switch news {
+    case .taken(let camera, let epoch):
+      logger.notice("camera taken", metadata: ["camera": "\(camera)", "epoch": "\(epoch)"])
+    case .released(let camera, let epoch, let reason):
+      logger.notice(
+        "camera released", metadata: ["camera": "\(camera)", "epoch": "\(epoch)", "reason": "\(reason)"])
+    case .yielded(let camera, let epoch, let node):
+      logger.notice(
+        "camera yielded", metadata: ["camera": "\(camera)", "epoch": "\(epoch)", "to": "\(node)"])
+    case .joined(let node): logger.notice("node joined", metadata: ["node": "\(node)"])
+    case .lost(let node): logger.warning("node lost", metadata: ["node": "\(node)"])
+    case .nameTaken:
+      logger.error(
+        "another process has this node's name: set cluster.name; it takes no cameras until that one has ended",
+        metadata: ["node": "\(state.withLock { $0.leases.identity.node })"])
+    case .conflict(let camera, let node):
+      logger.warning(
+        "two nodes have a camera of one name: rename one of them",
+        metadata: ["camera": "\(camera)", "other": "\(node)"])
+    case .ownerless(let camera):
+      logger.warning("no node has room for a camera: raise cluster.slots", metadata: ["camera": "\(camera)"])
+    case .store(let isThere):
+      if isThere { logger.notice("lease store reached") } else { logger.warning("lease store lost") }
+    }
+  }
+}

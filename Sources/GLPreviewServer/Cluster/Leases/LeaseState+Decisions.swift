@@ -1,0 +1,220 @@
+// What this node writes: its own key, and those of cameras that it holds, takes, gives back or hands over.
+extension LeaseState {
+  // MARK: Who lives
+
+  /// A node that is known by its name alone lives until it has been silent for as long as any.
+  func isAlive(_ node: LeaseNode) -> Bool { !node.isGone && node.still < times.dead }
+
+  /// Whether a node answers, as far as the store tells.
+  package func isAlive(_ name: String) -> Bool {
+    name == identity.node ? true : nodes[name].map { isAlive($0) && $0.record != nil } ?? false
+  }
+
+  /// Whether another process of this node's name still renews its key.
+  var isNameTaken: Bool {
+    guard let own = nodes[identity.node], let record = own.record, !own.isGone else { return false }
+    return record.instance != identity.instance && !record.leaving && own.still < times.beat * 2
+  }
+
+  /// Whether somebody may take a camera: it has no owner, or a dead or leaving one, or was offered.
+  func isFree(_ camera: String) -> Bool {
+    guard let record = cameras[camera]?.record else { return true }
+    if record.node.isEmpty { return true }
+    guard record.node != identity.node else { return held[camera] == nil }
+    guard let owner = nodes[record.node] else { return false }
+    return !isAlive(owner) || owner.record?.leaving == true || record.to == identity.node
+  }
+
+  /// How many cameras each node holds by the store.
+  func counts() -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for (_, entry) in cameras {
+      guard let record = entry.record, record.fixed != true, !record.node.isEmpty else { continue }
+      counts[record.node, default: 0] += 1
+    }
+    counts[identity.node] = max(counts[identity.node] ?? 0, held.count)
+    return counts
+  }
+
+  /// The living nodes that can take a camera, best first: the highest random weight, by free slots.
+  func takers(of camera: String, _ counts: [String: Int]) -> [String] {
+    var scores: [(name: String, score: Double)] = []
+    func add(_ name: String, slots: Int) {
+      let free = slots - (counts[name] ?? 0)
+      guard free > 0 else { return }
+      scores.append((name, LeaseScore.score(of: name, for: camera, weight: free)))
+    }
+    for (name, node) in nodes where name != identity.node && isAlive(node) && node.offers.contains(camera) {
+      guard let record = node.record, !record.leaving else { continue }
+      add(name, slots: record.slots)
+    }
+    if !isLeaving, identity.movable.contains(camera) { add(identity.node, slots: identity.slots) }
+    return scores.sorted { ($0.score, $0.name) > ($1.score, $1.name) }.map(\.name)
+  }
+
+  // MARK: Deciding
+
+  /// This node's key, to be written at `revision`; nil while another process has its name, or nothing was heard yet.
+  package mutating func nodeWrite() -> (record: NodeRecord, revision: UInt64)? {
+    guard wasCurrent, hasJoined || isCurrent && !isNameTaken else { return nil }
+    return (
+      NodeRecord(instance: identity.instance, url: identity.url, slots: identity.slots, leaving: isLeaving),
+      nodes[identity.node]?.revision ?? 0
+    )
+  }
+
+  /// The node's key has this revision.
+  package mutating func wroteNode(_ record: NodeRecord, revision: UInt64) {
+    var own = nodes[identity.node] ?? LeaseNode()
+    if revision > own.revision {
+      (own.record, own.revision, own.still, own.isGone) = (record, revision, .zero, false)
+    }
+    nodes[identity.node] = own
+    if !hasJoined { (hasJoined, joinedFor, unheard) = (true, .zero, .zero) }
+    if !isCurrent { resumesAt = resumesAt ?? revision }
+  }
+
+  /// From now on others may take this node's cameras.
+  package mutating func leave() { isLeaving = true }
+
+  /// Whether nobody waits for a camera of this leaving node any more, or nobody can take one.
+  package var hasLeft: Bool {
+    guard !held.isEmpty || !lingering.isEmpty else { return true }
+    guard isCurrent, lingering.isEmpty else { return !isCurrent }
+    let counts = counts()
+    return held.keys.allSatisfy { takers(of: $0, counts).isEmpty }
+  }
+
+  /// The keys to write now. Each is to be answered by `wrote`.
+  package mutating func decide() -> [Write] {
+    guard isCurrent, hasJoined else { return [] }
+    var counts = counts()
+    var writes: [Write] = []
+    func push(_ write: Write?) { if let write { writes.append(write) } }
+    for camera in identity.fixed.sorted() where !pending.contains(camera) { push(fixedWrite(camera)) }
+    for camera in held.keys.sorted() where !pending.contains(camera) { push(renewal(camera)) }
+    for camera in cameras.keys.sorted() where !pending.contains(camera) { push(cleanup(camera)) }
+    if !isLeaving {
+      for camera in identity.movable.sorted() where held[camera] == nil && !pending.contains(camera) {
+        guard writes.count < Self.mostWrites, let write = claim(camera, counts) else { continue }
+        counts[identity.node, default: 0] += 1
+        push(write)
+      }
+      if writes.isEmpty, pending.isEmpty { push(move(counts)) }
+    }
+    pending.formUnion(writes.map(\.camera))
+    return writes
+  }
+
+  private static let mostWrites = 64
+
+  func record(_ epoch: UInt64, fixed: Bool = false, to: String? = nil) -> CameraRecord {
+    CameraRecord(
+      node: identity.node, instance: identity.instance, epoch: epoch, fixed: fixed ? true : nil, to: to)
+  }
+
+  /// A camera that never moves has its name in the store, so that no other takes it.
+  private mutating func fixedWrite(_ camera: String) -> Write? {
+    let (record, revision) = cameras[camera] ?? (nil, 0)
+    if let record, record.node == identity.node, record.instance == identity.instance, record.fixed == true,
+      revision > 0
+    {
+      return nil
+    }
+    if let record, record.fixed == true, !record.node.isEmpty, record.node != identity.node,
+      nodes[record.node].map({ isAlive($0) }) ?? true
+    {
+      tellOnce(.conflict(camera: camera, with: record.node))
+      return nil
+    }
+    return Write(
+      camera: camera, record: self.record((record?.epoch ?? 0) + 1, fixed: true), revision: revision)
+  }
+
+  /// A camera that is held here, and whose key does not say so: the bucket is a new one, or was never heard before.
+  func renewal(_ camera: String) -> Write? {
+    guard let epoch = held[camera] else { return nil }
+    let (record, revision) = cameras[camera] ?? (nil, 0)
+    let isOwn = record?.node == identity.node && record?.instance == identity.instance && revision > 0
+    guard !isOwn else { return nil }
+    if let record, !record.node.isEmpty, record.node != identity.node, record.epoch > epoch { return nil }
+    return Write(camera: camera, record: self.record(max(epoch, record?.epoch ?? 0) + 1), revision: revision)
+  }
+
+  /// A camera of this node's name that its configuration does not have any more.
+  func cleanup(_ camera: String) -> Write? {
+    guard let (record, revision) = cameras[camera], var record, record.node == identity.node,
+      !identity.fixed.contains(camera), !identity.movable.contains(camera)
+    else { return nil }
+    record.node = ""
+    (record.to, record.fixed) = (nil, nil)
+    return Write(camera: camera, record: record, revision: revision)
+  }
+
+  /// A camera that nobody has, if it is this node's turn. The first taker goes at once, the others a second apart.
+  private mutating func claim(_ camera: String, _ counts: [String: Int]) -> Write? {
+    let (record, revision) = cameras[camera] ?? (nil, 0)
+    guard isFree(camera) else {
+      freeFor[camera] = nil
+      return nil
+    }
+    if record?.fixed == true, let owner = record?.node, let node = nodes[owner], isAlive(node) { return nil }
+    let takers = takers(of: camera, counts)
+    guard let place = takers.firstIndex(of: identity.node) else {
+      if takers.isEmpty, freeFor[camera] ?? .zero >= times.dead { tellOnce(.ownerless(camera: camera)) }
+      return nil
+    }
+    // Who has it from before, or was asked to take it, need not wait.
+    let isChosen = record?.to == identity.node || record?.node == identity.node
+    guard isChosen || joinedFor >= times.gathering && freeFor[camera] ?? .zero >= .seconds(place) else {
+      return nil
+    }
+    return Write(camera: camera, record: self.record((record?.epoch ?? 0) + 1), revision: revision)
+  }
+
+  /// A camera for a node that has much more room. One at a time, when everything has been quiet for a while.
+  private mutating func move(_ counts: [String: Int]) -> Write? {
+    for (camera, _) in held {
+      guard let (record, revision) = cameras[camera], let record, record.to != nil else { continue }
+      // Offered in vain.
+      guard quiet >= times.handover * 2 else { return nil }
+      pendingMove[camera] = nil
+      return Write(camera: camera, record: self.record(record.epoch), revision: revision)
+    }
+    guard quiet >= times.settled, identity.slots > 0 else { return nil }
+    let own = Double(held.count) / Double(identity.slots)
+    let others = nodes.filter { name, node in
+      name != identity.node && isAlive(node) && node.record?.leaving == false
+    }
+    for (name, node) in others.sorted(by: { $0.key < $1.key }) {
+      let slots = node.record?.slots ?? 0
+      guard slots > 0, Double((counts[name] ?? 0) + 1) / Double(slots) < own - 1e-9 else { continue }
+      let offered = held.keys.filter { node.offers.contains($0) }
+      let best = offered.max {
+        LeaseScore.score(of: name, for: $0, weight: 1) < LeaseScore.score(of: name, for: $1, weight: 1)
+      }
+      guard let best, let (record, revision) = cameras[best], let record else { continue }
+      pendingMove[best] = name
+      quiet = .zero
+      return Write(camera: best, record: self.record(record.epoch, to: name), revision: revision)
+    }
+    return nil
+  }
+
+  /// What came of a write: its revision, or nil if another came first or nobody knows. The store tells what is there now.
+  package mutating func wrote(_ write: Write, revision: UInt64?) {
+    pending.remove(write.camera)
+    guard let revision else { return }
+    if revision > cameras[write.camera]?.revision ?? 0 { cameras[write.camera] = (write.record, revision) }
+    quiet = .zero
+    guard cameras[write.camera]?.revision == revision || cameras[write.camera]?.record == write.record else {
+      return
+    }
+    freeFor[write.camera] = nil
+    guard identity.movable.contains(write.camera), write.record.node == identity.node else { return }
+    guard held[write.camera] != write.record.epoch else { return }
+    lingering[write.camera] = nil
+    held[write.camera] = write.record.epoch
+    if !isLeaving { news.append(.taken(camera: write.camera, epoch: write.record.epoch)) }
+  }
+}
