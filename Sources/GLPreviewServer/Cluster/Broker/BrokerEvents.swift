@@ -60,7 +60,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
   private func hear(_ client: NATSClient) async {
     var rates = EventRates()
     let pattern = "\(broker.prefix).ev.>"
-    guard let subscription = try? client.subscribe(pattern, buffer: .init(messages: 256, bytes: 4 << 20))
+    guard let subscription = try? client.subscribe(pattern, buffer: .init(messages: 4096, bytes: 8 << 20))
     else {
       return
     }
