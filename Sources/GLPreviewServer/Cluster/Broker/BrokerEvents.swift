@@ -30,6 +30,8 @@ final class BrokerEvents: Service, CustomStringConvertible {
         group.addTask { await self.hear(client) }
       }
     }
+    // A service that returns ends all others.
+    try? await gracefulShutdown()
   }
 
   /// The header field with a node's name.

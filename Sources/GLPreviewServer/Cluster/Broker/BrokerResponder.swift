@@ -69,6 +69,8 @@ final class BrokerResponder: Service, CustomStringConvertible {
         try await follow(client, in: &group)
       }
     }
+    // A service that returns ends all others.
+    try? await gracefulShutdown()
   }
 
   /// Subscribes for the cameras that are held.
