@@ -3,6 +3,7 @@ import ArgumentParser
 import FoundationEssentials
 import GLPreview
 import NATS
+import Synchronization
 
 /// Pictures to make of one source. Keys of the JSON that are not listed here are ignored.
 struct Job: Codable, Equatable, Sendable {
@@ -73,13 +74,7 @@ struct Job: Codable, Equatable, Sendable {
   }
 
   /// The options in `words`.
-  func options() throws(JobFailure) -> JobOptions {
-    do {
-      return try JobOptions.parse(words ?? [])
-    } catch {
-      throw JobFailure(JobOptions.message(for: error))
-    }
-  }
+  func options() throws(JobFailure) -> JobOptions { try JobOptions.parsed(words ?? []) }
 
   /// The key of its result.
   var key: String { "\(batch).\(id)" }
@@ -98,6 +93,24 @@ struct JobOptions: ParsableArguments {
   func validate() throws {
     if let option = encodingOptions.optionOfVideos {
       throw ValidationError("\(option) applies to videos, and jobs make pictures")
+    }
+  }
+
+  /// What was parsed last: parsing takes longer than drawing a small picture, and jobs of a batch have the same words.
+  private static let cache = Mutex<[[String]: JobOptions]>([:])
+
+  /// Parses words.
+  static func parsed(_ words: [String]) throws(JobFailure) -> JobOptions {
+    if let options = cache.withLock({ $0[words] }) { return options }
+    do {
+      let options = try parse(words)
+      cache.withLock { cache in
+        if cache.count >= 64 { cache = [:] }
+        cache[words] = options
+      }
+      return options
+    } catch {
+      throw JobFailure(message(for: error))
     }
   }
 

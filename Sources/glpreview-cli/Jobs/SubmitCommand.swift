@@ -84,7 +84,7 @@ struct SubmitCommand: AsyncParsableCommand {
   }
 
   private func submit(_ jobs: [Job], _ batch: String, _ configuration: NATSConfiguration) async throws {
-    let client = try await NATSClient.connect(configuration)
+    let client = try await NATSClient.connect(configuration, logger: .silent)
     let result: Result<Void, any Error>
     do {
       let queue = try JobQueue(client, natsOptions)

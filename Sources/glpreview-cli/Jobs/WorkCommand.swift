@@ -96,7 +96,7 @@ struct WorkCommand: AsyncParsableCommand {
     let jobRenderer = JobRenderer(
       renderer, deviceOptions.gpu, budget: MemoryBudget(capacity: memory << 20))
     try await jobRenderer.open()
-    let client = try await NATSClient.connect(configuration)
+    let client = try await NATSClient.connect(configuration, logger: .silent)
     let reporting = Task { [quiet] in await Self.report(client.events(), isQuiet: quiet) }
     defer { reporting.cancel() }
     let sender = PictureSender(permissions, client)

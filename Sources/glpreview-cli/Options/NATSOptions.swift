@@ -1,6 +1,7 @@
 // The options for NATS servers: addresses, credentials, and the names of what is stored there.
 import ArgumentParser
 import GLPreview
+import Logging
 import NATS
 
 struct NATSOptions: ParsableArguments {
@@ -78,4 +79,9 @@ struct NATSOptions: ParsableArguments {
     guard !secret.isEmpty else { throw UsageError("the first line of \(path) is empty") }
     return secret
   }
+}
+
+extension Logger {
+  /// For commands, which report events of their own.
+  static var silent: Logger { Logger(label: "nats") { _ in SwiftLogNoOpLogHandler() } }
 }
