@@ -133,7 +133,9 @@ class Cluster:
         return done
 
     def _reach_store(self):
-        return all(self.journal.reaches_store(node.key) for node in self.nodes)
+        """All nodes and all cameras that move are in it: it may be a new one."""
+        keys = len(self.nodes) + len(self.cameras.moving)
+        return self.store.count("glp") >= keys and all(self.journal.reaches_store(node.key) for node in self.nodes)
 
     def _listed(self):
         return str({prober.node.name: prober.listing for prober in self.probers})

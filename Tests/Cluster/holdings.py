@@ -2,6 +2,8 @@
 import collections
 
 FOREVER = float("inf")
+# What two logs that are read at once may differ by. A camera that is handed over in order has no owner for no longer.
+SKEW = 0.3
 
 
 class Holdings:
@@ -73,10 +75,13 @@ class Holdings:
             if camera in self.ever and not holding - self._cut:
                 self._alone.setdefault(camera, now)
             elif camera in self._alone:
-                self.gaps.append((camera, self._alone.pop(camera), now))
+                began = self._alone.pop(camera)
+                if now - began > SKEW:
+                    self.gaps.append((camera, began, now))
             before = self._shared.get(camera)
             if before and before[1] != max(len(holding), 1):
-                self.doubles.append((camera, before[0], now, before[1]))
+                if now - before[0] > SKEW:
+                    self.doubles.append((camera, before[0], now, before[1]))
                 del self._shared[camera]
             if len(holding) > 1 and camera not in self._shared:
                 self._shared[camera] = (now, len(holding))

@@ -88,6 +88,14 @@ class Store:
             name = client.ask(f"$JS.API.STREAM.INFO.KV_{bucket}").get("cluster", {}).get("leader")
         return next((each for each in self.servers if each.name == name), self.servers[0])
 
+    def count(self, bucket):
+        """How many keys a bucket has; 0 where it is not there, or nobody answers."""
+        try:
+            with self.client() as client:
+                return client.ask(f"$JS.API.STREAM.INFO.KV_{bucket}").get("state", {}).get("messages", 0)
+        except OSError:
+            return 0
+
     def delete(self, bucket):
         with self.client() as client:
             return client.ask(f"$JS.API.STREAM.DELETE.KV_{bucket}").get("success", False)

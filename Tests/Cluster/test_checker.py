@@ -112,6 +112,11 @@ class Holding(Case):
                                    event(21, "end", "n1", how="term", status=0), event(60, "settled", None))
         self.assertEqual(checker.faults[1].gaps, [])
 
+    def test_logs_that_are_read_in_another_order(self):
+        checker = self.assertHolds(fault(20, "restart"), event(20.1, "yielded", "n1", camera="cam1", epoch=1),
+                                   event(20.2, "taken", "n3", camera="cam1", epoch=2), event(60, "settled", None))
+        self.assertEqual(checker.faults[1].gaps, [])
+
     def test_two_holders_of_one_epoch(self):
         self.assertFinds("two holders of one epoch", fault(20, "kill"), event(20, "end", "n1", how="kill"),
                          event(29, "taken", "n3", camera="cam1", epoch=2), event(29, "taken", "n2", camera="cam1", epoch=2),
