@@ -5,7 +5,7 @@ Events are dictionaries with `t` (seconds) and `what`:
     cameras moving=[...] fixed={camera: node} widths={camera: pixels}
     start, end (how, status), leave, pause, continue, cut, join, died     node, key: a node's name, and its process
     taken (camera, epoch), released, yielded (camera), displaced           as the process's log says
-    fault (kind, number, excused=[nodes]), healed, settled, unsettled (reason)       one fault at a time
+    fault (kind, number, parts=[...], excused=[nodes]), healed, settled, unsettled (reason)       one fault at a time
     probe (node, camera, status, width, state, began)                      a snapshot, asked for at a node
     listing (node, cameras={camera: node})                                 which node a node says that a camera is at
     frames (node, camera, missed, pause), stream-ended (node, camera)      a stream of a local camera, watched at its node
@@ -23,6 +23,8 @@ TAKEOVER = 10.0
 HANDOVER = 3.0
 # How long after a partition the lower epoch may take to yield.
 YIELD = 10.0
+# How far apart failures of one outage are at most.
+DENSE = 6.0
 GROWTH, MORE_DESCRIPTORS = 128 << 20, 48
 # Faults that part nodes from the store or from others: two may then think that they hold a camera.
 PARTING = {"partition", "stop", "mute", "deaf", "server-partition", "server-stop", "server-kill", "leader-kill", "slow", "lossy",
@@ -43,6 +45,8 @@ class Fault:
     ended: float = float("inf")
     # Nodes that can't reach all others until it is healed.
     excused: tuple = ()
+    # How many nodes or servers it hit at once.
+    parts: int = 1
     # Lengths of times without an owner, for cameras that had one; cameras that two held, with how long.
     gaps: list = field(default_factory=list)
     doubles: collections.Counter = field(default_factory=collections.Counter)
@@ -91,7 +95,8 @@ class Checker:
         for event in events:
             if event["what"] == "fault":
                 self.faults[-1].ended = event["t"]
-                self.faults.append(Fault(event["kind"], event["number"], event["t"], excused=tuple(event.get("excused", ()))))
+                self.faults.append(Fault(event["kind"], event["number"], event["t"], excused=tuple(event.get("excused", ())),
+                                         parts=len(event.get("parts", [0]))))
             elif event["what"] == "healed":
                 self.faults[-1].healed = event["t"]
             elif event["what"] == "unsettled":
@@ -179,13 +184,16 @@ class Checker:
                 failing.pop((node, camera), None)
                 continue
             self.counts["probes that failed"] += 1
-            since = failing.setdefault((node, camera), began)
+            since, last = failing.get((node, camera), (began, began))
+            # Nobody knows what was between failures that are far apart.
+            since = since if began - last <= DENSE else began
+            failing[node, camera] = (since, now)
             self._outage(since, now)
             # A request that waits until it gives up has failed when it began.
             if began - since > TAKEOVER + self.patience:
                 self._violation("a node that reaches the rest gives no snapshot",
                                 f"{camera} at {node} since {since:.1f} s: {event['status']}", since)
-                failing[node, camera] = began
+                failing[node, camera] = (began, now)
 
     def _is_excused(self, node, at):
         fault = self._fault(at)

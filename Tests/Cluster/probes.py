@@ -41,7 +41,7 @@ class Prober:
     def __init__(self, node, cameras, journal, over, interval, rng):
         self.node, self.names, self.journal, self.over = node, list(cameras.widths), journal, over
         self.interval, self.rng = interval, rng
-        self.listing, self.first, self.focus = {}, [], []
+        self.listing, self.first, self.focus, self._failed = {}, [], [], None
         self._lock, self._wake = threading.Lock(), threading.Event()
         node.machine.thread(self._run)
         node.machine.thread(self._list)
@@ -67,7 +67,11 @@ class Prober:
                 continue
             with self._lock:
                 camera = self.first[0] if self.first else None
-            status = self._probe(camera or self._choose())
+            status = self._probe(asked := camera or self._choose())
+            if status != 200:
+                self._failed = asked
+            elif asked == self._failed:
+                self._failed = None
             if camera:
                 with self._lock:
                     if camera in self.first:
@@ -79,7 +83,10 @@ class Prober:
                 self._wake.clear()
 
     def _choose(self):
+        """One that failed is asked for again and again, between others."""
         focus = self.focus
+        if self._failed and self.rng.random() < 0.5:
+            return self._failed
         return self.rng.choice(focus if focus and self.rng.random() < 0.7 else self.names)
 
     def _probe(self, camera):

@@ -20,7 +20,7 @@ def by_kind(checker):
 def _summary(faults):
     gaps = [gap for fault in faults for gap in fault.gaps]
     return {
-        "count": len(faults), "gaps": len(gaps), "gap_p50": round(percentile(gaps, 50), 2), "gap_p99": round(percentile(gaps, 99), 2),
+        "count": len(faults), "parts": sum(fault.parts for fault in faults), "gaps": len(gaps), "gap_p50": round(percentile(gaps, 50), 2), "gap_p99": round(percentile(gaps, 99), 2),
         "gap_worst": round(max(gaps, default=0), 2),
         "two_owners": round(sum(sum(fault.doubles.values()) for fault in faults), 2),
         "two_owners_worst": round(max((time for fault in faults for time in fault.doubles.values()), default=0), 2),
@@ -35,7 +35,8 @@ def table(checker):
     for kind, each in by_kind(checker).items():
         gaps = f"{each['gap_p50']:.1f} / {each['gap_p99']:.1f} / {each['gap_worst']:.1f}" if each["gaps"] else "-"
         two = f"{each['two_owners']:.1f}, {each['two_owners_worst']:.1f}" if each["two_owners"] else "0"
-        lines.append(f"| {kind} | {each['count']} | {each['gaps']} | {gaps} | {two} | {each['outage']:.1f} | {each['missed']} "
+        count = f"{each['count']}" if each["parts"] <= each["count"] or "kill" not in kind else f"{each['count']} ({each['parts']} nodes)"
+        lines.append(f"| {kind} | {count} | {each['gaps']} | {gaps} | {two} | {each['outage']:.1f} | {each['missed']} "
                      f"| {'BAD' if each['violations'] else 'good'} |")
     return "\n".join(lines)
 

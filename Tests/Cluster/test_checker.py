@@ -171,6 +171,9 @@ class Probes(Case):
     def test_failures_with_a_success_between_are_not_one(self):
         self.assertHolds(*[probe(t, "n2", "cam1", 200 if t == 29 else 502) for t in range(21, 38)])
 
+    def test_failures_far_apart_are_not_one(self):
+        self.assertHolds(*[probe(t, "n2", "cam1", 502) for t in range(21, 80, 7)])
+
     def test_a_node_that_is_cut_off_owes_nothing(self):
         self.assertHolds(fault(20, "partition"), event(20, "cut", "n3"), *[probe(t, "n3", "cam1", 504) for t in range(21, 50)],
                          event(50, "join", "n3"), event(50, "healed", None))
