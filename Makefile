@@ -16,8 +16,8 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Where a process of the tests crashes, the log says in which line.
 export SWIFT_BACKTRACE ?= enable=yes,interactive=no,color=no,threads=all
 
-.PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak \
-  check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
+.PHONY: help setup build render examples api docs test test-starved test-camera test-browser screenshot fuzz sanitize soak cluster \
+  cluster-demo check-pictures verify bench bench-service bench-hostile gpu-kit sbom release-notes deb test-deb format lint golden install install-service \
   clean
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo "make test-camera   the tests that need a camera, in a small machine with a kernel of its own"
 	@echo "make test-browser  the tests of the dashboard, in a headless Chromium"
 	@echo "make soak      one service with cameras, clients, a disk and a clock that misbehave (SECONDS=300 SEED=1; docs/reliability.md)"
+	@echo "make cluster   nodes and NATS servers on a network of their own, with faults (NODES=4 SERVERS=1 FAULTS=3 SEED=1; docs/reliability.md)"
+	@echo "make cluster-demo  three nodes and a NATS server on this machine, until Ctrl-C"
 	@echo "make fuzz      the parsers under libFuzzer (FUZZ_SECONDS=60 in sum, FUZZ_TARGETS=\"jpeg png\")"
 	@echo "make sanitize  the tests under sanitizers (SANITIZE=\"address thread\")"
 	@echo "make screenshot    take docs/dashboard.png again"
@@ -118,6 +120,22 @@ soak:
 	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
 	@Tests/Soak/soak --seconds $(SECONDS) --seed $(SEED) \
 	  $(if $(filter file,$(origin GLPREVIEW)),,--glpreview "$(GLPREVIEW)")
+
+NODES ?= 4
+SERVERS ?= 1
+FAULTS ?= 3
+# First what checks is checked. The debug build, or `make cluster GLPREVIEW=...`; CLUSTER_FLAGS as in Tests/Cluster/run.py --help.
+cluster:
+	-@scripts/setup cluster
+	@cd Tests/Cluster && python3 -B -m unittest --quiet
+	$(if $(filter file,$(origin GLPREVIEW)),$(SWIFT_BUILD) --product glpreview)
+	@Tests/Cluster/run.py --nodes $(NODES) --servers $(SERVERS) --faults $(FAULTS) --seed $(SEED) \
+	  $(if $(filter file,$(origin GLPREVIEW)),,--glpreview "$(GLPREVIEW)") $(CLUSTER_FLAGS)
+
+# The newest build that is there, or `make cluster-demo GLPREVIEW=...`.
+cluster-demo:
+	-@scripts/setup cluster
+	@$(if $(filter file,$(origin GLPREVIEW)),,GLPREVIEW="$(GLPREVIEW)") scripts/cluster-demo
 
 # The pictures are small, so that an unoptimised command will do.
 check-pictures:
