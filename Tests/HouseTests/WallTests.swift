@@ -7,6 +7,7 @@ struct WallTests {
   private static let server = "Sources/GLPreviewServer/"
   private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
   private static let nats = "Sources/NATS/"
+  private static let jobs = "Sources/glpreview-cli/Jobs/"
 
   @Test(
     "a C library is imported behind its wall alone",
@@ -22,7 +23,8 @@ struct WallTests {
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
-      ("AsyncHTTPClient", [server]), ("NIOCore", http + [nats]), ("NIOHTTP1", http),
+      ("AsyncHTTPClient", [server, jobs]), ("NIOCore", http + [nats, jobs]), ("NIOHTTP1", http + [jobs]),
+
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {

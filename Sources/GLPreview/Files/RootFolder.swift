@@ -42,7 +42,8 @@ package struct RootFolder: Sendable {
   /// Writes a file, replacing what was there; folders on the way are created.
   ///
   /// Readers see either the old or the new file. No link is followed: one on the way is an error, one in the file's place is
-  /// replaced. A process that is killed leaves nothing behind, or for a moment a file named `.glpreview-*.part`.
+  /// replaced. A process that is killed leaves nothing behind; if it was replacing a file, or the file system has no
+  /// files without names, perhaps one named `.glpreview-*.part`.
   ///
   /// - Throws: `WriteError`.
   package func write(_ bytes: [UInt8], to name: String) throws(WriteError) {
@@ -77,9 +78,11 @@ package struct RootFolder: Sendable {
     if let file = Descriptor(unsafe openat(folder.number, ".", unnamed | O_WRONLY | O_CLOEXEC, 0o666)) {
       try PictureFile.write(bytes, to: file.number, named: name)
       let link = "/proc/self/fd/\(file.number)"
-      guard unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0 else {
-        throw WriteError(name, errno)
-      }
+      if unsafe linkat(AT_FDCWD, link, folder.number, last, AT_SYMLINK_FOLLOW) == 0 { return }
+      // There is a file already, which only a rename replaces.
+      guard errno == EEXIST,
+        unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0
+      else { throw WriteError(name, errno) }
     } else {
       // A file system without files that have no name.
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
