@@ -18,7 +18,9 @@ struct HelpTests {
   @Test("the command's help names its subcommands and every exit status")
   func command() async throws {
     let text = try await help()
-    for word in ["render", "serve", "devices", "verify", "bench", "work", "submit"] { #expect(text.contains(word)) }
+    for word in ["render", "serve", "devices", "verify", "bench", "work", "submit"] {
+      #expect(text.contains(word))
+    }
     for status in ["0 done", "64 ", "65 ", "66 ", "69 ", "74 ", "130 "] {
       #expect(text.contains(status), "\(status)")
     }
@@ -63,13 +65,17 @@ struct HelpTests {
 
   @Test("work and submit name their options, those of render among them")
   func jobs() async throws {
-    let nats = ["--nats", "--token-file", "--user", "--password-file", "--nkey-file", "--ca-file", "--prefix"]
+    let nats = [
+      "--nats", "--token-file", "--user", "--password-file", "--nkey-file", "--ca-file", "--prefix",
+    ]
     let work = try await help("work")
     for option in nats + ["--folder", "--sources", "--get-from", "--put-to", "--concurrency"] {
       #expect(work.contains(option), "\(option)")
     }
     let submit = try await help("submit")
-    for option in nats + ["--list", "--to", "--batch", "--detach", "--attempts", "--size", "--quality", "--mask"] {
+    for option in nats + [
+      "--list", "--to", "--batch", "--detach", "--attempts", "--size", "--quality", "--mask",
+    ] {
       #expect(submit.contains(option), "\(option)")
     }
   }

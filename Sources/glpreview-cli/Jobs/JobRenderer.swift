@@ -79,7 +79,7 @@ actor JobRenderer {
     } catch let error as SourceError {
       // The author of a job need not know the worker's folders.
       throw SourceError(error.kind, path: job.source, reason: error.reason)
-    } catch let error where error is RenderError || error is DeviceError {
+    } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
       await forget()
       throw error
     }

@@ -124,7 +124,10 @@ struct SubmitCommand: AsyncParsableCommand {
       do { try job.check() } catch { throw UsageError("\(source.redactedAddress): \(error)") }
       try Self.checkSource(source)
       let destination = try JobDestination(job, jobOptions, views: views, prefix: natsOptions.prefix)
-      if case .replies = destination {} else { try Self.claim(destination.names(views), for: source, &written) }
+      if case .replies = destination {
+      } else {
+        try Self.claim(destination.names(views), for: source, &written)
+      }
       jobs.append(job)
     }
     return jobs
@@ -135,7 +138,8 @@ struct SubmitCommand: AsyncParsableCommand {
       return
     }
     throw UsageError(
-      "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address")
+      "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address"
+    )
   }
 
   private static func claim(

@@ -39,7 +39,8 @@ struct WorkCommand: AsyncParsableCommand {
   var getFrom: [String] = []
 
   @Option(
-    help: ArgumentHelp("PUT pictures to this host over HTTP and HTTPS. Repeatable.", valueName: "HOST[:PORT]"))
+    help: ArgumentHelp("PUT pictures to this host over HTTP and HTTPS. Repeatable.", valueName: "HOST[:PORT]")
+  )
   var putTo: [String] = []
 
   @Option(help: ArgumentHelp("How many jobs to do at a time (default: one a core).", valueName: "N"))

@@ -58,7 +58,8 @@ struct JobTests {
   func words() throws {
     let given = [
       "--view", "a:size=8x,crop=4x4+0+0", "--view", "b:size=4x", "--quality", "70", "--subsampling", "444",
-      "--max-bytes", "9000", "--format", "png", "--mask", "1x1+0+0", "--reference", "8x8", "--decode", "exact",
+      "--max-bytes", "9000", "--format", "png", "--mask", "1x1+0+0", "--reference", "8x8", "--decode",
+      "exact",
       "--max-megapixels", "2.5", "--matrix", "bt709",
     ]
     let words = try JobOptions.parse(given).words
@@ -74,7 +75,8 @@ struct JobTests {
     #expect(try JobOptions.parse(single).words == single)
   }
 
-  @Test("words that render does not take make a job fail", arguments: ["--help", "--fps=3", "a.jpg", "--gpu=1"])
+  @Test(
+    "words that render does not take make a job fail", arguments: ["--help", "--fps=3", "a.jpg", "--gpu=1"])
   func unknownWords(word: String) {
     #expect(throws: JobFailure.self) { try JobOptions.parsed([word]) }
   }
@@ -92,7 +94,8 @@ struct JobTests {
   @Test(
     "destinations that leave the folder, are no pictures or belong to others are refused",
     arguments: [
-      "../a.jpg", "/etc/a.jpg", "a/../../b.jpg", "a//b.jpg", "./a.jpg", "-", "null:", "null:jpg", "a.mp4", "a.txt",
+      "../a.jpg", "/etc/a.jpg", "a/../../b.jpg", "a//b.jpg", "./a.jpg", "-", "null:", "null:jpg", "a.mp4",
+      "a.txt",
       "reply:$JS.API.STREAM.DELETE.X", "reply:glp.jobs.todo.b", "reply:_INBOX.*", "reply:glp.replies.a b",
       "http://user:password@host/a.jpg", "http://{name}/a.jpg", "http:///a.jpg", "https://host/a.gif",
     ])

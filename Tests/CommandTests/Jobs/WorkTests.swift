@@ -80,7 +80,8 @@ struct WorkTests {
 
     #expect(result.status == 0, "\(result.errors)")
     #expect(
-      try await folder.render("in/a.jpg", "in/b.png", "-o", "{name}-{view}.jpg", "--view", "x:size=20x",
+      try await folder.render(
+        "in/a.jpg", "in/b.png", "-o", "{name}-{view}.jpg", "--view", "x:size=20x",
         "--view", "y:rotate=90,size=9x", "--quality", "60"
       ).status == 0)
     for name in ["a-x.jpg", "a-y.jpg", "b-x.jpg", "b-y.jpg"] {
@@ -109,7 +110,8 @@ struct WorkTests {
       _ = try await queue.jetStream.publish("glp.jobs.todo.x", Array("{".utf8), id: "x.1")
       await until {
         let result = try? await queue.results.get("x.1")
-        return result.flatMap { try? JSONDecoder().decode(JobResult.self, from: Data($0.value)) }?.state == .failed
+        return result.flatMap { try? JSONDecoder().decode(JobResult.self, from: Data($0.value)) }?.state
+          == .failed
       }
       #expect(try await queue.jetStream.stream(queue.deadStream).state.messages == 4)
     }
@@ -128,7 +130,9 @@ struct WorkTests {
       "../secret.jpg", folder["secret.jpg"].path, "link.jpg", "exec:cat secret.jpg", "-", "/dev/video0",
       "rtsp://127.0.0.1/a", "http://127.0.0.1:1/a.jpg", "in",
     ]
-    let destinations = ["../b.jpg", folder["b.jpg"].path, "way/b.jpg", "http://127.0.0.1:1/b.jpg", "reply:glp.x"]
+    let destinations = [
+      "../b.jpg", folder["b.jpg"].path, "way/b.jpg", "http://127.0.0.1:1/b.jpg", "reply:glp.x",
+    ]
     let jobs =
       sources.enumerated().map { Job(id: "s\($0)", batch: "e", source: $1, to: "b.jpg") }
       + destinations.enumerated().map {
@@ -154,7 +158,8 @@ struct WorkTests {
     try await writePicture("a.jpg")
     try await writePicture("b.jpg")
     let server = try await NATSServer(Self.storage)
-    #expect(try await submit(server, "a.jpg", "b.jpg", "--batch", "n", "--detach").output == Array("n\n".utf8))
+    #expect(
+      try await submit(server, "a.jpg", "b.jpg", "--batch", "n", "--detach").output == Array("n\n".utf8))
     #expect(try await submit(server, "a.jpg", "b.jpg", "a.jpg", "--batch", "n", "--detach").status == 0)
     let waiting = try await asking(server) { try await $0.jetStream.stream($0.jobsStream).state.messages }
     #expect(waiting == 2)

@@ -37,7 +37,8 @@ struct RootFolderTests {
     #expect(try root.file("a/b/c") == root.path + "/a/b/c")
   }
 
-  @Test("a path that leads out is refused", arguments: ["../x", "a/../../x", "/x", "", ".", "a//x", "a/", "x\0y"])
+  @Test(
+    "a path that leads out is refused", arguments: ["../x", "a/../../x", "/x", "", ".", "a//x", "a/", "x\0y"])
   func paths(path: String) {
     defer { remove() }
     #expect(throws: WriteError.self) { try root.write([1], to: path) }
