@@ -8,6 +8,9 @@ struct WallTests {
   private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
   private static let nats = "Sources/NATS/"
   private static let jobs = "Sources/glpreview-cli/Jobs/"
+  private static let clients = [server, jobs]
+  private static let nio = http + [nats, jobs]
+  private static let httpWords = http + [jobs]
 
   @Test(
     "a C library is imported behind its wall alone",
@@ -23,7 +26,7 @@ struct WallTests {
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
-      ("AsyncHTTPClient", [server, jobs]), ("NIOCore", http + [nats, jobs]), ("NIOHTTP1", http + [jobs]),
+      ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
 
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])

@@ -87,7 +87,7 @@ struct SubmitCommand: AsyncParsableCommand {
     let client = try await NATSClient.connect(configuration, logger: .silent)
     let result: Result<Void, any Error>
     do {
-      let queue = try JobQueue(client, natsOptions)
+      let queue = try natsOptions.queue(client)
       try await queue.retrying { try await queue.prepare() }
       let submission = Submission(queue: queue, batch: batch, isQuiet: quiet, reportsJobs: json)
       if detach {

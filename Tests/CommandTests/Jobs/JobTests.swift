@@ -11,7 +11,7 @@ struct JobTests {
   private func destination(_ to: String, _ words: [String] = [], source: String = "a/street.jpg") throws
     -> JobDestination
   {
-    let options = try JobOptions.parse(words)
+    let options = try JobOptions.parsed(words)
     let job = Job(id: "i", batch: "b", source: source, index: 7, words: words, to: to)
     return try JobDestination(job, options, views: options.viewOptions.views(), prefix: "glp")
   }
@@ -25,21 +25,25 @@ struct JobTests {
     #expect(try self.job(text) == Job.like(id: "i"))
   }
 
-  @Test(
-    "what is no job is refused",
-    arguments: [
-      "", "{}", "[]", "null", "{",
-      #"{"version":2,"id":"i","batch":"b","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i.j","batch":"b","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"_","batch":"b","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":"*","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":">","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":"b\r\nPUB","source":"a","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":"b","source":"","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":"b","source":"a\u0000b","to":"a.jpg"}"#,
-      #"{"version":1,"id":"i","batch":"b","source":"a","to":"a.jpg","attempts":0}"#,
-    ])
+  /// A valid job but for one key.
+  private static func text(_ id: String = "i", batch: String = "b", source: String = "a", _ more: String = "")
+    -> String
+  {
+    #"{"version":1,"id":"\#(id)","batch":"\#(batch)","source":"\#(source)","to":"a.jpg"\#(more)}"#
+  }
+
+  private static let noJobs: [String] = [
+    "", "{}", "[]", "null", "{", text().replacing(":1,", with: ":2,"), text("i.j"), text("_"),
+    text(batch: "*"),
+    text(batch: ">"), text(batch: "b\\r\\nPUB"), text(source: ""), text(source: "a\\u0000b"),
+    text("i", #","attempts":0"#), text("i", #","index":-1"#),
+  ]
+
+  @Test("what is no job is refused", arguments: noJobs)
   func refused(text: String) { #expect(throws: JobFailure.self) { try job(text) } }
+
+  @Test("a text like theirs is a job")
+  func accepted() throws { #expect(try job(Self.text()).id == "i") }
 
   @Test("damaged descriptions are refused or read, and nothing else")
   func damaged() throws {
@@ -62,17 +66,17 @@ struct JobTests {
       "exact",
       "--max-megapixels", "2.5", "--matrix", "bt709",
     ]
-    let words = try JobOptions.parse(given).words
+    let words = try JobOptions.parsed(given).words
 
-    let again = try JobOptions.parse(words)
+    let again = try JobOptions.parsed(words)
 
     #expect(again.words == words)
     #expect(again.encodingOptions.quality == 70)
     #expect(again.inputOptions.mask == ["1x1+0+0"])
     #expect(try again.viewOptions.views().map(\.name) == ["a", "b"])
-    let single = try JobOptions.parse(["--rotate", "-90", "--linear=true", "--label", "-x -"]).words
+    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label", "-x -"]).words
     #expect(single == ["--rotate=-90", "--linear=true", "--label=-x -"])
-    #expect(try JobOptions.parse(single).words == single)
+    #expect(try JobOptions.parsed(single).words == single)
   }
 
   @Test(

@@ -40,10 +40,10 @@ struct WorkTests {
   private func asking<Value>(
     _ server: NATSServer, _ question: (JobQueue) async throws -> Value
   ) async throws -> Value {
-    let options = try NATSOptions.parse(address(server))
-    let client = try await NATSClient.connect(options.configuration(.required), logger: .silent)
+    let address = NATSServerAddress(host: "127.0.0.1", port: server.port)
+    let client = try await NATSClient.connect(NATSConfiguration(servers: [address]), logger: .silent)
     do {
-      let value = try await question(try JobQueue(client, options))
+      let value = try await question(try JobQueue(client, prefix: "glp"))
       await client.close()
       return value
     } catch {
