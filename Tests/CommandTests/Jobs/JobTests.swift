@@ -74,7 +74,7 @@ struct JobTests {
     #expect(again.encodingOptions.quality == 70)
     #expect(again.inputOptions.mask == ["1x1+0+0"])
     #expect(try again.viewOptions.views().map(\.name) == ["a", "b"])
-    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label", "-x -"]).words
+    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label=-x -"]).words
     #expect(single == ["--rotate=-90", "--linear=true", "--label=-x -"])
     #expect(try JobOptions.parsed(single).words == single)
   }

@@ -1,5 +1,6 @@
 // The commands `work` and `submit` with a real nats-server.
 import Foundation
+import GLPreview
 import NATS
 import Synchronization
 import Testing
@@ -242,7 +243,8 @@ struct WorkTests {
       server, "a.jpg", "--size", "8x", "--json", "--to", http.url("/bucket/{name}.jpg"))
 
     #expect(result.status == 0, "\(result.errors)")
-    #expect(try lines(result).map(\.deliveries) == [2])
+    // More than two where the server ended a connection that was to be used again.
+    #expect(try lines(result).allSatisfy { $0.deliveries > 1 })
     #expect(requests.withLock { $0.count } == 2)
     #expect(requests.withLock { $0.allSatisfy { $0.contains("/bucket/a.jpg") } })
     let refused = try await submit(server, "a.jpg", "--to", "http://127.0.0.1:1/{name}.jpg")
@@ -264,7 +266,9 @@ struct WorkTests {
       #expect(result.status == 0, "\(result.errors)")
       let message = try #require(try await replies.next())
       #expect(message.payload.starts(with: [0xFF, 0xD8]))
-      #expect(message.headers["View"] == "view" && message.headers["Content-Type"] == "image/jpeg")
+      #expect(
+        message.headers["View"] == ViewConfiguration().name && message.headers["Content-Type"] == "image/jpeg"
+      )
     }
     try await stop(worker)
   }
