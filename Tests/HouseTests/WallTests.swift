@@ -27,7 +27,6 @@ struct WallTests {
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
       ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
-
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {

@@ -21,21 +21,21 @@ package struct RootFolder: Sendable {
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
   }
 
+  /// Why a file is not read.
+  package enum Refusal: String, Error {
+    case notRelative = "is not a relative path without '..'"
+    case missing = "No such file or directory"
+    case outside = "leads out of the folder of sources"
+    case notRegular = "is not a regular file"
+  }
+
   /// The path, without links, of a regular file in the folder. Links are followed as long as they stay inside.
-  ///
-  /// - Throws: `SourceError`.
-  package func file(_ name: String) throws(SourceError) -> String {
-    guard Self.isRelative(name) else {
-      throw SourceError(.badRequest, path: name, reason: "is not a relative path without '..'")
-    }
+  package func file(_ name: String) throws(Refusal) -> String {
+    guard Self.isRelative(name) else { throw .notRelative }
     guard let resolved = SystemFiles.resolved("\(path)/\(name)"), let status = SystemFiles.status(resolved)
-    else { throw SourceError(.notFound, path: name, reason: String(errno: ENOENT)) }
-    guard resolved.hasPrefix(path == "/" ? path : path + "/") else {
-      throw SourceError(.badRequest, path: name, reason: "leads out of the folder of sources")
-    }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw SourceError(.unreadable, path: name, reason: "is not a regular file")
-    }
+    else { throw .missing }
+    guard resolved.hasPrefix(path == "/" ? path : path + "/") else { throw .outside }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
     return resolved
   }
 
@@ -47,7 +47,7 @@ package struct RootFolder: Sendable {
   ///
   /// - Throws: `WriteError`.
   package func write(_ bytes: [UInt8], to name: String) throws(WriteError) {
-    guard Self.isRelative(name) else { throw WriteError(name, "is not a relative path without '..'") }
+    guard Self.isRelative(name) else { throw WriteError(name, Refusal.notRelative.rawValue) }
     var parts = name.split(separator: "/").map(String.init)
     let last = parts.removeLast()
     guard let root = Descriptor(unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {

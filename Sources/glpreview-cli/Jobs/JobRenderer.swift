@@ -32,7 +32,12 @@ struct JobPermissions: Sendable {
       throw JobFailure("\(text.redactedAddress): jobs read files and http addresses")
     }
     guard let sources else { throw JobFailure("\(text): this worker reads no files (--sources)") }
-    return try sources.file(text)
+    do throws(RootFolder.Refusal) {
+      return try sources.file(text)
+    } catch {
+      throw SourceError(
+        error == .missing ? .notFound : .badRequest, path: text, reason: error.rawValue)
+    }
   }
 }
 

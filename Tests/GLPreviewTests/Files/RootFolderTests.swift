@@ -42,7 +42,7 @@ struct RootFolderTests {
   func paths(path: String) {
     defer { remove() }
     #expect(throws: WriteError.self) { try root.write([1], to: path) }
-    #expect(throws: SourceError.self) { try root.file(path) }
+    #expect(throws: RootFolder.Refusal.self) { try root.file(path) }
     #expect(text("x") == nil)
   }
 
@@ -69,7 +69,7 @@ struct RootFolderTests {
 
     #expect(try root.file("inside") == root.path + "/a/file")
     for name in ["outside", "a", "missing"] {
-      #expect(throws: SourceError.self, "\(name)") { try root.file(name) }
+      #expect(throws: RootFolder.Refusal.self, "\(name)") { try root.file(name) }
     }
   }
 }
