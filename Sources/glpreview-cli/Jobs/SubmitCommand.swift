@@ -94,7 +94,9 @@ struct SubmitCommand: AsyncParsableCommand {
         try await submission.submit(jobs)
         try StandardOutput.print(batch)
       } else {
-        if !quiet, !jobs.isEmpty { StandardError.print("glpreview: batch \(batch): \(jobs.count) jobs") }
+        if !quiet, !jobs.isEmpty {
+          StandardError.print("glpreview: batch \(batch): \(Submission.count(jobs.count))")
+        }
         try await submission.submitAndFollow(jobs)
       }
       result = .success(())
