@@ -93,7 +93,7 @@ struct ServiceParts: Sendable {
     node = broker.map {
       [assignment, registry, peers, peerStreams, streams, videos, webRTC, responder] broker in
       ClusterNode(
-        broker, configuration.configuration.identity(of: peers, url: nil),
+        broker, configuration.configuration.identity(of: name, peers.instance),
         LeaseFollower(
           hold: { cameras in
             await assignment.hold(cameras)
@@ -159,7 +159,7 @@ struct ServiceParts: Sendable {
     try await assignment.apply(new.configuration, name: name) { access.update(new.access) }
     peers.apply(new.cluster, name: name)
     peers.expect(homes: new.configuration.homes, movable: new.configuration.leasedCameras)
-    node?.become(new.configuration.identity(of: peers, url: nil))
+    node?.become(new.configuration.identity(of: name, peers.instance))
     peerStreams.followPeers(isTokenOther: token != new.cluster.token)
     streams.followViews()
     videos.followViews()

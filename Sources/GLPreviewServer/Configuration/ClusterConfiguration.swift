@@ -26,6 +26,7 @@ package struct ClusterConfiguration: Sendable, Hashable, CustomStringConvertible
   var hasOthers: Bool { !peers.isEmpty || broker != nil }
 
   static let mostPeers = 64
+  static let mostSlots = 1000
 }
 
 extension ConfigurationKeys {
@@ -38,7 +39,7 @@ extension ConfigurationKeys {
     ]
     + [
       .init(
-        "slots", .whole(0...NodeRecord.mostSlots), \.slots, "`16`",
+        "slots", .whole(0...ClusterConfiguration.mostSlots), \.slots, "`16`",
         "how many cameras that move this node takes, with `cluster.nats`"),
       .init(
         "url", .peer, \.url, "that of `bind`",

@@ -12,14 +12,6 @@ struct StreamRoutes: Sendable {
     nil
   }
 
-  /// A client's place in a stream.
-  struct Joined: Sendable {
-    let subscription: StreamSubscription
-    var interval = Duration.zero
-    /// Joins what has the stream's name, once it has ended.
-    var rejoin: StreamWatcher.Rejoin?
-  }
-
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -40,7 +32,7 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let subscription = try streams.join(target, as: wanted, every: interval)
     subscription.name(address: context.clientAddress, key: key)
-    let joined = Joined(
+    let joined = JoinedStream(
       subscription: subscription, interval: interval, rejoin: rejoin(target, request, interval))
     return try await response(joined, of: target, context)
   }
@@ -73,13 +65,13 @@ struct StreamRoutes: Sendable {
   {
     let key = request.uri.queryParameters["key"].map(String.init)
     let subscription = try join(guest: target, key: key, context)
-    let joined = Joined(subscription: subscription, rejoin: rejoin(target, request, .zero))
+    let joined = JoinedStream(subscription: subscription, rejoin: rejoin(target, request, .zero))
     return try await response(joined, of: target, context)
   }
 
   /// Waits for the first picture.
   private func response(
-    _ joined: Joined, of target: ServedPreview, _ context: ServiceContext
+    _ joined: JoinedStream, of target: ServedPreview, _ context: ServiceContext
   ) async throws -> Response {
     let limit = context.rest(of: registry.patience.firstPicture)
     do {
@@ -107,13 +99,13 @@ struct StreamRoutes: Sendable {
     var rest = words
     _ = try takeStream(from: &rest, over: ServedView())
     try rest.finish(known: Self.keys + ["view"])
-    var subscriptions: [Joined] = []
+    var subscriptions: [JoinedStream] = []
     for name in names {
       let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw Problem.badParameter("view", "'\(name)' is not CAMERA/VIEW") }
       do {
         if let guest = try guests(parts[1], parts[0], request) {
-          subscriptions.append(Joined(subscription: try join(guest: guest, key: nil, context)))
+          subscriptions.append(JoinedStream(subscription: try join(guest: guest, key: nil, context)))
           continue
         }
       } catch let problem as Problem where problem.status == .conflict {
@@ -133,7 +125,7 @@ struct StreamRoutes: Sendable {
 
   private func oneOfSeveral(
     _ target: ServedPreview, _ words: QueryWords, _ context: ServiceContext
-  ) async throws -> Joined {
+  ) async throws -> JoinedStream {
     // Scenes and locked views keep their own size, whatever the URL requests for the others.
     let isAsItIs = target.isScene || target.served.isLocked
     var base = target.served
@@ -144,7 +136,7 @@ struct StreamRoutes: Sendable {
     try await check(wanted, target)
     let subscription = try joinOneOfSeveral(target, as: wanted, every: interval)
     subscription.name(address: context.clientAddress, key: nil)
-    return Joined(subscription: subscription, interval: interval)
+    return JoinedStream(subscription: subscription, interval: interval)
   }
 
   private func join(guest target: ServedPreview, key: String?, _ context: ServiceContext) throws
@@ -190,7 +182,7 @@ struct StreamRoutes: Sendable {
 
   /// An answer whose body the stream connection then writes itself.
   private func response(
-    _ subscriptions: [Joined], _ context: ServiceContext
+    _ subscriptions: [JoinedStream], _ context: ServiceContext
   ) -> Response {
     var headers: HTTPFields = [
       .contentType: "multipart/x-mixed-replace; boundary=\(StreamPart.boundary)",

@@ -65,7 +65,7 @@ final class StreamConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
   /// Starts streaming; `finished` is fulfilled when the connection is closed. Must be called on its event loop.
   func begin(
-    _ streams: [StreamRoutes.Joined], finished: EventLoopPromise<Void>
+    _ streams: [JoinedStream], finished: EventLoopPromise<Void>
   ) {
     guard let context, context.channel.isActive, raw != nil else { return finished.succeed() }
     self.finished = finished

@@ -44,6 +44,14 @@ final class LoopWatchers: Sendable {
   }
 }
 
+/// A client's place in a stream.
+struct JoinedStream: Sendable {
+  let subscription: StreamSubscription
+  var interval = Duration.zero
+  /// Joins what has the stream's name, once it has ended.
+  var rejoin: StreamWatcher.Rejoin?
+}
+
 /// A stream as one connection receives it. It belongs to the connection's event loop.
 ///
 /// A connection with several streams has several of these.

@@ -2,11 +2,10 @@
 internal import GLPreview
 
 extension ServerConfiguration {
-  /// What the node of this configuration is to others.
-  func identity(of peers: PeerCatalogue, url: String?) -> LeaseState.Identity {
-    let name = peers.cluster.name
-    return LeaseState.Identity(
-      node: name, instance: peers.instance, url: url ?? "", slots: cluster.slots, movable: leasedCameras,
+  /// What the node of this configuration is to others, as the process `instance`. Its address comes later.
+  func identity(of name: String, _ instance: String) -> LeaseState.Identity {
+    LeaseState.Identity(
+      node: name, instance: instance, url: "", slots: cluster.slots, movable: leasedCameras,
       fixed: cluster.broker == nil ? [] : fixedCameras(at: name, hasLeases: true))
   }
 }

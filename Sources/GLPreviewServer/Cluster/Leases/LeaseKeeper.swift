@@ -1,44 +1,15 @@
-internal import FoundationEssentials
 // Keeps this node's leases: renews its key, hears the others', and writes what `LeaseState` decides.
+internal import FoundationEssentials
 package import GLPreview
 package import Logging
 package import NATS
 internal import Synchronization
 
-/// What the cluster is, as this node sees it.
-package struct LeaseView: Sendable, Hashable {
-  /// A node with a key in the store.
-  struct Node: Sendable, Hashable {
-    let name: String
-    let url: String
-    let instance: String
-    let isAlive: Bool
-    let isLeaving: Bool
-    /// What it lists of its cameras; nil if nothing was heard.
-    let listing: PeerListing?
-  }
-
-  package struct Owner: Sendable, Hashable {
-    package let node: String
-    package let epoch: UInt64
-    package let isFixed: Bool
-  }
-
-  /// The cameras that move and are served here, with their epochs; nil for none.
-  package var served: [String: UInt64?] = [:]
-  /// Who owns which camera, by the store.
-  package var owners: [String: Owner] = [:]
-  /// Without this one, by name.
-  var nodes: [Node] = []
-  /// Whether the store answers.
-  package var isCurrent = false
-}
-
 /// A node's part in the leases of a cluster. It runs until it is told to leave.
 package final class LeaseKeeper: Sendable {
   private let client: NATSClient
   private let bucket: KeyValueConfiguration
-  private let logger: Logger
+  let logger: Logger
   private let state: Watched<State>
 
   private struct State {
@@ -48,6 +19,8 @@ package final class LeaseKeeper: Sendable {
     /// This node's own, as it was last written; nil if it must be written again.
     var written: [UInt8]?
     var view = LeaseView()
+    /// The changes of the leases that the view has.
+    var seen = -1
     /// Counts what may lead to other decisions.
     var version = 0
     /// Counts the changes of what this node lists that are known to be.
@@ -65,6 +38,8 @@ package final class LeaseKeeper: Sendable {
 
     /// Makes the view what the leases are.
     mutating func look() {
+      guard leases.changes != seen else { return }
+      seen = leases.changes
       var new = LeaseView()
       new.isCurrent = leases.isCurrent
       for camera in leases.served {
@@ -86,7 +61,7 @@ package final class LeaseKeeper: Sendable {
 
   /// How often time is counted.
   private static let step = Duration.milliseconds(250)
-  private static let burst = Duration.milliseconds(10)
+  private static let burst = Duration.milliseconds(50)
   /// How often at most the list of cameras is written.
   private static let listsEvery = Duration.seconds(1)
   private static let writesWithin = Duration.seconds(2)
@@ -341,35 +316,6 @@ package final class LeaseKeeper: Sendable {
       _ = try? await state.first(until: CaptureClock.now + Self.listsEvery) { state in
         state.lists != lists || state.leases.hasJoined != isThere ? true : nil
       }
-    }
-  }
-
-  // MARK: Telling
-
-  private func tell(_ news: LeaseState.News) {
-    switch news {
-    case .taken(let camera, let epoch):
-      logger.notice("camera taken", metadata: ["camera": "\(camera)", "epoch": "\(epoch)"])
-    case .released(let camera, let epoch, let reason):
-      logger.notice(
-        "camera released", metadata: ["camera": "\(camera)", "epoch": "\(epoch)", "reason": "\(reason)"])
-    case .yielded(let camera, let epoch, let node):
-      logger.notice(
-        "camera yielded", metadata: ["camera": "\(camera)", "epoch": "\(epoch)", "to": "\(node)"])
-    case .joined(let node): logger.notice("node joined", metadata: ["node": "\(node)"])
-    case .lost(let node): logger.warning("node lost", metadata: ["node": "\(node)"])
-    case .nameTaken:
-      logger.error(
-        "another process has this node's name: set cluster.name; it takes no cameras until that one has ended",
-        metadata: ["node": "\(state.withLock { $0.leases.identity.node })"])
-    case .conflict(let camera, let node):
-      logger.warning(
-        "two nodes have a camera of one name: rename one of them",
-        metadata: ["camera": "\(camera)", "other": "\(node)"])
-    case .ownerless(let camera):
-      logger.warning("no node has room for a camera: raise cluster.slots", metadata: ["camera": "\(camera)"])
-    case .store(let isThere):
-      if isThere { logger.notice("lease store reached") } else { logger.warning("lease store lost") }
     }
   }
 }

@@ -85,15 +85,16 @@ extension NodeRecord {
   /// Nil for what no node writes.
   init?(json bytes: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)),
-      (0...NodeRecord.mostSlots).contains(record.slots), record.instance.utf8.count <= 64
+      (0...ClusterConfiguration.mostSlots).contains(record.slots), record.instance.utf8.count <= 64
     else { return nil }
     self = record
   }
-
-  static let mostSlots = 1000
 }
 
 extension CameraRecord {
+  /// The owner of a camera that moves.
+  var mover: String? { fixed == true || node.isEmpty ? nil : node }
+
   /// Nil for what no node writes.
   init?(json bytes: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Self.self, from: Data(bytes)),

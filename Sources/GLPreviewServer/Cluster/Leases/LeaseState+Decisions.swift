@@ -25,17 +25,6 @@ extension LeaseState {
     return !isAlive(owner) || owner.record?.leaving == true || record.to == identity.node
   }
 
-  /// How many cameras each node holds by the store.
-  func counts() -> [String: Int] {
-    var counts: [String: Int] = [:]
-    for (_, entry) in cameras {
-      guard let record = entry.record, record.fixed != true, !record.node.isEmpty else { continue }
-      counts[record.node, default: 0] += 1
-    }
-    counts[identity.node] = max(counts[identity.node] ?? 0, held.count)
-    return counts
-  }
-
   /// The living nodes that can take a camera, best first: the highest random weight, by free slots.
   func takers(of camera: String, _ counts: [String: Int]) -> [String] {
     var scores: [(name: String, score: Double)] = []
@@ -81,24 +70,27 @@ extension LeaseState {
   package var hasLeft: Bool {
     guard !held.isEmpty || !lingering.isEmpty else { return true }
     guard isCurrent, lingering.isEmpty else { return !isCurrent }
-    let counts = counts()
     return held.keys.allSatisfy { takers(of: $0, counts).isEmpty }
   }
 
   /// The keys to write now. Each is to be answered by `wrote`.
   package mutating func decide() -> [Write] {
     guard isCurrent, hasJoined else { return [] }
-    var counts = counts()
+    var counts = counts
+    counts[identity.node] = max(counts[identity.node] ?? 0, held.count)
+    let candidates = looksAtAll ? identity.movable : changed.intersection(identity.movable)
+    let strays = (looksAtAll ? Set(cameras.keys) : changed).filter { camera in
+      cameras[camera]?.record?.node == identity.node && !identity.movable.contains(camera)
+        && !pending.contains(camera)
+    }
+    (looksAtAll, changed) = (false, [])
     var writes: [Write] = []
     func push(_ write: Write?) { if let write { writes.append(write) } }
     for camera in identity.fixed.sorted() where !pending.contains(camera) { push(fixedWrite(camera)) }
     for camera in held.keys.sorted() where !pending.contains(camera) { push(renewal(camera)) }
-    let strays = cameras.filter { camera, entry in
-      entry.record?.node == identity.node && !identity.movable.contains(camera) && !pending.contains(camera)
-    }
-    for camera in strays.keys.sorted() { push(cleanup(camera)) }
+    for camera in strays.sorted() { push(cleanup(camera)) }
     if !isLeaving {
-      let free = identity.movable.filter { held[$0] == nil && !pending.contains($0) && isFree($0) }
+      let free = candidates.filter { held[$0] == nil && !pending.contains($0) && isFree($0) }
       for camera in free.sorted() {
         guard writes.count < Self.mostWrites, let write = claim(camera, counts) else { continue }
         counts[identity.node, default: 0] += 1
@@ -204,8 +196,9 @@ extension LeaseState {
   /// What came of a write: its revision, or nil if another came first or nobody knows. The store tells what is there now.
   package mutating func wrote(_ write: Write, revision: UInt64?) {
     pending.remove(write.camera)
+    changed.insert(write.camera)
     guard let revision else { return }
-    if revision > cameras[write.camera]?.revision ?? 0 { cameras[write.camera] = (write.record, revision) }
+    if revision > cameras[write.camera]?.revision ?? 0 { set(write.camera, write.record, revision) }
     quiet = .zero
     guard cameras[write.camera]?.revision == revision || cameras[write.camera]?.record == write.record else {
       return

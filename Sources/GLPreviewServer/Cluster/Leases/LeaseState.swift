@@ -4,25 +4,6 @@
 // `LeaseTimes.dead`, counted here in steps of at most a second while the store could be heard, so that who was stopped, or
 // cut off, or asleep, takes nobody for dead when it wakes up. Compare-and-set lets one of several takers win.
 
-/// The times of leases.
-package struct LeaseTimes: Sendable, Hashable {
-  /// How often a node renews its key.
-  package var beat = Duration.seconds(2)
-  /// How long a key stands still until its node is dead.
-  package var dead = Duration.seconds(8)
-  /// How long a camera's old owner goes on at most after another node has taken it in order.
-  package var handover = Duration.seconds(3)
-  /// How long a node that has just joined takes nothing, because others may be joining too.
-  package var gathering = Duration.seconds(3)
-  /// How long a balance must have held before a camera is moved.
-  package var settled = Duration.seconds(20)
-
-  package init() {}
-
-  /// The longest step that counts as time in which the store was heard.
-  static let longestStep = Duration.seconds(1)
-}
-
 /// A node, as heard of from the store.
 struct LeaseNode: Sendable, Hashable {
   /// Nil if only its name is known, as a camera's owner.
@@ -83,16 +64,23 @@ package struct LeaseState: Sendable {
   package internal(set) var identity: Identity
   var nodes: [String: LeaseNode] = [:]
   var cameras: [String: (record: CameraRecord?, revision: UInt64)] = [:]
+  /// How many cameras that move each node holds by the store.
+  var counts: [String: Int] = [:]
+  /// Counts what others may want to know.
+  private(set) var changes = 0
+  /// Cameras whose keys have changed since the last decision, and whether all are to be looked at.
+  var changed: Set<String> = []
+  var looksAtAll = true
   /// The cameras that move which this node holds, with their epochs; 0 while the store was never heard.
-  package internal(set) var held: [String: UInt64] = [:]
+  package internal(set) var held: [String: UInt64] = [:] { didSet { changes += 1 } }
   /// Cameras that another node has taken in order, and how long they are kept on until it delivers.
-  var lingering: [String: Duration] = [:]
+  var lingering: [String: Duration] = [:] { didSet { changes += 1 } }
   /// Cameras whose keys are being written.
   var pending: Set<String> = []
   /// How long a camera without an owner has been free for the taking.
   var freeFor: [String: Duration] = [:]
   /// The store answers, and everything that it has was heard.
-  package internal(set) var isCurrent = false
+  package internal(set) var isCurrent = false { didSet { changes += 1 } }
   var wasCurrent = false
   /// While the store was lost: the revision of this node's key that must be heard until it is current again.
   var resumesAt: UInt64?
@@ -135,6 +123,8 @@ package struct LeaseState: Sendable {
     (node.record, node.revision, node.still) = (record ?? before, revision, .zero)
     node.isGone = record == nil
     nodes[name] = node
+    if before?.leaving != record?.leaving { looksAtAll = true }
+    if before != record || wasAlive != isAlive(name) { changes += 1 }
     guard name == identity.node else {
       if wasAlive != isAlive(name) { news.append(wasAlive ? .lost(node: name) : .joined(node: name)) }
       return
@@ -156,20 +146,31 @@ package struct LeaseState: Sendable {
 
   package mutating func heardOffers(_ name: String, _ offers: Set<String>) {
     nodes[name, default: LeaseNode()].offers = offers
+    changes += 1
+    looksAtAll = true
   }
 
   package mutating func heardCamera(_ name: String, _ record: CameraRecord?, revision: UInt64) {
     guard revision > cameras[name]?.revision ?? 0 else { return }
-    cameras[name] = (record, revision)
+    set(name, record, revision)
     if let owner = record?.node, !owner.isEmpty, nodes[owner] == nil { nodes[owner] = LeaseNode() }
     quiet = .zero
     follow(name)
+  }
+
+  mutating func set(_ camera: String, _ record: CameraRecord?, _ revision: UInt64) {
+    if let before = cameras[camera]?.record?.mover { counts[before, default: 0] -= 1 }
+    if let now = record?.mover { counts[now, default: 0] += 1 }
+    cameras[camera] = (record, revision)
+    changed.insert(camera)
+    changes += 1
   }
 
   /// All that the store has was heard.
   package mutating func heardAll() {
     if !isCurrent { news.append(.store(isThere: true)) }
     (isCurrent, wasCurrent, resumesAt, unheard) = (true, true, nil, .zero)
+    looksAtAll = true
     for camera in cameras.keys { follow(camera) }
   }
 
@@ -192,7 +193,7 @@ package struct LeaseState: Sendable {
   /// Takes what another configuration has. Cameras that are not in it any more are released.
   package mutating func become(_ new: Identity) {
     identity = new
-    told = []
+    (told, looksAtAll) = ([], true)
     for (camera, epoch) in held where !new.movable.contains(camera) {
       held[camera] = nil
       news.append(.released(camera: camera, epoch: epoch, reason: "it is not in the configuration any more"))
@@ -231,6 +232,7 @@ package struct LeaseState: Sendable {
   /// Time has passed since the last step.
   package mutating func step(_ time: Duration) {
     let time = min(time, LeaseTimes.longestStep)
+    looksAtAll = true
     if !wasCurrent { alone += time }
     if isCurrent {
       quiet += time
@@ -241,7 +243,9 @@ package struct LeaseState: Sendable {
       for name in nodes.keys {
         let wasAlive = isAlive(name)
         nodes[name]?.still += time
-        if wasAlive, !isAlive(name) { news.append(.lost(node: name)) }
+        guard wasAlive, !isAlive(name) else { continue }
+        news.append(.lost(node: name))
+        changes += 1
       }
       if joinedFor >= times.gathering {
         for camera in identity.movable {
