@@ -8,9 +8,10 @@ Events are dictionaries with `t` (seconds) and `what`:
     fault (kind, number, parts=[...], excused=[nodes]), healed, settled, unsettled (reason)       one fault at a time
     probe (node, camera, status, width, state, began)                      a snapshot, asked for at a node
     listing (node, cameras={camera: node})                                 which node a node says that a camera is at
-    frames (node, camera, missed, pause), stream-ended (node, camera)      a stream of a local camera, watched at its node
+    frames (node, camera, missed, pause), stream-ended     a stream of a local camera, watched at its node
+    moving-stream-ended (node, camera)                     one of a camera that moves
     use (node, key, rss, descriptors, settled)                             a process's memory and descriptors
-    error (node, message), bad-line (node, line)
+    error (node, message), bad-line (node, line), over                     `over`: from here on everything is ended in order
 """
 import collections
 from dataclasses import dataclass, field
@@ -224,6 +225,8 @@ class Checker:
             elif what == "stream-ended" and now <= last:
                 if self._fault(now).kind in OF_STORE:
                     self._violation("a stream of a local camera ended because of the store", f"{event['camera']}", now)
+            elif what == "moving-stream-ended" and now <= last:
+                self.counts["streams of cameras that move that ended"] += 1
             elif what == "use" and event["settled"]:
                 self._check_use(base, event)
 
