@@ -138,12 +138,16 @@ class Watcher:
             if answer.status != 200:
                 reason = None
             while answer.status == 200 and is_same():
-                number = read_part(answer)
+                number, state = read_part(answer)
                 if number is None:
                     break
+                if self.moves and state != "live":
+                    continue
                 now, was_still = self.journal.seconds(), self.node.is_paused
                 missed = number - last - 1 if last is not None else 0
                 # A camera that moves begins to count anew at each node.
+                if self.moves and now - before > STILL and not was_still:
+                    self.journal.add("moving-pause", node=self.node.name, camera=self.camera, pause=round(now - before, 3))
                 if not self.moves and last is not None and (missed > 0 or now - before > STILL) and is_same() and not was_still:
                     self.journal.add("frames", node=self.node.name, camera=self.camera, missed=max(missed, 0),
                                      pause=round(now - before, 3))
@@ -159,13 +163,13 @@ class Watcher:
 
 
 def read_part(answer):
-    """The sequence number of the stream's next part; None at its end."""
+    """The sequence number of the stream's next part, and its camera's state; None twice at its end."""
     head = {}
     while not head.get("content-length"):
         while (line := answer.readline()) not in (b"\r\n", b""):
             key, _, value = line.decode("latin-1").partition(":")
             head[key.lower()] = value.strip()
         if not line:
-            return None
+            return None, None
     answer.read(int(head["content-length"]))
-    return int(head["x-frame-sequence"])
+    return int(head["x-frame-sequence"]), head["x-source-state"]
