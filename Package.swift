@@ -126,9 +126,12 @@ let package = Package(
     .executableTarget(
       name: "glpreview-cli",
       dependencies: [
-        "Bench", "Conformance", "GLPreview", "GLPreviewServer", "PreviewCore", "ReferenceRenderer",
+        "Bench", "Conformance", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore", "ReferenceRenderer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: house),
 
@@ -151,13 +154,13 @@ let package = Package(
     .testTarget(
       name: "GLPreviewServerTests",
       dependencies: [
-        "GLPreview", "GLPreviewServer", "PreviewCore",
+        "CProcess", "GLPreview", "GLPreviewServer", "NATS", "PreviewCore",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + service,
       swiftSettings: house),
     .testTarget(
-      name: "CommandTests", dependencies: ["CProcess", "GLPreview", "glpreview-cli"],
+      name: "CommandTests", dependencies: ["CProcess", "GLPreview", "NATS", "glpreview-cli"],
       exclude: ["Support/rtsp_server.py"],
       swiftSettings: house),
     .testTarget(

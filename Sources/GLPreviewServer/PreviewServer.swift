@@ -60,8 +60,10 @@ package struct PreviewServer: Sendable {
         "the system's limit of open files allows fewer connections than limits.connections",
         metadata: ["connections": "\(connections)"])
     }
+    let router = parts.router()
+    parts.responder?.answer(with: router.buildResponder())
     let application = Application(
-      router: parts.router(),
+      router: router,
       server: try parts.server(),
       configuration: ApplicationConfiguration(
         address: configuration.bind.address, serverName: "glpreview", backlog: 1024,

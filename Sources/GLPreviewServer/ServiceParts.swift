@@ -28,6 +28,9 @@ struct ServiceParts: Sendable {
   /// This node among those that share cameras by leases; nil without.
   let node: ClusterNode?
   let broker: ClusterBroker?
+  /// Answers other nodes by the broker.
+  let responder: BrokerResponder?
+  private let brokerEvents: BrokerEvents?
   private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
@@ -77,11 +80,18 @@ struct ServiceParts: Sendable {
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
     peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
-    forwarder = PeerForwarder(
-      peers, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
-      logger: logger)
     broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
-    node = broker.map { [assignment, peers, peerStreams, streams, videos, webRTC] broker in
+    forwarder = PeerForwarder(
+      peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
+      logger: logger)
+    responder = broker.map {
+      BrokerResponder($0, counting: metrics, mostBytes: limits.requestBytes, logger: logger)
+    }
+    brokerEvents = broker.map { [peers] broker in
+      BrokerEvents(broker, events.log, counting: metrics) { peers.cluster.name }
+    }
+    node = broker.map {
+      [assignment, registry, peers, peerStreams, streams, videos, webRTC, responder] broker in
       ClusterNode(
         broker, configuration.configuration.identity(of: peers, url: nil),
         LeaseFollower(
@@ -94,13 +104,14 @@ struct ServiceParts: Sendable {
             events.configurationChanged()
           },
           ownersChanged: { view in
+            responder?.serve(view.epochs(of: registry.served.names, at: peers.cluster.name))
             peers.apply(view)
             peerStreams.followPeers(isTokenOther: false)
           },
           isServed: { camera, node in
             guard let route = peers.cluster[camera: camera] else { return false }
             return route.node == node && !route.camera.state.isTrouble
-          }), logger: logger)
+          }), times: configuration.patience.leases, logger: logger)
     }
     peers.expect(homes: configuration.configuration.homes, movable: configuration.configuration.leasedCameras)
     connections = ConnectionLimiter(connectionsPerClient: limits.connectionsPerClient)
@@ -111,7 +122,8 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
-      + [broker].compactMap { $0 }
+      // The broker ends last of these.
+      + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
 
   /// The service listens, at `port` unless it is at a local socket. Only now other nodes may hear of this one.
@@ -121,6 +133,13 @@ struct ServiceParts: Sendable {
     if case .host(let name, _) = bind, let port { bind = .host(name, port: port) }
     let url = configuration.cluster.url ?? bind.url(isSecure: configuration.tls != nil)
     node.start(at: url ?? "")
+    answerByBroker()
+  }
+
+  /// Answers other nodes for what is served now.
+  private func answerByBroker() {
+    responder?.serve(
+      Dictionary(uniqueKeysWithValues: registry.served.names.map { ($0, node?.epoch(of: $0)) }))
   }
 
   /// Applies a new configuration as far as possible without a restart.
@@ -154,6 +173,7 @@ struct ServiceParts: Sendable {
       before.cameras.map(\.configuration) != new.cameras
       || before.scenes.map(\.configuration) != new.scenes
     if isOther { events.configurationChanged() }
+    answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
       || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates

@@ -19,6 +19,7 @@ struct GLPreviewCommand: AsyncParsableCommand {
     version: PreviewServer.version,
     subcommands: [
       RenderCommand.self, ServeCommand.self, DevicesCommand.self, VerifyCommand.self, BenchCommand.self,
+      WorkCommand.self, SubmitCommand.self,
     ])
 
   /// Runs on the main thread, because the heap must be chosen before there is another thread. Completes `--linear`,

@@ -13,7 +13,10 @@ struct AccessMiddleware: ServiceMiddleware {
   func handle(_ request: Request, context: ServiceContext, next: Next) async throws -> Response {
     var context = context
     let rule = AccessRule.of(request.method, request.uri)
-    let sender = control.asksForCredentials ? try sender(of: request, rule, context) : Sender(role: .control)
+    let sender =
+      if let granted = context.grantedRole { Sender(role: granted) } else if control.asksForCredentials {
+        try sender(of: request, rule, context)
+      } else { Sender(role: .control) }
     // A peer names the role of its own client, which may be lower than the peer's.
     context.role = sender.role.map { role in request.peerRole.map { role.includes($0) ? $0 : role } ?? role }
     switch (rule, context.role) {

@@ -11,6 +11,7 @@ internal import Synchronization
 
 final class PeerForwarder: Sendable {
   private let catalogue: PeerCatalogue
+  private let broker: BrokerRequests?
   private let metrics: ServiceMetrics
   private let budget: MemoryBudget
   private let limit: Duration
@@ -39,11 +40,13 @@ final class PeerForwarder: Sendable {
   private static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
 
   init(
-    _ catalogue: PeerCatalogue, counting metrics: ServiceMetrics, within budget: MemoryBudget,
+    _ catalogue: PeerCatalogue, _ broker: ClusterBroker?, counting metrics: ServiceMetrics,
+    within budget: MemoryBudget,
     limit: Duration,
     logger: Logger
   ) {
     self.catalogue = catalogue
+    self.broker = broker.map { BrokerRequests(broker: $0) }
     self.metrics = metrics
     self.budget = budget
     self.limit = limit
@@ -135,7 +138,7 @@ final class PeerForwarder: Sendable {
     _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
   ) async throws -> (PeerAnswer, HTTPClientResponse.Body) {
     do {
-      guard let response = try await catalogue.client.send(call, within: limit) else {
+      guard let response = try await answer(call, route, within: limit) else {
         metrics.count(.forwarded(.timeout))
         throw Problem(.gatewayTimeout, "node '\(route.node)' did not answer in time")
       }
@@ -156,6 +159,28 @@ final class PeerForwarder: Sendable {
       metrics.count(.forwarded(.failed))
       throw broken(error, route)
     }
+  }
+
+  /// The answer of the camera's node: by the broker if that can be, else by HTTP; nil if none comes in time.
+  private func answer(
+    _ call: PeerClient.Call, _ route: PeerRoute, within limit: Duration
+  ) async throws -> HTTPClientResponse? {
+    if route.isMember, let broker {
+      let message = BrokerCall(
+        camera: route.camera.name, node: route.node, epoch: route.epoch, method: call.method.rawValue,
+        target: call.target, role: call.role, headers: call.headers, body: call.body)
+      do {
+        switch try await broker.send(message, within: limit) {
+        case .answer(let response): return response
+        case .timeout: return nil
+        case .notHere: break
+        }
+      } catch let error as Problem {
+        metrics.count(.forwarded(.failed))
+        throw error
+      }
+    }
+    return try await catalogue.client.send(call, within: limit)
   }
 
   private func broken(_ error: any Error, _ route: PeerRoute) -> Problem {

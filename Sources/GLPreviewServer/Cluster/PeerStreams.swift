@@ -125,11 +125,15 @@ final class PeerStreams: Service, CustomStringConvertible {
     return options
   }
 
-  /// Ends streams whose camera another node answers for now, or this one; with another token, all.
+  /// Ends streams whose camera another node answers for now, or this one; with another token, all. Those of a camera that
+  /// is between two owners stay.
   func followPeers(isTokenOther: Bool) {
     sources.withLock { sources in
-      for (key, source) in sources
-      where isTokenOther || catalogue.route(to: key.camera)?.url != key.peer { source.guest.end() }
+      for (key, source) in sources {
+        let url = catalogue.route(to: key.camera)?.url
+        let isElsewhere = url.map { $0 != key.peer } ?? !catalogue.isExpected(key.camera)
+        if isTokenOther || isElsewhere { source.guest.end() }
+      }
     }
     streams.followViews()
   }

@@ -48,6 +48,8 @@ struct ServicePatience: Sendable, Hashable {
   var lostPeerPoll = Duration.seconds(10)
   /// The time limit of that answer.
   var peerList = Duration.seconds(5)
+  /// The times of leases.
+  var leases = LeaseTimes()
   /// The time limit of a peer's answer to a request, up to its first byte; snapshots may ask for more.
   var peerAnswer = Duration.seconds(15)
 }

@@ -32,6 +32,12 @@ struct ServerEvent: Sendable, Hashable {
   }
 }
 
+/// An event as it was published here.
+struct OwnEvent: Sendable, Hashable {
+  let type: String
+  let data: [UInt8]
+}
+
 struct EventID: Sendable, Hashable {
   /// The run of the service: 16 random hexadecimal digits.
   let epoch: String
@@ -61,6 +67,8 @@ final class EventLog: Service {
     /// The number of the next event.
     var next = 1
     var isFinished = false
+    /// Those who tell other nodes.
+    var followers: [AsyncStream<OwnEvent>.Continuation] = []
 
     /// The number of the oldest event kept.
     var first: Int { next - events.count }
@@ -106,6 +114,21 @@ final class EventLog: Service {
 
   /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
   func publish(type: String, data: [UInt8]) {
+    add(type, data)
+    for follower in state.withLock({ $0.followers }) { follower.yield(OwnEvent(type: type, data: data)) }
+  }
+
+  /// Publishes an event of another node. It is not told to nodes again.
+  func relay(_ event: RelayedEvent, from node: String) { add(event.type, event.json(from: node)) }
+
+  /// This node's own events from now on. Somebody slow is told of the newest.
+  func own() -> AsyncStream<OwnEvent> {
+    let (stream, follower) = AsyncStream.makeStream(of: OwnEvent.self, bufferingPolicy: .bufferingNewest(64))
+    state.withLock { $0.followers.append(follower) }
+    return stream
+  }
+
+  private func add(_ type: String, _ data: [UInt8]) {
     state.update { state in
       guard !state.isFinished else { return }
       let event = ServerEvent(id: EventID(epoch: epoch, number: state.next), type: type, data: data)

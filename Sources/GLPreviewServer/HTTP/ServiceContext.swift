@@ -1,6 +1,7 @@
 // What is known of a request besides its content, and what all middlewares are.
 internal import GLPreview
 internal import Hummingbird
+internal import Logging
 internal import NIOCore
 
 /// The context of a request: the client, its address and its role.
@@ -15,12 +16,24 @@ struct ServiceContext: RequestContext {
   let startedAt = CaptureClock.now
   /// The client's role; set by `AccessMiddleware`, nil before it.
   var role: Role?
+  /// The role of a request that another node has let in; nil for those that prove theirs.
+  let grantedRole: Role?
 
   init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     channel = source.channel
     clientAddress = source.channel.remoteAddress?.ipAddress ?? "unix"
     client = ClientGroup(clientAddress)
+    grantedRole = nil
+  }
+
+  /// Of a request that has come by the broker, for which its senders can't be told apart.
+  init(granting role: Role, logger: Logger) {
+    let channel = AbsentChannel.shared
+    coreContext = CoreRequestContextStorage(
+      source: ApplicationRequestContextSource(channel: channel, logger: logger))
+    self.channel = channel
+    (clientAddress, client, grantedRole) = ("broker", .local, role)
   }
 
   /// The time that remains of a request's limit; at least a millisecond, for results that are already available.

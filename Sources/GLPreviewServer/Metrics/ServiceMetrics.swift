@@ -23,6 +23,10 @@ final class ServiceMetrics: Sendable {
   /// The result of a request that was forwarded to a peer. `refused` is an answer of 400 to 499.
   enum ForwardResult: String, Sendable, CaseIterable { case done, refused, failed, timeout }
 
+  /// The result of another node's request by the broker. `large` is an answer that is too large for a message, `dropped` a
+  /// request that waited too long.
+  enum AnswerResult: String, Sendable { case done, refused, failed, large, dropped }
+
   enum Event: Sendable, Hashable {
     /// An answered request.
     case request(method: String, route: String, status: Int)
@@ -34,6 +38,9 @@ final class ServiceMetrics: Sendable {
     case webhook(Outcome)
     case webhookRetry
     case forwarded(ForwardResult)
+    case answered(AnswerResult)
+    /// An event to or of other nodes.
+    case relayed(Outcome)
 
     fileprivate var name: String {
       switch self {
@@ -44,6 +51,8 @@ final class ServiceMetrics: Sendable {
       case .webhook: "glpreview_webhook_events_total"
       case .webhookRetry: "glpreview_webhook_retries_total"
       case .forwarded: "glpreview_peer_requests_total"
+      case .answered: "glpreview_broker_requests_total"
+      case .relayed: "glpreview_broker_events_total"
       }
     }
 
@@ -52,8 +61,9 @@ final class ServiceMetrics: Sendable {
       case .request(let method, let route, let status):
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
-      case .file(let result), .webhook(let result): [("result", result.rawValue)]
+      case .file(let result), .webhook(let result), .relayed(let result): [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
+      case .answered(let result): [("result", result.rawValue)]
       case .removedFile, .webhookRetry: []
       }
     }

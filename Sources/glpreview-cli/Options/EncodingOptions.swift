@@ -49,6 +49,22 @@ struct EncodingOptions: ParsableArguments {
     if let maxBytes, maxBytes < 1 { throw ValidationError("--max-bytes \(maxBytes) is not at least 1") }
   }
 
+  /// The options for pictures as words of a command line, which give the same options again.
+  var words: [String] {
+    var words: [String] = []
+    if quality != 80 { words.append("--quality=\(quality)") }
+    if subsampling != .yuv420 { words.append("--subsampling=\(subsampling.rawValue)") }
+    if let maxBytes { words.append("--max-bytes=\(maxBytes)") }
+    if let format { words.append("--format=\(format)") }
+    return words
+  }
+
+  /// The first option that only videos have, if one is given.
+  var optionOfVideos: String? {
+    [("--fps", fps != nil), ("--bitrate", bitrate != nil), ("--encoder", encoder != .automatic)]
+      .first(where: \.1)?.0
+  }
+
   func encoder(_ format: EncodedPicture.Format) -> PictureEncoder {
     PictureEncoder(format, quality: quality, subsampling: subsampling, maximumBytes: maxBytes)
   }

@@ -53,6 +53,16 @@ struct InputOptions: ParsableArguments {
     help: ArgumentHelp("Reject sources and pictures with more than N million pixels.", valueName: "N"))
   var maxMegapixels = 100.0
 
+  /// The options as words of a command line, which give the same options again.
+  var words: [String] {
+    let single: [(String, String?)] = [
+      ("input-format", inputFormat), ("input-size", inputSize), ("matrix", matrix), ("range", range),
+      ("decode", decode?.rawValue), ("max-megapixels", maxMegapixels == 100 ? nil : "\(maxMegapixels)"),
+    ]
+    return single.compactMap { name, value in value.map { "--\(name)=\($0)" } }
+      + mask.map { "--mask=\($0)" } + reference.map { "--reference=\($0)" }
+  }
+
   func maximumPixels() throws -> Int {
     guard (0.000001...1_000_000).contains(maxMegapixels) else {
       throw UsageError("--max-megapixels \(maxMegapixels) is not within 0.000001...1000000")

@@ -79,6 +79,11 @@ struct ViewOptions: ParsableArguments {
   /// The keys given as options.
   var keys: [String] { single.map(\.key) }
 
+  /// The options as words of a command line, which give the same options again.
+  var words: [String] {
+    named.flatMap { ["--view", $0] } + single.map { "--\($0.key)=\($0.value)" }
+  }
+
   /// The requested views; by default one view of the whole source.
   func views() throws -> [ViewConfiguration] {
     guard !named.isEmpty else {

@@ -3,6 +3,7 @@ import ArgumentParser
 import GLPreview
 import GLPreviewServer
 import Glibc
+import NATS
 
 /// Wrong usage that ArgumentParser can't detect.
 struct UsageError: Error, CustomStringConvertible {
@@ -29,6 +30,14 @@ struct BatchError: Error, CustomStringConvertible {
   }
 }
 
+extension BatchError {
+  /// Jobs that failed; `areMissing` if no source of theirs could be read.
+  init(failedJobs failed: Int, of count: Int, areMissing: Bool) {
+    description = "\(failed) of \(count) jobs failed"
+    status = areMissing ? ExitStatus.noInput : ExitStatus.badData
+  }
+}
+
 enum ExitStatus {
   static let usage: Int32 = 64
   static let badData: Int32 = 65
@@ -50,6 +59,10 @@ enum ExitStatus {
     case is PictureEncoder.Failure, is PictureError: badData
     case is DeviceError, is RenderError, is SoftwareRendererRefused, is ListenError, is VideoError:
       unavailable
+    case NATSError.invalidConfiguration, NATSError.invalidName, NATSError.invalidSubject,
+      JetStreamError.invalid:
+      usage
+    case is NATSError, is JetStreamError: unavailable
     case is WriteError: writeFailed
     case let error as BatchError: error.status
     case is CancellationError: Interruption.status

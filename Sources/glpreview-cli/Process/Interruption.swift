@@ -36,16 +36,32 @@ enum Interruption {
     try await task.value
   }
 
+  /// Runs `work`, which ends on its own once `isStopping` holds: after the first signal. A second one, or half a minute, ends the
+  /// process at once.
+  static func stopping(_ work: @escaping @Sendable (_ isStopping: Watched<Bool>) async throws -> Void)
+    async throws
+  {
+    signal(SIGPIPE, SIG_IGN)
+    let isStopping = Watched(false)
+    var sources: [any DispatchSourceSignal] = []
+    for number in [SIGINT, SIGTERM] {
+      sources.append(await source(of: number, within: .seconds(30)) { isStopping.update { $0 = true } })
+    }
+    defer { for source in sources { source.cancel() } }
+    try await work(isStopping)
+  }
+
   /// Handles a signal once this has returned. An earlier signal ends the process, which has written nothing yet.
   private static func source(
-    of number: Int32, _ onSignal: @escaping @Sendable () -> Void
+    of number: Int32, within limit: DispatchTimeInterval = .seconds(2),
+    _ onSignal: @escaping @Sendable () -> Void
   ) async -> any DispatchSourceSignal {
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler {
       if received.exchange(number, ordering: .relaxed) != 0 { end(number) }
       onSignal()
       // The reader of our output may never read again, and a blocked write does not notice cancellation.
-      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(2)) { end(number) }
+      DispatchQueue.global().asyncAfter(deadline: .now() + limit) { end(number) }
     }
     // Dispatch installs its handler later, on a thread of its own.
     await withCheckedContinuation { installed in

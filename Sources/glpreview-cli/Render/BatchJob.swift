@@ -24,7 +24,7 @@ struct BatchJob {
     switch choice {
     case .reference:
       let planner = RenderPlanner(maximumPixels: settings.maximumPixels)
-      let drawing = Drawing(ReferenceRenderer(), planner, named: "reference", settings)
+      let drawing = StillDrawing(ReferenceRenderer(), planner, named: "reference", settings)
       try await run { drawing }
     case .gpu:
       GPUDevice.prepareEnvironment(toDraw: views)
@@ -34,7 +34,7 @@ struct BatchJob {
         try await run {
           let renderer = try await opening.value
           let planner = RenderPlanner(tuning: renderer.tuning, maximumPixels: settings.maximumPixels)
-          return Drawing(renderer, planner, named: renderer.device.name, settings)
+          return StillDrawing(renderer, planner, named: renderer.device.name, settings)
         }
         result = .success(())
       } catch {
@@ -45,27 +45,7 @@ struct BatchJob {
     }
   }
 
-  /// An open renderer.
-  private struct Drawing: Sendable {
-    let planner: RenderPlanner
-    let rendererName: String
-    let draw: @Sendable (Frame, RenderPlan) async throws -> RenderedFrame
-
-    init(_ renderer: some Renderer, _ planner: RenderPlanner, named name: String, _ settings: RenderSettings)
-    {
-      self.planner = planner
-      rendererName = name
-      draw = { try await renderer.render($0, number: 0, $1, settings) }
-    }
-  }
-
-  /// An item's pictures, encoded and not yet written.
-  private struct Finished: Sendable {
-    let delivery: PictureDelivery
-    let frame: EncodedFrame
-  }
-
-  private func run(_ open: @escaping @Sendable () async throws -> Drawing) async throws {
+  private func run(_ open: @escaping @Sendable () async throws -> StillDrawing) async throws {
     let items = batch.items
     let next = Mutex(items.makeIterator())
     let places = Places(Self.places)
@@ -94,8 +74,8 @@ struct BatchJob {
 
   /// The item's pictures, or what is wrong with its file. An error that has nothing to do with the file is thrown.
   private func result(
-    of item: Batch.Item, _ open: @Sendable () async throws -> Drawing
-  ) async throws -> Result<Finished, any Error> {
+    of item: Batch.Item, _ open: @Sendable () async throws -> StillDrawing
+  ) async throws -> Result<FinishedStill, any Error> {
     do {
       return .success(try await finished(item, open))
     } catch let error where error is SourceError || error is WordError || error is PictureError {
@@ -104,37 +84,13 @@ struct BatchJob {
   }
 
   private func finished(
-    _ item: Batch.Item, _ open: @Sendable () async throws -> Drawing
-  ) async throws -> Finished {
-    try Task.checkCancellation()
-    var (sourceOptions, settings) = (sourceOptions, settings)
+    _ item: Batch.Item, _ open: @Sendable () async throws -> StillDrawing
+  ) async throws -> FinishedStill {
+    var settings = settings
     settings.output = item.output
-    let requests = views.map { [format = settings.pictureFormat] in ViewRequest($0, as: format) }
-    sourceOptions.decoding = decode == .fast ? .fast(for: requests) : .exact
-    sourceOptions.memory = memory
-    let (frame, reference) = try await still(item.source, sourceOptions)
-    // Crops are in pixels of this file.
-    let plans = ViewPlans(of: sourceOptions, memory: memory)
-    plans.sawFrame(of: frame.format.uprightSize, reference: reference)
-    let drawing = try await open()
-    let plan = try plans.plan(
-      frame.format, at: CaptureClock.now, requests, drawing.planner, text: PangoTextRenderer.shared)
-    let drawn = try await drawing.draw(frame, plan)
-    let delivery = PictureDelivery(
-      settings, views: views.map(\.name), rendererName: drawing.rendererName, of: nil, item: item)
-    return Finished(delivery: delivery, frame: try delivery.encode(drawn))
-  }
-
-  /// The only frame of a file, or the first if one is wanted, and the size that crops refer to.
-  private func still(_ name: String, _ options: SourceOptions) async throws -> (Frame, reference: Size?) {
-    let source = try await SourceLocator(name).open(options)
-    guard let frame = try await source.nextFrame() else {
-      throw SourceError(.badData, path: name, reason: "has no frames")
-    }
-    if settings.schedule.limit != 1, try await source.nextFrame() != nil {
-      throw SourceError(.badData, path: name, reason: "has several frames; --frames 1 renders the first")
-    }
-    return (frame, await source.referenceSize)
+    let rendering = StillRendering(
+      sourceOptions: sourceOptions, memory: memory, decode: decode, views: views, settings: settings)
+    return try await rendering.finished(item.source, item: item, open)
   }
 }
 

@@ -9,66 +9,96 @@ final class ClusterBroker: Service, CustomStringConvertible {
   var description: String { "ClusterBroker" }
 
   let client: NATSClient
+  /// The bucket's name, and the first word of all subjects.
   let prefix: String
   let replicas: Int
   private let logger: Logger
+  private let state = Watched(State())
+
+  private struct State {
+    /// Nil until the first attempt to connect has ended.
+    var isConnected: Bool?
+    /// The subjects that the servers do not let this node publish to.
+    var refused: Set<String> = []
+  }
 
   private static let closesWithin = Duration.seconds(1)
+  private static let mostRefused = 256
 
   /// Connects when it runs.
   ///
   /// - Throws: `NATSError` for files that can't be read.
   init(_ configuration: BrokerConfiguration, name: String, logger: Logger) throws {
-    client = try NATSClient(configuration.natsConfiguration(name: name), logger: logger)
+    var options = try configuration.natsConfiguration(name: name)
+    // Credentials may be mended at the servers, without a restart here.
+    options.authenticationAttempts = .max
+    client = try NATSClient(options, logger: logger)
     (prefix, replicas) = (configuration.prefix, configuration.replicas)
     self.logger = logger
   }
 
   var isConnected: Bool { if case .connected = client.currentState { true } else { false } }
 
+  /// Whether the servers have refused a message to this subject since they were connected.
+  func isRefused(_ subject: String) -> Bool { state.withLock { $0.refused.contains(subject) } }
+
   func run() async throws {
     let events = client.events()
     try await client.start()
     await withDiscardingTaskGroup { group in
-      group.addTask { await self.tell(events) }
+      group.addTask { for await event in events { self.heard(event) } }
       try? await gracefulShutdown()
       await waitAtMost(Self.closesWithin) { await self.client.drain(timeout: Self.closesWithin) }
+      await client.close()
       group.cancelAll()
     }
   }
 
-  private func tell(_ events: AsyncStream<NATSEvent>) async {
-    var failures = 0
-    for await event in events {
-      switch event {
-      case .connected(let server):
-        failures = 0
-        logger.notice("broker connected", metadata: ["server": "\(server)"])
-      case .disconnected(let reason): logger.warning("broker lost", metadata: ["reason": "\(reason)"])
-      case .attemptFailed(let server, let reason):
-        failures += 1
-        // Then it goes on trying in silence.
-        if failures == 1 {
-          logger.warning("broker not reached", metadata: ["server": "\(server)", "reason": "\(reason)"])
-        }
-      case .permissionViolation(let text), .serverError(let text):
-        logger.warning("broker refuses", metadata: ["reason": "\(text)"])
-      case .slowConsumer(let pattern, let dropped):
-        logger.warning(
-          "messages of the broker dropped: this node is too slow",
-          metadata: ["subject": "\(pattern)", "count": "\(dropped)"])
-      default: break
-      }
+  // MARK: Hearing
+
+  private func heard(_ event: NATSEvent) {
+    switch event {
+    case .connected(let server): connected(to: server)
+    case .disconnected(let reason), .attemptFailed(_, let reason): lost(reason)
+    case .permissionViolation(let text): refused(text)
+    case .serverError(let text): logger.warning("broker refuses", metadata: ["reason": "\(text)"])
+    case .slowConsumer(let pattern, let dropped):
+      logger.warning(
+        "messages of the broker dropped: this node is too slow",
+        metadata: ["subject": "\(pattern)", "count": "\(dropped)"])
+    case .reconnecting, .lameDuck, .unreadableMessage, .closed: break
     }
   }
-}
 
-extension ServerConfiguration {
-  /// What the node of this configuration is to others.
-  func identity(of peers: PeerCatalogue, url: String?) -> LeaseState.Identity {
-    let name = peers.cluster.name
-    return LeaseState.Identity(
-      node: name, instance: peers.instance, url: url ?? "", slots: cluster.slots, movable: leasedCameras,
-      fixed: cluster.broker == nil ? [] : fixedCameras(at: name, hasLeases: true))
+  private func connected(to server: NATSServerAddress) {
+    let isNews = state.update { state in
+      defer { (state.isConnected, state.refused) = (true, []) }
+      return state.isConnected != true
+    }
+    if isNews { logger.notice("broker connected", metadata: ["server": "\(server)"]) }
+  }
+
+  /// Then it goes on trying in silence.
+  private func lost(_ reason: NATSError) {
+    let isNews = state.update { state in
+      defer { state.isConnected = false }
+      return state.isConnected != false
+    }
+    if isNews { logger.warning("broker lost", metadata: ["reason": "\(Redaction.message("\(reason)"))"]) }
+  }
+
+  /// `Permissions Violation for Publish to "glp.cmd.door"`.
+  private func refused(_ text: String) {
+    let words = text.split(separator: "\"", omittingEmptySubsequences: false)
+    let isNews = state.withLock { state in
+      guard words.count == 3, words[0].lowercased().contains("publish") else { return true }
+      return state.refused.count < Self.mostRefused && state.refused.insert(String(words[1])).inserted
+    }
+    if isNews { logger.warning("broker refuses", metadata: ["reason": "\(text)"]) }
+  }
+
+  /// 1 while the servers are connected.
+  var metricFamilies: [MetricFamily] {
+    [MetricFamily("glpreview_broker_connected", value: isConnected ? 1 : 0)]
   }
 }

@@ -32,10 +32,13 @@ final class ClusterNode: Service, CustomStringConvertible {
   private static let leavesWithin = Duration.seconds(2)
   private static let looksEvery = Duration.milliseconds(200)
 
-  init(_ broker: ClusterBroker, _ identity: LeaseState.Identity, _ follower: LeaseFollower, logger: Logger) {
+  init(
+    _ broker: ClusterBroker, _ identity: LeaseState.Identity, _ follower: LeaseFollower, times: LeaseTimes,
+    logger: Logger
+  ) {
     self.follower = follower
     keeper = LeaseKeeper(
-      broker.client, bucket: broker.prefix, replicas: broker.replicas, identity, logger: logger)
+      broker.client, bucket: broker.prefix, replicas: broker.replicas, identity, times: times, logger: logger)
   }
 
   /// What this node lists of its cameras to others.
@@ -93,6 +96,9 @@ final class ClusterNode: Service, CustomStringConvertible {
       }
     }
   }
+
+  /// Whether the store answers.
+  var isStoreHeard: Bool { keeper.view.isCurrent }
 
   /// The epoch of a camera that this node serves; nil without a lease.
   func epoch(of camera: String) -> UInt64? {

@@ -1,0 +1,117 @@
+// A folder that paths from elsewhere can't leave: neither by "..", nor absolute, nor by links.
+internal import Glibc
+
+/// Reads and writes files by relative paths that come from the network.
+package struct RootFolder: Sendable {
+  /// The path, without links.
+  package let path: String
+
+  /// The folder at `path`; nil if there is none.
+  package init?(_ path: String) {
+    guard let resolved = SystemFiles.resolved(path), let status = SystemFiles.status(resolved),
+      status.st_mode & S_IFMT == S_IFDIR
+    else { return nil }
+    self.path = resolved
+  }
+
+  /// Whether `path` is relative and has no part that leads up or to itself.
+  package static func isRelative(_ path: String) -> Bool {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    return path.utf8.count < Int(PATH_MAX) && path.utf8.allSatisfy { $0 != 0 }
+      && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+  }
+
+  /// The path, without links, of a regular file in the folder. Links are followed as long as they stay inside.
+  ///
+  /// - Throws: `SourceError`.
+  package func file(_ name: String) throws(SourceError) -> String {
+    guard Self.isRelative(name) else {
+      throw SourceError(.badRequest, path: name, reason: "is not a relative path without '..'")
+    }
+    guard let resolved = SystemFiles.resolved("\(path)/\(name)"), let status = SystemFiles.status(resolved)
+    else { throw SourceError(.notFound, path: name, reason: String(errno: ENOENT)) }
+    guard resolved.hasPrefix(path == "/" ? path : path + "/") else {
+      throw SourceError(.badRequest, path: name, reason: "leads out of the folder of sources")
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw SourceError(.unreadable, path: name, reason: "is not a regular file")
+    }
+    return resolved
+  }
+
+  /// Writes a file, replacing what was there; folders on the way are created.
+  ///
+  /// Readers see either the old or the new file. No link is followed: one on the way is an error, one in the file's place is
+  /// replaced. A process that is killed leaves nothing behind, or for a moment a file named `.glpreview-*.part`.
+  ///
+  /// - Throws: `WriteError`.
+  package func write(_ bytes: [UInt8], to name: String) throws(WriteError) {
+    guard Self.isRelative(name) else { throw WriteError(name, "is not a relative path without '..'") }
+    var parts = name.split(separator: "/").map(String.init)
+    let last = parts.removeLast()
+    guard let root = Descriptor(unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
+      throw WriteError(path, errno)
+    }
+    var folder = root
+    for part in parts { folder = try Self.folder(part, in: folder, of: name) }
+    try Self.write(bytes, to: last, in: folder, of: name)
+  }
+
+  private static func folder(
+    _ part: String, in folder: borrowing Descriptor, of name: String
+  ) throws(WriteError) -> Descriptor {
+    let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    if let found = Descriptor(unsafe openat(folder.number, part, flags)) { return found }
+    guard errno == ENOENT else { throw WriteError(name, errno) }
+    // Another process may make it at the same time.
+    guard unsafe mkdirat(folder.number, part, 0o777) == 0 || errno == EEXIST,
+      let made = Descriptor(unsafe openat(folder.number, part, flags))
+    else { throw WriteError(name, errno) }
+    return made
+  }
+
+  private static func write(
+    _ bytes: [UInt8], to last: String, in folder: borrowing Descriptor, of name: String
+  ) throws(WriteError) {
+    let temporary = ".glpreview-\(UInt64.random(in: 0...(.max))).part"
+    if let file = Descriptor(unsafe openat(folder.number, ".", unnamed | O_WRONLY | O_CLOEXEC, 0o666)) {
+      try PictureFile.write(bytes, to: file.number, named: name)
+      let link = "/proc/self/fd/\(file.number)"
+      guard unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+        throw WriteError(name, errno)
+      }
+    } else {
+      // A file system without files that have no name.
+      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+      guard let file = Descriptor(unsafe openat(folder.number, temporary, flags, 0o666)) else {
+        throw WriteError(name, errno)
+      }
+      do throws(WriteError) {
+        try PictureFile.write(bytes, to: file.number, named: name)
+      } catch {
+        unsafe unlinkat(folder.number, temporary, 0)
+        throw error
+      }
+    }
+    guard unsafe renameat(folder.number, temporary, folder.number, last) == 0 else {
+      let code = errno
+      unsafe unlinkat(folder.number, temporary, 0)
+      throw WriteError(name, code)
+    }
+  }
+
+  /// `O_TMPFILE`, which Glibc's module lacks.
+  private static let unnamed: CInt = 0o20_000_000 | O_DIRECTORY
+
+  /// An open file, closed on deinit.
+  private struct Descriptor: ~Copyable {
+    let number: CInt
+
+    init?(_ number: CInt) {
+      guard number >= 0 else { return nil }
+      self.number = number
+    }
+
+    deinit { close(number) }
+  }
+}

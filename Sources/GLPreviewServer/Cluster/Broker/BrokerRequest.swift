@@ -1,0 +1,122 @@
+// A request as a message of the broker, and what it may ask for.
+internal import GLPreview
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NATS
+internal import NIOCore
+
+/// A request to the node that has a camera, taken apart with the care that another machine's message needs.
+struct BrokerRequest: Sendable {
+  /// What a request is for: the word before the camera in its subject.
+  enum Kind: String, Sendable {
+    /// To look at pictures.
+    case look = "snap"
+    /// All else, which needs the role `control`, unless it only asks.
+    case command = "cmd"
+  }
+
+  let request: Request
+  /// What it may do: its subject's role, or the lower one of its client.
+  let role: Role
+  /// The epoch that its sender knows the camera's owner by.
+  let epoch: UInt64?
+  /// How long its sender waits.
+  let limit: Duration
+
+  /// Names of header fields that are not of HTTP.
+  enum Field {
+    static let method = "Method"
+    static let target = "Target"
+    static let role = "Role"
+    static let epoch = "Epoch"
+    /// In milliseconds.
+    static let deadline = "Deadline"
+    /// Of an answer. 303 says that it is too large for a message.
+    static let status = "Status"
+  }
+
+  /// Header fields of HTTP that go along.
+  static let fields: [HTTPField.Name] = [.accept, .contentType, .ifNoneMatch, .ifMatch]
+  private static let longestField = 1024
+  private static let longestTarget = 4096
+  private static let longestWait = 600_000
+  private static let usualWait = Duration.seconds(15)
+  private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete]
+  private static let pictures = [".jpg", ".jpeg", ".png"]
+
+  /// - Throws: `Problem` for a message that is no such request, or is about another camera.
+  init(_ message: NATSMessage, _ kind: Kind, of camera: String, mostBytes: Int) throws(Problem) {
+    let headers = message.headers
+    guard let method = HTTPRequest.Method(rawValue: headers[Field.method] ?? "GET"),
+      let target = headers[Field.target]
+    else { throw Problem(.badRequest, "a request has a Method, and the Target that it is about") }
+    guard let needed = Self.kind(of: method, target, about: camera), kind == .command || needed == .look
+    else {
+      throw Problem(.badRequest, "the target is not one that can be asked for by this subject")
+    }
+    guard message.payload.count <= mostBytes else {
+      throw Problem(.contentTooLarge, "the request body may have at most \(mostBytes) bytes")
+    }
+    epoch = try Self.number(headers[Field.epoch])
+    let wait = try Self.number(headers[Field.deadline]).map { min($0, UInt64(Self.longestWait)) }
+    limit = wait.map { .milliseconds(Int64($0)) } ?? Self.usualWait
+    // It can only lower what the subject grants. An unknown one is the lowest.
+    let asked = headers[Field.role].map { Role(rawValue: $0) ?? .read }
+    role = kind == .look ? .read : asked ?? .control
+    var fields = HTTPFields()
+    for name in Self.fields {
+      guard let value = headers[name.canonicalName] ?? headers[name.rawName] else { continue }
+      guard value.utf8.count <= Self.longestField else {
+        throw Problem(.badRequest, "\(name) is too long")
+      }
+      fields[name] = value
+    }
+    // Answered for this node's own cameras only.
+    fields[named: PeerField.hop] = "1"
+    if method.mayHaveBody { fields[.contentLength] = "\(message.payload.count)" }
+    let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target, headerFields: fields)
+    request = Request(
+      head: head,
+      body: RequestBody(buffer: method.mayHaveBody ? ByteBuffer(bytes: message.payload) : ByteBuffer()))
+  }
+
+  private static func number(_ text: String?) throws(Problem) -> UInt64? {
+    guard let text else { return nil }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt64(text) else {
+      throw Problem(.badRequest, "an epoch and a deadline are whole numbers")
+    }
+    return number
+  }
+
+  /// As what a request for a camera can be sent; nil if only by HTTP: answers without an end, WebRTC, whose answers depend on
+  /// the connection, and snapshots of all views, which may be too large for a message and can't be taken twice.
+  ///
+  /// Its path must name the camera letter by letter.
+  static func kind(of method: HTTPRequest.Method, _ target: String, about camera: String) -> Kind? {
+    guard methods.contains(method), NATSSubject.isToken(camera), target.utf8.count <= longestTarget,
+      target.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x23 && $0 != 0x5C }),
+      target.hasPrefix("/")
+    else { return nil }
+    let path = target.prefix { $0 != "?" }
+    let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else { return nil }
+    let isLook = method == .get || method == .head
+    switch parts.count {
+    case 2 where path == "/api/frame.jpeg":
+      let sources = URI(target).queryParameters[values: "src"]
+      let name = sources.first?.prefix { $0 != "/" }
+      return isLook && sources.count == 1 && name.map { $0 == camera } == true ? .look : nil
+    case 3 where parts[0] == "cameras" && parts[1] == camera:
+      return isLook && pictures.contains { parts[2].hasSuffix($0) } ? .look : nil
+    case 3... where parts[0] == "api" && parts[1] == "cameras" && parts[2] == camera:
+      return method == .post && parts.last == "snapshots" ? nil : .command
+    default: return nil
+    }
+  }
+}
+
+extension HTTPRequest.Method {
+  /// Whether requests have a body.
+  fileprivate var mayHaveBody: Bool { self != .get && self != .head && self != .options }
+}

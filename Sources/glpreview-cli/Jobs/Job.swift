@@ -1,0 +1,150 @@
+// A job as it lies in the queue: JSON that says what `glpreview render` would be told.
+import ArgumentParser
+import FoundationEssentials
+import GLPreview
+import NATS
+import Synchronization
+
+/// Pictures to make of one source. Keys of the JSON that are not listed here are ignored.
+struct Job: Codable, Equatable, Sendable {
+  /// The version of this description.
+  static let version = 1
+  static let mostBytes = 64 << 10
+
+  var version = Self.version
+  /// Unique in its batch; one token of a subject.
+  var id: String
+  /// What belongs together; one token of a subject.
+  var batch: String
+  /// A path below the worker's folder of sources, or an address.
+  var source: String
+  /// What {index} stands for.
+  var index: Int?
+  /// Options of `glpreview render` for views, input and encoding.
+  var words: [String]?
+  /// Where pictures go (`JobDestination`).
+  var to: String
+  /// How often it is tried (default: 5).
+  var attempts: Int?
+
+  static let defaultAttempts = 5
+
+  /// Parses JSON.
+  ///
+  /// - Throws: `JobFailure` if it is no job that this version knows.
+  init(parsing bytes: [UInt8]) throws(JobFailure) {
+    guard bytes.count <= Self.mostBytes else { throw JobFailure("the job is larger than 64 KiB") }
+    do {
+      self = try JSONDecoder().decode(Job.self, from: Data(bytes))
+    } catch {
+      throw JobFailure("the job is not the JSON that is expected (docs/jobs.md)")
+    }
+    try check()
+  }
+
+  init(
+    id: String, batch: String, source: String, index: Int? = nil, words: [String] = [], to: String,
+    attempts: Int? = nil
+  ) {
+    (self.id, self.batch, self.source, self.index) = (id, batch, source, index)
+    (self.words, self.to, self.attempts) = (words, to, attempts)
+  }
+
+  /// Whether `text` can name a job or a batch: it becomes a token of subjects.
+  static func isName(_ text: String) -> Bool {
+    NATSSubject.isToken(text) && text.utf8.count <= 100 && !text.hasPrefix("_")
+  }
+
+  /// Checks what must hold of any job, whoever made it.
+  func check() throws(JobFailure) {
+    guard version == Self.version else {
+      throw JobFailure("the job has version \(version); this worker knows \(Self.version)")
+    }
+    for (key, name) in [("id", id), ("batch", batch)] where !Self.isName(name) {
+      throw JobFailure("\(key) is not 1 to 100 letters, digits, '-' and '_', the first of them no '_'")
+    }
+    guard (1...4096).contains(source.utf8.count), !source.utf8.contains(0) else {
+      throw JobFailure("source is empty or longer than 4096 bytes")
+    }
+    guard (1...4096).contains(to.utf8.count), !to.utf8.contains(0) else {
+      throw JobFailure("to is empty or longer than 4096 bytes")
+    }
+    guard (words ?? []).count <= 256, (1...100).contains(attempts ?? 1), (0...1_000_000_000).contains(index ?? 0)
+    else { throw JobFailure("words, attempts or index are beyond their limits") }
+  }
+
+  /// The options in `words`.
+  func options() throws(JobFailure) -> JobOptions { try JobOptions.parsed(words ?? []) }
+
+  /// The key of its result.
+  var key: String { "\(batch).\(id)" }
+
+  var json: [UInt8] {
+    get throws { Array(try jsonLine().utf8) }
+  }
+}
+
+/// The options of `glpreview render` that jobs take.
+struct JobOptions: ParsableArguments {
+  @OptionGroup(title: "View options") var viewOptions: ViewOptions
+  @OptionGroup(title: "Input options") var inputOptions: InputOptions
+  @OptionGroup(title: "Encoding options") var encodingOptions: EncodingOptions
+
+  func validate() throws {
+    if let option = encodingOptions.optionOfVideos {
+      throw ValidationError("\(option) applies to videos, and jobs make pictures")
+    }
+  }
+
+  /// What was parsed last: parsing takes longer than drawing a small picture, and jobs of a batch have the same words.
+  private static let cache = Mutex<[[String]: JobOptions]>([:])
+
+  /// Parses words.
+  static func parsed(_ words: [String]) throws(JobFailure) -> JobOptions {
+    if let options = cache.withLock({ $0[words] }) { return options }
+    do {
+      let options = try parse(words)
+      cache.withLock { cache in
+        if cache.count >= 64 { cache = [:] }
+        cache[words] = options
+      }
+      return options
+    } catch {
+      throw JobFailure(message(for: error))
+    }
+  }
+
+  /// The same options as words.
+  var words: [String] { viewOptions.words + inputOptions.words + encodingOptions.words }
+}
+
+/// Why a job failed.
+struct JobFailure: Error, CustomStringConvertible {
+  let description: String
+  /// The exit status that `render` would have.
+  let status: Int32
+  /// Whether another attempt may succeed.
+  let isTemporary: Bool
+
+  /// A failure that no retry mends.
+  init(_ description: String, status: Int32 = ExitStatus.usage) {
+    (self.description, self.status, isTemporary) = (description.onOneLine, status, false)
+  }
+
+  init(_ description: String, temporary status: Int32) {
+    (self.description, self.status, isTemporary) = (description.onOneLine, status, true)
+  }
+
+  /// Classifies an error of rendering or delivering.
+  init(_ error: any Error) {
+    let status = ExitStatus.status(of: error)
+    switch error {
+    case let failure as JobFailure: self = failure
+    case let error as SourceError where error.kind != .unavailable:
+      self.init("\(error)", status: status)
+    case is UsageError, is WordError, is PictureError, is PictureEncoder.Failure:
+      self.init("\(error)", status: status)
+    default: self.init(Redaction.message("\(error)"), temporary: status)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// Where a job's pictures go.
+import FoundationEssentials
+import GLPreview
+import NATS
+
+/// The destination in a job's `to`.
+enum JobDestination: Equatable, Sendable {
+  /// Files below the worker's folder; the pattern has {view} left.
+  case files(FileNamePattern, EncodedPicture.Format)
+  /// Objects that are PUT to a server.
+  case objects(FileNamePattern, EncodedPicture.Format)
+  /// Messages to a subject.
+  case replies(String, EncodedPicture.Format)
+
+  private static let subjectScheme = "reply:"
+
+  /// Parses a job's destination: a path or an http:// or https:// address, in which {name}, {index} and {view} are replaced, or
+  /// `reply:SUBJECT`.
+  ///
+  /// - Throws: `UsageError` or `WordError`.
+  init(_ job: Job, _ options: JobOptions, views: [ViewConfiguration], prefix: String) throws {
+    let format = options.encodingOptions.format
+    if job.to.hasPrefix(Self.subjectScheme) {
+      let subject = String(job.to.dropFirst(Self.subjectScheme.count))
+      try Self.check(subject, prefix)
+      self = .replies(subject, try Self.picture(format ?? .picture(.jpeg), job.to))
+    } else if Self.isAddress(job.to) {
+      let address = try Self.address(job.to)
+      let path = String(job.to.prefix { $0 != "?" })
+      guard let named = OutputFormat(fileName: path) ?? format else {
+        throw UsageError("the address does not end in .jpg, .jpeg or .png; --format names the format")
+      }
+      guard !address.hasFrame, format == nil || format == named else {
+        throw UsageError("\(job.to.redactedAddress): {frame} or --format does not fit the address")
+      }
+      let name = RenderOutput.stem(of: job.source).percentEncoded
+      let pattern = try FileNamePattern(job.to, name: name, index: job.index ?? 1)
+      self = .objects(pattern, try Self.picture(named, job.to.redactedAddress))
+    } else {
+      let output = try RenderOutput(job.to, source: job.source, index: job.index ?? 1, format: format)
+      guard case .files(let pattern, let format) = output else {
+        throw UsageError("\(job.to): jobs make picture files, such as {name}.jpg")
+      }
+      for view in views {
+        guard RootFolder.isRelative(pattern.name(view: view.name, frame: 0)) else {
+          throw UsageError("\(job.to) is not a relative path without '..'")
+        }
+      }
+      self = .files(pattern, format)
+    }
+    try checkViews(views)
+  }
+
+  static func isAddress(_ text: String) -> Bool {
+    let start = text.prefix(8).lowercased()
+    return start.hasPrefix("http://") || start == "https://"
+  }
+
+  /// The format of the pictures.
+  var format: EncodedPicture.Format {
+    switch self {
+    case .files(_, let format), .objects(_, let format), .replies(_, let format): format
+    }
+  }
+
+  /// The names of a job's pictures, one a view; subjects are not unique.
+  func names(_ views: [ViewConfiguration]) -> [String] {
+    switch self {
+    case .files(let pattern, _): views.map { pattern.name(view: $0.name, frame: 0) }
+    case .objects(let pattern, _):
+      views.map { pattern.name(view: $0.name.percentEncoded, frame: 0) }
+    case .replies(let subject, _): views.map { _ in subject }
+    }
+  }
+
+  private func checkViews(_ views: [ViewConfiguration]) throws {
+    switch self {
+    case .files(let pattern, _) where views.count > 1 && !pattern.hasView,
+      .objects(let pattern, _) where views.count > 1 && !pattern.hasView:
+      throw UsageError("\(views.count) views would have one name; put {view} into it")
+    default: break
+    }
+  }
+
+  /// Only subjects for replies: a worker may be permitted to publish to others that a job's author must not reach.
+  private static func check(_ subject: String, _ prefix: String) throws {
+    let isFor = ["_INBOX.", "\(prefix).replies."].contains { subject.hasPrefix($0) }
+    guard isFor, (try? NATSSubject.check(subject)) != nil else {
+      throw UsageError("a reply goes to a subject below \(prefix).replies or _INBOX")
+    }
+  }
+
+  private static func picture(_ format: OutputFormat, _ name: String) throws -> EncodedPicture.Format {
+    guard case .picture(let format) = format else {
+      throw UsageError("\(name): jobs make pictures, not videos")
+    }
+    return format
+  }
+
+  /// The pattern of an address whose host is fixed.
+  private static func address(_ text: String) throws -> FileNamePattern {
+    let host = text.drop { $0 != ":" }.dropFirst(3).prefix { !"/?#".contains($0) }
+    guard !host.isEmpty, host.allSatisfy({ $0.isASCII && !"{}@\\ ".contains($0) }) else {
+      throw UsageError("the address needs a host, without a user or a password")
+    }
+    return try FileNamePattern(text, name: "name", index: 1)
+  }
+}
+
+/// Host names that a worker may connect to: HOST, or HOST:PORT for this port only.
+struct HostList: Equatable, Sendable {
+  private let allowed: Set<String>
+  private let allowsAll: Bool
+
+  /// `any` allows every host.
+  init(_ texts: [String]) {
+    allowed = Set(texts.map { $0.lowercased() })
+    allowsAll = allowed.contains("any")
+  }
+
+  /// Whether every host is allowed.
+  var isOpen: Bool { allowsAll }
+
+  /// Whether the address is HTTP or HTTPS of an allowed host.
+  func allows(_ address: String) -> Bool {
+    guard let url = URL(string: address), let scheme = url.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), let host = url.host?.lowercased(), !host.isEmpty
+    else { return false }
+    let port = url.port ?? (scheme == "https" ? 443 : 80)
+    let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+    return allowsAll || allowed.contains(name) || allowed.contains("\(name):\(port)")
+  }
+}
+
+extension String {
+  /// The text with all but letters, digits, `-`, `_`, `.` and `~` percent-encoded (RFC 3986).
+  var percentEncoded: String {
+    let digits = Array("0123456789ABCDEF")
+    return String(
+      utf8.flatMap { byte -> [Character] in
+        let character = Character(UnicodeScalar(byte))
+        let isPlain = byte < 0x80 && (character.isLetter || character.isNumber || "-_.~".contains(character))
+        return isPlain ? [character] : ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      })
+  }
+
+  /// An address without secrets, for messages.
+  var redactedAddress: String { SourceLocator(self).description }
+}

@@ -1,0 +1,93 @@
+// Brings a job's pictures to their destination.
+import AsyncHTTPClient
+import FoundationEssentials
+import GLPreview
+import NATS
+import NIOCore
+import NIOHTTP1
+
+/// Sends pictures to files, servers and subjects. Doing it twice leaves the same as doing it once, except for replies.
+final class PictureSender: Sendable {
+  private let permissions: JobPermissions
+  private let client: NATSClient
+  private let http: HTTPClient
+
+  private static let answersWithin = TimeAmount.seconds(30)
+
+  init(_ permissions: JobPermissions, _ client: NATSClient) {
+    (self.permissions, self.client) = (permissions, client)
+    var options = HTTPClient.Configuration()
+    options.redirectConfiguration = .disallow
+    options.timeout = .init(connect: .seconds(10), read: Self.answersWithin)
+    http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: options)
+  }
+
+  func close() async { try? await http.shutdown() }
+
+  /// Fails early where pictures could not be delivered.
+  ///
+  /// - Throws: `JobFailure`.
+  func check(_ destination: JobDestination, _ views: [ViewConfiguration]) throws {
+    switch destination {
+    case .files:
+      guard permissions.folder != nil else { throw JobFailure("this worker writes no files (--folder)") }
+    case .objects:
+      for name in destination.names(views) where !permissions.writable.allows(name) {
+        throw JobFailure("\(name.redactedAddress): this worker does not PUT to that host (--put-to)")
+      }
+    case .replies: break
+    }
+  }
+
+  /// Sends the pictures of `views`. Returns what they are.
+  func send(
+    _ pictures: [EncodedPicture], of job: Job, _ views: [ViewConfiguration], to destination: JobDestination
+  ) async throws -> [JobResult.Picture] {
+    var results: [JobResult.Picture] = []
+    for (picture, (view, name)) in zip(pictures, zip(views, destination.names(views))) {
+      switch destination {
+      case .files:
+        guard let folder = permissions.folder else { throw JobFailure("this worker writes no files") }
+        try folder.write(picture.bytes, to: name)
+      case .objects: try await put(picture, to: name)
+      case .replies: try reply(picture, of: job, view.name, to: name)
+      }
+      results.append(
+        JobResult.Picture(
+          name: JobDestination.isAddress(name) ? name.redactedAddress : name, width: picture.size.width,
+          height: picture.size.height, bytes: picture.bytes.count))
+    }
+    if case .replies = destination { try await client.flush() }
+    return results
+  }
+
+  private func put(_ picture: EncodedPicture, to address: String) async throws {
+    var request = HTTPClientRequest(url: address)
+    request.method = .PUT
+    request.headers.add(name: "Content-Type", value: picture.mediaType)
+    request.headers.add(name: "User-Agent", value: "glpreview")
+    request.body = .bytes(ByteBuffer(bytes: picture.bytes))
+    let response = try await http.execute(request, timeout: Self.answersWithin)
+    _ = try? await response.body.collect(upTo: 64 << 10)
+    let status = response.status.code
+    guard !(200...299).contains(status) else { return }
+    let reason = "\(address.redactedAddress): the server answered \(status) to PUT"
+    guard status >= 500 || [408, 425, 429].contains(status) else {
+      throw JobFailure(reason, status: ExitStatus.writeFailed)
+    }
+    throw JobFailure(reason, temporary: ExitStatus.writeFailed)
+  }
+
+  private func reply(_ picture: EncodedPicture, of job: Job, _ view: String, to subject: String) throws {
+    let headers: NATSHeaders = [
+      "Job": job.id, "Batch": job.batch, "View": view, "Content-Type": picture.mediaType,
+    ]
+    do {
+      try client.publish(subject, picture.bytes, headers: headers)
+    } catch NATSError.payloadTooLarge(let count, let limit) {
+      throw JobFailure(
+        "the picture has \(count) bytes, and a reply at most \(limit); use a folder, PUT or --max-bytes",
+        status: ExitStatus.writeFailed)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// The options for NATS servers: addresses, credentials, and the names of what is stored there.
+import ArgumentParser
+import GLPreview
+import Logging
+import NATS
+
+struct NATSOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A NATS server with JetStream: nats://HOST:PORT, or tls://HOST:PORT. Repeatable; the others of a cluster are learned.",
+      valueName: "URL"))
+  var nats: [String] = []
+
+  @Option(help: ArgumentHelp("A file with the token for NATS.", valueName: "FILE"))
+  var tokenFile: String?
+
+  @Option(help: ArgumentHelp("The user's name for NATS.", valueName: "NAME"))
+  var user: String?
+
+  @Option(help: ArgumentHelp("A file with that user's password.", valueName: "FILE"))
+  var passwordFile: String?
+
+  @Option(help: ArgumentHelp("A file with a user's nkey seed (SU...).", valueName: "FILE"))
+  var nkeyFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Certificates that are trusted in place of the system's, in PEM format. Servers without TLS are refused.",
+      valueName: "FILE"))
+  var caFile: String?
+
+  @Option(
+    help: ArgumentHelp("The first word of all subjects and names that are used in NATS.", valueName: "WORD"))
+  var prefix = "glp"
+
+  @Option(
+    help: ArgumentHelp(
+      "How many servers of a cluster store the jobs, 1, 3 or 5; taken when the queue is first made.",
+      valueName: "N"))
+  var replicas = 1
+
+  func validate() throws {
+    guard NATSSubject.isToken(prefix), prefix.utf8.count <= 32 else {
+      throw ValidationError("--prefix \(prefix) is not a word of letters, digits, '-' and '_'")
+    }
+    guard [1, 3, 5].contains(replicas) else { throw ValidationError("--replicas \(replicas) is not 1, 3 or 5") }
+    guard (user == nil) == (passwordFile == nil) else {
+      throw ValidationError("--user and --password-file go together")
+    }
+    let ways = [tokenFile, user, nkeyFile].compactMap(\.self)
+    guard ways.count < 2 else {
+      throw ValidationError("--token-file, --user and --nkey-file exclude one another")
+    }
+  }
+
+  /// The configuration of a client. `patience` says whether it waits for a server that can't be reached at first.
+  ///
+  /// - Throws: `UsageError` or `NATSError` if a file or an address is unusable.
+  func configuration(_ patience: NATSConfiguration.FirstConnection) throws -> NATSConfiguration {
+    guard !nats.isEmpty else { throw UsageError("--nats URL is missing") }
+    var configuration = NATSConfiguration(servers: try nats.map { try NATSServerAddress($0) })
+    configuration.firstConnection = patience
+    configuration.authentication = try authentication()
+    configuration.tls = caFile.map { NATSConfiguration.TLS(authorities: $0) }
+    return configuration
+  }
+
+  private func authentication() throws -> NATSAuthentication {
+    if let tokenFile { return .token(try Self.secret(tokenFile)) }
+    if let user, let passwordFile { return .user(user, password: try Self.secret(passwordFile)) }
+    if let nkeyFile { return .nkey(try NKey(seed: try Self.secret(nkeyFile))) }
+    return .none
+  }
+
+  /// The first line of a file.
+  private static func secret(_ path: String) throws -> String {
+    guard let line = SystemFiles.line(path) else { throw UsageError("\(path) can't be read") }
+    let secret = String(line.reversed().drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace })
+    guard !secret.isEmpty else { throw UsageError("the first line of \(path) is empty") }
+    return secret
+  }
+}
+
+extension Logger {
+  /// For commands, which report events of their own.
+  static var silent: Logger { Logger(label: "nats") { _ in SwiftLogNoOpLogHandler() } }
+}

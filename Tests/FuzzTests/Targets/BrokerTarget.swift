@@ -1,0 +1,55 @@
+// What another machine may send by the broker in place of a request for a camera.
+import Hummingbird
+import HummingbirdCore
+import NATS
+
+@testable import GLPreviewServer
+
+extension FuzzTarget {
+  /// Lines of header fields, an empty line, and a body.
+  static let broker = FuzzTarget(
+    name: "broker", longest: 4096,
+    words: [
+      "Method: ", "Target: ", "Role: control\n", "Epoch: 5\n", "Deadline: 100\n", "PATCH\n", "GET\n",
+      "POST\n",
+      "/cameras/cam/main.jpg", "/api/cameras/cam/views/main", "/api/frame.jpeg?src=cam", "&src=", "%2F", "..",
+      "If-None-Match: \"a\"\n", "Content-Type: application/json\n", "\n\n",
+    ],
+    seeds: {
+      [
+        "Method: GET\nTarget: /cameras/cam/main.jpg?width=3\nRole: read\nIf-None-Match: \"a\"\n\n",
+        "Method: PATCH\nTarget: /api/cameras/cam/views/main\nEpoch: 18446744073709551615\nContent-Type: application/json\n\n{}",
+        "Target: /api/frame.jpeg?src=cam%2Fmain&width=3\nDeadline: 1\n\n",
+        "Target: /cameras/cam/../b/main.jpg\n\n",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      var headers = NATSHeaders()
+      while true {
+        let line = input.line()
+        guard let colon = line.firstIndex(of: ":") else { break }
+        headers.add(
+          String(line[line.index(after: colon)...].drop { $0 == " " }), for: String(line[..<colon]))
+      }
+      let message = NATSMessage("glp.cmd.cam", headers: headers, payload: input.bytes)
+      for kind in [BrokerRequest.Kind.look, .command] {
+        guard let request = try? BrokerRequest(message, kind, of: "cam", mostBytes: 1024) else { continue }
+        try must(message.payload.count <= 1024, "a body of \(message.payload.count) bytes")
+        try must(request.limit >= .zero && request.limit <= .seconds(600), "it waits for \(request.limit)")
+        let path = request.request.uri.path
+        let isAbout =
+          path.hasPrefix("/cameras/cam/") || path == "/api/cameras/cam" || path.hasPrefix("/api/cameras/cam/")
+          || path == "/api/frame.jpeg"
+        try must(isAbout && !path.split(separator: "/").contains(".."), "a request for \(path)")
+        guard kind == .look else { continue }
+        let isLook = request.request.method == .get || request.request.method == .head
+        try must(isLook && request.role == .read, "a picture is asked for by \(request.request.method)")
+      }
+      // The same bytes as an event.
+      guard let event = RelayedEvent(json: message.payload) else { return }
+      let told = event.json(from: "node")
+      try must(!told.contains { $0 == 0x0A || $0 == 0x0D }, "an event of several lines")
+      try must(RelayedEvent(json: told) == event, "an event is read as another one")
+    })
+}

@@ -1,0 +1,189 @@
+// Messages that no node sends, and events, by a real nats-server.
+import AsyncHTTPClient
+import FoundationEssentials
+import GLPreview
+import HTTPTypes
+import NATS
+import NIOCore
+import Testing
+
+@testable import GLPreviewServer
+
+@Suite("Messages of the broker", .enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15)))
+struct BrokerMessageTests {
+  private static let picture = "/cameras/camera/main.jpg"
+  private static let view = "/api/cameras/camera/views/main"
+  private static let json = ("Content-Type", "application/json")
+
+  @Test(
+    "what a request may ask for follows from its subject, and is about its camera, letter by letter",
+    arguments: [
+      ("GET", "/cameras/a/main.jpg", "snap"), ("HEAD", "/cameras/a/main.png?width=3", "snap"),
+      ("GET", "/api/frame.jpeg?src=a/main&width=3", "snap"), ("GET", "/api/cameras/a", "cmd"),
+      ("PATCH", "/api/cameras/a/views/main", "cmd"), ("GET", "/api/cameras/a/controls", "cmd"),
+      ("GET", "/cameras/b/main.jpg", nil), ("GET", "/cameras/%61/main.jpg", nil), ("GET", "/metrics", nil),
+      ("GET", "/cameras/a/../b/main.jpg", nil), ("GET", "//cameras/a/main.jpg", nil),
+      ("GET", "http://h/cameras/a/main.jpg", nil), ("GET", "/cameras/a/main.mjpeg", nil),
+      ("GET", "/cameras/a/main.mp4", nil), ("POST", "/cameras/a/main/whep", nil),
+      ("GET", "/api/ws?src=a", nil),
+      ("GET", "/api/frame.jpeg?src=b", nil), ("GET", "/api/frame.jpeg?src=a&src=b", nil),
+      ("GET", "/api/frame.jpeg", nil), ("POST", "/api/cameras/a/snapshots", nil), ("GET", "/api/events", nil),
+      ("GET", "/api/cameras/b", nil), ("GET", "/api/cameras", nil), ("POST", "/cameras/a/main.jpg", nil),
+      ("OPTIONS", "/api/cameras/a", nil), ("GET", "/cameras/a/main.jpg#x", nil),
+      ("GET", "/cameras/a/ma in.jpg", nil),
+    ])
+  func targets(method: String, target: String, kind: String?) throws {
+    let method = try #require(HTTPRequest.Method(rawValue: method))
+    #expect(BrokerRequest.kind(of: method, target, about: "a")?.rawValue == kind)
+    #expect(BrokerRequest.kind(of: method, target, about: "a.b") == nil)
+  }
+
+  @Test("a message asks for its subject's camera only, and with no more than its role")
+  func refusals() async throws {
+    let server = try await NATSServer()
+    try await withBroker(server, StreamTests.configuration()) { owner, _ in
+      try await withClient(of: server) { client async throws in
+        func status(_ subject: String, _ headers: [(String, String)], _ body: String = "") async throws
+          -> String
+        {
+          var fields = NATSHeaders()
+          for (name, value) in headers { fields.add(value, for: name) }
+          return try await client.request(subject, Array(body.utf8), headers: fields).headers["Status"]
+            ?? "none"
+        }
+        let (snap, command) = ("glp.snap.camera", "glp.cmd.camera")
+        #expect(try await status(snap, [("Target", Self.picture)]) == "200")
+        #expect(try await status(snap, [("Target", Self.picture), ("Role", "king")]) == "200")
+        for target in [
+          "/cameras/other/main.jpg", "/metrics", "/api/cameras/camera", Self.view, "/cameras/camera/main.mp4",
+          "",
+        ] {
+          #expect(try await status(snap, [("Target", target)]) == "400", "\(target)")
+        }
+        #expect(try await status(snap, []) == "400")
+        let change = [("Method", "PATCH"), ("Target", Self.view), Self.json]
+        let body = #"{"width": 64}"#
+        #expect(try await status(snap, change, body) == "400")
+        for (role, answer) in [("read", "403"), ("king", "403"), ("control", "200")] {
+          #expect(try await status(command, change + [("Role", role)], body) == answer, "\(role)")
+        }
+        for (epoch, answer) in [("5", "200"), ("4", "409"), ("six", "400"), ("-5", "400")] {
+          #expect(try await status(command, change + [("Epoch", epoch)], body) == answer, "\(epoch)")
+        }
+        #expect(try await status(command, [("Method", "PATCH"), ("Target", Self.view)], body) == "415")
+        #expect(try await status(command, [("Method", "GE T"), ("Target", Self.picture)]) == "400")
+        #expect(
+          try await status(
+            command, [("Target", Self.picture), ("If-None-Match", String(repeating: "x", count: 2000))])
+            == "400")
+        #expect(try await status(command, [("Target", Self.picture)]) == "200")
+        await #expect(throws: NATSError.noResponders) { try await client.request("glp.snap.other") }
+        #expect(try await owner.get(Self.picture).status == 200)
+      }
+    }
+  }
+
+  @Test("nothing is published but to somebody who waits, and nothing to one who does not wait any more")
+  func replies() async throws {
+    let server = try await NATSServer()
+    try await withBroker(server, StreamTests.configuration()) { owner, _ in
+      try await withClient(of: server) { client async throws in
+        let elsewhere = try client.subscribe("elsewhere")
+        let late = try client.subscribe("_INBOX.late")
+        let headers: NATSHeaders = ["Target": Self.picture]
+        try client.publish("glp.snap.camera", headers: headers, reply: "elsewhere")
+        try client.publish("glp.snap.camera", headers: headers)
+        try client.publish(
+          "glp.snap.camera", headers: ["Target": Self.picture, "Deadline": "0"], reply: "_INBOX.late")
+        try client.publish(
+          "glp.snap.camera", [UInt8](repeating: 0, count: 900_000), headers: headers, reply: "_INBOX.late")
+        // These were read before this one.
+        #expect(try await client.request("glp.snap.camera", headers: headers).headers["Status"] == "200")
+        await until { (try? await owner.answered("dropped")) == 1 }
+        await until { (try? await owner.answered("refused")) == 3 }
+        try await client.flush()
+        #expect(elsewhere.waiting == 0 && late.waiting == 0)
+      }
+    }
+  }
+
+  // MARK: Events
+
+  /// The events of a service until there are `count`, as their data.
+  private static func events(
+    _ service: RunningService, until isEnough: ([String]) -> Bool, after start: () async throws -> Void
+  ) async throws -> [String] {
+    let body = try await service.openStream("/api/events?types=view,service")
+    var text = ""
+    var isStarted = false
+    for try await part in body {
+      text += String(buffer: part)
+      if !isStarted {
+        try await start()
+        isStarted = true
+      }
+      let events = text.split(separator: "\n").filter { $0.hasPrefix("data: ") }.map {
+        String($0.dropFirst(6))
+      }
+      if isEnough(events) { return events }
+    }
+    return []
+  }
+
+  @Test(
+    "events of other nodes are told once, with their node; what is none is not told, and too many are not")
+  func events() async throws {
+    let server = try await NATSServer()
+    try await withBroker(server, StreamTests.configuration()) { owner, edge in
+      try await withClient(of: server) { client async throws in
+        let heard = try await Self.events(edge) {
+          $0.contains { $0.contains("last") }
+        } after: {
+          // Subscribed since the start: what is flushed there has come here.
+          try await edge.inside.broker?.client.flush()
+          for width in [64, 32] {
+            #expect(try await owner.send("PATCH", Self.view, body: "{\"width\": \(width)}").status == 200)
+          }
+          try await owner.inside.broker?.client.flush()
+          func publish(_ subject: String, _ text: String) throws {
+            try client.publish(subject, Array(text.utf8))
+          }
+          try publish("glp.ev.shed.view", #"{"type":"view","camera":"c","view":"../x"}"#)
+          try publish("glp.ev.shed.view", #"{"type":"service","what":"no"}"#)
+          try publish("glp.ev.shed.view", "no JSON")
+          try publish("glp.ev.edge.view", #"{"type":"view","camera":"mine","view":"v"}"#)
+          try publish("glp.ev.shed", #"{"type":"view","camera":"c","view":"v"}"#)
+          let reason = "can't open rtsp://u:5ECRET@cam/1"
+          try publish(
+            "glp.ev.shed.service", "{\"type\":\"service\",\"what\":\"x\",\"reason\":\"\(reason)\",\"more\":1}"
+          )
+          for _ in 0..<1000 { try publish("glp.ev.mad.service", #"{"type":"service","what":"mad"}"#) }
+          try publish("glp.ev.yard.service", #"{"type":"service","what":"last"}"#)
+          try await client.flush()
+        }
+        let views = heard.filter { $0.contains(#""type":"view""#) }
+        #expect(
+          views
+            == Array(repeating: #"{"camera":"camera","node":"owner","type":"view","view":"main"}"#, count: 2))
+        let shed = heard.filter { $0.contains(#""node":"shed""#) }
+        #expect(shed.count == 1 && !shed[0].contains("5ECRET") && !shed[0].contains("more"), "\(shed)")
+        #expect(heard.count { $0.contains("mad") } < 900)
+        #expect(!heard.contains { $0.contains("mine") })
+      }
+    }
+  }
+
+  @Test("a node's events are let through at a pace, and each node has its own")
+  func rates() {
+    var rates = EventRates()
+    let now = CaptureInstant.start
+    func told(of node: String, at time: CaptureInstant) -> Int {
+      var count = 0
+      for _ in 0..<200 where rates.allows(node, at: time) { count += 1 }
+      return count
+    }
+    #expect(told(of: "a", at: now) == 100)
+    #expect(told(of: "b", at: now) == 100)
+    #expect(told(of: "a", at: now + .seconds(1)) == 20)
+  }
+}

@@ -1,0 +1,160 @@
+// Services that share cameras by leases, beside a real nats-server.
+import AsyncHTTPClient
+import GLPreview
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import GLPreviewServer
+
+/// A node `name` with cameras that move, `cam1` to `cam4`, and one of its own.
+private func node(
+  _ name: String, _ server: NATSServer, _ change: (inout ServerConfiguration) -> Void = { _ in }
+) -> ServerConfiguration {
+  var cameras = (1...4).map {
+    CameraConfiguration(name: "cam\($0)", source: "pattern:counter,size=64x36,fps=30")
+  }
+  for index in cameras.indices { cameras[index].home = .any }
+  for home in ["one", "two"] {
+    var camera = CameraConfiguration(name: "fixed-\(home)", source: "pattern:smpte,size=64x36")
+    camera.home = .node(home)
+    cameras.append(camera)
+  }
+  var configuration = ServerConfiguration(cameras: cameras)
+  configuration.cluster.name = name
+  configuration.cluster.broker = BrokerConfiguration(servers: ["nats://127.0.0.1:\(server.port)"])
+  change(&configuration)
+  return configuration
+}
+
+private let withStore = "jetstream { store_dir: \"FOLDER/js\" }"
+private let movable = Set((1...4).map { "cam\($0)" })
+private let all = movable.union(["fixed-one", "fixed-two"])
+
+extension RunningService {
+  fileprivate var own: Set<String> { Set(inside.registry.cameras.map(\.configuration.name)) }
+
+  /// The cameras that this node answers for, with the nodes that have them.
+  fileprivate func owners() async throws -> [String: String] {
+    let cameras = try await nodes().cameras
+    return Dictionary(cameras.map { ($0.name, $0.node ?? "") }) { $1 }
+  }
+}
+
+@Suite(.enabled(if: NATSServer.isInstalled), .timeLimit(.minutes(15))) struct LeaseServiceTests {
+  /// Runs `work` with two nodes, once each knows where all cameras are.
+  private func withTwo(
+    _ server: NATSServer, _ work: @escaping @Sendable (RunningService, RunningService) async throws -> Void,
+    after: @escaping @Sendable (RunningService) async throws -> Void = { _ in }
+  ) async throws {
+    try await withService(node("one", server)) { one in
+      try await withService(node("two", server)) { two in
+        try await until {
+          guard one.own.union(two.own) == all, one.own.isDisjoint(with: two.own) else { return false }
+          let (known, others) = try await (one.owners(), two.owners())
+          return Set(known.keys) == all && Set(others.keys) == all
+        }
+        try await work(one, two)
+      }
+      try await after(one)
+    }
+  }
+
+  @Test("every camera is at one node, and each node answers for all") func shares() async throws {
+    let server = try await NATSServer(withStore)
+    try await withTwo(server) { one, two in
+      #expect(one.own.contains("fixed-one"))
+      #expect(two.own.contains("fixed-two"))
+      try await until { try await one.owners() == two.owners() }
+
+      for service in [one, two] {
+        for camera in all.sorted() {
+          let answer = try await service.get("/cameras/\(camera)/main.jpg")
+          #expect(answer.status == 200, "\(camera)")
+          #expect(try JPEGProbe(answer.bytes).width == 64)
+        }
+      }
+      let epochs = one.inside.node.map { node in one.own.sorted().map { node.epoch(of: $0) } }
+      #expect(epochs?.allSatisfy { $0 ?? 0 >= 1 } == true)
+    }
+  }
+
+  @Test("the cameras of a node that stops are at the other, and streams go on") func leaves() async throws {
+    let server = try await NATSServer(withStore)
+    let streams = Watched<[String: Int]>([:])
+    try await withTwo(server) { one, two in
+      for camera in two.own.intersection(movable) {
+        let body = try await one.openStream("/cameras/\(camera)/main.mjpeg")
+        Task {
+          var reader = PartReader()
+          for try await chunk in body {
+            let count = reader.read(Array(chunk.readableBytesView)).count
+            streams.update { $0[camera, default: 0] += count }
+          }
+        }
+        _ = try await streams.first { $0[camera] ?? 0 > 3 ? true : nil }
+      }
+    } after: { one in
+      await until { one.own == movable.union(["fixed-one"]) }
+      let before = streams.value
+      // More than what was under way.
+      for (camera, count) in before {
+        _ = try await streams.first { $0[camera] ?? 0 > count + 10 ? true : nil }
+      }
+      let answer = try await one.get("/cameras/fixed-two/main.jpg")
+      #expect(answer.status == 502)
+    }
+  }
+
+  @Test("without its broker a node goes on, and afterwards nothing has moved") func brokerLost() async throws
+  {
+    let server = try await NATSServer(withStore)
+    try await withService(node("one", server)) { one in
+      await until { one.own == movable.union(["fixed-one"]) }
+      let stream = try await one.openStream("/cameras/cam1/main.mjpeg")
+      var (reader, parts) = (PartReader(), 0)
+      var chunks = stream.makeAsyncIterator()
+      await server.kill9()
+      await until { one.inside.node?.isStoreHeard == false }
+
+      while parts < 40, let chunk = try await chunks.next() {
+        parts += reader.read(Array(chunk.readableBytesView)).count
+      }
+      #expect(parts >= 40)
+      #expect(one.own == movable.union(["fixed-one"]))
+
+      let again = try await NATSServer(withStore, port: server.port)
+      await until { one.inside.node?.isStoreHeard == true }
+      // The bucket is a new one: everything is written again.
+      await until { movable.allSatisfy { one.inside.node?.epoch(of: $0) ?? 0 > 1 } }
+      #expect(one.own == movable.union(["fixed-one"]))
+      withExtendedLifetime(again) {}
+    }
+  }
+
+  @Test("a camera that the configuration loses is given up") func reload() async throws {
+    let server = try await NATSServer(withStore)
+    let configuration = node("one", server)
+    try await withService(configuration) { one in
+      await until { one.own == movable.union(["fixed-one"]) }
+      var next = configuration.patient()
+      next.cameras.removeAll { $0.name == "cam2" }
+      next.bind = one.inside.configuration.bind
+      try await one.inside.apply(ValidatedConfiguration(next))
+
+      await until { !one.own.contains("cam2") }
+      #expect(try await one.get("/cameras/cam2/main.jpg").status == 404)
+    }
+  }
+
+  @Test("a camera that nobody has is awaited") func ownerless() async throws {
+    let server = try await NATSServer(withStore)
+    let configuration = node("one", server) { $0.cluster.slots = 0 }
+    try await withService(configuration) { one in
+      let answer = try await one.get("/cameras/cam1/main.jpg")
+      #expect(answer.status == 503)
+      #expect(answer.headers.first(name: "Retry-After") == "2")
+      #expect(try await one.get("/cameras/nobody/main.jpg").status == 404)
+    }
+  }
+}

@@ -1,0 +1,1 @@
+../../CommandTests/Support/ChildProcess.swift
