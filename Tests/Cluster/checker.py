@@ -228,7 +228,8 @@ class Checker:
                 if self._fault(now).kind in OF_STORE:
                     self._violation("a stream of a local camera ended because of the store", f"{event['camera']}", now)
             elif what == "moving-pause" and now <= last:
-                fault = self._fault(now - event["pause"])
+                # The last picture before it may have come just before the fault.
+                fault = self._fault(now - event["pause"] + 1)
                 fault.moving_pause = max(fault.moving_pause, event["pause"])
             elif what == "moving-stream-ended" and now <= last:
                 self.counts["streams of cameras that move that ended"] += 1
