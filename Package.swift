@@ -138,6 +138,12 @@ let package = Package(
     .executableTarget(
       name: "snapshot-latency", dependencies: ["GLPreview"], path: "Benchmarks/SnapshotLatency",
       swiftSettings: house),
+    .executableTarget(
+      name: "cluster-simulation",
+      dependencies: [
+        "GLPreview", "GLPreviewServer", "NATS", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Benchmarks/ClusterSimulation", swiftSettings: house),
 
     .testTarget(name: "PreviewCoreTests", dependencies: ["PreviewCore"], swiftSettings: house),
     .testTarget(

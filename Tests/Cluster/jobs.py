@@ -90,6 +90,8 @@ class Workers:
 
     def stop(self):
         """Ends them as a service manager does. Returns their exit statuses."""
+        # The last one may have been started a moment ago.
+        time.sleep(3)
         for process in self.processes:
             process.send_signal(signal.SIGTERM)
         return [process.wait() for process in self.processes]

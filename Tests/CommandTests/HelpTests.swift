@@ -18,7 +18,9 @@ struct HelpTests {
   @Test("the command's help names its subcommands and every exit status")
   func command() async throws {
     let text = try await help()
-    for word in ["render", "serve", "devices", "verify", "bench"] { #expect(text.contains(word)) }
+    for word in ["render", "serve", "devices", "verify", "bench", "work", "submit"] {
+      #expect(text.contains(word))
+    }
     for status in ["0 done", "64 ", "65 ", "66 ", "69 ", "74 ", "130 "] {
       #expect(text.contains(status), "\(status)")
     }
@@ -59,6 +61,23 @@ struct HelpTests {
     #expect(names.count >= 14)
     let words = try await help("render").split { !$0.isLetter && !$0.isNumber }
     for name in names { #expect(words.contains(name), "\(name)") }
+  }
+
+  @Test("work and submit name their options, those of render among them")
+  func jobs() async throws {
+    let nats = [
+      "--nats", "--token-file", "--user", "--password-file", "--nkey-file", "--ca-file", "--prefix",
+    ]
+    let work = try await help("work")
+    for option in nats + ["--folder", "--sources", "--get-from", "--put-to", "--concurrency"] {
+      #expect(work.contains(option), "\(option)")
+    }
+    let submit = try await help("submit")
+    for option in nats + [
+      "--list", "--to", "--batch", "--detach", "--attempts", "--size", "--quality", "--mask",
+    ] {
+      #expect(submit.contains(option), "\(option)")
+    }
   }
 
   @Test("devices and verify tell their exit statuses")

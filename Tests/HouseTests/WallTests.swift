@@ -7,6 +7,10 @@ struct WallTests {
   private static let server = "Sources/GLPreviewServer/"
   private static let http = ["Sources/GLPreview/Capture/HTTP/", server]
   private static let nats = "Sources/NATS/"
+  private static let jobs = "Sources/glpreview-cli/Jobs/"
+  private static let clients = [server, jobs]
+  private static let nio = http + [nats, jobs]
+  private static let httpWords = http + [jobs]
 
   @Test(
     "a C library is imported behind its wall alone",
@@ -22,7 +26,7 @@ struct WallTests {
       ("CWeb", ["Sources/GLPreviewServer/HTTP/"]), ("CMemory", ["Sources/GLPreviewServer/Operations/"]),
       ("Hummingbird", [server]),
       ("Yams", ["Sources/GLPreviewServer/Configuration/"]),
-      ("AsyncHTTPClient", [server]), ("NIOCore", http + [nats]), ("NIOHTTP1", http),
+      ("AsyncHTTPClient", clients), ("NIOCore", nio), ("NIOHTTP1", httpWords),
       ("NIOHTTPCompression", http), ("NIOPosix", http + [nats]), ("NIOSSL", http + [nats]), ("NIOTLS", http),
     ])
   func libraries(module: String, rooms: [String]) throws {

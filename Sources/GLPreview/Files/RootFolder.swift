@@ -21,32 +21,33 @@ package struct RootFolder: Sendable {
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
   }
 
+  /// Why a file is not read.
+  package enum Refusal: String, Error {
+    case notRelative = "is not a relative path without '..'"
+    case missing = "No such file or directory"
+    case outside = "leads out of the folder of sources"
+    case notRegular = "is not a regular file"
+  }
+
   /// The path, without links, of a regular file in the folder. Links are followed as long as they stay inside.
-  ///
-  /// - Throws: `SourceError`.
-  package func file(_ name: String) throws(SourceError) -> String {
-    guard Self.isRelative(name) else {
-      throw SourceError(.badRequest, path: name, reason: "is not a relative path without '..'")
-    }
+  package func file(_ name: String) throws(Refusal) -> String {
+    guard Self.isRelative(name) else { throw .notRelative }
     guard let resolved = SystemFiles.resolved("\(path)/\(name)"), let status = SystemFiles.status(resolved)
-    else { throw SourceError(.notFound, path: name, reason: String(errno: ENOENT)) }
-    guard resolved.hasPrefix(path == "/" ? path : path + "/") else {
-      throw SourceError(.badRequest, path: name, reason: "leads out of the folder of sources")
-    }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw SourceError(.unreadable, path: name, reason: "is not a regular file")
-    }
+    else { throw .missing }
+    guard resolved.hasPrefix(path == "/" ? path : path + "/") else { throw .outside }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
     return resolved
   }
 
   /// Writes a file, replacing what was there; folders on the way are created.
   ///
   /// Readers see either the old or the new file. No link is followed: one on the way is an error, one in the file's place is
-  /// replaced. A process that is killed leaves nothing behind, or for a moment a file named `.glpreview-*.part`.
+  /// replaced. A process that is killed leaves nothing behind; if it was replacing a file, or the file system has no
+  /// files without names, perhaps one named `.glpreview-*.part`.
   ///
   /// - Throws: `WriteError`.
   package func write(_ bytes: [UInt8], to name: String) throws(WriteError) {
-    guard Self.isRelative(name) else { throw WriteError(name, "is not a relative path without '..'") }
+    guard Self.isRelative(name) else { throw WriteError(name, Refusal.notRelative.rawValue) }
     var parts = name.split(separator: "/").map(String.init)
     let last = parts.removeLast()
     guard let root = Descriptor(unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
@@ -77,9 +78,11 @@ package struct RootFolder: Sendable {
     if let file = Descriptor(unsafe openat(folder.number, ".", unnamed | O_WRONLY | O_CLOEXEC, 0o666)) {
       try PictureFile.write(bytes, to: file.number, named: name)
       let link = "/proc/self/fd/\(file.number)"
-      guard unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0 else {
-        throw WriteError(name, errno)
-      }
+      if unsafe linkat(AT_FDCWD, link, folder.number, last, AT_SYMLINK_FOLLOW) == 0 { return }
+      // There is a file already, which only a rename replaces.
+      guard errno == EEXIST,
+        unsafe linkat(AT_FDCWD, link, folder.number, temporary, AT_SYMLINK_FOLLOW) == 0
+      else { throw WriteError(name, errno) }
     } else {
       // A file system without files that have no name.
       let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC

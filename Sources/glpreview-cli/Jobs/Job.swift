@@ -69,7 +69,8 @@ struct Job: Codable, Equatable, Sendable {
     guard (1...4096).contains(to.utf8.count), !to.utf8.contains(0) else {
       throw JobFailure("to is empty or longer than 4096 bytes")
     }
-    guard (words ?? []).count <= 256, (1...100).contains(attempts ?? 1), (0...1_000_000_000).contains(index ?? 0)
+    guard (words ?? []).count <= 256, (1...100).contains(attempts ?? 1),
+      (0...1_000_000_000).contains(index ?? 0)
     else { throw JobFailure("words, attempts or index are beyond their limits") }
   }
 

@@ -123,13 +123,38 @@ struct HostList: Equatable, Sendable {
 
   /// Whether the address is HTTP or HTTPS of an allowed host.
   func allows(_ address: String) -> Bool {
-    guard let url = URL(string: address), let scheme = url.scheme?.lowercased(),
-      ["http", "https"].contains(scheme), let host = url.host?.lowercased(), !host.isEmpty
+    guard let (host, port) = Self.server(of: address) else { return false }
+    // Another reader of addresses must not see another host.
+    guard let url = URL(string: address), let other = url.host?.lowercased(),
+      other == host || "[\(other)]" == host
     else { return false }
-    let port = url.port ?? (scheme == "https" ? 443 : 80)
-    let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-    return allowsAll || allowed.contains(name) || allowed.contains("\(name):\(port)")
+    return allowsAll || allowed.contains(host) || allowed.contains("\(host):\(port)")
   }
+
+  /// The host, in lower case, and the port of an address; nil if anything about them is unusual.
+  private static func server(of address: String) -> (host: String, port: Int)? {
+    guard JobDestination.isAddress(address) else { return nil }
+    let isSecure = address.prefix(5).lowercased() == "https"
+    let authority = address.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
+    let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let server = parts.last,
+      authority.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
+    else { return nil }
+    let end = server.hasPrefix("[") ? server.firstIndex(of: "]").map { server.index(after: $0) } : nil
+    let host = server.hasPrefix("[") ? server[..<(end ?? server.startIndex)] : server.prefix { $0 != ":" }
+    let rest = server[host.endIndex...]
+    guard !host.isEmpty, host.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHostCharacter }) else {
+      return nil
+    }
+    if rest.isEmpty { return (host.lowercased(), isSecure ? 443 : 80) }
+    guard rest.first == ":", let port = UInt16(rest.dropFirst()) else { return nil }
+    return (host.lowercased(), Int(port))
+  }
+}
+
+extension Character {
+  /// Letters, digits, and what names and bracketed addresses have besides.
+  fileprivate var isHostCharacter: Bool { isASCII && (isLetter || isNumber || ".-_:[]".contains(self)) }
 }
 
 extension String {

@@ -21,9 +21,9 @@ struct JobQueue: Sendable {
   private static let duplicateWindow = Duration.seconds(3600)
   private static let resultsAge = Duration.seconds(7 * 86400)
 
-  init(_ client: NATSClient, _ options: NATSOptions) throws {
+  init(_ client: NATSClient, prefix: String, replicas: Int = 1) throws {
     self.client = client
-    (prefix, replicas) = (options.prefix, options.replicas)
+    (self.prefix, self.replicas) = (prefix, replicas)
     jetStream = try JetStream(client)
   }
 
@@ -155,4 +155,11 @@ struct BatchRecord: Codable, Equatable, Sendable {
   let jobs: Int
 
   static func key(_ batch: String) -> String { "\(batch)._" }
+}
+
+extension NATSOptions {
+  /// The queue that the options name.
+  func queue(_ client: NATSClient) throws -> JobQueue {
+    try JobQueue(client, prefix: prefix, replicas: replicas)
+  }
 }

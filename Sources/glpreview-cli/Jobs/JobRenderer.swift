@@ -32,7 +32,12 @@ struct JobPermissions: Sendable {
       throw JobFailure("\(text.redactedAddress): jobs read files and http addresses")
     }
     guard let sources else { throw JobFailure("\(text): this worker reads no files (--sources)") }
-    return try sources.file(text)
+    do throws(RootFolder.Refusal) {
+      return try sources.file(text)
+    } catch {
+      throw SourceError(
+        error == .missing ? .notFound : .badRequest, path: text, reason: error.rawValue)
+    }
   }
 }
 
@@ -79,7 +84,7 @@ actor JobRenderer {
     } catch let error as SourceError {
       // The author of a job need not know the worker's folders.
       throw SourceError(error.kind, path: job.source, reason: error.reason)
-    } catch let error where error is RenderError || error is DeviceError {
+    } catch let error where error is DeviceError || (error as? RenderError)?.isContextLost == true {
       await forget()
       throw error
     }

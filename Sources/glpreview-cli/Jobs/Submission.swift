@@ -13,6 +13,8 @@ struct Submission: Sendable {
   /// Requests in progress.
   private static let width = 32
 
+  static func count(_ jobs: Int) -> String { jobs == 1 ? "1 job" : "\(jobs) jobs" }
+
   /// Queues the jobs.
   func submit(_ jobs: [Job]) async throws {
     let next = Mutex(jobs.makeIterator())
@@ -96,7 +98,7 @@ struct Submission: Sendable {
       throw BatchError(
         failedJobs: tally.failed, of: tally.seen.count, areMissing: tally.failed == tally.missing)
     }
-    if !isQuiet { StandardError.print("glpreview: \(tally.seen.count) jobs done") }
+    if !isQuiet { StandardError.print("glpreview: \(Self.count(tally.seen.count)) done") }
   }
 
   private func report(_ result: JobResult) throws {

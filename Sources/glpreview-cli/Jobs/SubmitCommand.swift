@@ -87,14 +87,16 @@ struct SubmitCommand: AsyncParsableCommand {
     let client = try await NATSClient.connect(configuration, logger: .silent)
     let result: Result<Void, any Error>
     do {
-      let queue = try JobQueue(client, natsOptions)
+      let queue = try natsOptions.queue(client)
       try await queue.retrying { try await queue.prepare() }
       let submission = Submission(queue: queue, batch: batch, isQuiet: quiet, reportsJobs: json)
       if detach {
         try await submission.submit(jobs)
         try StandardOutput.print(batch)
       } else {
-        if !quiet, !jobs.isEmpty { StandardError.print("glpreview: batch \(batch): \(jobs.count) jobs") }
+        if !quiet, !jobs.isEmpty {
+          StandardError.print("glpreview: batch \(batch): \(Submission.count(jobs.count))")
+        }
         try await submission.submitAndFollow(jobs)
       }
       result = .success(())
@@ -124,7 +126,10 @@ struct SubmitCommand: AsyncParsableCommand {
       do { try job.check() } catch { throw UsageError("\(source.redactedAddress): \(error)") }
       try Self.checkSource(source)
       let destination = try JobDestination(job, jobOptions, views: views, prefix: natsOptions.prefix)
-      if case .replies = destination {} else { try Self.claim(destination.names(views), for: source, &written) }
+      if case .replies = destination {
+      } else {
+        try Self.claim(destination.names(views), for: source, &written)
+      }
       jobs.append(job)
     }
     return jobs
@@ -135,7 +140,8 @@ struct SubmitCommand: AsyncParsableCommand {
       return
     }
     throw UsageError(
-      "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address")
+      "\(source.redactedAddress) is neither a path below the workers' folder (relative, without '..') nor an http address"
+    )
   }
 
   private static func claim(

@@ -39,7 +39,8 @@ struct WorkCommand: AsyncParsableCommand {
   var getFrom: [String] = []
 
   @Option(
-    help: ArgumentHelp("PUT pictures to this host over HTTP and HTTPS. Repeatable.", valueName: "HOST[:PORT]"))
+    help: ArgumentHelp("PUT pictures to this host over HTTP and HTTPS. Repeatable.", valueName: "HOST[:PORT]")
+  )
   var putTo: [String] = []
 
   @Option(help: ArgumentHelp("How many jobs to do at a time (default: one a core).", valueName: "N"))
@@ -102,7 +103,7 @@ struct WorkCommand: AsyncParsableCommand {
     let sender = PictureSender(permissions, client)
     let host = SystemFiles.line("/proc/sys/kernel/hostname") ?? "worker"
     let worker = Worker(
-      name: name ?? host, queue: try JobQueue(client, natsOptions), renderer: jobRenderer, sender: sender,
+      name: name ?? host, queue: try natsOptions.queue(client), renderer: jobRenderer, sender: sender,
       permissions: permissions, concurrency: concurrency ?? ProcessInfo.processInfo.activeProcessorCount)
     let result: Result<Void, any Error>
     do {

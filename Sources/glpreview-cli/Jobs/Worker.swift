@@ -63,7 +63,7 @@ struct Worker: Sendable {
           if isStopping.value { return }
           throw error
         }
-        if case .consumerNotFound = error { consumer = nil }
+        if case .unavailable = error {} else { consumer = nil }
         try await Task.sleep(for: .milliseconds(500))
       }
     }
@@ -116,7 +116,8 @@ struct Worker: Sendable {
     of job: Job, _ message: JetStreamMessage
   ) async throws -> Result<[JobResult.Picture], JobFailure> {
     guard message.deliveries <= (job.attempts ?? Job.defaultAttempts) + Self.deaths else {
-      return .failure(JobFailure("was delivered \(message.deliveries - 1) times, and no worker has finished it"))
+      return .failure(
+        JobFailure("was delivered \(message.deliveries - 1) times, and no worker has finished it"))
     }
     do {
       let options = try job.options()

@@ -43,7 +43,9 @@ struct NATSOptions: ParsableArguments {
     guard NATSSubject.isToken(prefix), prefix.utf8.count <= 32 else {
       throw ValidationError("--prefix \(prefix) is not a word of letters, digits, '-' and '_'")
     }
-    guard [1, 3, 5].contains(replicas) else { throw ValidationError("--replicas \(replicas) is not 1, 3 or 5") }
+    guard [1, 3, 5].contains(replicas) else {
+      throw ValidationError("--replicas \(replicas) is not 1, 3 or 5")
+    }
     guard (user == nil) == (passwordFile == nil) else {
       throw ValidationError("--user and --password-file go together")
     }

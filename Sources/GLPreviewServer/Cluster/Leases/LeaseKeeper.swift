@@ -63,7 +63,7 @@ package final class LeaseKeeper: Sendable {
       written = nil
     }
 
-    /// Adds what the state has become to the view.
+    /// Makes the view what the leases are.
     mutating func look() {
       var new = LeaseView()
       new.isCurrent = leases.isCurrent
@@ -86,6 +86,7 @@ package final class LeaseKeeper: Sendable {
 
   /// How often time is counted.
   private static let step = Duration.milliseconds(250)
+  private static let burst = Duration.milliseconds(10)
   /// How often at most the list of cameras is written.
   private static let listsEvery = Duration.seconds(1)
   private static let writesWithin = Duration.seconds(2)
@@ -138,7 +139,6 @@ package final class LeaseKeeper: Sendable {
     let news = state.update { state -> [LeaseState.News] in
       body(&state)
       state.version += 1
-      state.look()
       return state.leases.takeNews()
     }
     for item in news { tell(item) }
@@ -296,8 +296,11 @@ package final class LeaseKeeper: Sendable {
           return (writes, state.bucket, state.leases.takeNews())
         }
         for item in news { tell(item) }
-        guard let bucket else { continue }
-        for write in writes { group.addTask { await self.write(write, in: bucket) } }
+        if let bucket {
+          for write in writes { group.addTask { await self.write(write, in: bucket) } }
+        }
+        // What comes in a burst is looked at together.
+        try? await Task.sleep(for: Self.burst)
       }
     }
   }

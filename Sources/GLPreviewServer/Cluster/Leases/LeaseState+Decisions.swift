@@ -93,9 +93,13 @@ extension LeaseState {
     func push(_ write: Write?) { if let write { writes.append(write) } }
     for camera in identity.fixed.sorted() where !pending.contains(camera) { push(fixedWrite(camera)) }
     for camera in held.keys.sorted() where !pending.contains(camera) { push(renewal(camera)) }
-    for camera in cameras.keys.sorted() where !pending.contains(camera) { push(cleanup(camera)) }
+    let strays = cameras.filter { camera, entry in
+      entry.record?.node == identity.node && !identity.movable.contains(camera) && !pending.contains(camera)
+    }
+    for camera in strays.keys.sorted() { push(cleanup(camera)) }
     if !isLeaving {
-      for camera in identity.movable.sorted() where held[camera] == nil && !pending.contains(camera) {
+      let free = identity.movable.filter { held[$0] == nil && !pending.contains($0) && isFree($0) }
+      for camera in free.sorted() {
         guard writes.count < Self.mostWrites, let write = claim(camera, counts) else { continue }
         counts[identity.node, default: 0] += 1
         push(write)
@@ -154,10 +158,6 @@ extension LeaseState {
   /// A camera that nobody has, if it is this node's turn. The first taker goes at once, the others a second apart.
   private mutating func claim(_ camera: String, _ counts: [String: Int]) -> Write? {
     let (record, revision) = cameras[camera] ?? (nil, 0)
-    guard isFree(camera) else {
-      freeFor[camera] = nil
-      return nil
-    }
     if record?.fixed == true, let owner = record?.node, let node = nodes[owner], isAlive(node) { return nil }
     let takers = takers(of: camera, counts)
     guard let place = takers.firstIndex(of: identity.node) else {

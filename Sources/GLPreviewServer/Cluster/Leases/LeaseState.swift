@@ -244,7 +244,9 @@ package struct LeaseState: Sendable {
         if wasAlive, !isAlive(name) { news.append(.lost(node: name)) }
       }
       if joinedFor >= times.gathering {
-        for camera in identity.movable where isFree(camera) { freeFor[camera, default: .zero] += time }
+        for camera in identity.movable {
+          freeFor[camera] = isFree(camera) ? (freeFor[camera] ?? .zero) + time : nil
+        }
       }
       // What does not come back from the store is not there. Others seem to stand still then too.
       if unheard >= times.beat * 2.5 { lostStore() }

@@ -1,0 +1,133 @@
+import Foundation
+import GLPreview
+import Testing
+
+@testable import glpreview_cli
+
+@Suite("Jobs as they lie in the queue")
+struct JobTests {
+  private func job(_ text: String) throws -> Job { try Job(parsing: Array(text.utf8)) }
+
+  private func destination(_ to: String, _ words: [String] = [], source: String = "a/street.jpg") throws
+    -> JobDestination
+  {
+    let options = try JobOptions.parsed(words)
+    let job = Job(id: "i", batch: "b", source: source, index: 7, words: words, to: to)
+    return try JobDestination(job, options, views: options.viewOptions.views(), prefix: "glp")
+  }
+
+  @Test("a job is read back as it was written, and keys that are not known are ignored")
+  func roundTrip() throws {
+    let job = Job(
+      id: "i", batch: "b", source: "a.jpg", index: 3, words: ["--size=8x"], to: "{name}.jpg", attempts: 2)
+    #expect(try Job(parsing: job.json) == job)
+    let text = #"{"version":1,"id":"i","batch":"b","source":"a.jpg","to":"a.png","later":{"x":[1]}}"#
+    #expect(try self.job(text) == Job.like(id: "i"))
+  }
+
+  /// A valid job but for one key.
+  private static func text(_ id: String = "i", batch: String = "b", source: String = "a", _ more: String = "")
+    -> String
+  {
+    #"{"version":1,"id":"\#(id)","batch":"\#(batch)","source":"\#(source)","to":"a.jpg"\#(more)}"#
+  }
+
+  private static let noJobs: [String] = [
+    "", "{}", "[]", "null", "{", text().replacing(":1,", with: ":2,"), text("i.j"), text("_"),
+    text(batch: "*"),
+    text(batch: ">"), text(batch: "b\\r\\nPUB"), text(source: ""), text(source: "a\\u0000b"),
+    text("i", #","attempts":0"#), text("i", #","index":-1"#),
+  ]
+
+  @Test("what is no job is refused", arguments: noJobs)
+  func refused(text: String) { #expect(throws: JobFailure.self) { try job(text) } }
+
+  @Test("a text like theirs is a job")
+  func accepted() throws { #expect(try job(Self.text()).id == "i") }
+
+  @Test("damaged descriptions are refused or read, and nothing else")
+  func damaged() throws {
+    let whole = try Job.like(id: "i").json
+    for place in whole.indices {
+      for byte in [0, 0x22, 0x5C, 0x7B, 0x80, 0xFF] as [UInt8] {
+        var bytes = whole
+        bytes[place] = byte
+        if let job = try? Job(parsing: bytes) { #expect(Job.isName(job.id) && Job.isName(job.batch)) }
+        _ = try? Job(parsing: Array(whole[..<place]))
+      }
+    }
+  }
+
+  @Test("options are the same after they were words of a job")
+  func words() throws {
+    let given = [
+      "--view", "a:size=8x,crop=4x4+0+0", "--view", "b:size=4x", "--quality", "70", "--subsampling", "444",
+      "--max-bytes", "9000", "--format", "png", "--mask", "1x1+0+0", "--reference", "8x8", "--decode",
+      "exact",
+      "--max-megapixels", "2.5", "--matrix", "bt709",
+    ]
+    let words = try JobOptions.parsed(given).words
+
+    let again = try JobOptions.parsed(words)
+
+    #expect(again.words == words)
+    #expect(again.encodingOptions.quality == 70)
+    #expect(again.inputOptions.mask == ["1x1+0+0"])
+    #expect(try again.viewOptions.views().map(\.name) == ["a", "b"])
+    let single = try JobOptions.parsed(["--rotate", "-90", "--linear=true", "--label=-x -"]).words
+    #expect(single == ["--rotate=-90", "--linear=true", "--label=-x -"])
+    #expect(try JobOptions.parsed(single).words == single)
+  }
+
+  @Test(
+    "words that render does not take make a job fail", arguments: ["--help", "--fps=3", "a.jpg", "--gpu=1"])
+  func unknownWords(word: String) {
+    #expect(throws: JobFailure.self) { try JobOptions.parsed([word]) }
+  }
+
+  @Test("names of pictures are made as render makes them")
+  func names() throws {
+    let views = [ViewConfiguration()]
+    #expect(try destination("x/{name}-{index:03}.jpg").names(views) == ["x/street-007.jpg"])
+    #expect(
+      try destination("http://host:9/b/{name}.png?k=1", source: "a b.jpg").names(views)
+        == ["http://host:9/b/a%20b.png?k=1"])
+    #expect(try destination("reply:glp.replies.me").format == .jpeg)
+  }
+
+  @Test(
+    "destinations that leave the folder, are no pictures or belong to others are refused",
+    arguments: [
+      "../a.jpg", "/etc/a.jpg", "a/../../b.jpg", "a//b.jpg", "./a.jpg", "-", "null:", "null:jpg", "a.mp4",
+      "a.txt",
+      "reply:$JS.API.STREAM.DELETE.X", "reply:glp.jobs.todo.b", "reply:_INBOX.*", "reply:glp.replies.a b",
+      "http://user:password@host/a.jpg", "http://{name}/a.jpg", "http:///a.jpg", "https://host/a.gif",
+    ])
+  func refusedDestinations(to: String) { #expect(throws: (any Error).self) { try destination(to) } }
+
+  @Test("hosts are compared as a whole, with their port where one is named")
+  func hosts() {
+    let hosts = HostList(["one", "two:8080", "[::1]:9"])
+    for address in ["http://one/a", "https://ONE:9/a", "http://two:8080/", "http://[::1]:9/"] {
+      #expect(hosts.allows(address), "\(address)")
+    }
+    for address in [
+      "http://two/", "http://onetwo/", "http://one.evil/", "http://evil/?http://one/", "http://one@evil/",
+      "ftp://one/", "one", "http://[::1]:8/", "",
+    ] { #expect(!hosts.allows(address), "\(address)") }
+    #expect(HostList(["any"]).allows("http://x/"))
+  }
+
+  @Test("pauses grow to half a minute")
+  func pauses() {
+    #expect([1, 2, 3, 99].map { Worker.pause(after: $0, jitter: 1) } == [1, 2, 4, 30].map { .seconds($0) })
+  }
+}
+
+extension Job {
+  fileprivate static func like(id: String) -> Job {
+    var job = Job(id: id, batch: "b", source: "a.jpg", to: "a.png")
+    job.words = nil
+    return job
+  }
+}

@@ -1,0 +1,98 @@
+// The real server, on ports of its own, gone with its last user.
+import Foundation
+import Testing
+
+/// A nats-server on loopback.
+final class NATSServer: Sendable {
+  /// Where clients connect.
+  let port: Int
+  /// Its files, gone with its last user.
+  let folder: URL
+  private let process: ChildProcess
+  private let hasEnded: Task<Int32, Never>
+
+  private static let path = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map { $0 + "/nats-server" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  /// Whether there is one.
+  static let isInstalled = path != nil
+
+  struct Failed: Error {
+    let log: String
+  }
+
+  /// Started, and listening. `configuration` has lines of its configuration file, in which FOLDER is a folder of its own, or
+  /// the one of an earlier server.
+  init(_ configuration: String = "", port: Int? = nil, folder: URL? = nil) async throws {
+    signal(SIGPIPE, SIG_IGN)
+    let path = try #require(Self.path)
+    let folder = folder ?? Self.makeFolder()
+    self.folder = folder
+    let ports = folder.appending(path: "ports-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: ports, withIntermediateDirectories: true)
+    let text = """
+      listen: "127.0.0.1:\(port ?? -1)"
+      ports_file_dir: "\(ports.path)"
+      log_file: "\(folder.path)/log"
+      \(configuration.replacing("FOLDER", with: folder.path))
+
+      """
+    let file = folder.appending(path: "nats.conf")
+    try Data(text.utf8).write(to: file)
+    let process = try ChildProcess(
+      path, ["-c", file.path], environment: [:], in: folder.path, writingTo: nil)
+    self.process = process
+    let status = Status()
+    hasEnded = Task {
+      let code = await ChildProcess.status(of: process.id)
+      await status.end()
+      return code
+    }
+    let ready = ports.appending(path: "nats-server_\(process.id).ports")
+    var found: Int?
+    await until {
+      found = Self.port(in: ready)
+      if found != nil { return true }
+      return await status.hasEnded
+    }
+    guard let found else {
+      throw Failed(log: (try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)) ?? "no log")
+    }
+    self.port = found
+  }
+
+  deinit {
+    kill(process.id, SIGKILL)
+    let (folder, hasEnded) = (folder, hasEnded)
+    Task {
+      _ = await hasEnded.value
+      try? FileManager.default.removeItem(at: folder)
+    }
+  }
+
+  /// A folder that a server removes in the end.
+  static func makeFolder() -> URL {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "glpreview-nats-\(UUID().uuidString)")
+    try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  /// Ends it at once, and returns when it is gone.
+  func kill9() async {
+    kill(process.id, SIGKILL)
+    _ = await hasEnded.value
+  }
+
+  private static func port(in file: URL) -> Int? {
+    struct Ports: Decodable { let nats: [String]? }
+    guard let data = try? Data(contentsOf: file),
+      let ports = try? JSONDecoder().decode(Ports.self, from: data)
+    else { return nil }
+    return ports.nats?.first.flatMap { URL(string: $0)?.port }
+  }
+
+  private actor Status {
+    private(set) var hasEnded = false
+    func end() { hasEnded = true }
+  }
+}
