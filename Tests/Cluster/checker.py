@@ -8,9 +8,10 @@ Events are dictionaries with `t` (seconds) and `what`:
     fault (kind, number, parts=[...], excused=[nodes]), healed, settled, unsettled (reason)       one fault at a time
     probe (node, camera, status, width, state, began)                      a snapshot, asked for at a node
     listing (node, cameras={camera: node})                                 which node a node says that a camera is at
-    frames (node, camera, missed, pause), stream-ended (node, camera)      a stream of a local camera, watched at its node
+    frames (node, camera, missed, pause), stream-ended     a stream of a local camera, watched at its node
+    moving-stream-ended, moving-pause (node, camera, pause)      one of a camera that moves, and how long it had no live picture
     use (node, key, rss, descriptors, settled)                             a process's memory and descriptors
-    error (node, message), bad-line (node, line)
+    error (node, message), bad-line (node, line), over                     `over`: from here on everything is ended in order
 """
 import collections
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Fault:
     outage: float = 0.0
     missed: int = 0
     pause: float = 0.0
+    # The longest time without a live picture in a stream of a camera that moves, at another node or the one that has it.
+    moving_pause: float = 0.0
     violations: list = field(default_factory=list)
 
 
@@ -224,6 +227,12 @@ class Checker:
             elif what == "stream-ended" and now <= last:
                 if self._fault(now).kind in OF_STORE:
                     self._violation("a stream of a local camera ended because of the store", f"{event['camera']}", now)
+            elif what == "moving-pause" and now <= last:
+                # The last picture before it may have come just before the fault.
+                fault = self._fault(now - event["pause"] + 1)
+                fault.moving_pause = max(fault.moving_pause, event["pause"])
+            elif what == "moving-stream-ended" and now <= last:
+                self.counts["streams of cameras that move that ended"] += 1
             elif what == "use" and event["settled"]:
                 self._check_use(base, event)
 

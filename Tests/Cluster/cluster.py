@@ -47,6 +47,8 @@ class Cluster:
                         for node in self.nodes]
         for node in self.nodes[:WATCHED]:
             Watcher(node, f"fixed-{node.name}", self.journal, self.over)
+        for node in self.nodes[-WATCHED:]:
+            Watcher(node, self.cameras.moving[0], self.journal, self.over, moves=True)
         threading.Thread(target=self._sample, daemon=True).start()
         self.settle()
 

@@ -26,7 +26,7 @@ def plan(seed, faults, servers, kinds=None):
     every = kinds or OF_NODES + OF_STORE + (["leader-kill"] if servers > 1 else [])
     order = []
     if faults <= 3 and not kinds:
-        order = [["kill", "partition", "server-kill"], ["stop", "mute", "server-stop"], ["kill", "one-way", "bucket-deleted"]][seed % 3]
+        order = [["kill", "partition", "server-kill"], ["stop", "mute", "server-stop"], ["kill", "one-way", "bucket-deleted"]][(seed - 1) % 3]
     while len(order) < faults:
         order += source.sample(every, len(every))
     return [_action(source, kind) for kind in order[:faults]]

@@ -112,10 +112,11 @@ class Prober:
 
 
 class Watcher:
-    """Watches a stream of a camera that is at the node, and notes the frames that it does not get."""
+    """Watches a stream at a node, and notes the frames that it does not get. The camera is the node's own unless it `moves`."""
 
-    def __init__(self, node, camera, journal, over):
+    def __init__(self, node, camera, journal, over, moves=False):
         self.node, self.camera, self.journal, self.over, self.parts = node, camera, journal, over, 0
+        self.moves = moves
         node.machine.thread(self._run)
 
     def _run(self):
@@ -133,13 +134,21 @@ class Watcher:
             connection.request("GET", f"/cameras/{self.camera}/main.mjpeg", headers=HEADERS)
             answer = connection.getresponse()
             last, before = None, self.journal.seconds()
+            # One that is asked for while the camera has no owner is refused, which is no end.
+            if answer.status != 200:
+                reason = None
             while answer.status == 200 and is_same():
-                number = read_part(answer)
+                number, state = read_part(answer)
                 if number is None:
                     break
+                if self.moves and state != "live":
+                    continue
                 now, was_still = self.journal.seconds(), self.node.is_paused
                 missed = number - last - 1 if last is not None else 0
-                if last is not None and (missed > 0 or now - before > STILL) and is_same() and not was_still:
+                # A camera that moves begins to count anew at each node.
+                if self.moves and now - before > STILL and not was_still:
+                    self.journal.add("moving-pause", node=self.node.name, camera=self.camera, pause=round(now - before, 3))
+                if not self.moves and last is not None and (missed > 0 or now - before > STILL) and is_same() and not was_still:
                     self.journal.add("frames", node=self.node.name, camera=self.camera, missed=max(missed, 0),
                                      pause=round(now - before, 3))
                 last, before = number, now
@@ -148,18 +157,19 @@ class Watcher:
             reason = repr(error)
         finally:
             connection.close()
-        if is_same():
-            self.journal.add("stream-ended", node=self.node.name, camera=self.camera, reason=reason)
+        if is_same() and reason:
+            what = "moving-stream-ended" if self.moves else "stream-ended"
+            self.journal.add(what, node=self.node.name, camera=self.camera, reason=reason)
 
 
 def read_part(answer):
-    """The sequence number of the stream's next part; None at its end."""
+    """The sequence number of the stream's next part, and its camera's state; None twice at its end."""
     head = {}
     while not head.get("content-length"):
         while (line := answer.readline()) not in (b"\r\n", b""):
             key, _, value = line.decode("latin-1").partition(":")
             head[key.lower()] = value.strip()
         if not line:
-            return None
+            return None, None
     answer.read(int(head["content-length"]))
-    return int(head["x-frame-sequence"])
+    return int(head["x-frame-sequence"]), head["x-source-state"]

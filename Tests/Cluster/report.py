@@ -24,19 +24,19 @@ def _summary(faults):
         "gap_worst": round(max(gaps, default=0), 2),
         "two_owners": round(sum(sum(fault.doubles.values()) for fault in faults), 2),
         "two_owners_worst": round(max((time for fault in faults for time in fault.doubles.values()), default=0), 2),
-        "outage": round(max(fault.outage for fault in faults), 2), "missed": sum(fault.missed for fault in faults),
+        "outage": round(max(fault.outage for fault in faults), 2), "moving_pause": round(max(fault.moving_pause for fault in faults), 2), "missed": sum(fault.missed for fault in faults),
         "violations": [violation for fault in faults for violation in fault.violations]}
 
 
 def table(checker):
     lines = ["| fault | count | cameras without owner | gap p50 / p99 / worst [s] | two owners [camera-seconds], worst [s] "
-             "| longest refusal of a snapshot [s] | frames missed by local viewers | verdict |",
-             "|---|--:|--:|--:|--:|--:|--:|---|"]
+             "| longest refusal of a snapshot [s] | longest time without a live picture in two streams of a camera that moves [s] | frames missed by local viewers | verdict |",
+             "|---|--:|--:|--:|--:|--:|--:|--:|---|"]
     for kind, each in by_kind(checker).items():
         gaps = f"{each['gap_p50']:.1f} / {each['gap_p99']:.1f} / {each['gap_worst']:.1f}" if each["gaps"] else "-"
         two = f"{each['two_owners']:.1f}, {each['two_owners_worst']:.1f}" if each["two_owners"] else "0"
         count = f"{each['count']}" if each["parts"] <= each["count"] or "kill" not in kind else f"{each['count']} ({each['parts']} nodes)"
-        lines.append(f"| {kind} | {count} | {each['gaps']} | {gaps} | {two} | {each['outage']:.1f} | {each['missed']} "
+        lines.append(f"| {kind} | {count} | {each['gaps']} | {gaps} | {two} | {each['outage']:.1f} | {each['moving_pause']:.1f} | {each['missed']} "
                      f"| {'BAD' if each['violations'] else 'good'} |")
     return "\n".join(lines)
 

@@ -216,6 +216,10 @@ class Rest(Case):
         self.assertFinds("a stream of a local camera ended because of the store", fault(20, "server-kill"),
                          event(25, "stream-ended", "n1", camera="fixed-n1"))
 
+    def test_a_pause_belongs_to_the_fault_in_which_it_began(self):
+        checker = self.assertHolds(fault(20, "stop"), fault(30, "clock", 2), event(31, "moving-pause", "n3", camera="cam1", pause=11.5))
+        self.assertEqual([each.moving_pause for each in checker.faults], [0, 11.5, 0])
+
     def test_memory_and_descriptors(self):
         def use(t, rss, descriptors, settled=True):
             return event(t, "use", "n1", rss=rss << 20, descriptors=descriptors, settled=settled)
