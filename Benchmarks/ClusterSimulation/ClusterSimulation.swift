@@ -86,7 +86,7 @@ enum ClusterSimulation {
       let client = try await NATSClient.connect(configuration, logger: logger)
       // A third may go: the rest has room for all.
       let keeper = LeaseKeeper(
-        client, bucket: "sim\(number)", replicas: replicas,
+        client, bucket: "sim-\(getpid())-\(number)", replicas: replicas,
         .init(
           node: name, instance: "\(number)-\(index)", url: "http://\(name)", slots: cameras * 2,
           movable: names), logger: logger)

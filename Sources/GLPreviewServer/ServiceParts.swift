@@ -212,9 +212,10 @@ struct ServiceParts: Sendable {
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
-    let streamRoutes = StreamRoutes(registry: registry, streams: streams) { [peerStreams] in
-      try peerStreams.view($0, of: $1, $2)
-    }
+    let streamRoutes = StreamRoutes(
+      registry: registry, streams: streams,
+      guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) },
+      moves: { [peers] in peers.moves($0) })
     group.add(
       middleware: PeerMiddleware(
         catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes))

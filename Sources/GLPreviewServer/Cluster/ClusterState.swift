@@ -44,6 +44,8 @@ struct PeerRoute: Sendable, Hashable {
   let since: WallTime
   /// Its node is known by the leases in the store.
   var isMember = false
+  /// It is asked although its node does not answer the store: the camera is there or nowhere.
+  var isAskedAnyway = false
   /// The epoch of its owner's lease.
   var epoch: UInt64?
 
@@ -206,10 +208,11 @@ struct ClusterState: Sendable {
   }
 
   private func route(to camera: PeerCamera, at peer: KnownPeer) -> PeerRoute {
-    PeerRoute(
+    let owner = owners[camera.name].flatMap { $0.node == peer.name ? $0 : nil }
+    return PeerRoute(
       url: peer.url, node: peer.name, camera: camera,
       outage: peer.state == .up ? nil : peer.reason ?? "has not answered yet", since: peer.since,
-      isMember: peer.isMember, epoch: owners[camera.name].flatMap { $0.node == peer.name ? $0.epoch : nil })
+      isMember: peer.isMember, isAskedAnyway: peer.isMember && owner?.isFixed == true, epoch: owner?.epoch)
   }
 
   /// Whether a peer that lists a camera is the one to ask for it: the node that this node's configuration names, else

@@ -90,6 +90,9 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     }
   }
 
+  /// Whether a camera moves between nodes.
+  func moves(_ camera: String) -> Bool { state.withLock { $0.movable.contains(camera) } }
+
   /// Whether a camera is known that no node has at the moment.
   func isExpected(_ camera: String) -> Bool {
     state.withLock { $0.movable.contains(camera) || $0.cluster.homes[camera] != nil }

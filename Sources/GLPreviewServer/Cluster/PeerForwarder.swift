@@ -18,6 +18,8 @@ final class PeerForwarder: Sendable {
   private let logger: Logger
   /// Equal requests for snapshots share one. Nothing is kept: only the camera's node knows what is still fresh.
   private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
+  /// Many who come at once for one stream ask once.
+  private let refusals = SingleFlightCache<PictureKey, Refusal?>(capacity: 0) { _ in 0 }
   private let gates = Mutex<[String: Gates]>([:])
 
   /// What equal answers depend on.
@@ -26,6 +28,11 @@ final class PeerForwarder: Sendable {
     let target: String
     let role: Role
     let known: String?
+  }
+
+  private struct Refusal {
+    let head: PeerAnswer
+    let bytes: ByteBuffer
   }
 
   /// The limits of one peer, so that a slow one holds up no other.
@@ -93,13 +100,18 @@ final class PeerForwarder: Sendable {
   func refusal(of request: Request, _ context: ServiceContext, by route: PeerRoute) async throws -> Response?
   {
     let call = try await call(request, context, to: route)
-    let permit = try gates(of: route.url).requests.enter()
-    let (head, body) = try await send(call, route, within: limit)
-    // Not read to its end: the connection is closed.
-    guard head.status != .ok else { return nil }
-    let bytes = try await body.collect(upTo: 64 << 10)
-    withExtendedLifetime(permit) {}
-    return Response(status: head.status, headers: head.headers, body: ResponseBody(byteBuffer: bytes))
+    let key = PictureKey(peer: call.peer, target: call.target, role: call.role, known: nil)
+    let gate = gates(of: route.url).requests
+    let refusal = try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
+      let (head, body) = try await send(call, route, within: limit)
+      // Not read to its end: the connection is closed.
+      guard head.status != .ok else { return nil }
+      return Refusal(head: head, bytes: try await body.collect(upTo: 64 << 10))
+    }
+    return refusal.map {
+      Response(
+        status: $0.head.status, headers: $0.head.headers, body: ResponseBody(byteBuffer: $0.bytes))
+    }
   }
 
   // MARK: Requests
@@ -116,7 +128,7 @@ final class PeerForwarder: Sendable {
   private func call(
     _ request: Request, _ context: ServiceContext, to route: PeerRoute
   ) async throws -> PeerClient.Call {
-    if let outage = route.outage { throw Problem.peer(route.node, outage) }
+    if let outage = route.outage, !route.isAskedAnyway { throw Problem.peer(route.node, outage) }
     let path = request.uri.path
     guard path.hasPrefix("/") else { throw Problem(.badRequest, "a path begins with a slash") }
     var call = PeerClient.Call(

@@ -12,6 +12,9 @@ struct StreamRoutes: Sendable {
     nil
   }
 
+  /// Whether a camera moves between nodes.
+  var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
+
   private static let keys =
     ViewConfiguration.keys + [
       "quality", "fps", "key", "extra_headers", "advance_headers", "dual_final_frames", "zero_data",
@@ -39,9 +42,10 @@ struct StreamRoutes: Sendable {
 
   /// What a stream goes on with when its camera has moved to another node, or from there to this one.
   private func rejoin(_ target: ServedPreview, _ request: Request, _ interval: Duration)
-    -> StreamWatcher.Rejoin
+    -> StreamWatcher.Rejoin?
   {
     let (camera, view) = (target.camera, target.name)
+    guard moves(camera) else { return nil }
     // The words of the URL; those that name the view stand for themselves.
     let request = Request(head: request.head, body: RequestBody(buffer: ByteBuffer()))
     return { [registry, streams, guests] in

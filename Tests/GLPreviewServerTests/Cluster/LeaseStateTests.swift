@@ -128,6 +128,38 @@ import Testing
     #expect(world.longestGap <= .seconds(6))
   }
 
+  @Test func aFullNodeThatIsRestartedHasItsCamerasAgain() {
+    var world = LeaseWorld(["n1", "n2"], cameras: 8, slots: 4)
+    world.pass(.seconds(10))
+    #expect(world.ownerless == 0)
+    world.start("n1", slots: 4, instance: "again")
+    world.pass(.seconds(6))
+
+    #expect(world.ownerless == 0)
+    #expect(world.nodes["n1"]?.leases.held.count == 4)
+  }
+
+  @Test func aNodeThatHasLessRoomAfterwardsGivesTheRestAway() {
+    var world = LeaseWorld(["n1", "n2"], cameras: 8, slots: 8)
+    world.pass(.seconds(10))
+    world.start("n1", slots: 1, instance: "again")
+    world.pass(.seconds(10))
+
+    #expect(world.ownerless == 0)
+    #expect(world.nodes["n1"]?.leases.held.count == 1)
+  }
+
+  @Test func aFixedCameraThatMayMoveAfterwardsMoves() {
+    var world = LeaseWorld(["n2"], cameras: 4)
+    world.start("n1", fixed: ["camera1"])
+    world.pass(.seconds(10))
+    world.start("n1", instance: "again")
+    world.pass(.seconds(10))
+
+    #expect(world.owners(of: "camera1").count == 1)
+    #expect(world.stored[.camera("camera1")]?.camera?.fixed == nil)
+  }
+
   @Test func anEmptyStoreIsFilledAgain() {
     var world = settled()
     world.replaceStore()

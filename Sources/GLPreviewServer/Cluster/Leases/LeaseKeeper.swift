@@ -7,12 +7,12 @@ internal import Synchronization
 
 /// A node's part in the leases of a cluster. It runs until it is told to leave.
 package final class LeaseKeeper: Sendable {
-  private let client: NATSClient
-  private let bucket: KeyValueConfiguration
+  let client: NATSClient
+  let bucket: KeyValueConfiguration
   let logger: Logger
-  private let state: Watched<State>
+  let state: Watched<State>
 
-  private struct State {
+  struct State {
     var leases: LeaseState
     /// What nodes list, by name.
     var listings: [String: PeerListing] = [:]
@@ -25,6 +25,8 @@ package final class LeaseKeeper: Sendable {
     var version = 0
     /// Counts the changes of what this node lists that are known to be.
     var lists = 0
+    /// Counts how often everything was to be heard again.
+    var turns = 0
     /// Set when the node's key is to be written at once.
     var isBeatDue = false
     var bucket: KeyValue?
@@ -64,7 +66,7 @@ package final class LeaseKeeper: Sendable {
   private static let burst = Duration.milliseconds(50)
   /// How often at most the list of cameras is written.
   private static let listsEvery = Duration.seconds(1)
-  private static let writesWithin = Duration.seconds(2)
+  static let writesWithin = Duration.seconds(2)
 
   /// A keeper whose bucket is `name`, on so many servers.
   package init(
@@ -110,7 +112,7 @@ package final class LeaseKeeper: Sendable {
   /// Cameras that are kept on until their new owners deliver them, with those.
   var handovers: [(camera: String, to: String)] { state.withLock { $0.leases.handovers } }
 
-  private func change(_ body: (inout State) -> Void) {
+  func change(_ body: (inout State) -> Void) {
     let news = state.update { state -> [LeaseState.News] in
       body(&state)
       state.version += 1
@@ -161,7 +163,7 @@ package final class LeaseKeeper: Sendable {
           state.bucket = bucket
           state.isBeatDue = true
         }
-        for try await element in try bucket.watch() { heard(element) }
+        try await hear(bucket)
       } catch {
         logger.debug("bucket not watched", metadata: ["reason": "\(error)"])
         change { state in
@@ -172,22 +174,7 @@ package final class LeaseKeeper: Sendable {
     }
   }
 
-  private func makeBucket() async throws(JetStreamError) -> KeyValue {
-    let stream: JetStream
-    do throws(NATSError) { stream = try JetStream(client, timeout: Self.writesWithin) } catch {
-      throw .invalid(error)
-    }
-    do throws(JetStreamError) {
-      return try await stream.createBucket(bucket)
-    } catch .nameInUse {
-      logger.warning(
-        "the bucket has another configuration than this node's: it is used as it is",
-        metadata: ["bucket": "\(bucket.bucket)"])
-      return try stream.bucket(bucket.bucket)
-    }
-  }
-
-  private func heard(_ element: KeyValueWatch.Element) {
+  func heard(_ element: KeyValueWatch.Element) {
     switch element {
     case .reset: change { $0.forget() }
     case .current:
@@ -246,6 +233,9 @@ package final class LeaseKeeper: Sendable {
         } catch {
           failures += 1
           if failures == 2 { logger.debug("lease not renewed", metadata: ["reason": "\(error)"]) }
+          if case .conflict = error, failures >= 2 {
+            await lookWhetherStoreWentBack(LeaseKey.node(node).text, write.revision, in: bucket)
+          }
         }
       }
       let wait = failures == 0 ? interval * Double.random(in: 0.9...1.0) : min(interval, .milliseconds(500))

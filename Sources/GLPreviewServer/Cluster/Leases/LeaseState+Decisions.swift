@@ -77,7 +77,8 @@ extension LeaseState {
   package mutating func decide() -> [Write] {
     guard isCurrent, hasJoined else { return [] }
     var counts = counts
-    counts[identity.node] = max(counts[identity.node] ?? 0, held.count)
+    // What the store has of this node may be from before its start.
+    counts[identity.node] = held.count + pending.count { held[$0] == nil && identity.movable.contains($0) }
     let candidates = looksAtAll ? identity.movable : changed.intersection(identity.movable)
     let strays = (looksAtAll ? Set(cameras.keys) : changed).filter { camera in
       cameras[camera]?.record?.node == identity.node && !identity.movable.contains(camera)
@@ -93,7 +94,7 @@ extension LeaseState {
       let free = candidates.filter { held[$0] == nil && !pending.contains($0) && isFree($0) }
       for camera in free.sorted() {
         guard writes.count < Self.mostWrites, let write = claim(camera, counts) else { continue }
-        counts[identity.node, default: 0] += 1
+        if write.record.node == identity.node { counts[identity.node, default: 0] += 1 }
         push(write)
       }
       if writes.isEmpty, pending.isEmpty { push(move(counts)) }
@@ -150,9 +151,18 @@ extension LeaseState {
   /// A camera that nobody has, if it is this node's turn. The first taker goes at once, the others a second apart.
   private mutating func claim(_ camera: String, _ counts: [String: Int]) -> Write? {
     let (record, revision) = cameras[camera] ?? (nil, 0)
-    if record?.fixed == true, let owner = record?.node, let node = nodes[owner], isAlive(node) { return nil }
+    if let record, record.fixed == true, record.node != identity.node, let node = nodes[record.node],
+      isAlive(node)
+    {
+      return nil
+    }
     let takers = takers(of: camera, counts)
     guard let place = takers.firstIndex(of: identity.node) else {
+      if var record, record.node == identity.node {
+        // It was this node's before, and there is no room for it now.
+        (record.node, record.to, record.fixed) = ("", nil, nil)
+        return Write(camera: camera, record: record, revision: revision)
+      }
       if takers.isEmpty, freeFor[camera] ?? .zero >= times.dead { tellOnce(.ownerless(camera: camera)) }
       return nil
     }
@@ -174,13 +184,19 @@ extension LeaseState {
       return Write(camera: camera, record: self.record(record.epoch), revision: revision)
     }
     guard quiet >= times.settled, identity.slots > 0 else { return nil }
-    let own = Double(held.count) / Double(identity.slots)
-    let others = nodes.filter { name, node in
-      name != identity.node && isAlive(node) && node.record?.leaving == false
+    func load(_ count: Int, _ slots: Int) -> Double { Double(count) / Double(slots) }
+    let own = load(held.count, identity.slots)
+    let others = nodes.compactMap { name, node -> (name: String, count: Int, slots: Int, node: LeaseNode)? in
+      guard name != identity.node, isAlive(node), let record = node.record, !record.leaving, record.slots > 0
+      else { return nil }
+      return (name, counts[name] ?? 0, record.slots, node)
+    }.sorted { (load($0.count, $0.slots), $0.name) < (load($1.count, $1.slots), $1.name) }
+    // Only the fullest gives, or all would give to the same one at once.
+    guard others.allSatisfy({ (load($0.count, $0.slots), $0.name) < (own, identity.node) }) else {
+      return nil
     }
-    for (name, node) in others.sorted(by: { $0.key < $1.key }) {
-      let slots = node.record?.slots ?? 0
-      guard slots > 0, Double((counts[name] ?? 0) + 1) / Double(slots) < own - 1e-9 else { continue }
+    for (name, count, slots, node) in others {
+      guard load(count + 1, slots) < own - 1e-9 else { continue }
       let offered = held.keys.filter { node.offers.contains($0) }
       let best = offered.max {
         LeaseScore.score(of: name, for: $0, weight: 1) < LeaseScore.score(of: name, for: $1, weight: 1)

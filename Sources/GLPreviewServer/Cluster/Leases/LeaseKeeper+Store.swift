@@ -1,0 +1,54 @@
+// The bucket, which may be another one tomorrow, or go back in time.
+internal import GLPreview
+internal import Logging
+internal import NATS
+
+extension LeaseKeeper {
+  /// Hears of all changes, until the store is found to have gone back.
+  func hear(_ bucket: KeyValue) async throws(JetStreamError) {
+    let turns = state.withLock { $0.turns }
+    let heard = await withTaskGroup(of: Result<Void, JetStreamError>.self) { group in
+      group.addTask {
+        do throws(JetStreamError) {
+          for try await element in try bucket.watch() { self.heard(element) }
+          return .success(())
+        } catch {
+          return .failure(error)
+        }
+      }
+      group.addTask {
+        _ = try? await self.state.first { $0.turns == turns ? nil : true }
+        return .success(())
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? .success(())
+    }
+    try heard.get()
+  }
+
+  /// A server that comes back may have lost what it had acknowledged: then this node knows a revision of its key that is
+  /// not there, and hears nothing of those that come, because they are older.
+  func lookWhetherStoreWentBack(_ key: String, _ revision: UInt64, in bucket: KeyValue) async {
+    guard let entry = try? await bucket.get(key, from: .leader), entry.revision < revision else { return }
+    logger.warning("the store has lost what it had: everything is heard again")
+    change { state in
+      state.forget()
+      state.turns += 1
+    }
+  }
+
+  func makeBucket() async throws(JetStreamError) -> KeyValue {
+    let stream: JetStream
+    do throws(NATSError) { stream = try JetStream(client, timeout: Self.writesWithin) } catch {
+      throw .invalid(error)
+    }
+    do throws(JetStreamError) {
+      return try await stream.createBucket(bucket)
+    } catch .nameInUse {
+      logger.warning(
+        "the bucket has another configuration than this node's: it is used as it is",
+        metadata: ["bucket": "\(bucket.bucket)"])
+      return try stream.bucket(bucket.bucket)
+    }
+  }
+}
