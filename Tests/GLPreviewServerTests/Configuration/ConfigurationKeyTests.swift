@@ -12,6 +12,7 @@ struct ConfigurationKeyTests {
     folder = try ConfigurationFolder()
     try folder.write("x", to: "file")
     try folder.write("y", to: "another")
+    try folder.write(Self.words["nkey"]?.0 ?? "", to: "seed")
   }
 
   /// All keys of files.
@@ -29,6 +30,12 @@ struct ConfigurationKeyTests {
       "cameras": ["door": ["source": "pattern:counter", "views": ["main": view]]],
       "scenes": ["all": view],
       "snapshots": ["folder": ["path": "\(folder.path)/kept"], "webhook": ["url": "https://h/x"]],
+      "cluster": [
+        "nats": [
+          "servers": ["nats://h"], "user": "b", "password": "c", "certificate": "\(folder.path)/file",
+          "key": "\(folder.path)/file",
+        ]
+      ],
     ]
   }
 
@@ -54,6 +61,10 @@ struct ConfigurationKeyTests {
     var members = value as? Members ?? [:]
     if path.count == 1 {
       members["\(key)-file"] = nil
+      // Of several ways to prove itself to a broker a node has one.
+      if members["servers"] != nil, key.hasPrefix("token") || key.hasPrefix("nkey") {
+        (members["user"], members["password"]) = (nil, nil)
+      }
       if key.hasSuffix("-file") { members[String(key.dropLast(5))] = nil }
       members[key] = word
     } else {
@@ -86,6 +97,8 @@ struct ConfigurationKeyTests {
     }
     switch form {
     case "time": return ("7s", ["0s", "x"])
+    case "file" where entry.path.last == "nkey-file":
+      return ("\(folder.path)/seed", ["\(folder.path)/gone", "\(folder.path)/another"])
     case "file": return ("\(folder.path)/another", ["\(folder.path)/gone"])
     case "path": return ("\(folder.path)/other", [""])
     case "`WxH`": return ("64x48", ["64", "0x1"])
@@ -111,6 +124,8 @@ struct ConfigurationKeyTests {
     "background": ("#203040", ["red"]), "filter": ("lanczos", ["x"]), "linear": ("true", ["x"]),
     "label": ("door", [String(repeating: "x", count: 201)]), "time": ("utc", ["x", "%Q"]),
     "warmup": ("0.5s", ["x", "-1"]),
+    "servers": ("nats://a", ["http://a"]), "user": ("ann", ["a:b"]), "prefix": ("site", ["a.b"]),
+    "nkey": ("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY", ["SU"]), "node": ("shed", ["a/b"]),
     "peers": ("https://a.example:8080", ["a.example", "http://u:p@a.example", "http://a.example?x"]),
   ]
 

@@ -14,6 +14,8 @@ package final class LeaseKeeper: Sendable {
 
   struct State {
     var leases: LeaseState
+    /// The values of nodes' keys, as they are.
+    var values: [String: [UInt8]] = [:]
     /// What nodes list, by name.
     var listings: [String: PeerListing] = [:]
     /// This node's own, as it was last written; nil if it must be written again.
@@ -187,16 +189,19 @@ package final class LeaseKeeper: Sendable {
       let value = entry.operation == .put ? entry.value : nil
       switch key {
       case .node(let name):
-        let record = value.flatMap { NodeRecord(json: $0) }
-        guard value == nil || record != nil else { return }
         // A mere renewal changes no decision, and wakes nobody.
         let isRenewal = state.withLock { state in
-          state.leases.nodes[name]?.record == record && record != nil && state.leases.isCurrent
-            && state.leases.isAlive(name) && name != state.leases.identity.node
+          let isSame = value != nil && state.values[name] == value && state.leases.isCurrent
+          guard isSame, state.leases.isAlive(name), name != state.leases.identity.node else {
+            state.values[name] = value
+            return false
+          }
+          state.leases.heardNode(name, state.leases.nodes[name]?.record, revision: entry.revision)
+          return true
         }
-        guard !isRenewal else {
-          return state.withLock { $0.leases.heardNode(name, record, revision: entry.revision) }
-        }
+        guard !isRenewal else { return }
+        let record = value.flatMap { NodeRecord(json: $0) }
+        guard value == nil || record != nil else { return }
         change { $0.leases.heardNode(name, record, revision: entry.revision) }
       case .camera(let name):
         let record = value.flatMap { CameraRecord(json: $0) }

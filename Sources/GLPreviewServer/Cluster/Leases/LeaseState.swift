@@ -66,6 +66,8 @@ package struct LeaseState: Sendable {
   var cameras: [String: (record: CameraRecord?, revision: UInt64)] = [:]
   /// How many cameras that move each node holds by the store.
   var counts: [String: Int] = [:]
+  /// The changes after which free cameras were counted last.
+  var countedAt = -1
   /// Counts what others may want to know.
   private(set) var changes = 0
   /// Cameras whose keys have changed since the last decision, and whether all are to be looked at.
@@ -232,7 +234,6 @@ package struct LeaseState: Sendable {
   /// Time has passed since the last step.
   package mutating func step(_ time: Duration) {
     let time = min(time, LeaseTimes.longestStep)
-    looksAtAll = true
     if !wasCurrent { alone += time }
     if isCurrent {
       quiet += time
@@ -248,9 +249,7 @@ package struct LeaseState: Sendable {
         changes += 1
       }
       if joinedFor >= times.gathering {
-        for camera in identity.movable {
-          freeFor[camera] = isFree(camera) ? (freeFor[camera] ?? .zero) + time : nil
-        }
+        countFree(time)
       }
       // What does not come back from the store is not there. Others seem to stand still then too.
       if unheard >= times.beat * 2.5 { lostStore() }
@@ -259,6 +258,16 @@ package struct LeaseState: Sendable {
       lingering[camera] = since + time >= times.handover ? nil : since + time
     }
     holdAlone()
+  }
+
+  /// Cameras without an owner get older. Where there are none, there are none until something changes.
+  mutating func countFree(_ time: Duration) {
+    guard !freeFor.isEmpty || countedAt != changes else { return }
+    countedAt = changes
+    for camera in identity.movable {
+      freeFor[camera] = isFree(camera) ? (freeFor[camera] ?? .zero) + time : nil
+    }
+    looksAtAll = true
   }
 
   /// The camera's new owner delivers its pictures.
