@@ -39,11 +39,13 @@ final class VideoFeeds: Sendable {
       let feed = VideoFeed(
         preview, configuration, encoder(), times, passes: key.passes, counting: counters)
       feeds[key] = feed
+      // Before it runs: without a watcher it may end at once.
+      let watch = VideoWatch(feed, feed.join() ?? 0)
       Task {
         await feed.run()
         self.feeds.withLock { if $0[key] === feed { $0[key] = nil } }
       }
-      return VideoWatch(feed, feed.join() ?? 0)
+      return watch
     }
   }
 }
