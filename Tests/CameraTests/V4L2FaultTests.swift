@@ -299,10 +299,11 @@ extension CameraMachine {
       await source.close()
       #expect(try Holdings.cameras == 0 && Holdings.mappings == 0)
 
-      // The first rounds fill caches and pools; a leak of one 320x180 picture a round would be 86 KB a round.
+      // The first rounds fill caches and pools, and a pool may grow by a step later. A leak is there in each round: one
+      // 320x180 picture is 86 KB.
       let warm = Self.rounds / 3
-      let growth = try #require(memory.last) - memory[warm]
-      #expect(growth < 1024 + 10 * (Self.rounds - warm), "\(memory)")
+      let growths = zip(memory.dropFirst(warm + 1), memory.dropFirst(warm)).map { $0 - $1 }.sorted()
+      #expect(growths[growths.count / 2] < 43, "\(memory)")
       #expect(Set(descriptors.dropFirst(warm)).count == 1, "\(descriptors)")
       // Dispatch keeps some at hand, now more, now fewer; a leak would be one a round.
       #expect(try #require(threads.last) - threads[warm] < Self.rounds - warm - 1, "\(threads)")
