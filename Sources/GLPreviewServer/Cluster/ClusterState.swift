@@ -71,7 +71,7 @@ struct ClusterState: Sendable {
   /// This process, among all nodes.
   let instance: String
   private(set) var peers: [KnownPeer]
-  /// Who owns which camera, by the store.
+  /// The owners of cameras, as the store names them.
   private(set) var owners: [String: LeaseView.Owner] = [:]
   /// The nodes that this node's configuration names for cameras: nobody else is asked for them.
   var homes: [String: String] = [:] { didSet { if homes != oldValue { findRoutes() } } }

@@ -191,6 +191,19 @@ import Testing
     #expect(world.news.contains { $0.node == "twin" && $0.news == .nameTaken })
   }
 
+  @Test func whatAnotherProcessOfTheNameHasTakenIsGivenUp() {
+    var world = LeaseWorld(["n1"], cameras: 2)
+    world.pass(.seconds(10))
+    var leases = world.nodes["n1"]?.leases
+    let epoch = leases?.held["camera1"] ?? 0
+    leases?.heardCamera(
+      "camera1", CameraRecord(node: "n1", instance: "twin", epoch: epoch + 1), revision: 1000)
+
+    #expect(epoch > 0)
+    #expect(leases?.held["camera1"] == nil)
+    #expect(leases?.held["camera2"] != nil)
+  }
+
   @Test func withoutAStoreAllIsServed() {
     var world = LeaseWorld([], cameras: 8)
     world.isStoreUp = false

@@ -1,15 +1,14 @@
 // The real server, on ports of its own, gone with its last user.
 import Foundation
-import NIOCore
-import NIOPosix
 import Testing
 
 /// A nats-server on loopback.
 final class NATSServer: Sendable {
   /// Where clients connect.
   let port: Int
-  private let process: ChildProcess
-  private let folder: URL
+  let process: ChildProcess
+  /// Its files, gone with its last user.
+  let folder: URL
   private let hasEnded: Task<Int32, Never>
 
   private static let path = ["/usr/sbin", "/usr/bin", "/usr/local/bin"].map { $0 + "/nats-server" }
@@ -84,18 +83,6 @@ final class NATSServer: Sendable {
     _ = await hasEnded.value
   }
 
-  /// Has it tell its clients to leave.
-  func enterLameDuckMode() { kill(process.id, SIGUSR2) }
-
-  /// A port of loopback that was free a moment ago.
-  static func freePort() async throws -> Int {
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .bind(host: "127.0.0.1", port: 0).get()
-    let port = try #require(channel.localAddress?.port)
-    try await channel.close()
-    return port
-  }
-
   private static func port(in file: URL) -> Int? {
     struct Ports: Decodable { let nats: [String]? }
     guard let data = try? Data(contentsOf: file),
@@ -107,43 +94,5 @@ final class NATSServer: Sendable {
   private actor Status {
     private(set) var hasEnded = false
     func end() { hasEnded = true }
-  }
-}
-
-/// Three servers with JetStream that know each other.
-struct NATSCluster {
-  let servers: [NATSServer]
-
-  /// Started; their names are "a", "b" and "c".
-  init() async throws {
-    // Another program may take a port that was free a moment ago.
-    for _ in 0..<5 {
-      if let servers = try? await Self.start() {
-        self.servers = servers
-        return
-      }
-    }
-    servers = try await Self.start()
-  }
-
-  private static func start() async throws -> [NATSServer] {
-    var ports: [Int] = []
-    for _ in 0..<3 { ports.append(try await NATSServer.freePort()) }
-    let routes = ports.map { "\"nats-route://127.0.0.1:\($0)\"" }.joined(separator: ", ")
-    var servers: [NATSServer] = []
-    for (name, port) in zip(["a", "b", "c"], ports) {
-      servers.append(
-        try await NATSServer(
-          """
-          server_name: \(name)
-          jetstream { store_dir: "FOLDER/js" }
-          cluster { name: tests, listen: "127.0.0.1:\(port)", routes: [\(routes)] }
-          """))
-    }
-    return servers
-  }
-
-  subscript(name: String) -> NATSServer? {
-    ["a", "b", "c"].firstIndex(of: name).map { servers[$0] }
   }
 }

@@ -86,7 +86,7 @@ struct BrokerRequests: Sendable {
       BrokerRequest.Field.role: call.role.rawValue,
       BrokerRequest.Field.deadline: "\(max(1, Int64(limit / .milliseconds(1))))",
     ]
-    // A picture is the same whoever takes it.
+    // Only commands need the right owner; any owner gives the same picture.
     if let epoch = call.epoch, call.method != "GET", call.method != "HEAD" {
       headers.add("\(epoch)", for: BrokerRequest.Field.epoch)
     }

@@ -103,7 +103,7 @@ final class BrokerResponder: Service, CustomStringConvertible {
   private func read(_ subscription: NATSSubscription, _ kind: BrokerRequest.Kind, _ camera: String) async {
     do throws(NATSError) {
       while let message = try await subscription.next() {
-        // Nobody can have this node publish anywhere else than to somebody who waits for it.
+        // This node publishes answers to inboxes only: a requester can't choose another subject.
         guard message.reply?.hasPrefix("_INBOX.") == true, message.payload.count <= mostBytes else {
           metrics.count(.answered(.refused))
           continue

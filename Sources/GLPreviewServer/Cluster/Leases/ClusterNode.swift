@@ -1,4 +1,4 @@
-// This node in a cluster with leases: serves what it holds, and knows who has the rest.
+// Connects the leases with the service: the node serves the cameras that it holds, and asks their owners for the others.
 internal import GLPreview
 internal import Logging
 internal import ServiceLifecycle

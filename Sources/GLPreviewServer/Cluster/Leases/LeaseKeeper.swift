@@ -1,5 +1,4 @@
 // Keeps this node's leases: renews its key, hears the others', and writes what `LeaseState` decides.
-internal import FoundationEssentials
 package import GLPreview
 package import Logging
 package import NATS
@@ -84,7 +83,7 @@ package final class LeaseKeeper: Sendable {
 
   package var view: LeaseView { state.withLock { $0.view } }
 
-  /// The number of writes to the store, and those of them that lost to others or had no answer.
+  /// The number of writes to the store; those that failed count too.
   package var writes: Int { state.withLock { $0.writes } }
 
   /// Takes another configuration.
@@ -158,6 +157,7 @@ package final class LeaseKeeper: Sendable {
   }
 
   private func watch() async {
+    var told: String?
     while !Task.isCancelled {
       do throws(JetStreamError) {
         let bucket = try await makeBucket()
@@ -167,7 +167,10 @@ package final class LeaseKeeper: Sendable {
         }
         try await hear(bucket)
       } catch {
-        logger.debug("bucket not watched", metadata: ["reason": "\(error)"])
+        // Once for each reason: a server without JetStream, or without room, stays as it is.
+        let reason = "\(error)"
+        if told != reason { logger.warning("lease store not reached", metadata: ["reason": "\(reason)"]) }
+        told = reason
         change { state in
           if error == .streamNotFound { state.forget() } else { state.leases.lostStore() }
         }

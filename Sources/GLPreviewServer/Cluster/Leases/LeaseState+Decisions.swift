@@ -1,6 +1,6 @@
 // What this node writes: its own key, and those of cameras that it holds, takes, gives back or hands over.
 extension LeaseState {
-  // MARK: Who lives
+  // MARK: Living nodes
 
   /// A node that is known by its name alone lives until it has been silent for as long as any.
   func isAlive(_ node: LeaseNode) -> Bool { !node.isGone && node.still < times.dead }
@@ -134,7 +134,7 @@ extension LeaseState {
     let (record, revision) = cameras[camera] ?? (nil, 0)
     let isOwn = record?.node == identity.node && record?.instance == identity.instance && revision > 0
     guard !isOwn else { return nil }
-    if let record, !record.node.isEmpty, record.node != identity.node, record.epoch > epoch { return nil }
+    if let record, !record.node.isEmpty, record.epoch > epoch { return nil }
     return Write(camera: camera, record: self.record(max(epoch, record?.epoch ?? 0) + 1), revision: revision)
   }
 
@@ -166,7 +166,7 @@ extension LeaseState {
       if takers.isEmpty, freeFor[camera] ?? .zero >= times.dead { tellOnce(.ownerless(camera: camera)) }
       return nil
     }
-    // Who has it from before, or was asked to take it, need not wait.
+    // A former owner does not wait, and neither does a node to which the owner has offered the camera.
     let isChosen = record?.to == identity.node || record?.node == identity.node
     guard isChosen || joinedFor >= times.gathering && freeFor[camera] ?? .zero >= .seconds(place) else {
       return nil
@@ -220,7 +220,10 @@ extension LeaseState {
       return
     }
     freeFor[write.camera] = nil
-    guard identity.movable.contains(write.camera), write.record.node == identity.node else { return }
+    // A node that has lost its name meanwhile holds nothing.
+    guard hasJoined, identity.movable.contains(write.camera), write.record.node == identity.node else {
+      return
+    }
     guard held[write.camera] != write.record.epoch else { return }
     lingering[write.camera] = nil
     held[write.camera] = write.record.epoch

@@ -1,8 +1,8 @@
 // Which cameras this node holds, and which it may take: a value, without network and clock.
 //
-// Nobody trusts the store's expiry or another machine's clock. A node is dead when its key has stood still for
-// `LeaseTimes.dead`, counted here in steps of at most a second while the store could be heard, so that who was stopped, or
-// cut off, or asleep, takes nobody for dead when it wakes up. Compare-and-set lets one of several takers win.
+// No node trusts the store's expiry or another machine's clock. A node is dead when its key has not changed for
+// `LeaseTimes.dead`. Each node counts that time itself, in steps of at most a second, and only while it hears the store. So
+// a node that was stopped or cut off takes no other for dead when it goes on. Compare-and-set lets one of several takers win.
 
 /// A node, as heard of from the store.
 struct LeaseNode: Sendable, Hashable {
@@ -17,7 +17,7 @@ struct LeaseNode: Sendable, Hashable {
 }
 
 package struct LeaseState: Sendable {
-  /// Who writes: the names and what they can take.
+  /// This node's name, process and address, and the cameras that it can take.
   package struct Identity: Sendable, Hashable {
     package var node: String
     package var instance: String
@@ -208,7 +208,7 @@ package struct LeaseState: Sendable {
     guard let epoch = held[camera], let record = cameras[camera]?.record, isCurrent else { return }
     if record.node == identity.node, record.instance == identity.instance {
       held[camera] = max(epoch, record.epoch)
-    } else if !record.node.isEmpty, record.node != identity.node, record.epoch > epoch {
+    } else if !record.node.isEmpty, record.epoch > epoch {
       let isOrderly = isLeaving || pendingMove[camera] == record.node
       held[camera] = nil
       lingering[camera] = isOrderly || epoch == 0 ? .zero : nil
@@ -248,9 +248,7 @@ package struct LeaseState: Sendable {
         news.append(.lost(node: name))
         changes += 1
       }
-      if joinedFor >= times.gathering {
-        countFree(time)
-      }
+      if joinedFor >= times.gathering { countFree(time) }
       // What does not come back from the store is not there. Others seem to stand still then too.
       if unheard >= times.beat * 2.5 { lostStore() }
     }

@@ -22,7 +22,7 @@ package struct LeaseView: Sendable, Hashable {
 
   /// The cameras that move and are served here, with their epochs; nil for none.
   package var served: [String: UInt64?] = [:]
-  /// Who owns which camera, by the store.
+  /// The owners of cameras, as the store names them.
   package var owners: [String: Owner] = [:]
   /// Without this one, by name.
   var nodes: [Node] = []
