@@ -75,11 +75,15 @@ struct ServiceParts: Sendable {
     webRTC = WHEPSessions(
       registry, configuration.webRTC, at: configuration.bind, capacity: limits.webRTCSessions, logger: logger)
     access = AccessControl(configuration.access)
-    rtsp = RTSPServer(registry, videos, access, configuration, logger: logger)
     peers = try PeerCatalogue(
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
-    peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
+    let peerStreams = PeerStreams(
+      registry, streams, videos, peers, certificates: configuration.cluster.certificates)
+    self.peerStreams = peerStreams
+    rtsp = RTSPServer(
+      registry, videos, access, configuration,
+      guests: { try peerStreams.view($0, of: $1, as: .video) }, logger: logger)
     broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
     forwarder = PeerForwarder(
       peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
@@ -97,7 +101,7 @@ struct ServiceParts: Sendable {
         LeaseFollower(
           hold: { cameras in
             await assignment.hold(cameras)
-            peerStreams.followPeers(isTokenOther: false)
+            peerStreams.followPeers()
             streams.followViews()
             videos.followViews()
             webRTC.followViews()
@@ -106,7 +110,7 @@ struct ServiceParts: Sendable {
           ownersChanged: { view in
             responder?.serve(view.epochs(of: registry.served.names, at: peers.cluster.name))
             peers.apply(view)
-            peerStreams.followPeers(isTokenOther: false)
+            peerStreams.followPeers()
           },
           isServed: { camera, node in
             guard let route = peers.cluster[camera: camera] else { return false }
@@ -216,10 +220,15 @@ struct ServiceParts: Sendable {
       registry: registry, streams: streams,
       guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) },
       moves: { [peers] in peers.moves($0) })
+    let videoRoutes = VideoRoutes(registry: registry, streams: videos)
+    let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
+    let sockets = WebSocketRoutes(
+      registry: registry, streams: streams, videos: videoRoutes, offers: offers,
+      stalledAfter: configuration.limits.stalledClient, metrics: metrics)
     group.add(
       middleware: PeerMiddleware(
-        catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes))
-    let videoRoutes = VideoRoutes(registry: registry, streams: videos)
+        catalogue: peers, forwarder: forwarder, guests: peerStreams, streams: streamRoutes,
+        videos: videoRoutes, sockets: sockets))
     let snapshotRoutes = SnapshotRoutes(
       registry: registry, snapshots: snapshots, streams: streamRoutes, videos: videoRoutes, metrics: metrics)
     let borrowed = CompatibilityRoutes(
@@ -234,12 +243,8 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
-    let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
     offers.add(to: group)
-    WebSocketRoutes(
-      registry: registry, streams: streams, videos: videoRoutes, offers: offers,
-      stalledAfter: configuration.limits.stalledClient, metrics: metrics
-    ).add(to: group)
+    sockets.add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

@@ -20,7 +20,8 @@ final class PeerForwarder: Sendable {
   private let pictures = SingleFlightCache<PictureKey, PeerPicture>(capacity: 0) { _ in 0 }
   /// Many who come at once for one stream ask once.
   private let refusals = SingleFlightCache<PictureKey, Refusal?>(capacity: 0) { _ in 0 }
-  private let gates = Mutex<[String: Gates]>([:])
+  /// Requests to each peer, so that a slow one holds up no other.
+  private let gates = Mutex<[String: AdmissionLimit]>([:])
 
   /// What equal answers depend on.
   private struct PictureKey: Hashable {
@@ -33,13 +34,6 @@ final class PeerForwarder: Sendable {
   private struct Refusal {
     let head: PeerAnswer
     let bytes: ByteBuffer
-  }
-
-  /// The limits of one peer, so that a slow one holds up no other.
-  private struct Gates {
-    let requests = AdmissionLimit(capacity: 64, subject: "requests to this node")
-    /// Answers without an end.
-    let videos = AdmissionLimit(capacity: 32, subject: "videos of this node")
   }
 
   private static let largestPicture = 32 << 20
@@ -68,9 +62,7 @@ final class PeerForwarder: Sendable {
     let asked = request.uri.queryParameters["timeout"].flatMap { Int($0) }.map { min(max($0, 0), 60_000) }
     let limit = asked.map { max(self.limit, .milliseconds($0) + .seconds(5)) } ?? self.limit
     if isPicture(request) { return try await picture(call, context, route, within: limit) }
-    let gates = gates(of: route.url)
-    let isVideo = request.uri.path.hasSuffix(".mp4")
-    let permit = try isVideo ? gates.videos.enter() : gates.requests.enter()
+    let permit = try gate(of: route.url).enter()
     let (head, body) = try await send(call, route, within: limit)
     if call.method != .GET, call.method != .HEAD, head.result == .done { catalogue.askAgain(route.url) }
     guard call.method != .HEAD, head.status != .notModified, head.status != .noContent else {
@@ -82,11 +74,7 @@ final class PeerForwarder: Sendable {
     return Response(
       status: head.status, headers: head.headers,
       body: ResponseBody(contentLength: head.contentLength) { writer in
-        // Of video at a low bit rate, what is little for pictures would be seconds.
-        if isVideo { channel.keepLittleUnsent(16 << 10) }
         for try await part in body {
-          // A video has no end of its own.
-          if isVideo, Task.isShuttingDownGracefully { break }
           try await writer.write(part)
           // A write only waits if the event loop knows that the socket is full: it has to see this one first.
           try await channel.eventLoop.submit {}.get()
@@ -101,7 +89,7 @@ final class PeerForwarder: Sendable {
   {
     let call = try await call(request, context, to: route)
     let key = PictureKey(peer: call.peer, target: call.target, role: call.role, known: nil)
-    let gate = gates(of: route.url).requests
+    let gate = gate(of: route.url)
     let refusal = try await refusals.value(key, { try gate.enter() }) { [self] () -> Refusal? in
       let (head, body) = try await send(call, route, within: limit)
       // Not read to its end: the connection is closed.
@@ -114,12 +102,30 @@ final class PeerForwarder: Sendable {
     }
   }
 
+  /// A node's answer to an offer of WebRTC, as SDP both.
+  func answer(
+    to offer: String, at target: String, _ context: ServiceContext, by route: PeerRoute
+  ) async throws -> String {
+    var call = PeerClient.Call(
+      method: .POST, peer: route.url, target: target, role: context.role ?? .read)
+    call.headers.add(name: "Content-Type", value: WebRTCURL.type)
+    call.body = ByteBuffer(string: offer)
+    let permit = try gate(of: route.url).enter()
+    defer { withExtendedLifetime(permit) {} }
+    let (head, body) = try await send(call, route, within: limit)
+    let text = String(buffer: try await body.collect(upTo: 64 << 10))
+    guard head.status == .created else {
+      throw Problem(head.status, "node '\(route.node)' takes no offer: \(text.prefix(200))")
+    }
+    return text
+  }
+
   // MARK: Requests
 
-  private func gates(of peer: String) -> Gates {
+  private func gate(of peer: String) -> AdmissionLimit {
     gates.withLock { gates in
       if let known = gates[peer] { return known }
-      let new = Gates()
+      let new = AdmissionLimit(capacity: 64, subject: "requests to this node")
       gates[peer] = new
       return new
     }
@@ -214,7 +220,7 @@ final class PeerForwarder: Sendable {
   ) async throws -> Response {
     let key = PictureKey(
       peer: call.peer, target: call.target, role: call.role, known: call.headers.first(name: "If-None-Match"))
-    let gate = gates(of: route.url).requests
+    let gate = gate(of: route.url)
     let picture = try await pictures.value(key, { try gate.enter() }) { [self] in
       try await collect(call, route, within: limit)
     }

@@ -11,14 +11,21 @@ final class PeerStreams: Service, CustomStringConvertible {
 
   private let registry: CameraRegistry
   private let streams: StreamRegistry
+  private let videos: VideoStreams
   private let catalogue: PeerCatalogue
   private let certificates: String?
   /// Each holds a source, a connection and a place.
   private let gate = AdmissionLimit(capacity: 256, subject: "streams of other nodes")
   private let sources = Mutex<[Key: Source]>([:])
 
+  /// What is asked of a camera's node.
+  enum Kind: Hashable {
+    case jpegs, video
+  }
+
   /// A view with words, at its node.
   private struct Key: Hashable {
+    let kind: Kind
     let peer: String
     let camera: String
     let view: String
@@ -27,7 +34,11 @@ final class PeerStreams: Service, CustomStringConvertible {
 
     /// `/api/stream` leaves locked views as they are, as streams of several views need it.
     var url: String {
-      "\(peer)/api/stream?view=\(camera)/\(view)" + (words.isEmpty ? "" : "&\(words)")
+      let rest = words.isEmpty ? "" : "&\(words)"
+      return switch kind {
+      case .jpegs: "\(peer)/api/stream?view=\(camera)/\(view)\(rest)"
+      case .video: "\(peer)/api/stream.mp4?src=\(camera)/\(view)\(rest)"
+      }
     }
   }
 
@@ -47,12 +58,16 @@ final class PeerStreams: Service, CustomStringConvertible {
     "view", "src", "_", "t", "ts", "cb", "cacheBust", "cachebust", "token", "key", "extra_headers",
     "advance_headers", "dual_final_frames", "zero_data",
   ]
+  /// Of video, also these.
+  private static let othersOfVideo = others.union(["duration", "download"])
 
   init(
-    _ registry: CameraRegistry, _ streams: StreamRegistry, _ catalogue: PeerCatalogue, certificates: String?
+    _ registry: CameraRegistry, _ streams: StreamRegistry, _ videos: VideoStreams, _ catalogue: PeerCatalogue,
+    certificates: String?
   ) {
     self.registry = registry
     self.streams = streams
+    self.videos = videos
     self.catalogue = catalogue
     self.certificates = certificates
   }
@@ -64,8 +79,29 @@ final class PeerStreams: Service, CustomStringConvertible {
   ///
   /// - Throws: `Problem`: 404 if the node has no such view, 409 if it is switched off, 503 and 429 if too much is read from
   ///   other nodes.
-  func view(_ view: String, of camera: String, _ request: Request) throws -> ServedPreview? {
-    guard !request.isFromPeer, let route = catalogue.route(to: camera) else { return nil }
+  func view(
+    _ view: String, of camera: String, as kind: Kind = .jpegs, _ request: Request
+  ) throws -> ServedPreview? {
+    guard !request.isFromPeer else { return nil }
+    return try self.view(view, of: camera, as: kind, words: request.uri.query ?? "")
+  }
+
+  /// The same of a camera that another node has just had.
+  func known(
+    _ view: String, of camera: String, as kind: Kind, _ request: Request
+  ) throws -> ServedPreview {
+    guard let guest = try self.view(view, of: camera, as: kind, request) else {
+      throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
+    }
+    return guest
+  }
+
+  /// The same with words alone; without a name, the first view.
+  func view(
+    _ view: String?, of camera: String, as kind: Kind, words: String = ""
+  ) throws -> ServedPreview? {
+    guard let route = catalogue.route(to: camera) else { return nil }
+    let view = view ?? route.camera.views.first?.name ?? ""
     guard let known = route.camera.views.first(where: { $0.name == view }) else {
       let names = route.camera.views.map(\.name).joined(separator: ", ")
       throw Problem.notFound("camera '\(camera)' has no view '\(view)' (it has: \(names))")
@@ -73,26 +109,29 @@ final class PeerStreams: Service, CustomStringConvertible {
     guard known.isEnabled else {
       throw Problem(.conflict, "view '\(view)' of '\(camera)' is switched off")
     }
-    return try source(try key(route, view, request))
+    return try source(try key(route, view, kind, words))
   }
 
   /// Whether somebody watches a view with the words of a request already, so that its node has accepted them.
-  func isWatched(_ view: String, at route: PeerRoute, _ request: Request) throws -> Bool {
-    let key = try key(route, view, request)
+  func isWatched(
+    _ view: String, at route: PeerRoute, as kind: Kind, _ request: Request
+  ) throws -> Bool {
+    let key = try key(route, view, kind, request.uri.query ?? "")
     return sources.withLock { $0[key]?.guest.isOver == false }
   }
 
-  private func key(_ route: PeerRoute, _ view: String, _ request: Request) throws -> Key {
-    let words = Self.words(in: request.uri.query ?? "")
+  private func key(_ route: PeerRoute, _ view: String, _ kind: Kind, _ query: String) throws -> Key {
+    let words = Self.words(in: query, of: kind)
     guard words.utf8.count <= Self.longestWords else {
       throw Problem(.uriTooLong, "the parameters are too long")
     }
-    return Key(peer: route.url, camera: route.camera.name, view: view, words: words)
+    return Key(kind: kind, peer: route.url, camera: route.camera.name, view: view, words: words)
   }
 
   /// The parameters that the peer gets, in one order. Their names may be percent-encoded.
-  static func words(in query: String) -> String {
-    query.split(separator: "&").filter { word in
+  static func words(in query: String, of kind: Kind = .jpegs) -> String {
+    let others = kind == .video ? othersOfVideo : others
+    return query.split(separator: "&").filter { word in
       !others.contains(String(word.prefix { $0 != "=" }).percentDecoded)
     }.sorted().joined(separator: "&")
   }
@@ -110,39 +149,46 @@ final class PeerStreams: Service, CustomStringConvertible {
         else { return nil }
         return route.camera.state
       }
-      let target = try registry.addGuest(key.camera, key.view, at: key.url, options, guest)
+      let target = try registry.addGuest(key.camera, key.view, at: key.url, options(key.kind), guest)
       if let old = sources[key] { registry.remove(guest: old.target) }
       sources[key] = Source(target: target, guest: guest, permit: permit, usedAt: CaptureClock.now)
       return target
     }
   }
 
-  private var options: SourceOptions {
+  private func options(_ kind: Kind) -> SourceOptions {
     var options = CameraConfiguration.usualOptions
+    options.takesVideo = kind == .video
     options.headers = catalogue.client.fields(for: .read).map { .init(name: $0.name, value: $0.value) }
     options.redirects = .none
     options.trustedCertificates = certificates
     return options
   }
 
-  /// Ends streams whose camera another node answers for now, or this one; with another token, all. Those of a camera that
-  /// is between two owners stay.
-  func followPeers(isTokenOther: Bool) {
-    sources.withLock { sources in
-      for (key, source) in sources {
-        let url = catalogue.route(to: key.camera)?.url
-        let isElsewhere = url.map { $0 != key.peer } ?? !catalogue.isExpected(key.camera)
-        if isTokenOther || isElsewhere { source.guest.end() }
-      }
+  /// Ends streams whose camera another node answers for now, or this one, and of views that are no more or are switched
+  /// off; with another token, all. Those of a camera that is between two owners stay.
+  func followPeers(isTokenOther: Bool = false) {
+    let ended = sources.withLock { sources in
+      sources.filter { !$1.guest.isOver && (isTokenOther || !isOffered($0)) }.map(\.value.guest)
     }
+    guard !ended.isEmpty else { return }
+    for guest in ended { guest.end() }
     streams.followViews()
+    videos.followViews()
   }
 
-  /// Removes sources that nobody watches any more.
+  private func isOffered(_ key: Key) -> Bool {
+    guard let route = catalogue.route(to: key.camera) else { return catalogue.isExpected(key.camera) }
+    guard route.url == key.peer else { return false }
+    return route.outage != nil || route.camera.views.contains { $0.name == key.view && $0.isEnabled }
+  }
+
+  /// Follows what peers tell, and removes sources that nobody watches any more.
   func run() async throws {
     try? await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
         try await Task.sleep(for: Self.looksEvery)
+        followPeers()
         removeUnwatched(at: CaptureClock.now)
       }
     }
@@ -152,7 +198,8 @@ final class PeerStreams: Service, CustomStringConvertible {
     let unwatched = sources.withLock { sources -> [ServedPreview] in
       var unwatched: [ServedPreview] = []
       for (key, source) in sources {
-        if streams.clientCount(of: source.target.preview) > 0 {
+        let preview = source.target.preview
+        if streams.clientCount(of: preview) + videos.clientCount(of: preview) > 0 {
           sources[key]?.usedAt = now
         } else if now - source.usedAt >= Self.lingers {
           sources[key] = nil

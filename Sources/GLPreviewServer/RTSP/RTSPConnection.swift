@@ -142,6 +142,7 @@ final class RTSPConnection {
 
   private func target(_ request: RTSPRequest) throws -> ServedPreview {
     let target = try RTSPTarget(request.url)
+    if let camera = target.camera, let guest = try parts.guests(target.view, camera) { return guest }
     return try parts.registry.view(target.view, of: target.camera)
   }
 

@@ -12,6 +12,7 @@ final class RTSPServer: Service, CustomStringConvertible {
   struct Parts: Sendable {
     let registry: CameraRegistry
     let videos: VideoStreams
+    let guests: Guests
     let access: AccessControl
     let sessions: AdmissionLimit
     let firstPicture: Duration
@@ -19,6 +20,9 @@ final class RTSPServer: Service, CustomStringConvertible {
     let stalled: Duration
     let logger: Logger
   }
+
+  /// A view of another node's camera, the first one without a name; nil for this node's own cameras.
+  typealias Guests = @Sendable (_ view: String?, _ camera: String) throws -> ServedPreview?
 
   /// The name in logs, without the content.
   var description: String { "RTSPServer" }
@@ -38,11 +42,11 @@ final class RTSPServer: Service, CustomStringConvertible {
 
   init(
     _ registry: CameraRegistry, _ videos: VideoStreams, _ access: AccessControl,
-    _ configuration: ValidatedConfiguration, logger: Logger
+    _ configuration: ValidatedConfiguration, guests: @escaping Guests, logger: Logger
   ) {
     listen = configuration.rtsp.address
     parts = Parts(
-      registry: registry, videos: videos, access: access,
+      registry: registry, videos: videos, guests: guests, access: access,
       sessions: AdmissionLimit(capacity: 200, subject: "RTSP sessions", retryAfter: 5),
       firstPicture: registry.patience.firstPicture, idle: configuration.limits.idleConnection,
       stalled: configuration.limits.stalledClient, logger: logger)

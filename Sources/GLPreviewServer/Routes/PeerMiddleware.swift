@@ -10,6 +10,8 @@ struct PeerMiddleware: ServiceMiddleware {
   let forwarder: PeerForwarder
   let guests: PeerStreams
   let streams: StreamRoutes
+  let videos: VideoRoutes
+  let sockets: WebSocketRoutes
 
   /// RFC 5842.
   private static let loopDetected = HTTPResponse.Status(code: 508, reasonPhrase: "Loop Detected")
@@ -25,33 +27,69 @@ struct PeerMiddleware: ServiceMiddleware {
       throw Problem(Self.loopDetected, "camera '\(target.camera)' is of a third node: ask that one")
     }
     switch target.kind {
-    case .stream: return try await stream(target, request, context, route)
-    case .socket:
-      throw Problem(
-        .notImplemented, "WebSockets of other nodes' cameras are not forwarded: connect to '\(route.node)'")
-    case .request: return try await forwarder.forward(request, context, to: route)
+    case .jpegs: return try await stream(target, as: .jpegs, request, context, route)
+    case .video where request.method == .get:
+      return try await stream(target, as: .video, request, context, route)
+    case .socket: return try await socket(target, request, context, route)
+    case .request, .video: return try await forwarder.forward(request, context, to: route)
     }
   }
 
   private func stream(
-    _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
+    _ target: Target, as kind: PeerStreams.Kind, _ request: Request, _ context: ServiceContext,
+    _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
     // The node checks the words of the URL, and answers for them.
-    if try !guests.isWatched(view, at: route, request),
+    if try !guests.isWatched(view, at: route, as: kind, request),
       let refusal = try await forwarder.refusal(of: request, context, by: route)
     {
       return refusal
     }
-    guard let guest = try guests.view(view, of: target.camera, request) else {
-      throw Problem.busy(.serviceUnavailable, "the nodes' cameras have just changed", retryAfter: 1)
+    let guest = try guests.known(view, of: target.camera, as: kind, request)
+    return switch kind {
+    case .jpegs: try await streams.stream(guest: guest, request, context)
+    case .video: try await videos.mp4(guest: guest, request, context)
     }
-    return try await streams.stream(guest: guest, request, context)
+  }
+
+  /// What is played over the socket is read from the node here, but WebRTC: that is between the client and the node.
+  private func socket(
+    _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
+  ) async throws -> Response {
+    let view = target.view ?? route.camera.views.first?.name ?? ""
+    let (camera, words) = (target.camera, request.without("src"))
+    let source = ["src=\(camera)/\(view)", words.uri.query].compactMap(\.self).joined(separator: "&")
+    // Without an encoder, the node may still have JPEGs.
+    if try !guests.isWatched(view, at: route, as: .video, words) {
+      let video = request.at("/api/stream.mp4", with: source)
+      if let refusal = try await forwarder.refusal(of: video, context, by: route),
+        refusal.status.kind == .clientError
+      {
+        return refusal
+      }
+    }
+    let show = WebSocketRoutes.Show(
+      name: "'\(view)' of '\(camera)'",
+      video: { [guests, videos] isOwn in
+        let words = isOwn ? words : words.without("keyframe").adding("keyframe=2")
+        let guest = try guests.known(view, of: camera, as: .video, words)
+        return try videos.streams.begin(guest, as: guest.served, guest.served.video)
+      },
+      jpegs: { [guests, streams] in
+        let words = VideoRoutes.encodingKeys.reduce(words) { $0.without($1) }
+        let guest = try guests.known(view, of: camera, as: .jpegs, words)
+        return try streams.streams.join(guest, as: guest.served, every: .zero)
+      },
+      answer: { [forwarder] offer in
+        try await forwarder.answer(to: offer, at: "/api/webrtc?\(source)", context, by: route)
+      })
+    return try await sockets.response(show, to: request, context)
   }
 
   /// What a request is about.
   private struct Target {
-    enum Kind { case request, stream, socket }
+    enum Kind { case request, jpegs, video, socket }
 
     let camera: String
     /// Of streams; nil for the first.
@@ -59,9 +97,11 @@ struct PeerMiddleware: ServiceMiddleware {
     var kind = Kind.request
 
     private static let sources: [String: Kind] = [
-      "/api/frame.jpeg": .request, "/api/stream.mp4": .request, "/api/webrtc": .request,
-      "/api/stream.mjpeg": .stream, "/api/ws": .socket,
+      "/api/frame.jpeg": .request, "/api/stream.mp4": .video, "/api/webrtc": .request,
+      "/api/stream.mjpeg": .jpegs, "/api/ws": .socket,
     ]
+
+    private static let suffixes: [String: Kind] = ["mjpeg": .jpegs, "mjpg": .jpegs, "mp4": .video]
 
     /// Nil if the request names no camera.
     init?(_ request: Request, _ context: ServiceContext) {
@@ -78,10 +118,10 @@ struct PeerMiddleware: ServiceMiddleware {
       // Proxies in front of a node may take these for steps in its tree.
       guard file != "." && file != ".." else { return nil }
       let parts = file.split(separator: ".", omittingEmptySubsequences: false)
-      guard let kind = parts.last?.lowercased(), parts.count > 1, kind == "mjpeg" || kind == "mjpg" else {
+      guard let suffix = parts.last?.lowercased(), parts.count > 1, let kind = Self.suffixes[suffix] else {
         return
       }
-      (view, self.kind) = (parts.dropLast().joined(separator: "."), .stream)
+      (view, self.kind) = (parts.dropLast().joined(separator: "."), kind)
     }
   }
 }

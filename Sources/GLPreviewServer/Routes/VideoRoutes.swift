@@ -9,22 +9,49 @@ struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
 
-  static let keys =
-    ViewConfiguration.keys + ["quality", "bitrate", "keyframe", "duration", "download"]
+  /// What only video has.
+  static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
+  static let keys = ViewConfiguration.keys + ["quality"] + encodingKeys
 
   func mp4(_ target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws -> Response {
     var words = try QueryWords(request)
-    let duration = try words.takeNumber("duration", in: 0.1...86_400).map { Duration.seconds($0) }
-    let isDownload = try words.takeFlag("download") ?? false
+    let file = try File(&words)
     let (wanted, configuration) = try take(from: &words, over: target)
     try words.finish(known: Self.keys)
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
     let stream = try streams.begin(target, as: wanted, configuration)
+    return try await response(stream, of: target, file, context)
+  }
+
+  /// A view of another node's camera, which has taken the other words of the URL.
+  func mp4(guest target: ServedPreview, _ request: Request, _ context: ServiceContext) async throws
+    -> Response
+  {
+    var words = try QueryWords(request)
+    let file = try File(&words)
+    let stream = try streams.begin(target, as: target.served, target.served.video)
+    return try await response(stream, of: target, file, context)
+  }
+
+  /// What a URL says of the file, whatever it shows.
+  private struct File {
+    let duration: Duration?
+    let isDownload: Bool
+
+    init(_ words: inout QueryWords) throws {
+      duration = try words.takeNumber("duration", in: 0.1...86_400).map { Duration.seconds($0) }
+      isDownload = try words.takeFlag("download") ?? false
+    }
+  }
+
+  private func response(
+    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ context: ServiceContext
+  ) async throws -> Response {
     let first = try await first(of: stream, target, context)
     var headers: HTTPFields = [.contentType: first.format.mediaType, .cacheControl: "no-store"]
     // Tells nginx not to buffer.
     headers[named: "X-Accel-Buffering"] = "no"
-    if isDownload {
+    if file.isDownload {
       headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).mp4\""
     }
     let channel = context.channel
@@ -33,7 +60,7 @@ struct VideoRoutes: Sendable {
       channel.keepLittleUnsent(16 << 10)
       // The server waits for its clients before other services end.
       try await withGracefulShutdownHandler {
-        try await Self.send(stream, from: first, for: duration, to: &writer, of: channel)
+        try await Self.send(stream, from: first, for: file.duration, to: &writer, of: channel)
       } onGracefulShutdown: {
         stream.end()
       }

@@ -12,6 +12,16 @@ struct WebSocketRoutes: Sendable {
   let stalledAfter: Duration
   let metrics: ServiceMetrics
 
+  /// What a WebSocket plays.
+  struct Show: Sendable {
+    let name: String
+    /// As H.264: with `isOwn`, a camera's own will do, whose key pictures may be far apart.
+    let video: @Sendable (_ isOwn: Bool) throws -> VideoStream
+    let jpegs: @Sendable () throws -> StreamSubscription
+    /// The answer to an offer of WebRTC.
+    let answer: @Sendable (_ offer: String) async throws -> String
+  }
+
   func add(to group: RouterGroup<ServiceContext>) {
     group.get("api/ws") { request, context in
       let (target, request) = try registry.source(request)
@@ -19,14 +29,23 @@ struct WebSocketRoutes: Sendable {
       let (wanted, video) = try videos.take(from: &words, over: target)
       try words.finish(known: VideoRoutes.keys)
       if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
-      let client = RequestClient.current
-      return try await WebSocket.response(
-        to: request, context, cutOffAfter: stalledAfter, onCutOff: metrics.countCutOff
-      ) { socket in
-        await RequestClient.$current.withValue(client) {
-          await Player(routes: self, target: target, wanted: wanted, video: video, context: context)
-            .serve(socket)
-        }
+      let show = Show(
+        name: "'\(target.name)' of '\(target.camera)'",
+        video: { try videos.streams.begin(target, as: wanted, video, passes: $0) },
+        jpegs: { try streams.join(target, as: wanted, every: .zero) },
+        answer: { try await offers.begun(target, offer: $0, context).0.answer })
+      return try await response(show, to: request, context)
+    }
+  }
+
+  /// The upgrade to a WebSocket that plays `show`.
+  func response(_ show: Show, to request: Request, _ context: ServiceContext) async throws -> Response {
+    let client = RequestClient.current
+    return try await WebSocket.response(
+      to: request, context, cutOffAfter: stalledAfter, onCutOff: metrics.countCutOff
+    ) { socket in
+      await RequestClient.$current.withValue(client) {
+        await Player(show: show, address: context.clientAddress).serve(socket)
       }
     }
   }
@@ -34,11 +53,8 @@ struct WebSocketRoutes: Sendable {
 
 /// What one WebSocket plays.
 private struct Player: Sendable {
-  let routes: WebSocketRoutes
-  let target: ServedPreview
-  let wanted: ServedView
-  let video: VideoConfiguration
-  let context: ServiceContext
+  let show: WebSocketRoutes.Show
+  let address: String
 
   /// A message either way.
   private struct Message: Codable {
@@ -125,7 +141,7 @@ private struct Player: Sendable {
     if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
       throw Problem(.notAcceptable, "the client takes no H.264")
     }
-    var stream = try routes.videos.streams.begin(target, as: wanted, video)
+    var stream = try show.video(true)
     var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
     while let sample = try await stream.next() {
       let isPassed = sample.format.encoder == nil
@@ -133,7 +149,7 @@ private struct Player: Sendable {
       if let last = askedAt, sample.timestamp - last >= (isPassed ? Self.longestWait : Self.keysEvery) {
         askedAt = sample.timestamp
         if isPassed {
-          stream = try routes.videos.streams.begin(target, as: wanted, video, passes: false)
+          stream = try show.video(false)
         } else {
           stream.askForKey()
         }
@@ -142,12 +158,12 @@ private struct Player: Sendable {
       isFirst = false
       try await socket.send(ByteBuffer(bytes: mp4.append(sample)))
     }
-    throw Problem.switchedOff(target)
+    throw Problem(.conflict, "view \(show.name) is switched off")
   }
 
   private func playMJPEG(on socket: WebSocket) async throws {
-    let subscription = try routes.streams.join(target, as: wanted, every: .zero)
-    subscription.name(address: context.clientAddress, key: nil)
+    let subscription = try show.jpegs()
+    subscription.name(address: address, key: nil)
     try await send(Message(type: "mjpeg"), on: socket)
     var last: StreamPart?
     do {
@@ -157,18 +173,17 @@ private struct Player: Sendable {
         last = part
       }
     } catch is StreamEnded {
-      throw Problem.switchedOff(target)
+      throw Problem(.conflict, "view \(show.name) is switched off")
     }
   }
 
   private func answer(_ message: Message, on socket: WebSocket) async throws {
     switch message.value {
     case .text(let offer):
-      let (begun, _) = try await routes.offers.begun(target, offer: offer, context)
-      try await send(Message(type: "webrtc/answer", value: .text(begun.answer)), on: socket)
+      try await send(
+        Message(type: "webrtc/answer", value: .text(try await show.answer(offer))), on: socket)
     case .description(let offer) where offer.type == "offer":
-      let (begun, _) = try await routes.offers.begun(target, offer: offer.sdp, context)
-      let answer = WHEPRoutes.Description(type: "answer", sdp: begun.answer)
+      let answer = WHEPRoutes.Description(type: "answer", sdp: try await show.answer(offer.sdp))
       try await send(Message(type: "webrtc", value: .description(answer)), on: socket)
     case .description, nil: throw Problem(.badRequest, "the value is no offer")
     }

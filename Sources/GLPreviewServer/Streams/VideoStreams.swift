@@ -97,12 +97,12 @@ final class VideoStreams: Service, CustomStringConvertible {
 
   /// The rung below a source: half its size at half its rate, with a quarter of its bit rate. Clients of a source share it.
   ///
-  /// - Returns: nil for scenes and small pictures.
+  /// - Returns: nil for scenes, small pictures and cameras of other nodes.
   /// - Throws: as `begin`.
   fileprivate func lower(_ source: VideoSource, _ standing: VideoWatch.Standing) throws -> VideoSource? {
     try state.withLock { state -> VideoSource? in
       let (target, base) = (source.target, source.preview.configuration)
-      guard let size = standing.size, let half = base.view?.halved(from: size) else { return nil }
+      guard target.guest == nil, let size = standing.size, let half = base.view?.halved(from: size) else { return nil }
       try registry.check(target, isServed: source.isServed)
       var configuration = source.configuration
       configuration.bitrate = configuration.bitrate(for: size) / 4
@@ -145,6 +145,11 @@ final class VideoStreams: Service, CustomStringConvertible {
   /// The clients of a view.
   func clientCount(of camera: String, _ view: String) -> Int {
     streams(of: camera, view).reduce(0) { $0 + $1.clients }
+  }
+
+  /// The clients of what one preview shows.
+  func clientCount(of preview: Preview) -> Int {
+    all.reduce(0) { $0 + ($1.source.preview === preview ? $1.clients : 0) }
   }
 
   /// How many of them get the rung below.

@@ -38,12 +38,56 @@ extension FuzzTarget {
             try must(picture.jpeg.starts(with: [0xFF, 0xD8, 0xFF]), "a picture that is no JPEG")
           case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
           case .ended, .hopeless: hasEnded = true
+          case .sample: throw FuzzFault("JPEGs became video")
           }
         }
         let waiting = parser.waitingByteCount
         try must(waiting <= limit + MultipartParser.headerLimit + piece, "\(waiting) bytes wait")
       }
       _ = parser.finish()
+    })
+
+  /// The first byte says how the body is cut into pieces; then fragments of MP4.
+  static let fragments = FuzzTarget(
+    name: "fragments", longest: 4096,
+    words: [
+      "moov", "moof", "mdat", "trak", "mdia", "minf", "stbl", "stsd", "avc1", "avcC", "clap", "traf", "tfdt",
+      "trun", "\0\0\0\u{8}", "\u{FF}\u{FF}\u{FF}\u{FF}",
+    ],
+    seeds: {
+      let format = H264Format(
+        sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
+        size: Size(width: 13, height: 12), encoder: .x264)
+      var (mp4, bytes) = (FragmentedMP4(), [UInt8]())
+      for index in 0..<3 {
+        bytes += mp4.append(
+          VideoSample(
+            bytes: [0, 0, 0, 4, index == 0 ? 0x65 : 0x41, 0x9A, 0x88, 0x84], isKey: index == 0,
+            timestamp: .start + .seconds(index), format: format))
+      }
+      return [[255] + bytes, [6] + bytes]
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      let piece = Int(input.byte()) + 1
+      let bytes = input.bytes
+      var options = SourceOptions(maximumPixels: 1 << 20)
+      options.maximumPictureBytes = 512
+      var stream = FragmentStream(options)
+      for start in stride(from: 0, to: bytes.count, by: piece) {
+        for event in stream.take(bytes[start..<min(start + piece, bytes.count)], at: .start) {
+          switch event {
+          case .sample(let sample):
+            try must(sample.format.size.pixelCount <= 1 << 20, "a picture of \(sample.format.size)")
+            try must(sample.bytes.count <= 2 * options.pictureLimit, "\(sample.bytes.count) bytes")
+          case .damaged(let reason): try must(!reason.isEmpty, "damage without a reason")
+          case .hopeless: return
+          case .picture, .ended: throw FuzzFault("video became JPEGs")
+          }
+        }
+        let waiting = stream.waitingByteCount
+        try must(waiting <= FragmentedMP4Reader.boxLimit + piece, "\(waiting) bytes wait")
+      }
     })
 
   /// An address, and in a second line where it is redirected to.

@@ -126,17 +126,6 @@ struct PeerStreamTests {
     }
   }
 
-  @Test("video is forwarded, and ends with its client", .enabled(if: hasEncoder))
-  func video() async throws {
-    try await withOwnerAndEdge(StreamTests.configuration()) { owner, edge in
-      let short = try await edge.get(Self.main + ".mp4?duration=0.3")
-      #expect(short.status == 200 && Array(short.bytes[4..<8]) == Array("ftyp".utf8))
-      #expect(short.headers.first(name: "Content-Type")?.hasPrefix("video/mp4") == true)
-      for try await _ in try await edge.openStream(Self.main + ".mp4") { break }
-      await until { owner.inside.videos.clientCount(of: "camera", "main") == 0 }
-    }
-  }
-
   @Test(
     "an offer of WebRTC is answered by the camera's node, and its session is at the same path",
     .enabled(if: hasWebRTC),

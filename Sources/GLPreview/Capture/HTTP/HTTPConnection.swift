@@ -19,6 +19,8 @@
     private let name: String
     private let options: SourceOptions
     private let memory: FramePool
+    /// The pictures of another node's video; nil for JPEGs.
+    private var video: ReceivedVideo?
     private var way: Way
     /// Parses the bytes of a stream. Changed in place, because it may hold a large part of a picture.
     private var stream: any PictureStream
@@ -53,6 +55,8 @@
       var stream: any PictureStream = JPEGRun(pictureLimit: limit)
       switch content {
       case .multipart(let boundary): stream = MultipartParser(boundary: boundary, pictureLimit: limit)
+      case .video where options.takesVideo: stream = FragmentStream(options)
+      case .video: throw SourceError(.unavailable, path: name, reason: "sends video/mp4, no JPEG")
       case .pictures, .unknown, .picture: break
       case .other(let what):
         throw SourceError(.unavailable, path: name, reason: "sends \(what), no JPEG")
@@ -64,7 +68,9 @@
         let events = stream.take(start[...], at: began ?? CaptureClock.now)
         way = .stream(reply, waiting: events, pictureCount: 0)
       }
-      mode = SourceStatus.Mode(format: isStill ? "JPEG" : "MJPEG", transport: address.scheme.rawValue)
+      video = content == .video ? ReceivedVideo(options) : nil
+      let format = video != nil ? "h264" : isStill ? "JPEG" : "MJPEG"
+      mode = SourceStatus.Mode(format: format, transport: address.scheme.rawValue)
       queue = ReadingQueue(named: name)
       intake = StreamIntake(options)
       memory = options.memory ?? FramePool()
@@ -80,6 +86,9 @@
           if case .polling = way { return capture(try await poll()) }
           switch try await nextEvent() {
           case .picture(let picture): return capture(picture)
+          case .sample(let sample):
+            mode.size = sample.format.size
+            if let capture = video?.capture(sample) { return capture }
           case .damaged(let reason): throw DamagedCapture(reason)
           case .hopeless(let reason): throw SourceError(.unavailable, path: name, reason: reason)
           case .ended: throw SourceError(.unavailable, path: name, reason: "ended the stream")
@@ -114,7 +123,7 @@
           for: chunk, waiting: stream.waitingByteCount, foundPicture: waiting.contains(where: \.isPicture))
       }
       let event = waiting.removeFirst()
-      if case .picture = event { count += 1 }
+      if event.isPicture { count += 1 }
       way = .stream(reply, waiting: waiting, pictureCount: count)
       return event
     }

@@ -8,6 +8,8 @@ enum HTTPContent: Sendable, Hashable {
   case picture
   /// One or more JPEGs, one after another.
   case pictures
+  /// Video in fragments of MP4.
+  case video
   /// Its first bytes must be read to know.
   case unknown
   /// Not a picture that can be read; describes what it is instead.
@@ -21,6 +23,7 @@ enum HTTPContent: Sendable, Hashable {
     case let type where type.hasPrefix("multipart/"):
       self = .multipart(boundary: Self.boundary(fields.dropFirst()))
     case "image/jpeg", "image/jpg", "image/pjpeg", "image/x-jpeg": self = .picture
+    case "video/mp4": self = .video
     case "", "application/octet-stream", "binary/octet-stream", "text/plain": self = .unknown
     case let type where type.contains("jpeg") || type.contains("jpg"): self = .unknown
     default: self = .other(String(type.prefix(60)))

@@ -13,6 +13,8 @@ struct ReceivedPicture: Sendable, Hashable {
 
 enum PictureEvent: Sendable, Hashable {
   case picture(ReceivedPicture)
+  /// A picture of another node's video.
+  case sample(VideoSample)
   /// Data that is no usable picture; why, in one line.
   case damaged(String)
   /// The server says that the stream has ended.
@@ -20,7 +22,12 @@ enum PictureEvent: Sendable, Hashable {
   /// No picture can follow; why, in one line.
   case hopeless(String)
 
-  var isPicture: Bool { if case .picture = self { true } else { false } }
+  var isPicture: Bool {
+    switch self {
+    case .picture, .sample: true
+    case .damaged, .ended, .hopeless: false
+    }
+  }
 }
 
 /// Finds pictures in bytes that arrive in pieces of any size.

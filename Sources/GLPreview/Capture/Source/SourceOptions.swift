@@ -41,6 +41,9 @@ public struct SourceOptions: Sendable, Hashable {
   /// HTTPS: the path of certificates that are trusted besides the system's, PEM; nil for none.
   package var trustedCertificates: String?
 
+  /// HTTP: whether the server is another node, which sends H.264 in fragments of MP4. Default: false.
+  package var takesVideo = false
+
   /// Network streams: whether H.264 that can be sent on as it came is decoded only where frames are requested. Default:
   /// false.
   var passesVideo = false
