@@ -216,11 +216,13 @@ struct ServiceParts: Sendable {
     router.add(middleware: RequestCountMiddleware(metrics: metrics))
     AccessMiddlewares(configuration: configuration.configuration, control: access).add(to: router)
     let group = router.group("").add(middleware: ReloadMiddleware(registry: registry))
+    let moves = { @Sendable [peers] (camera: String) in peers.moves(camera) }
     let streamRoutes = StreamRoutes(
       registry: registry, streams: streams,
-      guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) },
-      moves: { [peers] in peers.moves($0) })
-    let videoRoutes = VideoRoutes(registry: registry, streams: videos)
+      guests: { [peerStreams] in try peerStreams.view($0, of: $1, $2) }, moves: moves)
+    let videoRoutes = VideoRoutes(
+      registry: registry, streams: videos,
+      guests: { [peerStreams] in try peerStreams.view($0, of: $1, as: .video, $2) }, moves: moves)
     let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
     let sockets = WebSocketRoutes(
       registry: registry, streams: streams, videos: videoRoutes, offers: offers,

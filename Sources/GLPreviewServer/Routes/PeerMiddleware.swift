@@ -58,10 +58,10 @@ struct PeerMiddleware: ServiceMiddleware {
     _ target: Target, _ request: Request, _ context: ServiceContext, _ route: PeerRoute
   ) async throws -> Response {
     let view = target.view ?? route.camera.views.first?.name ?? ""
-    let (camera, words) = (target.camera, request.without("src"))
-    let source = ["src=\(camera)/\(view)", words.uri.query].compactMap(\.self).joined(separator: "&")
+    let (camera, request) = (target.camera, request.without("src"))
+    let source = ["src=\(camera)/\(view)", request.uri.query].compactMap(\.self).joined(separator: "&")
     // Without an encoder, the node may still have JPEGs.
-    if try !guests.isWatched(view, at: route, as: .video, words) {
+    if try !guests.isWatched(view, at: route, as: .video, request) {
       let video = request.at("/api/stream.mp4", with: source)
       if let refusal = try await forwarder.refusal(of: video, context, by: route),
         refusal.status.kind == .clientError
@@ -69,16 +69,19 @@ struct PeerMiddleware: ServiceMiddleware {
         return refusal
       }
     }
+    let words: @Sendable (Bool) -> Request = { isOwn in
+      isOwn ? request : request.without("keyframe").adding("keyframe=2")
+    }
     let show = WebSocketRoutes.Show(
       name: "'\(view)' of '\(camera)'",
       video: { [guests, videos] isOwn in
-        let words = isOwn ? words : words.without("keyframe").adding("keyframe=2")
-        let guest = try guests.known(view, of: camera, as: .video, words)
+        let guest = try guests.known(view, of: camera, as: .video, words(isOwn))
         return try videos.streams.begin(guest, as: guest.served, guest.served.video)
       },
+      successor: { [videos] in videos.successor(of: view, camera, words($0), passes: $0) },
       jpegs: { [guests, streams] in
-        let words = VideoRoutes.encodingKeys.reduce(words) { $0.without($1) }
-        let guest = try guests.known(view, of: camera, as: .jpegs, words)
+        let jpegs = VideoRoutes.encodingKeys.reduce(request) { $0.without($1) }
+        let guest = try guests.known(view, of: camera, as: .jpegs, jpegs)
         return try streams.streams.join(guest, as: guest.served, every: .zero)
       },
       answer: { [forwarder] offer in

@@ -8,6 +8,11 @@ internal import ServiceLifecycle
 struct VideoRoutes: Sendable {
   let registry: CameraRegistry
   let streams: VideoStreams
+  /// As of `StreamRoutes`.
+  var guests: @Sendable (_ view: String, _ camera: String, Request) throws -> ServedPreview? = { _, _, _ in
+    nil
+  }
+  var moves: @Sendable (_ camera: String) -> Bool = { _ in false }
 
   /// What only video has.
   static let encodingKeys = ["bitrate", "keyframe", "duration", "download"]
@@ -20,7 +25,7 @@ struct VideoRoutes: Sendable {
     try words.finish(known: Self.keys)
     if wanted.view != target.served.view { try await registry.check(wanted.view, of: target) }
     let stream = try streams.begin(target, as: wanted, configuration)
-    return try await response(stream, of: target, file, context)
+    return try await response(stream, of: target, file, request, context)
   }
 
   /// A view of another node's camera, which has taken the other words of the URL.
@@ -30,7 +35,19 @@ struct VideoRoutes: Sendable {
     var words = try QueryWords(request)
     let file = try File(&words)
     let stream = try streams.begin(target, as: target.served, target.served.video)
-    return try await response(stream, of: target, file, context)
+    return try await response(stream, of: target, file, request, context)
+  }
+
+  /// What a view that has ended goes on with, where its camera moves between nodes: the view at its new node, or here.
+  func successor(of view: String, _ camera: String, _ request: Request, passes: Bool = true) -> VideoStream? {
+    guard moves(camera), !Task.isShuttingDownGracefully else { return nil }
+    if let guest = try? guests(view, camera, request) {
+      return try? streams.begin(guest, as: guest.served, guest.served.video)
+    }
+    guard let target = try? registry.view(view, of: camera), var words = try? QueryWords(request),
+      let (wanted, configuration) = try? take(from: &words, over: target)
+    else { return nil }
+    return try? streams.begin(target, as: wanted, configuration, passes: passes)
   }
 
   /// What a URL says of the file, whatever it shows.
@@ -45,7 +62,8 @@ struct VideoRoutes: Sendable {
   }
 
   private func response(
-    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ context: ServiceContext
+    _ stream: VideoStream, of target: ServedPreview, _ file: File, _ request: Request,
+    _ context: ServiceContext
   ) async throws -> Response {
     let first = try await first(of: stream, target, context)
     var headers: HTTPFields = [.contentType: first.format.mediaType, .cacheControl: "no-store"]
@@ -54,15 +72,27 @@ struct VideoRoutes: Sendable {
     if file.isDownload {
       headers[.contentDisposition] = "attachment; filename=\"\(target.camera)-\(target.name).mp4\""
     }
-    let channel = context.channel
-    let body = ResponseBody { writer in
+    let (channel, request) = (context.channel, request.head)
+    let body = ResponseBody { [self] writer in
       // Of video at a low bit rate, what is little for pictures would be seconds.
       channel.keepLittleUnsent(16 << 10)
-      // The server waits for its clients before other services end.
-      try await withGracefulShutdownHandler {
-        try await Self.send(stream, from: first, for: file.duration, to: &writer, of: channel)
-      } onGracefulShutdown: {
-        stream.end()
+      var (mp4, next, begin) = (FragmentedMP4(), VideoStream?.some(stream), VideoSample?.some(first))
+      while let stream = next {
+        // The server waits for its clients before other services end.
+        let isEnough = try await withGracefulShutdownHandler {
+          try await Self.send(
+            stream, from: begin, since: first.timestamp, for: file.duration, in: &mp4, to: &writer,
+            of: channel)
+        } onGracefulShutdown: {
+          stream.end()
+        }
+        begin = nil
+        next =
+          isEnough
+          ? nil
+          : successor(
+            of: target.name, target.camera,
+            Request(head: request, body: RequestBody(buffer: ByteBuffer())))
       }
       try await writer.finish(nil)
     }
@@ -100,17 +130,20 @@ struct VideoRoutes: Sendable {
     return sample
   }
 
+  /// Whether the duration is over, and not the stream.
   private static func send(
-    _ stream: VideoStream, from first: VideoSample, for duration: Duration?,
-    to writer: inout any ResponseBodyWriter, of channel: any Channel
-  ) async throws {
-    var mp4 = FragmentedMP4()
-    var next: VideoSample? = first
-    while let sample = next, duration.map({ sample.timestamp - first.timestamp < $0 }) ?? true {
+    _ stream: VideoStream, from first: VideoSample?, since start: CaptureInstant, for duration: Duration?,
+    in mp4: inout FragmentedMP4, to writer: inout any ResponseBodyWriter, of channel: any Channel
+  ) async throws -> Bool {
+    var next = first
+    if next == nil { next = try await stream.next() }
+    while let sample = next {
+      if let duration, sample.timestamp - start >= duration { return true }
       try await writer.write(ByteBuffer(bytes: mp4.append(sample)))
       // A write only waits if the event loop knows that the socket is full: it has to see this one first.
       try await channel.eventLoop.submit {}.get()
       next = try await stream.next()
     }
+    return false
   }
 }

@@ -17,6 +17,8 @@ struct WebSocketRoutes: Sendable {
     let name: String
     /// As H.264: with `isOwn`, a camera's own will do, whose key pictures may be far apart.
     let video: @Sendable (_ isOwn: Bool) throws -> VideoStream
+    /// What a video that has ended goes on with.
+    let successor: @Sendable (_ isOwn: Bool) -> VideoStream?
     let jpegs: @Sendable () throws -> StreamSubscription
     /// The answer to an offer of WebRTC.
     let answer: @Sendable (_ offer: String) async throws -> String
@@ -32,6 +34,7 @@ struct WebSocketRoutes: Sendable {
       let show = Show(
         name: "'\(target.name)' of '\(target.camera)'",
         video: { try videos.streams.begin(target, as: wanted, video, passes: $0) },
+        successor: { videos.successor(of: target.name, target.camera, request, passes: $0) },
         jpegs: { try streams.join(target, as: wanted, every: .zero) },
         answer: { try await offers.begun(target, offer: $0, context).0.answer })
       return try await response(show, to: request, context)
@@ -141,15 +144,20 @@ private struct Player: Sendable {
     if case .text(let codecs) = codecs, !codecs.isEmpty, !codecs.contains("avc1") {
       throw Problem(.notAcceptable, "the client takes no H.264")
     }
-    var stream = try show.video(true)
+    var (stream, isOwn) = (try show.video(true), true)
     var (mp4, isFirst, askedAt) = (FragmentedMP4(), true, CaptureInstant?.none)
-    while let sample = try await stream.next() {
+    while true {
+      guard let sample = try await stream.next() else {
+        guard let next = show.successor(isOwn) else { break }
+        stream = next
+        continue
+      }
       let isPassed = sample.format.encoder == nil
       if sample.isKey { askedAt = sample.timestamp }
       if let last = askedAt, sample.timestamp - last >= (isPassed ? Self.longestWait : Self.keysEvery) {
         askedAt = sample.timestamp
         if isPassed {
-          stream = try show.video(false)
+          (stream, isOwn) = (try show.video(false), false)
         } else {
           stream.askForKey()
         }

@@ -102,7 +102,9 @@ final class VideoStreams: Service, CustomStringConvertible {
   fileprivate func lower(_ source: VideoSource, _ standing: VideoWatch.Standing) throws -> VideoSource? {
     try state.withLock { state -> VideoSource? in
       let (target, base) = (source.target, source.preview.configuration)
-      guard target.guest == nil, let size = standing.size, let half = base.view?.halved(from: size) else { return nil }
+      guard target.guest == nil, let size = standing.size, let half = base.view?.halved(from: size) else {
+        return nil
+      }
       try registry.check(target, isServed: source.isServed)
       var configuration = source.configuration
       configuration.bitrate = configuration.bitrate(for: size) / 4

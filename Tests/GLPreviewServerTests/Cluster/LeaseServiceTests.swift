@@ -1,10 +1,10 @@
 // Services that share cameras by leases, beside a real nats-server.
 import AsyncHTTPClient
-import GLPreview
 import NIOCore
 import NIOHTTP1
 import Testing
 
+@testable import GLPreview
 @testable import GLPreviewServer
 
 /// A node `name` with cameras that move, `cam1` to `cam4`, and one of its own.
@@ -83,7 +83,20 @@ extension RunningService {
     let server = try await NATSServer(withStore)
     let streams = Watched<[String: Int]>([:])
     try await withTwo(server) { one, two in
-      for camera in two.own.intersection(movable) {
+      let moving = two.own.intersection(movable)
+      for camera in moving where hasEncoder {
+        let body = try await one.openStream("/cameras/\(camera)/main.mp4")
+        let name = "\(camera).mp4"
+        Task {
+          var reader = FragmentedMP4Reader(pictureLimit: 1 << 20)
+          for try await chunk in body {
+            let count = try reader.take(Array(chunk.readableBytesView)[...]).count
+            streams.update { $0[name, default: 0] += count }
+          }
+        }
+        _ = try await streams.first { $0[name] ?? 0 > 3 ? true : nil }
+      }
+      for camera in moving {
         let body = try await one.openStream("/cameras/\(camera)/main.mjpeg")
         Task {
           var reader = PartReader()

@@ -8,7 +8,8 @@ import Testing
 @testable import GLPreview
 @testable import GLPreviewServer
 
-@Suite("Video of peers", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
+@Suite(
+  "Video of peers", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
 struct PeerVideoTests {
   private static let main = "/cameras/camera/main.mp4"
 
@@ -74,7 +75,8 @@ struct PeerVideoTests {
   func words() async throws {
     try await withOwnerAndEdge(Self.configuration()) { _, edge in
       let short = try await edge.get("\(Self.main)?duration=0.3&download=1&width=101&height=57")
-      #expect(short.status == 200 && short.headers.first(name: "Content-Type")?.hasPrefix("video/mp4") == true)
+      #expect(
+        short.status == 200 && short.headers.first(name: "Content-Type")?.hasPrefix("video/mp4") == true)
       #expect(short.headers.first(name: "Content-Disposition")?.contains("camera-main.mp4") == true)
       var reader = FragmentedMP4Reader(pictureLimit: 1 << 20)
       let first = try reader.take(short.bytes[...]).first
@@ -199,7 +201,8 @@ struct PeerVideoTests {
     let format = H264Format(
       sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
       size: Size(width: 16, height: 16), encoder: nil)
-    let key = VideoSample(bytes: [0, 0, 0, 4, 0x65, 0x88, 0x84, 0], isKey: true, timestamp: .start, format: format)
+    let key = VideoSample(
+      bytes: [0, 0, 0, 4, 0x65, 0x88, 0x84, 0], isKey: true, timestamp: .start, format: format)
     var (mp4, stream) = (FragmentedMP4(), FragmentStream(options))
     guard case .hopeless = stream.take(mp4.append(key)[...], at: .start).first else {
       Issue.record("a picture that is too large was taken")

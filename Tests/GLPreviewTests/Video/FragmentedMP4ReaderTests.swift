@@ -75,7 +75,8 @@ struct FragmentedMP4ReaderTests {
     let whole = mp4.append(Self.sample(0, at: 0))
     let begin = whole.firstRange(of: Array("moof".utf8))?.lowerBound ?? 0
     for broken in [
-      [0, 0, 0, 7] + Array("free".utf8), [0, 1, 0, 1] + Array("moov".utf8), [0, 0, 4, 0] + Array("mdat".utf8),
+      [0, 0, 0, 7] + Array("free".utf8), [0, 1, 0, 1] + Array("moov".utf8),
+      [0, 0, 4, 0] + Array("mdat".utf8),
       Array("HTTP/1.1".utf8), [0, 0, 0, 8] + Array("moov".utf8), [0, 0, 0, 8] + Array("moof".utf8),
       [0, 0, 0, 8] + Array("mdat".utf8), whole[..<(begin - 4)] + [0, 0, 0, 9] + Array("mdat".utf8) + [1],
     ] {
