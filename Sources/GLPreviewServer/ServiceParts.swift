@@ -19,6 +19,8 @@ struct ServiceParts: Sendable {
   let videos: VideoStreams
   let snapshots: SnapshotProvider
   let events: ServiceEvents
+  /// Nil where nothing is recorded.
+  let recorders: Recorders?
   let webRTC: WHEPSessions
   let rtsp: RTSPServer
   let access: AccessControl
@@ -70,6 +72,10 @@ struct ServiceParts: Sendable {
     streams = StreamRegistry(registry, gate: views, counting: metrics, logger: logger)
     videos = VideoStreams(
       registry, gate: views, counting: VideoCounters { logger.warning("\($0)") }, logger: logger)
+    recorders = configuration.recordings.map { [registry, videos] in
+      Recorders(
+        registry, videos, RecordingFolder($0, metrics: metrics, logger: logger), events, logger: logger)
+    }
     snapshots = SnapshotProvider(
       gate: AdmissionLimit(capacity: limits.adHocViews), within: registry.budget, counting: metrics)
     webRTC = WHEPSessions(
@@ -126,6 +132,7 @@ struct ServiceParts: Sendable {
   var services: [any Service] {
     events.services
       + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
       // The broker ends last of these.
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
@@ -179,6 +186,7 @@ struct ServiceParts: Sendable {
     if isOther { events.configurationChanged() }
     answerByBroker()
     if new.bind != configuration.bind || new.tls != configuration.tls || new.gpu != configuration.gpu
+      || new.recordings != configuration.recordings
       || new.limits != configuration.limits || new.snapshots != configuration.snapshots
       || new.rtsp != configuration.rtsp || new.cluster.certificates != configuration.cluster.certificates
       || new.cluster.broker != configuration.cluster.broker || new.cluster.url != configuration.cluster.url
@@ -247,6 +255,7 @@ struct ServiceParts: Sendable {
     ControlRoutes(registry: registry, logger: logger).add(to: group)
     offers.add(to: group)
     sockets.add(to: group)
+    RecordingRoutes(registry: registry, recorders: recorders).add(to: group)
     EventRoutes(log: events.log).add(to: group)
     HealthRoutes(watch: watch, renderer: renderer).add(to: group)
     MetricsRoutes { metricFamilies }.add(to: group)

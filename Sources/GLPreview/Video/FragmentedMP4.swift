@@ -17,8 +17,16 @@ public struct FragmentedMP4: Sendable {
   /// The last sample's time, and when its fragment begins and ends, in ticks.
   private var last: (time: Int, begin: Int, end: Int)?
 
+  private let isFile: Bool
+
   /// Creates a stream; its time begins with the first sample's.
-  public init() {}
+  public init() { isFile = false }
+
+  /// Creates a stream that is kept as a file: its beginning has room for its length (`MP4Recording`).
+  package init(isFile: Bool) { self.isFile = isFile }
+
+  /// The ticks of 1/90000 s from the first sample to the end of the last.
+  package var length: Int { last?.end ?? 0 }
 
   /// Whether a sample was appended.
   public var hasBegun: Bool { format != nil }
@@ -35,7 +43,7 @@ public struct FragmentedMP4: Sendable {
     if sample.format != format {
       hasChanged = format != nil
       format = sample.format
-      boxes.put(Self.initialization(sample.format))
+      boxes.put(Self.initialization(sample.format, isFile: isFile))
     }
     let start = start ?? sample.timestamp
     self.start = start
@@ -70,7 +78,9 @@ public struct FragmentedMP4: Sendable {
   }
 
   /// The initialization segment of a format: no durations, by which players know that it is live.
-  public static func initialization(_ format: H264Format) -> [UInt8] {
+  public static func initialization(_ format: H264Format) -> [UInt8] { initialization(format, isFile: false) }
+
+  private static func initialization(_ format: H264Format, isFile: Bool) -> [UInt8] {
     var boxes = MP4Boxes()
     boxes.fileType("iso6")
     boxes.movie(
@@ -80,7 +90,10 @@ public struct FragmentedMP4: Sendable {
         table.full("stsz") { $0.zeros(8) }
       },
       more: { movie in
-        movie.box("mvex") { $0.full("trex") { $0.put(UInt32(1), 1, 0, 0, 0) } }
+        movie.box("mvex") { extends in
+          if isFile { extends.box("free") { $0.zeros(MP4Recording.lengthBytes) } }
+          extends.full("trex") { $0.put(UInt32(1), 1, 0, 0, 0) }
+        }
       })
     return boxes.bytes
   }

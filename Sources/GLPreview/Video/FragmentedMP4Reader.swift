@@ -34,7 +34,7 @@ struct FragmentedMP4Reader: Sendable {
     var (events, begin): ([Event], Int) = ([], 0)
     defer { held.removeFirst(begin) }
     while held.count - begin >= 8 {
-      let head = Box.Head(held[begin...])
+      let head = MP4Box.Head(held[begin...])
       let limit = head.type == "mdat" ? pictureLimit : Self.boxLimit
       guard head.length >= 8, head.length <= limit else {
         throw Failure(description: "a box of \(head.length) bytes, where \(limit) are the most")
@@ -65,14 +65,14 @@ struct FragmentedMP4Reader: Sendable {
   }
 
   private func header(_ movie: ArraySlice<UInt8>) throws(Failure) -> Event {
-    let tracks = Box.all(in: movie).filter { $0.type == "trak" }
+    let tracks = MP4Box.all(in: movie).filter { $0.type == "trak" }
     guard tracks.count == 1,
-      let entry = Box.find("mdia/minf/stbl/stsd", in: tracks[0].content)?.dropFirst(8),
+      let entry = MP4Box.find("mdia/minf/stbl/stsd", in: tracks[0].content)?.dropFirst(8),
       // The fields of a picture's sample entry (ISO/IEC 14496-12, 12.1.3).
-      let description = Box.find("avc1", in: entry)?.dropFirst(78),
-      let configuration = Box.find("avcC", in: description)
+      let description = MP4Box.find("avc1", in: entry)?.dropFirst(78),
+      let configuration = MP4Box.find("avcC", in: description)
     else { throw Failure(description: "it is not one track of H.264") }
-    let shown = Box.find("clap", in: description).map { clean in
+    let shown = MP4Box.find("clap", in: description).map { clean in
       Size(width: Int(clean.bigEndian(at: 0)), height: Int(clean.bigEndian(at: 8)))
     }
     return .header(Array(configuration), shown: shown)
@@ -80,8 +80,8 @@ struct FragmentedMP4Reader: Sendable {
 
   /// One picture a fragment, with the fields that `FragmentedMP4` sets.
   private mutating func fragment(_ moof: ArraySlice<UInt8>) throws(Failure) -> (Duration?, Int) {
-    guard let track = Box.find("traf", in: moof), let time = Box.find("tfdt", in: track),
-      let run = Box.find("trun", in: track), time.count == 12, run.count == 24,
+    guard let track = MP4Box.find("traf", in: moof), let time = MP4Box.find("tfdt", in: track),
+      let run = MP4Box.find("trun", in: track), time.count == 12, run.count == 24,
       run.bigEndian(at: 0) & 0xff_ffff == 0x701, run.bigEndian(at: 4) == 1
     else { throw Failure(description: "a fragment is not one picture") }
     let duration = run.bigEndian(at: 12)
@@ -93,52 +93,5 @@ struct FragmentedMP4Reader: Sendable {
     return (
       isTime ? .seconds(Double(ticks) / Double(videoTimescale)) : nil, Int(run.bigEndian(at: 16))
     )
-  }
-}
-
-/// A box of MP4.
-private struct Box {
-  struct Head {
-    let length: Int
-    let type: String
-
-    /// The first eight bytes of a box.
-    init(_ bytes: ArraySlice<UInt8>) {
-      length = Int(bytes.bigEndian(at: 0))
-      type = String(decoding: bytes.dropFirst(4).prefix(4), as: UTF8.self)
-    }
-  }
-
-  let type: String
-  let content: ArraySlice<UInt8>
-
-  /// The boxes one after another; what is cut short is left out.
-  static func all(in bytes: ArraySlice<UInt8>) -> [Box] {
-    var (rest, boxes): (ArraySlice<UInt8>, [Box]) = (bytes, [])
-    while rest.count >= 8 {
-      let head = Head(rest)
-      guard head.length >= 8, head.length <= rest.count else { break }
-      boxes.append(Box(type: head.type, content: rest.prefix(head.length).dropFirst(8)))
-      rest = rest.dropFirst(head.length)
-    }
-    return boxes
-  }
-
-  /// The content of the first box at a path.
-  static func find(_ path: String, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-    var content = bytes
-    for type in path.split(separator: "/") {
-      guard let box = all(in: content).first(where: { $0.type == type }) else { return nil }
-      content = box.content
-    }
-    return content
-  }
-}
-
-extension ArraySlice<UInt8> {
-  /// Four bytes at an offset; what is missing counts as zeros.
-  fileprivate func bigEndian(at offset: Int) -> UInt32 {
-    let bytes = dropFirst(offset).prefix(4)
-    return bytes.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (4 - bytes.count))
   }
 }

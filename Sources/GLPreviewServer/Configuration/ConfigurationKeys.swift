@@ -38,6 +38,7 @@ enum ConfigurationKeys {
         return SceneConfiguration(name: name, scene: scene)
       }),
     .init("snapshots", snapshots, \.snapshots),
+    .init("recordings", recordings, \.recordings, new: .init(path: "")) { isThere("path", &$0, $1) },
   ]
 
   private static let tls: [ConfigurationKey<TLSFiles>] = [
@@ -141,17 +142,22 @@ enum ConfigurationKeys {
     .init("webhook", webhook, \.webhook, new: .init(url: "")) { isThere("url", &$0, $1) },
   ]
 
-  private static let folder: [ConfigurationKey<SnapshotFolderConfiguration>] = [
-    .init("path", .path, \.path, "none", "a folder for snapshots; created with mode 0750, files 0640"),
-    .init("max-age", .time, \.maximumAge, "no limit", "the age at which snapshots are removed"),
-    .init(
-      "max-count", .whole(1...1_000_000_000), \.maximumCount, "no limit",
-      "the most snapshots to keep; the oldest are removed first"),
-    .init(
-      "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit",
-      "the most bytes to keep; the oldest are removed first"
-    ),
-  ]
+  private static let folder = folder(of: "snapshots")
+  private static let recordings = folder(of: "recordings")
+
+  private static func folder(of files: String) -> [ConfigurationKey<FolderConfiguration>] {
+    [
+      .init("path", .path, \.path, "none", "a folder for \(files); created with mode 0750, files 0640"),
+      .init("max-age", .time, \.maximumAge, "no limit", "the age at which \(files) are removed"),
+      .init(
+        "max-count", .whole(1...1_000_000_000), \.maximumCount, "no limit",
+        "the most \(files) to keep; the oldest are removed first"),
+      .init(
+        "max-bytes", .bytes(1...1 << 50), \.maximumBytes, "no limit",
+        "the most bytes to keep; the oldest are removed first"
+      ),
+    ]
+  }
 
   private static let webhook: [ConfigurationKey<WebhookConfiguration>] =
     [.init("url", .webAddress, \.url, "none", "a server that receives each snapshot")]

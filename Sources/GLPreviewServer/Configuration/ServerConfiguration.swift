@@ -23,6 +23,8 @@ package struct ServerConfiguration: Sendable, Hashable {
   package var scenes: [SceneConfiguration] = []
   /// Where snapshots are sent, in addition to the client that requested them.
   package var snapshots = SnapshotDestinations()
+  /// Where cameras are recorded; nil for nowhere.
+  package var recordings: FolderConfiguration?
   /// The timeouts that no key sets.
   var patience = ServicePatience()
 
@@ -138,6 +140,8 @@ package struct CameraConfiguration: Sendable, Hashable, CustomStringConvertible 
   package var avatar: String?
   /// What a snapshot shows while the camera delivers nothing.
   package var offline = SnapshotRequest.FallbackPolicy.placeholder
+  /// When it is recorded.
+  package var record = RecordingConfiguration()
   /// The views of the camera: at least one, with unique names.
   package var views: [ServedView]
 
@@ -198,13 +202,13 @@ package struct SceneConfiguration: Sendable, Hashable {
 /// Where snapshots are sent, in addition to the client that requested them.
 package struct SnapshotDestinations: Sendable, Hashable {
   /// A folder that stores snapshots; nil for none.
-  package var folder: SnapshotFolderConfiguration?
+  package var folder: FolderConfiguration?
   /// A server that is notified of snapshots; nil for none.
   package var webhook: WebhookConfiguration?
 }
 
-/// A folder of snapshots, and its limits. Nil is no limit. The oldest snapshots are removed first.
-package struct SnapshotFolderConfiguration: Sendable, Hashable {
+/// A folder of snapshots or recordings, and its limits. Nil is no limit. The oldest files are removed first.
+package struct FolderConfiguration: Sendable, Hashable {
   /// The absolute path.
   package var path: String
   package var maximumAge: Duration?

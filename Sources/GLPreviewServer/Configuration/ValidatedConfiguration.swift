@@ -63,8 +63,25 @@ extension ServerConfiguration {
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
+      problems += recordProblems(camera, path + ["record"])
     }
     return problems
+  }
+
+  private func recordProblems(_ camera: CameraConfiguration, _ path: [String]) -> [ConfigurationProblem] {
+    let record = camera.record
+    guard record.when != .never else { return [] }
+    let views = camera.views.map(\.view.name)
+    let (isKnown, known) = (record.view.map(views.contains) ?? true, views.joined(separator: ", "))
+    let reasons: [(String, String?)] = [
+      ("when", recordings == nil ? "there is no folder for recordings: give recordings.path" : nil),
+      ("view", isKnown ? nil : "there is no view '\(record.view ?? "")' (there are: \(known))"),
+      ("before", record.before > .seconds(60) ? "is longer than a minute, all of which would be in memory" : nil),
+      ("segment", (.seconds(1)...(.seconds(86_400))).contains(record.segment) ? nil : "is not from 1 s to a day"),
+    ]
+    return reasons.compactMap { key, reason in
+      reason.map { ConfigurationProblem(path: path + [key], $0) }
+    }
   }
 
   private var sceneProblems: [ConfigurationProblem] {

@@ -1,4 +1,4 @@
-// A folder of snapshots on disk. All access goes through descriptors from the folder opened at the start, so that
+// A folder of snapshots or recordings on disk. All access goes through descriptors from the folder opened at the start, so that
 // moved or linked entries can't redirect it. `PictureFile` is not used here: it follows links and paths, as is right
 // for a user's own paths, and does not sync to disk.
 internal import FoundationEssentials
@@ -9,6 +9,7 @@ internal import Glibc
 struct FolderStore: ~Copyable {
   private let folder: CInt
   private let path: String
+  private let kind: StampedFileName.Kind
   private var retained: RetainedFiles
   private var number = 0
 
@@ -17,16 +18,22 @@ struct FolderStore: ~Copyable {
   ///
   /// - Throws: `FolderError` if it can't be opened.
   init(
-    _ configuration: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant
+    _ configuration: FolderConfiguration, of kind: StampedFileName.Kind = .snapshot, now: WallTime,
+    at time: CaptureInstant
   ) throws(FolderError) {
     path = configuration.path
-    retained = RetainedFiles(configuration, now: now, at: time)
+    self.kind = kind
+    retained = RetainedFiles(configuration, of: kind, now: now, at: time)
     // Snapshots must not be readable by every user of the machine.
     _ = unsafe mkdir(path, 0o750)
     folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FolderError(path) }
-    look()
+    found = look()
+    retained.add(found)
   }
+
+  /// The files of earlier runs.
+  private(set) var found: [RetainedFiles.File] = []
 
   deinit { close(folder) }
 
@@ -35,11 +42,9 @@ struct FolderStore: ~Copyable {
   ///
   /// - Returns: the file's path within the folder.
   mutating func write(
-    _ bytes: [UInt8], as name: SnapshotFileName, at time: CaptureInstant
+    _ bytes: [UInt8], as name: StampedFileName, at time: CaptureInstant
   ) throws(FolderError) -> String {
-    if unsafe mkdirat(folder, name.camera, 0o750) != 0, errno != EEXIST { throw error(name.camera) }
-    let camera = unsafe openat(folder, name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard camera >= 0 else { throw error(name.camera) }
+    let camera = try open(name.camera, isNew: true)
     defer { close(camera) }
     number += 1
     let temporary = "\(PartName.prefix)\(getpid())-\(number)\(PartName.suffix)"
@@ -60,29 +65,77 @@ struct FolderStore: ~Copyable {
       unsafe unlinkat(camera, temporary, 0)
       throw failure
     }
-    if let written = SnapshotFileName(camera: name.camera, file: final) {
+    if let written = StampedFileName(camera: name.camera, file: final, kind) {
       retained.add(RetainedFiles.File(name: written, bytes: bytes.count), at: time)
     }
     return "\(name.camera)/\(final)"
   }
 
-  /// Deletes files that exceed the limits, and returns their number.
-  mutating func prune(now: WallTime, at time: CaptureInstant) -> Int {
-    let files = retained.removeExcess(now: now, at: time)
-    for file in files {
-      let camera = unsafe openat(folder, file.name.camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      guard camera >= 0 else { continue }
-      // It does not matter if someone else has deleted it first.
-      unsafe unlinkat(camera, file.name.file, 0)
-      close(camera)
-    }
-    return files.count
+  /// Opens a new file for writing. The caller closes it.
+  ///
+  /// - Throws: `FolderError`, also if the name is taken.
+  func create(_ name: StampedFileName) throws(FolderError) -> CInt {
+    let camera = try open(name.camera, isNew: true)
+    defer { close(camera) }
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let file = unsafe openat(camera, name.file, flags, 0o640)
+    guard file >= 0 else { throw error("\(name.camera)/\(name.file)") }
+    return file
+  }
+
+  /// Opens a file; nil if it is not there, or no regular one. The caller closes it.
+  func open(_ name: StampedFileName, forWriting: Bool = false) -> CInt? {
+    guard let camera = try? open(name.camera) else { return nil }
+    defer { close(camera) }
+    let flags = (forWriting ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let file = unsafe openat(camera, name.file, flags)
+    return file >= 0 ? file : nil
+  }
+
+  /// A file that was created is complete.
+  mutating func finished(_ name: StampedFileName, bytes: Int, at time: CaptureInstant) {
+    retained.add(RetainedFiles.File(name: name, bytes: bytes), at: time)
+  }
+
+  /// Deletes files that exceed the limits.
+  mutating func prune(now: WallTime, at time: CaptureInstant) -> [StampedFileName] {
+    let files = retained.removeExcess(now: now, at: time).map(\.name)
+    for name in files { unlink(name) }
+    return files
+  }
+
+  /// Deletes the file that would be the next to go; nil if there is none.
+  mutating func removeOldest() -> StampedFileName? {
+    guard let file = retained.removeOldest() else { return nil }
+    unlink(file.name)
+    return file.name
+  }
+
+  /// Deletes a file.
+  mutating func remove(_ name: StampedFileName) {
+    retained.forget(name)
+    unlink(name)
+  }
+
+  private func unlink(_ name: StampedFileName) {
+    guard let camera = try? open(name.camera) else { return }
+    // It does not matter if someone else has deleted it first.
+    unsafe unlinkat(camera, name.file, 0)
+    close(camera)
+  }
+
+  /// The folder of a camera.
+  private func open(_ camera: String, isNew: Bool = false) throws(FolderError) -> CInt {
+    if isNew, unsafe mkdirat(folder, camera, 0o750) != 0, errno != EEXIST { throw error(camera) }
+    let descriptor = unsafe openat(folder, camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw error(camera) }
+    return descriptor
   }
 
   /// Notices for the operator since the last call.
   mutating func takeNotices() -> [String] { retained.takeNotices() }
 
-  private func freeName(_ name: SnapshotFileName, in camera: CInt) -> String {
+  private func freeName(_ name: StampedFileName, in camera: CInt) -> String {
     var number = 1
     while number < 1000, unsafe faccessat(camera, name.numbered(number), F_OK, AT_SYMLINK_NOFOLLOW) == 0 {
       number += 1
@@ -90,24 +143,23 @@ struct FolderStore: ~Copyable {
     return name.numbered(number)
   }
 
-  /// Scans the folder once: deletes partial files and records ours.
-  private mutating func look() {
+  /// Scans the folder once: deletes partial files and returns ours.
+  private func look() -> [RetainedFiles.File] {
     var found: [RetainedFiles.File] = []
     for camera in Self.names(in: folder) {
-      let descriptor = unsafe openat(folder, camera, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      guard descriptor >= 0 else { continue }
+      guard let descriptor = try? open(camera) else { continue }
       defer { close(descriptor) }
       for file in Self.names(in: descriptor) {
         if PartName.isAbandoned(file) {
           unsafe unlinkat(descriptor, file, 0)
-        } else if retained.isLimited, let name = SnapshotFileName(camera: camera, file: file),
+        } else if retained.isLimited, let name = StampedFileName(camera: camera, file: file, kind),
           let bytes = Self.size(of: file, in: descriptor)
         {
           found.append(RetainedFiles.File(name: name, bytes: bytes))
         }
       }
     }
-    retained.add(found)
+    return found
   }
 
   /// The bytes of a file; nil if it is not a regular file. By seeking to its end: `stat` is ambiguous for the

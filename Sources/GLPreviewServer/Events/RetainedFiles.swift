@@ -13,7 +13,7 @@ internal import NIOCore
 /// - if it jumps ahead, only if it was behind the newest file before.
 struct RetainedFiles: Sendable {
   struct File: Sendable, Hashable {
-    let name: SnapshotFileName
+    let name: StampedFileName
     let bytes: Int
   }
 
@@ -28,7 +28,9 @@ struct RetainedFiles: Sendable {
   /// The smallest change of the wall clock that is a step and not a correction of its speed.
   private static let smallestJump = Duration.seconds(60)
 
-  private let limits: SnapshotFolderConfiguration
+  private let limits: FolderConfiguration
+  /// What the files are, for messages.
+  private let kind: StampedFileName.Kind
   /// When this run began, by both clocks. The wall-clock time is corrected if it turns out to be wrong.
   private var start: WallTime
   private let monotonicStart: CaptureInstant
@@ -43,14 +45,19 @@ struct RetainedFiles: Sendable {
   private(set) var notices: [String] = []
 
   /// `now` and `time` are the wall clock and the monotonic one at the same moment.
-  init(_ limits: SnapshotFolderConfiguration, now: WallTime, at time: CaptureInstant) {
+  init(
+    _ limits: FolderConfiguration, of kind: StampedFileName.Kind = .snapshot, now: WallTime,
+    at time: CaptureInstant
+  ) {
     self.limits = limits
+    self.kind = kind
     start = now
     monotonicStart = time
   }
 
+  /// Whether files may be removed: by a limit, or, recordings, because the disk is full.
   var isLimited: Bool {
-    limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
+    kind == .recording || limits.maximumAge != nil || limits.maximumCount != nil || limits.maximumBytes != nil
   }
 
   var count: Int { ahead.count + found.count + written.count }
@@ -63,7 +70,7 @@ struct RetainedFiles: Sendable {
     sort(Array(ahead) + Array(found) + files.map { Entry(file: $0, written: .start) })
     if ahead.count > 0 {
       notices.append(
-        "\(ahead.count) files in the snapshot folder have timestamps in the future; they count as the oldest")
+        "\(ahead.count) files in the \(kind) folder have timestamps in the future; they count as the oldest")
     }
   }
 
@@ -79,7 +86,7 @@ struct RetainedFiles: Sendable {
     follow(now, at: time)
     let elapsed = time - monotonicStart
     let age = limits.maximumAge
-    let oldest = age.map { SnapshotFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
+    let oldest = age.map { StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + elapsed - $0)) }
     var removed: [File] = []
     while !ahead.isEmpty, isTooMuch || age.map({ elapsed > $0 }) == true {
       removed.append(take(ahead.removeFirst()))
@@ -94,11 +101,26 @@ struct RetainedFiles: Sendable {
       if time - entry.written < .seconds(60), !removedSoon {
         removedSoon = true
         notices.append(
-          "a snapshot was removed after less than a minute: max-count or max-bytes is too small for the rate of snapshots"
+          "a \(kind) was removed after less than a minute: max-count or max-bytes is too small for the rate of \(kind)s"
         )
       }
     }
     return removed
+  }
+
+  /// Removes and returns the file that is deleted first; nil if there is none.
+  mutating func removeOldest() -> File? {
+    if !ahead.isEmpty { return take(ahead.removeFirst()) }
+    if !found.isEmpty { return take(found.removeFirst()) }
+    return written.isEmpty ? nil : take(written.removeFirst())
+  }
+
+  /// Forgets a file that somebody has deleted.
+  mutating func forget(_ name: StampedFileName) {
+    for path in [\Self.ahead, \.found, \.written] {
+      guard let index = self[keyPath: path].firstIndex(where: { $0.file.name == name }) else { continue }
+      _ = take(self[keyPath: path].remove(at: index))
+    }
   }
 
   /// The notices since the last call.
@@ -117,10 +139,10 @@ struct RetainedFiles: Sendable {
     let believed = WallTime(sinceEpoch: now.sinceEpoch - (time - monotonicStart))
     let jump = believed.sinceEpoch - start.sinceEpoch
     guard jump < .zero - Self.smallestJump || jump > Self.smallestJump else { return }
-    let wasBehind = SnapshotFileName.stamp(start) < newestFound
+    let wasBehind = StampedFileName.stamp(start) < newestFound
     guard jump < .zero || wasBehind else {
       if !ignoredJump {
-        notices.append("the system clock jumped ahead; the ages of snapshots are computed from elapsed time")
+        notices.append("the system clock jumped ahead; the ages of \(kind)s are computed from elapsed time")
       }
       ignoredJump = true
       return
@@ -132,7 +154,7 @@ struct RetainedFiles: Sendable {
 
   private mutating func sort(_ entries: [Entry]) {
     let sorted = entries.sorted { $0.file.name.stamp < $1.file.name.stamp }
-    let now = SnapshotFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + Self.smallestJump))
+    let now = StampedFileName.stamp(WallTime(sinceEpoch: start.sinceEpoch + Self.smallestJump))
     ahead = CircularBuffer(sorted.filter { $0.file.name.stamp > now })
     found = CircularBuffer(sorted.filter { $0.file.name.stamp <= now })
     newestFound = sorted.last?.file.name.stamp ?? ""

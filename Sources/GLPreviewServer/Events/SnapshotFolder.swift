@@ -21,7 +21,7 @@ final class SnapshotFolder: Service {
   /// The interval at which old files are looked for.
   private static let period = Duration.seconds(60)
 
-  private let configuration: SnapshotFolderConfiguration
+  private let configuration: FolderConfiguration
   private let metrics: ServiceMetrics
   private let logger: Logger
   private let now: @Sendable () -> WallTime
@@ -33,7 +33,7 @@ final class SnapshotFolder: Service {
 
   /// `now` is the wall clock, which may be adjusted, and `clock` a monotonic one.
   init(
-    _ configuration: SnapshotFolderConfiguration, metrics: ServiceMetrics, logger: Logger,
+    _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
     now: @escaping @Sendable () -> WallTime = { .now },
     clock: @escaping @Sendable () -> CaptureInstant = { CaptureClock.now }
   ) {
@@ -80,7 +80,7 @@ final class SnapshotFolder: Service {
   private func write(_ picture: RenderedPicture, of snapshot: Snapshot) {
     let isDone = tryTo { store in
       let bytes = try picture.encodedJPEG(quality: Self.quality).bytes
-      let name = SnapshotFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
+      let name = StampedFileName(camera: snapshot.camera, view: picture.name, time: snapshot.time)
       _ = try store.write(bytes, as: name, at: clock())
     }
     metrics.count(.file(isDone ? .done : .failed))
@@ -88,7 +88,7 @@ final class SnapshotFolder: Service {
 
   private func prune() {
     tryTo { [self] store in
-      let count = store.prune(now: now(), at: clock())
+      let count = store.prune(now: now(), at: clock()).count
       for notice in store.takeNotices() { logger.warning("\(notice)") }
       if count > 0 { metrics.count(.removedFile, by: count) }
     }

@@ -35,6 +35,11 @@ final class ServiceMetrics: Sendable {
     case file(Outcome)
     /// A file deleted from the folder to keep its limits.
     case removedFile
+    /// A recorded file.
+    case recording(Outcome)
+    case recordedBytes
+    /// A recording deleted to keep the folder's limits, or because the disk is full.
+    case removedRecording
     case webhook(Outcome)
     case webhookRetry
     case forwarded(ForwardResult)
@@ -48,6 +53,9 @@ final class ServiceMetrics: Sendable {
       case .snapshot: "glpreview_snapshots_total"
       case .file: "glpreview_folder_files_total"
       case .removedFile: "glpreview_folder_removed_total"
+      case .recording: "glpreview_recordings_total"
+      case .recordedBytes: "glpreview_recorded_bytes_total"
+      case .removedRecording: "glpreview_recordings_removed_total"
       case .webhook: "glpreview_webhook_events_total"
       case .webhookRetry: "glpreview_webhook_retries_total"
       case .forwarded: "glpreview_peer_requests_total"
@@ -61,10 +69,10 @@ final class ServiceMetrics: Sendable {
       case .request(let method, let route, let status):
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
-      case .file(let result), .webhook(let result), .relayed(let result): [("result", result.rawValue)]
+      case .file(let result), .recording(let result), .webhook(let result), .relayed(let result): [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]
-      case .removedFile, .webhookRetry: []
+      case .removedFile, .webhookRetry, .recordedBytes, .removedRecording: []
       }
     }
   }

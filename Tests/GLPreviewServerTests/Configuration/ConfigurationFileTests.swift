@@ -185,7 +185,7 @@ struct ConfigurationFileTests {
     (limits.memory, limits.stalledClient, limits.idleConnection) = (512_000_000, .seconds(10), .seconds(120))
     #expect(configuration.limits == limits)
     #expect(configuration.gpu == .software)
-    var kept = SnapshotFolderConfiguration(path: "\(folder.path)/snaps")
+    var kept = FolderConfiguration(path: "\(folder.path)/snaps")
     (kept.maximumAge, kept.maximumCount, kept.maximumBytes) = (.seconds(604_800), 100, 1_500_000_000)
     #expect(configuration.snapshots.folder == kept)
     var hook = WebhookConfiguration(url: "https://h/x")

@@ -10,8 +10,8 @@ import Testing
 struct SnapshotFolderTests {
   private static let noon = WallTime(sinceEpoch: .seconds(1_700_000_000))
 
-  private static func name(_ camera: String, _ view: String, _ seconds: Int = 0) -> SnapshotFileName {
-    SnapshotFileName(
+  private static func name(_ camera: String, _ view: String, _ seconds: Int = 0) -> StampedFileName {
+    StampedFileName(
       camera: camera, view: view, time: WallTime(sinceEpoch: noon.sinceEpoch + .seconds(seconds)))
   }
 
@@ -48,16 +48,16 @@ struct SnapshotFolderTests {
     #expect(Self.name("d", "m").numbered(2) == "2023-11-14T22-13-20.000Z-m-2.jpg")
 
     let name = Self.name("d", "m")
-    #expect(SnapshotFileName(camera: "d", file: name.file) == name)
+    #expect(StampedFileName(camera: "d", file: name.file) == name)
     for other in ["notes.jpg", "2023-11-14T22-13-20.000Z-m.png", "2023-11-14T22:13:20.000Z-m.jpg"] {
-      #expect(SnapshotFileName(camera: "d", file: other) == nil)
+      #expect(StampedFileName(camera: "d", file: other) == nil)
     }
   }
 
   @Test("a picture is written whole, the second of one name beside the first")
   func write() async throws {
     try await Self.withFolder { folder in
-      var store = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .start)
+      var store = try FolderStore(FolderConfiguration(path: folder.path), now: Self.noon, at: .start)
       let name = Self.name("door", "main")
 
       #expect(try store.write([1, 2, 3], as: name, at: .start) == "door/\(name.file)")
@@ -85,7 +85,7 @@ struct SnapshotFolderTests {
       try FileManager.default.createSymbolicLink(
         at: inside.appending(path: "door"), withDestinationURL: outside)
       try Data().write(to: inside.appending(path: "gate"))
-      var store = try FolderStore(SnapshotFolderConfiguration(path: inside.path), now: Self.noon, at: .start)
+      var store = try FolderStore(FolderConfiguration(path: inside.path), now: Self.noon, at: .start)
 
       #expect(throws: FolderError.self) { try store.write([1], as: Self.name("door", "main"), at: .start) }
       let error = #expect(throws: FolderError.self) {
@@ -106,7 +106,7 @@ struct SnapshotFolderTests {
         try Data([1]).write(to: door.appending(path: name))
       }
 
-      _ = try FolderStore(SnapshotFolderConfiguration(path: folder.path), now: Self.noon, at: .start)
+      _ = try FolderStore(FolderConfiguration(path: folder.path), now: Self.noon, at: .start)
 
       #expect(Set(Self.files(folder)) == Set(kept.map { "door/\($0)" }))
     }
@@ -115,7 +115,7 @@ struct SnapshotFolderTests {
   @Test("the oldest go first: by count, by bytes, by age, those of an earlier life too")
   func retention() async throws {
     try await Self.withFolder { folder in
-      var limits = SnapshotFolderConfiguration(path: folder.path)
+      var limits = FolderConfiguration(path: folder.path)
       do {
         var store = try FolderStore(limits, now: Self.noon, at: .start)
         for second in 0..<6 {
@@ -123,7 +123,7 @@ struct SnapshotFolderTests {
             [UInt8](repeating: 1, count: 100), as: Self.name(second % 2 == 0 ? "a" : "b", "m", second),
             at: .start)
         }
-        #expect(store.prune(now: Self.noon, at: .start) == 0)
+        #expect(store.prune(now: Self.noon, at: .start).isEmpty)
       }
 
       try Data([1]).write(to: folder.appending(path: "a/notes.jpg"))
@@ -159,7 +159,7 @@ struct SnapshotFolderTests {
 
   @Test("files of this run go in the order in which they were written, whatever their times, and after many")
   func retained() {
-    var limits = SnapshotFolderConfiguration(path: "/")
+    var limits = FolderConfiguration(path: "/")
     limits.maximumCount = 3
     var files = RetainedFiles(limits, now: Self.noon, at: .start)
     let seconds = [5, 1, 3, 4, 2]
@@ -183,9 +183,9 @@ struct SnapshotFolderTests {
   }
 
   private func files(
-    found: [Int], error: Int = 0, _ change: (inout SnapshotFolderConfiguration) -> Void
+    found: [Int], error: Int = 0, _ change: (inout FolderConfiguration) -> Void
   ) -> RetainedFiles {
-    var limits = SnapshotFolderConfiguration(path: "/")
+    var limits = FolderConfiguration(path: "/")
     change(&limits)
     let now = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(error))
     var files = RetainedFiles(limits, now: now, at: .start)
@@ -260,7 +260,7 @@ struct SnapshotFolderTests {
     try await Self.withFolder { folder in
       let metrics = ServiceMetrics()
       let records = LogRecords()
-      var configuration = SnapshotFolderConfiguration(path: folder.appending(path: "later/in").path)
+      var configuration = FolderConfiguration(path: folder.appending(path: "later/in").path)
       configuration.maximumCount = 3
       let kept = SnapshotFolder(
         configuration, metrics: metrics, logger: records.logger, now: { Self.noon }, clock: { .start })

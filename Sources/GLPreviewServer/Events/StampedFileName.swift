@@ -1,31 +1,51 @@
-// File names of snapshots. They sort by time, and can't lead out of the folder.
+// File names of snapshots and recordings. They sort by time, and can't lead out of the folder.
+internal import FoundationEssentials
 internal import GLPreview
 
-/// `CAMERA/2026-11-21T20-15-30.123Z-VIEW.jpg`.
-struct SnapshotFileName: Sendable, Hashable {
+/// `CAMERA/2026-11-21T20-15-30.123Z-VIEW.jpg`, or `.mp4`.
+struct StampedFileName: Sendable, Hashable {
   /// The subfolder.
   let camera: String
   /// The file's name in it.
   let file: String
 
+  /// What a folder has.
+  enum Kind: String {
+    case snapshot = ".jpg"
+    case recording = ".mp4"
+  }
+
   /// The length of a time in a name, in bytes.
   private static let stampLength = 24
 
-  init(camera: String, view: String, time: WallTime) {
+  init(camera: String, view: String, time: WallTime, _ kind: Kind = .snapshot) {
     self.camera = Self.word(camera)
-    file = "\(Self.stamp(time))-\(Self.word(view)).jpg"
+    file = "\(Self.stamp(time))-\(Self.word(view))\(kind.rawValue)"
   }
 
   /// Parses the name of an existing file; nil if it is not one of ours.
-  init?(camera: String, file: String) {
+  init?(camera: String, file: String, _ kind: Kind = .snapshot) {
     let stamp = Array(file.utf8.prefix(Self.stampLength))
-    guard stamp.count == Self.stampLength, file.hasSuffix(".jpg"),
+    guard stamp.count == Self.stampLength, file.hasSuffix(kind.rawValue),
       zip(stamp, "0000-00-00T00-00-00.000Z".utf8).allSatisfy({ byte, sign in
         sign == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == sign
       })
     else { return nil }
     self.camera = camera
     self.file = file
+  }
+
+  /// The view's name, as a path component.
+  var view: Substring { file.dropFirst(Self.stampLength + 1).dropLast(4) }
+
+  /// The time; nil if there is no such day or hour.
+  var time: WallTime? {
+    var text = Array(stamp.utf8)
+    for index in [13, 16] { text[index] = UInt8(ascii: ":") }
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    guard let date = try? Date(String(decoding: text, as: UTF8.self), strategy: style) else { return nil }
+    // To the millisecond that the name has.
+    return WallTime(sinceEpoch: .milliseconds(Int((date.timeIntervalSince1970 * 1000).rounded())))
   }
 
   /// The time as text that sorts chronologically.
@@ -35,7 +55,7 @@ struct SnapshotFileName: Sendable, Hashable {
   static func stamp(_ time: WallTime) -> String { time.description.replacing(":", with: "-") }
 
   /// The name with a number appended, for a second file of the same name.
-  func numbered(_ number: Int) -> String { number < 2 ? file : "\(file.dropLast(4))-\(number).jpg" }
+  func numbered(_ number: Int) -> String { number < 2 ? file : "\(file.dropLast(4))-\(number)\(file.suffix(4))" }
 
   /// `name` as a path component: letters, digits, `_`, `-` and inner dots are kept, other bytes become `%XX`.
   private static func word(_ name: String) -> String {

@@ -1,0 +1,36 @@
+// A recorded file, as clients are told of it.
+internal import GLPreview
+
+struct Recording: Sendable, Hashable {
+  let camera: String
+  let view: String
+  let name: StampedFileName
+  let start: WallTime
+  /// Nil while it is being recorded.
+  var duration: Duration?
+  var bytes: Int
+
+  /// The path of its URL.
+  var path: String { "/recordings/\(name.camera)/\(name.file)".replacing("%", with: "%25") }
+
+  /// The last moment that it shows, as far as that is known.
+  var end: WallTime? { duration.map { WallTime(sinceEpoch: start.sinceEpoch + $0) } }
+
+  /// As clients get it.
+  struct Answer: Encodable {
+    let camera: String
+    let view: String
+    let start: String
+    /// In seconds.
+    let duration: Double?
+    let bytes: Int
+    let url: String
+    let recording: Bool
+  }
+
+  var answer: Answer {
+    Answer(
+      camera: camera, view: view, start: start.description, duration: duration.map { $0 / .seconds(1) },
+      bytes: bytes, url: path, recording: duration == nil)
+  }
+}

@@ -1,0 +1,367 @@
+// Writes recordings into a folder in the background; a slow disk delays nothing else.
+internal import Dispatch
+internal import GLPreview
+internal import Glibc
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// A file that is being recorded.
+struct RecordingHandle: Sendable, Hashable {
+  fileprivate let number: Int
+}
+
+/// The folder of recordings, and what is in it.
+///
+/// Bytes are written on a queue of its own, in whole fragments, so that a file plays up to its last fragment whatever happens to the
+/// process; one that was not finished is finished at the next start. When the disk is full, the oldest recordings go; if that does not
+/// help, the file ends, which its recorder learns from `append`.
+final class RecordingFolder: Service, CustomStringConvertible {
+  /// The name in logs, without the content.
+  var description: String { "RecordingFolder" }
+
+  private struct State: ~Copyable {
+    var store: FolderStore?
+    var files: [RecordingHandle: File] = [:]
+    var trouble: String?
+  }
+
+  private struct File {
+    var descriptor: CInt
+    let name: StampedFileName
+    var bytes = 0
+    /// Where its length will be written; nil before the first bytes.
+    var lengthOffset: Int?
+  }
+
+  private struct Catalogue {
+    var recordings: [StampedFileName: Recording] = [:]
+    var failed: Set<RecordingHandle> = []
+    var waitingBytes = 0
+    var lastNumber = 0
+  }
+
+  /// The most bytes that wait for the disk.
+  static let mostWaitingBytes = 64 << 20
+  private static let period = Duration.seconds(10)
+  /// How many recordings make room for one write at most.
+  private static let mostRemoved = 16
+
+  private let configuration: FolderConfiguration
+  private let metrics: ServiceMetrics
+  private let logger: Logger
+  private let write: @Sendable (CInt, [UInt8]) -> CInt
+  private let queue = DispatchQueue(label: "glpreview.recordings", qos: .utility)
+  // Used only on the queue; the lock makes that visible to the compiler.
+  private let state = Mutex(State())
+  private let catalogue = Mutex(Catalogue())
+
+  /// `write` writes all bytes at the end of a file, and returns 0 or `errno`.
+  init(
+    _ configuration: FolderConfiguration, metrics: ServiceMetrics, logger: Logger,
+    write: @escaping @Sendable (CInt, [UInt8]) -> CInt = writeAll
+  ) {
+    self.configuration = configuration
+    self.metrics = metrics
+    self.logger = logger
+    self.write = write
+  }
+
+  // MARK: Recording
+
+  /// Begins a file for pictures from `start` on.
+  func begin(_ camera: String, _ view: String, at start: WallTime) -> (RecordingHandle, Recording) {
+    let (handle, recording) = catalogue.withLock { catalogue in
+      catalogue.lastNumber += 1
+      var name = StampedFileName(camera: camera, view: view, time: start, .recording)
+      var time = start
+      while catalogue.recordings[name] != nil {
+        time = WallTime(sinceEpoch: time.sinceEpoch + .milliseconds(1))
+        name = StampedFileName(camera: camera, view: view, time: time, .recording)
+      }
+      let recording = Recording(
+        camera: camera, view: view, name: name, start: time, duration: nil, bytes: 0)
+      catalogue.recordings[name] = recording
+      return (RecordingHandle(number: catalogue.lastNumber), recording)
+    }
+    queue.async { [self] in create(handle, recording) }
+    return (handle, recording)
+  }
+
+  /// Appends whole fragments. Returns at once: false if the file has failed, or the disk is too slow, and nothing is appended.
+  func append(_ bytes: [UInt8], to handle: RecordingHandle) -> Bool {
+    let isIn = catalogue.withLock { catalogue in
+      guard !catalogue.failed.contains(handle), catalogue.waitingBytes < Self.mostWaitingBytes else {
+        return false
+      }
+      catalogue.waitingBytes += bytes.count
+      return true
+    }
+    guard isIn else { return false }
+    queue.async { [self] in
+      add(bytes, to: handle)
+      catalogue.withLock { $0.waitingBytes -= bytes.count }
+    }
+    return true
+  }
+
+  /// Ends a file, whose pictures last so many ticks of 1/90000 s. `then` is called when it is written.
+  func end(_ handle: RecordingHandle, length: Int, then: @escaping @Sendable (Recording) -> Void) {
+    queue.async { [self] in
+      if let recording = finish(handle, length: length) { then(recording) }
+      _ = catalogue.withLock { $0.failed.remove(handle) }
+      prune()
+    }
+  }
+
+  // MARK: Reading
+
+  /// The recordings that overlap a span, the newest first.
+  func recordings(of camera: String?, from: WallTime?, to: WallTime?, limit: Int) -> [Recording] {
+    let all = catalogue.withLock { Array($0.recordings.values) }
+    let found = all.filter { recording in
+      (camera.map { $0 == recording.camera } ?? true) && to.map { recording.start <= $0 } ?? true
+        && from.map { recording.end ?? .now >= $0 } ?? true
+    }
+    return Array(found.sorted { ($1.name.stamp, $1.camera) < ($0.name.stamp, $0.camera) }.prefix(limit))
+  }
+
+  /// A recording by the path components of its URL.
+  func recording(_ folder: String, _ file: String) -> Recording? {
+    StampedFileName(camera: folder, file: file, .recording).flatMap { name in
+      catalogue.withLock { $0.recordings[name] }
+    }
+  }
+
+  /// Opens a recording for reading; nil if it has gone. The caller closes it.
+  func open(_ recording: Recording) async -> CInt? {
+    await onQueue { [self] in
+      state.withLock { state -> CInt? in
+        guard let store = state.store.take() else { return nil }
+        let descriptor = store.open(recording.name)
+        state.store = consume store
+        return descriptor
+      }
+    }
+  }
+
+  /// Deletes a recording; whether it was one that is complete.
+  func remove(_ recording: Recording) async -> Bool {
+    await onQueue { [self] in
+      let isThere = catalogue.withLock { catalogue in
+        guard catalogue.recordings[recording.name]?.duration != nil else { return false }
+        catalogue.recordings[recording.name] = nil
+        return true
+      }
+      if isThere { tryTo("not removed") { store, _ in store.remove(recording.name) } }
+      return isThere
+    }
+  }
+
+  /// Returns when everything asked before has been done.
+  func flush() async { await onQueue {} }
+
+  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
+  }
+
+  // MARK: The service
+
+  /// Looks at the folder, then keeps its limits. When the service ends, all files have been ended by their recorders.
+  func run() async throws {
+    queue.async { [self] in tryTo("folder not read") { _, _ in } }
+    while !Task.isShuttingDownGracefully, !Task.isCancelled {
+      queue.async { [self] in prune() }
+      try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.period) }
+    }
+    await flush()
+  }
+
+  /// What earlier runs left: those that were not finished are finished, up to their last whole fragment.
+  private func adopt(_ store: inout FolderStore) {
+    var (recordings, repaired) = ([Recording](), 0)
+    for file in store.found {
+      guard let descriptor = store.open(file.name, forWriting: true) else { continue }
+      defer { close(descriptor) }
+      let known = MP4Recording(size: file.bytes) { offset, count in
+        Self.read(descriptor, offset, count)
+      }
+      guard let known, let start = file.name.time else {
+        // Nothing of it can be played.
+        if file.name.time != nil { store.remove(file.name) }
+        continue
+      }
+      if !known.isFinished {
+        repaired += 1
+        if ftruncate(descriptor, known.byteCount) != 0 { continue }
+        _ = Self.write(MP4Recording.finish(length: known.length), at: known.lengthOffset, descriptor)
+      }
+      recordings.append(
+        Recording(
+          camera: file.name.camera.percentDecoded, view: String(file.name.view).percentDecoded, name: file.name,
+          start: start, duration: Self.duration(known.length), bytes: known.byteCount))
+    }
+    if repaired > 0 {
+      logger.notice(
+        "recordings that had not ended were finished", metadata: ["recordings": "\(repaired)"])
+    }
+    catalogue.withLock { catalogue in
+      for recording in recordings { catalogue.recordings[recording.name] = recording }
+    }
+  }
+
+  private static func duration(_ length: Int) -> Duration { .seconds(Double(length) / 90_000) }
+
+  // MARK: On the queue
+
+  private func create(_ handle: RecordingHandle, _ recording: Recording) {
+    let isDone = tryTo("not recorded") { store, files in
+      let descriptor = try store.create(recording.name)
+      files[handle] = File(descriptor: descriptor, name: recording.name)
+    }
+    if !isDone { fail(handle, recording.name) }
+  }
+
+  private func fail(_ handle: RecordingHandle, _ name: StampedFileName) {
+    metrics.count(.recording(.failed))
+    catalogue.withLock { catalogue in
+      catalogue.failed.insert(handle)
+      if catalogue.recordings[name]?.bytes == 0 { catalogue.recordings[name] = nil }
+    }
+  }
+
+  private func add(_ bytes: [UInt8], to handle: RecordingHandle) {
+    var name: StampedFileName?
+    let isDone = tryTo("not recorded") { store, files in
+      // It has failed before.
+      guard var file = files[handle] else { return }
+      name = file.name
+      defer { files[handle] = file }
+      var error = write(file.descriptor, bytes)
+      var removed = 0
+      while error == ENOSPC || error == EDQUOT, removed < Self.mostRemoved, let oldest = store.removeOldest() {
+        removed += 1
+        catalogue.withLock { $0.recordings[oldest] = nil }
+        metrics.count(.removedRecording)
+        // What was written of it goes first.
+        if ftruncate(file.descriptor, file.bytes) != 0 || lseek(file.descriptor, file.bytes, SEEK_SET) < 0 { break }
+        error = write(file.descriptor, bytes)
+      }
+      if removed > 0 {
+        logger.warning(
+          "the disk is full: the oldest recordings were removed", metadata: ["recordings": "\(removed)"])
+      }
+      guard error == 0 else {
+        _ = ftruncate(file.descriptor, file.bytes)
+        throw FolderError(description: "\(file.name.camera)/\(file.name.file): \(String(errno: error))")
+      }
+      if file.bytes == 0 { file.lengthOffset = MP4Recording.lengthOffset(inBeginning: bytes) }
+      file.bytes += bytes.count
+      metrics.count(.recordedBytes, by: bytes.count)
+      catalogue.withLock { $0.recordings[file.name]?.bytes = file.bytes }
+    }
+    if !isDone, let name { fail(handle, name) }
+  }
+
+  private func finish(_ handle: RecordingHandle, length: Int) -> Recording? {
+    var finished: Recording?
+    tryTo("not finished") { store, files in
+      guard let file = files.removeValue(forKey: handle) else { return }
+      defer { close(file.descriptor) }
+      guard file.bytes > 0, let offset = file.lengthOffset else {
+        store.remove(file.name)
+        catalogue.withLock { $0.recordings[file.name] = nil }
+        return
+      }
+      let isFailed = catalogue.withLock { $0.failed.contains(handle) }
+      // Of one that failed, the length of what is there.
+      let known = isFailed ? MP4Recording(size: file.bytes) { Self.read(file.descriptor, $0, $1) } : nil
+      let length = known?.length ?? length
+      let finish = MP4Recording.finish(length: length)
+      guard Self.write(finish, at: offset, file.descriptor), fsync(file.descriptor) == 0 else {
+        throw FolderError("\(file.name.camera)/\(file.name.file)")
+      }
+      store.finished(file.name, bytes: file.bytes, at: CaptureClock.now)
+      finished = catalogue.withLock { catalogue in
+        catalogue.recordings[file.name]?.duration = Self.duration(length)
+        return catalogue.recordings[file.name]
+      }
+      metrics.count(.recording(.done))
+    }
+    return finished
+  }
+
+  private func prune() {
+    tryTo("folder not kept") { [self] store, _ in
+      let removed = store.prune(now: .now, at: CaptureClock.now)
+      for notice in store.takeNotices() { logger.warning("\(notice)") }
+      guard !removed.isEmpty else { return }
+      metrics.count(.removedRecording, by: removed.count)
+      catalogue.withLock { catalogue in for name in removed { catalogue.recordings[name] = nil } }
+    }
+  }
+
+  /// Opens the folder if necessary, and runs `work` with it. Logs when errors begin and when they end.
+  @discardableResult
+  private func tryTo(
+    _ what: String, _ work: (inout FolderStore, inout [RecordingHandle: File]) throws -> Void
+  ) -> Bool {
+    state.withLock { state in
+      do {
+        var store: FolderStore
+        if let known = state.store.take() {
+          store = known
+        } else {
+          store = try FolderStore(configuration, of: .recording, now: .now, at: CaptureClock.now)
+          adopt(&store)
+        }
+        var files = state.files
+        let result = Result { try work(&store, &files) }
+        state.store = consume store
+        state.files = files
+        try result.get()
+        if state.trouble != nil { logger.notice("recordings are written again") }
+        state.trouble = nil
+        return true
+      } catch {
+        let trouble = "\(error)"
+        if state.trouble != trouble {
+          logger.error("recording \(what)", metadata: ["error": "\(trouble)"])
+        }
+        state.trouble = trouble
+        return false
+      }
+    }
+  }
+
+  // MARK: Bytes
+
+  /// Up to so many bytes of a file from an offset on.
+  static func read(_ descriptor: CInt, _ offset: Int, _ count: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let got = unsafe pread(descriptor, buffer.baseAddress.map { unsafe $0 + filled }, count - filled, offset + filled)
+        guard got > 0 else { break }
+        filled += got
+      }
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], at offset: Int, _ descriptor: CInt) -> Bool {
+    unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, bytes.count, offset) } == bytes.count
+  }
+}
+
+/// Writes all bytes; 0, or `errno`.
+@Sendable func writeAll(_ descriptor: CInt, _ bytes: [UInt8]) -> CInt {
+  unsafe bytes.withUnsafeBytes { buffer in
+    var done = 0
+    while done < buffer.count {
+      let count = unsafe Glibc.write(descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return count < 0 ? errno : ENOSPC }
+      done += count
+    }
+    return 0
+  }
+}

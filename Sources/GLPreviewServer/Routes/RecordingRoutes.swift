@@ -1,0 +1,185 @@
+// `/api/recordings`, the files at `/recordings/`, and `/api/cameras/{camera}/recording`, which triggers one.
+internal import Dispatch
+internal import FoundationEssentials
+internal import GLPreview
+internal import Glibc
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+struct RecordingRoutes: Sendable {
+  let registry: CameraRegistry
+  /// Nil where nothing is recorded.
+  let recorders: Recorders?
+
+  private static let longestTrigger = 3600.0
+  private static let mostListed = 1000
+
+  func add(to group: RouterGroup<ServiceContext>) {
+    group.get("api/recordings") { request, _ in try list(request) }
+    // Not named `camera`: each node has its own recordings, also of cameras that are elsewhere now.
+    group.get("recordings/:folder/:name") { request, context in try await file(request, context) }
+    group.delete("recordings/:folder/:name") { _, context in try await remove(context) }
+    group.post("api/cameras/:camera/recording") { request, context in try await trigger(request, context) }
+    group.delete("api/cameras/:camera/recording") { _, context in
+      let (camera, recorders) = try known(context)
+      recorders.stop(camera)
+      return Response(status: .noContent)
+    }
+  }
+
+  // MARK: Triggers
+
+  private func known(_ context: ServiceContext) throws -> (String, Recorders) {
+    let name = try context.parameters.require("camera")
+    guard let camera = registry.served[camera: name]?.configuration else {
+      throw Problem.notFound("there is no camera '\(name)'")
+    }
+    guard let recorders, [.trigger, .motion].contains(camera.record.when) else {
+      throw Problem(.conflict, "'\(name)' is not recorded at triggers: its record.when is \(camera.record.when)")
+    }
+    return (name, recorders)
+  }
+
+  private struct Trigger: Decodable {
+    var duration: Double?
+  }
+
+  /// Records from now on for `duration` seconds, with what the configuration says before and after.
+  private func trigger(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (camera, recorders) = try known(context)
+    let body = try await request.body.collect(upTo: context.maxUploadSize)
+    var duration = 0.0
+    if body.readableBytes > 0 {
+      guard let trigger = try? JSONDecoder().decode(Trigger.self, from: Data(body.readableBytesView)) else {
+        throw Problem(.badRequest, #"the body must be like {"duration": 10}, in seconds"#)
+      }
+      duration = trigger.duration ?? 0
+    }
+    guard (0...Self.longestTrigger).contains(duration) else {
+      throw Problem.badParameter("duration", "\(duration) is not from 0 to 3600 s")
+    }
+    let end = CaptureClock.now + .seconds(duration)
+    guard recorders.trigger(camera, until: end) else {
+      throw Problem.busy(.serviceUnavailable, "the camera is not watched yet", retryAfter: 1)
+    }
+    return try Response(
+      status: .accepted,
+      json: ["camera": camera, "until": WallTime(capturedAt: end).description])
+  }
+
+  // MARK: Files
+
+  private func list(_ request: Request) throws -> Response {
+    var words = try QueryWords(request)
+    let camera = words.take("camera")
+    let times = 0.0...1e11
+    let from = try words.takeNumber("from", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
+    let to = try words.takeNumber("to", in: times).map { WallTime(sinceEpoch: .seconds($0)) }
+    let limit = try words.takeInteger("limit", in: 1...Self.mostListed) ?? 200
+    try words.finish(known: ["camera", "from", "to", "limit"])
+    let found = recorders?.folder.recordings(of: camera, from: from, to: to, limit: limit) ?? []
+    return try Response(json: ["recordings": found.map(\.answer)])
+  }
+
+  private func recording(_ context: ServiceContext) throws -> (Recording, RecordingFolder) {
+    let folder = try context.parameters.require("folder").percentDecoded
+    let name = try context.parameters.require("name").percentDecoded
+    guard let recorders, let recording = recorders.folder.recording(folder, name) else {
+      throw Problem.notFound("there is no such recording")
+    }
+    return (recording, recorders.folder)
+  }
+
+  private func remove(_ context: ServiceContext) async throws -> Response {
+    let (recording, folder) = try recording(context)
+    guard await folder.remove(recording) else { throw Problem(.conflict, "it is still being recorded") }
+    return Response(status: .noContent)
+  }
+
+  private static let chunk = 256 << 10
+
+  /// A file, or a part of it (RFC 9110, 14). One that is being recorded has what is written so far.
+  private func file(_ request: Request, _ context: ServiceContext) async throws -> Response {
+    let (recording, folder) = try recording(context)
+    guard let descriptor = await folder.open(recording) else { throw Problem.notFound("the recording has gone") }
+    let file = OpenFile(descriptor)
+    let size = recording.bytes
+    let tag = "\"\(size)-\(recording.duration == nil ? "open" : "whole")\""
+    var headers: HTTPFields = [
+      .contentType: "video/mp4", .acceptRanges: "bytes", .eTag: tag, .cacheControl: "no-cache",
+    ]
+    let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+    var range = 0..<size
+    var status = HTTPResponse.Status.ok
+    if isSame, request.method == .get || request.method == .head, let field = request.headers[.range] {
+      switch ByteRange(field, of: size) {
+      case .part(let part):
+        (range, status) = (part, .partialContent)
+        headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+      case .unsatisfiable:
+        throw Problem(
+          .rangeNotSatisfiable, "the recording has \(size) bytes", headers: ["Content-Range": "bytes */\(size)"])
+      case .whole: break
+      }
+    }
+    let channel = context.channel
+    return Response(
+      status: status, headers: headers,
+      body: ResponseBody(contentLength: range.count) { [range] writer in
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+          let bytes = await file.read(offset, min(Self.chunk, range.upperBound - offset))
+          guard !bytes.isEmpty else { throw FolderError("the recording") }
+          offset += bytes.count
+          try await writer.write(ByteBuffer(bytes: bytes))
+          // A write only waits if the event loop knows that the socket is full: it has to see this one first.
+          try await channel.eventLoop.submit {}.get()
+        }
+        try await writer.finish(nil)
+      })
+  }
+}
+
+/// What a field `Range` asks for.
+enum ByteRange: Hashable {
+  case part(Range<Int>)
+  /// Several parts, or another unit: the whole is an answer too.
+  case whole
+  case unsatisfiable
+
+  init(_ field: String, of size: Int) {
+    self = .whole
+    guard field.lowercased().hasPrefix("bytes="), !field.contains(",") else { return }
+    let ends = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2 else { return }
+    let (first, last) = (ends[0].trimmed, ends[1].trimmed)
+    let numbers = [first, last].map { text in
+      text.utf8.allSatisfy { (0x30...0x39).contains($0) } && text.count < 19 ? Int(text) : nil
+    }
+    switch (first.isEmpty, last.isEmpty) {
+    case (true, true): return
+    case (true, false):
+      guard let count = numbers[1] else { return }
+      self = count == 0 || size == 0 ? .unsatisfiable : .part(max(size - count, 0)..<size)
+    case (false, _):
+      guard let begin = numbers[0], last.isEmpty || numbers[1].map({ $0 >= begin }) == true else { return }
+      self = begin >= size ? .unsatisfiable : .part(begin..<min((numbers[1] ?? size) + 1, size))
+    }
+  }
+}
+
+/// Reads a file on threads that may wait for a disk.
+private final class OpenFile: Sendable {
+  private let descriptor: CInt
+  init(_ descriptor: CInt) { self.descriptor = descriptor }
+  deinit { close(descriptor) }
+
+  func read(_ offset: Int, _ count: Int) async -> [UInt8] {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global(qos: .userInitiated).async { [self] in
+        continuation.resume(returning: RecordingFolder.read(descriptor, offset, count))
+      }
+    }
+  }
+}
