@@ -31,6 +31,7 @@ struct ServiceParts: Sendable {
   /// Answers other nodes by the broker.
   let responder: BrokerResponder?
   private let brokerEvents: BrokerEvents?
+  private let peerEvents: PeerEvents
   private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
@@ -80,6 +81,8 @@ struct ServiceParts: Sendable {
       configuration.cluster, name: name, patience: configuration.patience, logger: logger
     ) { [registry] in registry.served.names }
     peerStreams = PeerStreams(registry, streams, peers, certificates: configuration.cluster.certificates)
+    peerEvents = PeerEvents(
+      peers, events.log, counting: metrics, limit: configuration.patience.peerAnswer, logger: logger)
     broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
     forwarder = PeerForwarder(
       peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
@@ -121,7 +124,10 @@ struct ServiceParts: Sendable {
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
     events.services
-      + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      + [
+        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        MemoryMonitor(budget: registry.budget),
+      ]
       // The broker ends last of these.
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
