@@ -7,7 +7,7 @@ import { LiveStream } from "./dashboard/stream.js";
 import { LiveVideo } from "./dashboard/video.js";
 import { LivePeer } from "./dashboard/webrtc.js";
 import { Overview } from "./dashboard/tiles.js";
-import { say } from "./dashboard/words.js";
+import { count, say } from "./dashboard/words.js";
 
 const byID = (id) => document.getElementById(id);
 
@@ -25,12 +25,12 @@ function refresh() {
 function show(answer) {
   known = answer;
   const canControl = answer.role === "control";
-  overview.update(answer.cameras, canControl, answer.node?.name);
+  overview.update(answer, canControl);
   detail.canControl = canControl;
   if (detail.isOpen && overview.tile(detail.tile.key) !== detail.tile) detail.close();
   detail.update();
   byID("cameras").setAttribute("aria-busy", "false");
-  byID("empty").hidden = answer.cameras.length > 0;
+  byID("empty").hidden = answer.cameras.length > 0 || overview.isGrouped;
   byID("shoot-all").hidden = byID("detail-shoot").hidden = !canControl;
   byID("leave").hidden = !session.isSignedIn;
   showSummary();
@@ -43,7 +43,7 @@ function showSummary() {
   const cameras = known.cameras.filter((camera) => camera.kind !== "scene");
   const live = cameras.filter((camera) => camera.state === "live").length;
   const away = cameras.some((camera) => camera.state === "lost" || camera.state === "stalled");
-  const all = cameras.length === 1 ? "1 camera" : `${cameras.length} cameras`;
+  const all = count(cameras.length, "camera");
   say(byID("summary"), live === cameras.length ? `${all} live` : away ? `${live} of ${all} live` : all);
   byID("summary").dataset.isWhole = !away;
 }
@@ -283,7 +283,7 @@ function shoot() {
 
 /** The view before or after the one that is open, or focused. */
 function step(by) {
-  const { tiles } = overview;
+  const tiles = overview.open;
   const index = tiles.findIndex((tile) => tile === detail.tile || tile.button === document.activeElement);
   const next = tiles[((index < 0 && by < 0 ? 0 : index) + by + tiles.length) % tiles.length];
   if (!next) return;
@@ -307,7 +307,7 @@ addEventListener("keydown", (event) => {
   if (isTyping && event.key !== "Escape") return;
   const digit = Number(event.key);
   const action = digit >= 1
-    ? () => { const tile = overview.tiles[digit - 1]; if (tile) detail.open(tile); }
+    ? () => { const tile = overview.open[digit - 1]; if (tile) detail.open(tile); }
     : keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!action) return;
   event.preventDefault();

@@ -33,6 +33,7 @@ struct ServiceParts: Sendable {
   /// Answers other nodes by the broker.
   let responder: BrokerResponder?
   private let brokerEvents: BrokerEvents?
+  private let peerEvents: PeerEvents
   private let forwarder: PeerForwarder
 
   let metrics: ServiceMetrics
@@ -90,6 +91,8 @@ struct ServiceParts: Sendable {
     rtsp = RTSPServer(
       registry, videos, access, configuration,
       guests: { try peerStreams.view($0, of: $1, as: .video) }, logger: logger)
+    peerEvents = PeerEvents(
+      peers, events.log, counting: metrics, limit: configuration.patience.peerAnswer, logger: logger)
     broker = try configuration.cluster.broker.map { try ClusterBroker($0, name: name, logger: logger) }
     forwarder = PeerForwarder(
       peers, broker, counting: metrics, within: registry.budget, limit: configuration.patience.peerAnswer,
@@ -131,7 +134,10 @@ struct ServiceParts: Sendable {
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
     events.services
-      + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      + [
+        watch, renderer, videos, webRTC, rtsp, peers, peerStreams, peerEvents,
+        MemoryMonitor(budget: registry.budget),
+      ]
       + (recorders.map { [$0.folder, $0] } ?? [] as [any Service])
       // The broker ends last of these.
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)

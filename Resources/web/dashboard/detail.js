@@ -116,6 +116,7 @@ export class Detail {
   #showFacts(camera, view) {
     const known = sizeOf(view, this.tile.source);
     const facts = {
+      Node: camera.node,
       Source: camera.source,
       Format: format(camera),
       Measured: camera.fps > 0 ? rate(camera.fps) : null,

@@ -1,7 +1,8 @@
-// The overview: a section for each camera and scene, a tile for each of its views, kept from one answer to the next.
+// The overview: a group for each node, a section for each camera and scene, a tile for each of its views, kept from one answer
+// to the next.
 import { sizeOf } from "./crop.js";
 import { Screen } from "./stream.js";
-import { forHowLong, format, rate, say, size, spoken, stateName } from "./words.js";
+import { count, forHowLong, format, nodeStateName, rate, say, size, spoken, stateName } from "./words.js";
 
 const clone = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const find = (element, name) => element.querySelector(`.${name}`);
@@ -32,7 +33,7 @@ export class Tile {
     say(find(this.element, "tile-meta"),
       [known && size(known), view.fps > 0 && rate(view.fps)].filter(Boolean).join(" · "));
     const watchers = find(this.element, "tile-watchers");
-    watchers.hidden = view.clients < 2;
+    watchers.hidden = !(view.clients >= 2);
     watchers.title = `${view.clients} watch`;
     watchers.lastElementChild.textContent = view.clients;
     this.showState(camera.state);
@@ -82,22 +83,20 @@ class CameraSection {
     this.shoot.addEventListener("click", () => onShoot(this.camera.name));
   }
 
-  /** `own` is the name of the node that serves this page. */
-  update(camera, canShoot, own, onOpen) {
+  /** `level` is that of its heading. */
+  update(camera, canShoot, level, onOpen) {
     this.camera = camera;
     find(this.element, "camera-name").textContent = camera.name;
-    const node = find(this.element, "camera-node");
-    node.hidden = !camera.node || camera.node === own;
-    node.textContent = camera.node ?? "";
+    find(this.element, "camera-name").ariaLevel = level;
     this.shoot.hidden = !canShoot;
     this.shoot.title = `Snapshot of ${camera.name}`;
     this.shoot.setAttribute("aria-label", this.shoot.title);
     this.showState();
-    this.tiles = keep(this.tiles, camera.views, find(this.element, "tiles"), {
-      key: (view) => view.name,
+    this.tiles = keep(this.tiles, camera.views, {
       make: (view) => new Tile(this, camera, view, onOpen),
       update: (tile, view) => tile.update(camera, view),
     });
+    place(find(this.element, "tiles"), this.tiles.values());
     this.arrange();
   }
 
@@ -127,8 +126,52 @@ class CameraSection {
   }
 }
 
+/** A node: its head, and its cameras. Somebody may close it: then they are out of sight, and are not streamed. */
+class NodeGroup {
+  constructor() {
+    this.element = clone("node-template");
+    this.list = find(this.element, "node-cameras");
+  }
+
+  update(node, isAlone) {
+    this.node = node;
+    find(this.element, "node-head").hidden = isAlone;
+    if (isAlone) this.element.open = true;
+    this.element.ariaLabel = isAlone ? null : `Node ${node.name}`;
+    find(this.element, "node-name").textContent = node.name;
+    this.showState();
+  }
+
+  showState() {
+    const { state, since, reason, cameras, isOwn } = this.node;
+    const scenes = cameras.filter(({ kind }) => kind === "scene").length;
+    find(this.element, "node-head").dataset.state = state;
+    say(find(this.element, "node-meta"), [
+      isOwn ? "This node" : [nodeStateName(state), state !== "up" && forHowLong(since)].filter(Boolean).join(" "),
+      count(cameras.length - scenes, "camera"),
+      scenes > 0 && count(scenes, "scene"),
+      reason,
+    ].filter(Boolean).join(" · "));
+    find(this.element, "node-meta").title = reason ?? "";
+  }
+}
+
+/** The nodes of an answer, each with its cameras: first the one that has answered, then its peers in their order. */
+function nodesOf({ cameras, node, peers = [] }) {
+  const own = node?.name ?? "";
+  const nodes = new Map([[own, { name: own, isOwn: true, state: "up", cameras: [] }]]);
+  for (const peer of peers) {
+    // It may be known twice, by its address and by its lease.
+    const isKnown = ["self", "duplicate"].includes(peer.state) || nodes.get(peer.name)?.state === "up";
+    if (!isKnown) nodes.set(peer.name, { ...peer, cameras: [] });
+  }
+  for (const camera of cameras) (nodes.get(camera.node) ?? nodes.get(own)).cameras.push(camera);
+  return [...nodes.values()];
+}
+
 /** All cameras, as the service told last. */
 export class Overview {
+  #nodes = new Map();
   #sections = new Map();
 
   /** `onOpen(tile)`, `onShoot(camera)`, `onSeen()` when other tiles are in sight. */
@@ -147,14 +190,29 @@ export class Overview {
 
   get tiles() { return [...this.#sections.values()].flatMap((section) => [...section.tiles.values()]); }
 
+  /** Those that nobody has closed. */
+  get open() { return this.tiles.filter((tile) => !tile.element.closest("details:not([open])")); }
+
+  /** Whether there are nodes to be told apart. */
+  get isGrouped() { return this.#nodes.size > 1; }
+
   tile(key) { return this.tiles.find((tile) => tile.key === key); }
 
-  update(cameras, canShoot, own) {
-    this.#sections = keep(this.#sections, cameras, this.element, {
-      key: (camera) => camera.name,
-      make: (camera) => new CameraSection(camera, this.onShoot),
-      update: (section, camera) => section.update(camera, canShoot, own, this.onOpen),
+  update(answer, canShoot) {
+    const nodes = nodesOf(answer);
+    const isAlone = nodes.length === 1;
+    this.#nodes = keep(this.#nodes, nodes, {
+      make: () => new NodeGroup(),
+      update: (group, node) => group.update(node, isAlone),
     });
+    this.#sections = keep(this.#sections, nodes.flatMap(({ cameras }) => cameras), {
+      make: (camera) => new CameraSection(camera, this.onShoot),
+      update: (section, camera) => section.update(camera, canShoot, isAlone ? 2 : 3, this.onOpen),
+    });
+    place(this.element, this.#nodes.values());
+    for (const { name, cameras } of nodes) {
+      place(this.#nodes.get(name).list, cameras.map((camera) => this.#sections.get(camera.name)));
+    }
     this.element.dataset.tiles = Math.min(this.tiles.length, 3);
     for (const tile of this.tiles) this.sight.observe(tile.element);
   }
@@ -170,26 +228,30 @@ export class Overview {
 
   /** How long ago something was grows with time. */
   tick() {
-    for (const section of this.#sections.values()) section.showState();
+    for (const shown of [...this.#nodes.values(), ...this.#sections.values()]) shown.showState();
   }
 }
 
-/** What is shown of a list: elements stay those of their keys, in the list's order; the rest goes. */
-function keep(shown, values, parent, { key, make, update }) {
+/** What is shown of a list: elements stay those of their names; the rest goes. */
+function keep(shown, values, { make, update }) {
   const next = new Map();
   for (const value of values) {
-    const item = shown.get(key(value)) ?? make(value);
+    const item = shown.get(value.name) ?? make(value);
     update(item, value);
-    next.set(key(value), item);
+    next.set(value.name, item);
   }
   for (const [name, item] of shown) {
     if (!next.has(name)) item.element.remove();
   }
-  // Who stands where it belongs is not moved: that would take the focus from it.
-  let place = parent.firstElementChild;
-  for (const { element } of next.values()) {
-    if (element === place) place = place.nextElementSibling;
-    else parent.insertBefore(element, place);
-  }
   return next;
+}
+
+/** Puts elements into an order. */
+function place(parent, items) {
+  // Who stands where it belongs is not moved: that would take the focus from it.
+  let next = parent.firstElementChild;
+  for (const { element } of items) {
+    if (element === next) next = next.nextElementSibling;
+    else parent.insertBefore(element, next);
+  }
 }

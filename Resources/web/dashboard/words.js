@@ -5,6 +5,13 @@ const STATES = { live: "Live", opening: "Opening", stalled: "Stalled", lost: "Lo
 
 export const stateName = (state) => STATES[state] ?? state;
 
+const NODE_STATES = { up: "Up", lost: "Lost", asking: "Connecting", unauthorized: "Refused" };
+
+export const nodeStateName = (state) => NODE_STATES[state] ?? state;
+
+/** "1 camera", "3 cameras", "no cameras". */
+export const count = (number, noun) => `${number || "no"} ${noun}${number === 1 ? "" : "s"}`;
+
 /** "for 3 min" of a time in ISO 8601; empty where there is none. */
 export function forHowLong(since) {
   const seconds = Math.floor((serverNow() - Date.parse(since)) / 1000);

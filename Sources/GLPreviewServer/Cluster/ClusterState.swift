@@ -103,6 +103,17 @@ struct ClusterState: Sendable {
     return next
   }
 
+  /// The addresses of the configuration.
+  var urls: [String] { peers.filter { !$0.isMember }.map(\.url) }
+
+  /// The peer at an address, if its events come from there: it answers, and is no node that tells them by the broker.
+  func eventSource(_ url: String) -> KnownPeer? {
+    peers.first { $0.url == url && !$0.isMember && $0.state == .up }.flatMap { peer in
+      peers.contains { $0.isMember && $0.state != .lost && $0.listing.instance == peer.listing.instance }
+        ? nil : peer
+    }
+  }
+
   /// The peer that serves a camera which this node does not have.
   subscript(camera name: String) -> PeerRoute? { routes[name] }
 

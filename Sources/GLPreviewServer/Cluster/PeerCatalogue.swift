@@ -25,8 +25,9 @@ final class PeerCatalogue: Service, CustomStringConvertible {
     var hasLeases = false
     /// The cameras of the configuration that move.
     var movable: Set<String> = []
-    /// How often each peer was to be asked at once.
+    /// How often each peer was to be asked at once, and how many of these times it was.
     var wishes: [String: Int] = [:]
+    var granted: [String: Int] = [:]
   }
 
   private static let path = "/api/cameras"
@@ -68,8 +69,7 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   func apply(_ configuration: ClusterConfiguration, name: String) {
     client.update(configuration)
     state.update { state in
-      let urls = state.cluster.peers.filter { !$0.isMember }.map(\.url)
-      guard state.cluster.name != name || urls != configuration.peers else { return }
+      guard state.cluster.name != name || state.cluster.urls != configuration.peers else { return }
       state.cluster = state.cluster.with(name: name, peers: configuration.peers)
       state.generation += 1
     }
@@ -102,15 +102,36 @@ final class PeerCatalogue: Service, CustomStringConvertible {
   /// Has a peer asked at once, because something has changed there.
   func askAgain(_ url: String) { state.update { $0.wishes[url, default: 0] += 1 } }
 
+  /// Has a peer asked at once, and waits for its answer, but not for long.
+  func refresh(_ url: String) async {
+    let wish = state.update { state in
+      state.wishes[url, default: 0] += 1
+      return state.wishes[url] ?? 0
+    }
+    _ = try? await state.first(until: CaptureClock.now + patience.peerList) {
+      $0.granted[url] ?? 0 >= wish ? true : nil
+    }
+  }
+
+  /// Waits until what is known has a `result`.
+  func first<Result: Sendable>(_ result: @Sendable (ClusterState) -> Result?) async throws -> Result? {
+    try await state.first { result($0.cluster) }
+  }
+
+  /// Whether a peer may tell of a camera: it is at no other node, as far as is known.
+  func mayBe(_ camera: String, of peer: KnownPeer) -> Bool {
+    let known = cluster
+    return !localNames().contains(camera) && known.homes[camera].map { $0 == peer.name } ?? true
+      && known[camera: camera].map { $0.url == peer.url } ?? true
+  }
+
   // MARK: Asking
 
   func run() async throws {
     client.start()
     await cancelWhenGracefulShutdown { [self] in
       while !Task.isCancelled {
-        let (generation, urls) = state.withLock {
-          ($0.generation, $0.cluster.peers.filter { !$0.isMember }.map(\.url))
-        }
+        let (generation, urls) = state.withLock { ($0.generation, $0.cluster.urls) }
         await withDiscardingTaskGroup { group in
           for url in urls { group.addTask { await self.follow(url) } }
           _ = try? await state.first { $0.generation == generation ? nil : true }
@@ -130,7 +151,10 @@ final class PeerCatalogue: Service, CustomStringConvertible {
       guard !Task.isCancelled else { return }
       if case .success = answer { failures = 0 } else { failures += 1 }
       let local = localNames()
-      let news = state.update { $0.cluster.heard(answer, from: url, local: local) }
+      let news = state.update { state in
+        state.granted[url] = wishes
+        return state.cluster.heard(answer, from: url, local: local)
+      }
       for item in news { tell(item) }
       let pause = min(patience.peerPoll * (1 << min(failures, 8)), patience.lostPeerPoll)
       let wait = (failures == 0 ? patience.peerPoll : pause) * Double.random(in: 0.8...1.2)

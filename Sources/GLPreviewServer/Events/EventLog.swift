@@ -12,12 +12,15 @@ struct ServerEvent: Sendable, Hashable {
   /// `EPOCH-N`: the run of the service, and the event's number in it.
   let id: EventID
   let type: String
+  /// Whether it is of this node.
+  let isOwn: Bool
   /// As server-sent events require (HTML Standard, 9.2): `id`, `event` and `data`.
   let text: ByteBuffer
 
-  init(id: EventID, type: String, data: [UInt8]) {
+  init(id: EventID, type: String, data: [UInt8], isOwn: Bool = true) {
     self.id = id
     self.type = type
+    self.isOwn = isOwn
     var text = ByteBuffer()
     text.reserveCapacity(data.count + 64)
     text.writeString("id: \(id)\nevent: \(type)\n")
@@ -34,6 +37,7 @@ struct ServerEvent: Sendable, Hashable {
 
 /// An event as it was published here.
 struct OwnEvent: Sendable, Hashable {
+  let id: EventID
   let type: String
   let data: [UInt8]
 }
@@ -67,22 +71,42 @@ final class EventLog: Service {
     /// The number of the next event.
     var next = 1
     var isFinished = false
-    /// Those who tell other nodes.
-    var followers: [AsyncStream<OwnEvent>.Continuation] = []
+    /// The last event that each other node has told here.
+    var heard: [String: EventID] = [:]
 
     /// The number of the oldest event kept.
     var first: Int { next - events.count }
 
+    /// Whether an event of another node was not told here before. A node's events come in order on each way; where there
+    /// are two ways, one of them is behind.
+    mutating func isNews(_ id: EventID, of node: String) -> Bool {
+      if let last = heard[node], last.epoch == id.epoch, last.number >= id.number { return false }
+      if heard[node] != nil || heard.count < EventLog.mostNodes { heard[node] = id }
+      return true
+    }
+
     /// The next step for a subscriber at `place`, and its next position.
-    func step(from place: Int, types: Set<String>?) -> (step: Step, next: Int) {
+    func step(from place: Int, _ filter: Filter) -> (step: Step, next: Int) {
       guard place >= first else { return (.lost(first - place), first) }
       var place = place
       while place < next {
         let event = events[place - first]
         place += 1
-        if types?.contains(event.type) ?? true { return (.event(event), place) }
+        if filter.passes(event) { return (.event(event), place) }
       }
       return (isFinished ? .end : .nothing, place)
+    }
+  }
+
+  /// What a subscriber is told.
+  struct Filter: Sendable {
+    /// Nil for all.
+    var types: Set<String>?
+    /// Without those of other nodes.
+    var isOwnOnly = false
+
+    fileprivate func passes(_ event: ServerEvent) -> Bool {
+      (types?.contains(event.type) ?? true) && (event.isOwn || !isOwnOnly)
     }
   }
 
@@ -101,6 +125,10 @@ final class EventLog: Service {
   private let maximumBytes: Int
   private let gate: AdmissionLimit
   private let state = Watched(State())
+  /// Those who tell other nodes.
+  private let followers = Mutex<[AsyncStream<OwnEvent>.Continuation]>([])
+
+  private static let mostNodes = 256
 
   /// Keeps `capacity` events, and `maximumBytes` of their texts; the last event is kept whatever its size.
   init(
@@ -114,44 +142,61 @@ final class EventLog: Service {
 
   /// Publishes JSON as an event of one of `ServerEvent.types`, unless the log has ended.
   func publish(type: String, data: [UInt8]) {
-    add(type, data)
-    for follower in state.withLock({ $0.followers }) { follower.yield(OwnEvent(type: type, data: data)) }
+    // Followers are told in the order of the numbers.
+    followers.withLock { followers in
+      let id = state.update { add(type, data, isOwn: true, to: &$0) }
+      guard let id else { return }
+      for follower in followers { follower.yield(OwnEvent(id: id, type: type, data: data)) }
+    }
   }
 
-  /// Publishes an event of another node. It is not told to nodes again.
-  func relay(_ event: RelayedEvent, from node: String) { add(event.type, event.json(from: node)) }
+  /// Publishes an event of another node, unless it has come here before. It is not told to nodes again. `id` is that of the
+  /// node's own log; nil if that is not known.
+  ///
+  /// - Returns: whether it is news.
+  @discardableResult
+  func relay(_ event: RelayedEvent, _ id: EventID?, from node: String) -> Bool {
+    state.update { state in
+      guard id.map({ state.isNews($0, of: node) }) ?? true else { return false }
+      add(event.type, event.json(from: node), isOwn: false, to: &state)
+      return true
+    }
+  }
 
   /// This node's own events from now on. Somebody slow is told of the newest.
   func own() -> AsyncStream<OwnEvent> {
     let (stream, follower) = AsyncStream.makeStream(of: OwnEvent.self, bufferingPolicy: .bufferingNewest(64))
-    state.withLock { $0.followers.append(follower) }
+    followers.withLock { $0.append(follower) }
     return stream
   }
 
-  private func add(_ type: String, _ data: [UInt8]) {
-    state.update { state in
-      guard !state.isFinished else { return }
-      let event = ServerEvent(id: EventID(epoch: epoch, number: state.next), type: type, data: data)
-      state.next += 1
-      state.events.append(event)
-      state.bytes += event.text.readableBytes
-      trim(&state)
-    }
+  /// The event's id; nil if the log has ended.
+  @discardableResult
+  private func add(_ type: String, _ data: [UInt8], isOwn: Bool, to state: inout State) -> EventID? {
+    guard !state.isFinished else { return nil }
+    let event = ServerEvent(
+      id: EventID(epoch: epoch, number: state.next), type: type, data: data, isOwn: isOwn)
+    state.next += 1
+    state.events.append(event)
+    state.bytes += event.text.readableBytes
+    trim(&state)
+    return event.id
   }
 
-  /// Starts a subscription to events of some types, or of all, after the last one that the client knows; nil skips all
+  /// Starts a subscription to the events that `filter` lets through, after the last one that the client knows; nil skips all
   /// past events. If this log never had it, as after a restart, all kept events are new.
   ///
   /// - Throws: a `Problem`: 503 if there are too many subscribers, 429 if this client has too many.
-  func subscribe(after lastID: String? = nil, types: Set<String>? = nil) throws(Problem) -> EventSubscription
-  {
+  func subscribe(
+    after lastID: String? = nil, _ filter: Filter = Filter()
+  ) throws(Problem) -> EventSubscription {
     let permit = try gate.enter()
     let place = state.withLock { state in
       guard let lastID else { return state.next }
       guard let id = EventID(lastID), id.epoch == epoch, id.number < state.next else { return state.first }
       return id.number + 1
     }
-    return EventSubscription(self, at: place, types: types, holding: permit)
+    return EventSubscription(self, at: place, filter, holding: permit)
   }
 
   /// Ends the log. Subscribers end when they have read the rest.
@@ -166,10 +211,10 @@ final class EventLog: Service {
 
   /// The next step for a subscriber at `place`; `nothing` at `deadline`. `isOver` ends the wait early.
   fileprivate func step(
-    from place: Int, types: Set<String>?, until deadline: CaptureInstant, unless isOver: @Sendable () -> Bool
+    from place: Int, _ filter: Filter, until deadline: CaptureInstant, unless isOver: @Sendable () -> Bool
   ) async throws -> (step: Step, next: Int) {
     try await state.first(until: deadline) { state in
-      let (step, next) = state.step(from: place, types: types)
+      let (step, next) = state.step(from: place, filter)
       if isOver() { return (.end, next) }
       if case .nothing = step { return nil }
       return (step, next)
@@ -200,20 +245,25 @@ final class EventSubscription: Sendable {
 
   private let log: EventLog
   private let permit: AdmissionPermit
-  private let types: Set<String>?
+  private let filter: EventLog.Filter
   private let place: Mutex<Place>
 
-  fileprivate init(_ log: EventLog, at number: Int, types: Set<String>?, holding permit: AdmissionPermit) {
+  fileprivate init(
+    _ log: EventLog, at number: Int, _ filter: EventLog.Filter, holding permit: AdmissionPermit
+  ) {
     self.log = log
     self.permit = permit
-    self.types = types
+    self.filter = filter
     place = Mutex(Place(number: number))
   }
+
+  /// What a client that has heard nothing yet comes back with, to miss nothing.
+  var lastID: String { "\(log.epoch)-\(place.withLock { $0.number } - 1)" }
 
   /// The next step; `nothing` after `patience`. Must be called from one task at a time.
   func next(within patience: Duration) async -> EventLog.Step {
     let from = place.withLock { $0.number }
-    let met = try? await log.step(from: from, types: types, until: CaptureClock.now + patience) { [self] in
+    let met = try? await log.step(from: from, filter, until: CaptureClock.now + patience) { [self] in
       place.withLock { $0.isOver }
     }
     guard let met else { return .end }

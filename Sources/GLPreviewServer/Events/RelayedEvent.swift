@@ -5,6 +5,8 @@ internal import PreviewCore
 
 struct RelayedEvent: Sendable, Hashable {
   let type: String
+  /// The camera that it is about; nil if it is about the node.
+  var camera: String? { if case .string(let name) = members["camera"] { name } else { nil } }
   private let members: [String: JSONValue]
 
   /// Longer ones are not read, in bytes. A snapshot's thumbnail is in its event.
@@ -13,6 +15,8 @@ struct RelayedEvent: Sendable, Hashable {
 
   private struct Body: Decodable {
     let type: String
+    /// Of events that a node has from others: only their own nodes tell them.
+    var node: String?
     var camera: String?
     var view: String?
     var what: String?
@@ -30,7 +34,7 @@ struct RelayedEvent: Sendable, Hashable {
   /// Nil if it is no event of this service. Texts are shown to everybody who may look, so addresses in them are hidden.
   init?(json bytes: [UInt8]) {
     guard bytes.count <= Self.longest, let body = try? JSONDecoder().decode(Body.self, from: Data(bytes)),
-      ServerEvent.types.contains(body.type)
+      ServerEvent.types.contains(body.type), body.node == nil
     else { return nil }
     let isOfCamera = body.type != "service"
     let names = [body.camera, body.view].compactMap { $0 }

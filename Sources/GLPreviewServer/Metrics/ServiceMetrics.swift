@@ -44,8 +44,10 @@ final class ServiceMetrics: Sendable {
     case webhookRetry
     case forwarded(ForwardResult)
     case answered(AnswerResult)
-    /// An event to or of other nodes.
+    /// An event to or of other nodes by the broker.
     case relayed(Outcome)
+    /// An event of a peer.
+    case heard(Outcome)
 
     fileprivate var name: String {
       switch self {
@@ -61,6 +63,7 @@ final class ServiceMetrics: Sendable {
       case .forwarded: "glpreview_peer_requests_total"
       case .answered: "glpreview_broker_requests_total"
       case .relayed: "glpreview_broker_events_total"
+      case .heard: "glpreview_peer_events_total"
       }
     }
 
@@ -69,7 +72,9 @@ final class ServiceMetrics: Sendable {
       case .request(let method, let route, let status):
         [("method", method), ("route", route), ("status", "\(status)")]
       case .snapshot(let result): [("result", result.rawValue)]
-      case .file(let result), .recording(let result), .webhook(let result), .relayed(let result): [("result", result.rawValue)]
+      case .file(let result), .recording(let result), .webhook(let result), .relayed(let result),
+        .heard(let result):
+        [("result", result.rawValue)]
       case .forwarded(let result): [("result", result.rawValue)]
       case .answered(let result): [("result", result.rawValue)]
       case .removedFile, .webhookRetry, .recordedBytes, .removedRecording: []

@@ -17,18 +17,22 @@ struct EventRoutes: Sendable {
   }
 
   private func events(_ request: Request) throws -> Response {
-    let types = try types(in: request)
-    let subscription = try log.subscribe(
-      after: request.headers[named: "Last-Event-ID"]
-        ?? request.uri.queryParameters["last_event_id"].map(String.init), types: types)
+    // Another node tells its own, and would pass them on.
+    let filter = EventLog.Filter(types: try types(in: request), isOwnOnly: request.isFromPeer)
+    let lastID =
+      request.headers[named: "Last-Event-ID"] ?? request.uri.queryParameters["last_event_id"].map(String.init)
+    let subscription = try log.subscribe(after: lastID, filter)
     var fields = HTTPFields()
     fields[.contentType] = "text/event-stream"
     fields[.cacheControl] = "no-store"
     // Tells nginx not to buffer.
     fields[named: "X-Accel-Buffering"] = "no"
+    // Sent at once, so that the client knows that it is connected, and where it is.
+    let start = "retry: \(Self.retry)\n" + (lastID == nil ? "id: \(subscription.lastID)\n\n" : "\n")
     let body = ResponseBody { [keepAlive] writer in
       // A disconnected client is detected by the end of its input, instead of by a failing write later.
       try await request.body.consumeWithInboundCloseHandler { _ in
+        try await writer.write(ByteBuffer(string: start))
         try await Self.tell(subscription, keepAlive, to: &writer)
       } onInboundClosed: {
         subscription.end()
@@ -41,8 +45,6 @@ struct EventRoutes: Sendable {
   private static func tell(
     _ subscription: EventSubscription, _ keepAlive: Duration, to writer: inout any ResponseBodyWriter
   ) async throws {
-    // Sent at once, so that the client knows that it is connected.
-    try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
     while true {
       switch await subscription.next(within: keepAlive) {
       case .event(let event): try await writer.write(event.text)

@@ -50,6 +50,35 @@ extension FuzzTarget {
       guard let event = RelayedEvent(json: message.payload) else { return }
       let told = event.json(from: "node")
       try must(!told.contains { $0 == 0x0A || $0 == 0x0D }, "an event of several lines")
-      try must(RelayedEvent(json: told) == event, "an event is read as another one")
+      try must(RelayedEvent(json: told) == nil, "an event would go round")
+      try must(event.type != "service" || event.camera == nil, "a camera is named by an event of a node")
+    })
+  /// The first byte says how a peer's stream of events is cut into pieces; then the stream.
+  static let eventStream = FuzzTarget(
+    name: "event-stream", longest: 4096,
+    words: [
+      "id: e-5\n", "event: view\n", "data: ", "data: {}\n\n", ": still here\n\n", "retry: 3000\n", "\r\n",
+      "\n\n",
+      "event: lost\n",
+    ],
+    seeds: {
+      [
+        "\u{3}retry: 3000\nid: e-4\n\nid: e-5\nevent: view\ndata: {\ndata: }\n\n: still here\n\n",
+        "zevent: lost\ndata: {\"events\":3}\n\ndata\nid\r\n\r\n",
+      ].inputs
+    },
+    body: .atOnce { (input) throws(FuzzFault) in
+      var input = FuzzInput(input)
+      let piece = Int(input.byte()) + 1
+      let bytes = input.bytes
+      var (whole, cut) = (EventStreamParser(), EventStreamParser())
+      var messages: [EventStreamParser.Message] = []
+      for start in stride(from: 0, to: bytes.count, by: piece) {
+        messages += cut.read(bytes[start..<min(start + piece, bytes.count)])
+      }
+      try must(whole.read(bytes) == messages && whole.lastID == cut.lastID, "pieces of \(piece) matter")
+      let isHeader = cut.lastID?.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") } ?? true
+      try must(isHeader && cut.lastID?.isEmpty != true, "an id that is no field's value")
+      try must(messages.allSatisfy { $0.data.count <= RelayedEvent.longest }, "an event is too long")
     })
 }

@@ -16,6 +16,9 @@ struct PeerFaultTests {
     {"node": {"name": "fake", "instance": "f1"}, "cameras": [{"name": "door", "state": "live", "views": [{"name": "main"}]}]}
     """
 
+  /// The list of a peer called `fake` with a camera `door`.
+  static var listing: Response { json(list) }
+
   private static func json(_ text: String, _ status: HTTPResponse.Status = .ok) -> Response {
     Response(
       status: status, headers: [.contentType: "application/json"],

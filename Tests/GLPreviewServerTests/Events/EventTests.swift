@@ -49,6 +49,7 @@ struct EventTests {
     let log = EventLog(epoch: "e")
     log.publish(type: "camera", data: Self.data(0))
     let (one, other) = (try log.subscribe(), try log.subscribe())
+    #expect(one.lastID == "e-1")
     async let first = Self.read(one, 3)
     async let second = Self.read(other, 3)
     for number in 1...3 { log.publish(type: "snapshot", data: Self.data(number)) }
@@ -183,7 +184,7 @@ struct EventTests {
 
     #expect(
       String(buffer: answer.body)
-        == "retry: 3000\n\nid: e-2\nevent: snapshot\ndata: 1\n\nid: e-4\nevent: view\ndata: 1\n\n")
+        == "retry: 3000\nid: e-0\n\nid: e-2\nevent: snapshot\ndata: 1\n\nid: e-4\nevent: view\ndata: 1\n\n")
 
     let router = Router(context: ServiceContext.self)
     EventRoutes(log: EventLog()).add(to: router)
@@ -199,7 +200,7 @@ struct EventTests {
   func keepAlive() async throws {
     let log = EventLog(epoch: "e")
     try await Self.withConnection(to: log, keepAlive: .milliseconds(1)) { connection in
-      try await connection.waits(for: "retry: 3000\n\n")
+      try await connection.waits(for: "retry: 3000\nid: e-0\n\n")
       try await connection.waits(for: ": still here\n\n")
       log.publish(type: "view", data: [])
       try await connection.waits(for: "id: e-1\nevent: view\ndata: \n\n")

@@ -224,7 +224,7 @@ struct SnapshotRouteTests {
       }
 
       let events = service.inside.events.log
-      let follower = try events.subscribe(after: "0-0", types: ["snapshot"])
+      let follower = try events.subscribe(after: "0-0", .init(types: ["snapshot"]))
       guard case .event(let event) = await follower.next(within: allTheTimeThereIs) else {
         Issue.record("nobody was told")
         return

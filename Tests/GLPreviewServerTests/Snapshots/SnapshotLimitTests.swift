@@ -79,7 +79,7 @@ struct SnapshotLimitTests {
       // The last alone was answered, and is the first that is told.
       struct Answer: Decodable { let sequence: Int }
       let sequence = try #require(answer).json(Answer.self).sequence
-      let follower = try service.inside.events.log.subscribe(after: "0-0", types: ["snapshot"])
+      let follower = try service.inside.events.log.subscribe(after: "0-0", .init(types: ["snapshot"]))
       guard case .event(let event) = await follower.next(within: allTheTimeThereIs) else {
         Issue.record("nobody was told")
         return

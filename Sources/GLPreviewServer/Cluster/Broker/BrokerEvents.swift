@@ -34,8 +34,9 @@ final class BrokerEvents: Service, CustomStringConvertible {
     try? await gracefulShutdown()
   }
 
-  /// The header field with a node's name.
+  /// The header fields with a node's name, and with the event's id in its log.
   private static let node = "Node"
+  private static let id = "Id"
 
   /// The name as a word of a subject.
   static func word(_ name: String) -> String {
@@ -52,7 +53,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
       let name = name()
       let subject = "\(broker.prefix).ev.\(Self.word(name)).\(event.type)"
       do throws(NATSError) {
-        try client.publish(subject, event.data, headers: [Self.node: name])
+        try client.publish(subject, event.data, headers: [Self.node: name, Self.id: "\(event.id)"])
       } catch {
         metrics.count(.relayed(.failed))
       }
@@ -68,7 +69,7 @@ final class BrokerEvents: Service, CustomStringConvertible {
     }
     do {
       for try await message in subscription {
-        guard let (node, event) = read(message) else {
+        guard let (node, id, event) = read(message) else {
           metrics.count(.relayed(.failed))
           continue
         }
@@ -77,20 +78,19 @@ final class BrokerEvents: Service, CustomStringConvertible {
           metrics.count(.relayed(.dropped))
           continue
         }
-        log.relay(event, from: node)
-        metrics.count(.relayed(.done))
+        metrics.count(.relayed(log.relay(event, id, from: node) ? .done : .dropped))
       }
     } catch { return }
   }
 
   /// Nil unless it is an event of the node and of the kind that its subject says: servers let nodes publish by subject.
-  private func read(_ message: NATSMessage) -> (node: String, RelayedEvent)? {
+  private func read(_ message: NATSMessage) -> (node: String, EventID?, RelayedEvent)? {
     let words = message.subject.split(separator: ".")
     guard words.count == 4, let event = RelayedEvent(json: message.payload), event.type == words[3] else {
       return nil
     }
     let node = message.headers[Self.node] ?? String(words[2])
     guard Self.word(node) == words[2], (try? ViewConfiguration.check(name: node)) != nil else { return nil }
-    return (node, event)
+    return (node, message.headers[Self.id].flatMap { EventID($0) }, event)
   }
 }
