@@ -15,13 +15,6 @@ struct SnapshotFolderTests {
       camera: camera, view: view, time: WallTime(sinceEpoch: noon.sinceEpoch + .seconds(seconds)))
   }
 
-  /// An empty folder that goes when `body` is over.
-  private static func withFolder<T>(_ body: (URL) async throws -> T) async throws -> T {
-    let folder = URL.temporaryDirectory.appending(path: "glpreview-folder-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
-  }
 
   private static func files(_ folder: URL) -> [String] {
     let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
@@ -56,7 +49,7 @@ struct SnapshotFolderTests {
 
   @Test("a picture is written whole, the second of one name beside the first")
   func write() async throws {
-    try await Self.withFolder { folder in
+    try await withTemporaryFolder { folder in
       var store = try FolderStore(FolderConfiguration(path: folder.path), now: Self.noon, at: .start)
       let name = Self.name("door", "main")
 
@@ -76,7 +69,7 @@ struct SnapshotFolderTests {
 
   @Test("a camera's folder that is a link is not followed, and a file in its place is no folder")
   func links() async throws {
-    try await Self.withFolder { folder in
+    try await withTemporaryFolder { folder in
       let inside = folder.appending(path: "in")
       let outside = folder.appending(path: "out")
       for folder in [inside, outside] {
@@ -98,7 +91,7 @@ struct SnapshotFolderTests {
 
   @Test("what an earlier life left half written goes at the start; what somebody else writes or keeps stays")
   func leftovers() async throws {
-    try await Self.withFolder { folder in
+    try await withTemporaryFolder { folder in
       let door = folder.appending(path: "door")
       try FileManager.default.createDirectory(at: door, withIntermediateDirectories: false)
       let kept = [".glpreview-1-7.part", "notes.txt", Self.name("door", "main").file]
@@ -114,7 +107,7 @@ struct SnapshotFolderTests {
 
   @Test("the oldest go first: by count, by bytes, by age, those of an earlier life too")
   func retention() async throws {
-    try await Self.withFolder { folder in
+    try await withTemporaryFolder { folder in
       var limits = FolderConfiguration(path: folder.path)
       do {
         var store = try FolderStore(limits, now: Self.noon, at: .start)
@@ -135,23 +128,23 @@ struct SnapshotFolderTests {
 
       limits.maximumCount = 5
       var store = try FolderStore(limits, now: Self.noon, at: .start)
-      #expect(store.prune(now: Self.noon, at: .start) == 1)
+      #expect(store.prune(now: Self.noon, at: .start).count == 1)
       #expect(left() == [1, 2, 3, 4, 5])
 
       _ = try store.write([1], as: Self.name("a", "m", 6), at: .start)
-      #expect(store.prune(now: Self.noon, at: .start) == 1)
+      #expect(store.prune(now: Self.noon, at: .start).count == 1)
       #expect(left() == [2, 3, 4, 5, 6])
 
       limits.maximumBytes = 250
       store = try FolderStore(limits, now: Self.noon, at: .start)
-      #expect(store.prune(now: Self.noon, at: .start) == 2)
+      #expect(store.prune(now: Self.noon, at: .start).count == 2)
       #expect(left() == [4, 5, 6])
 
       // When the clock has had time to be set.
       limits.maximumAge = .seconds(700)
       let later = WallTime(sinceEpoch: Self.noon.sinceEpoch + .seconds(705))
       store = try FolderStore(limits, now: Self.noon, at: .start)
-      #expect(store.prune(now: later, at: .second(705)) == 1)
+      #expect(store.prune(now: later, at: .second(705)).count == 1)
       #expect(left() == [5, 6])
       #expect(Self.files(folder).contains("a/notes.jpg"))
     }
@@ -257,7 +250,7 @@ struct SnapshotFolderTests {
   @Test(
     "all views of a snapshot are kept and counted; a folder that can't be is told of once, and tried again")
   func folder() async throws {
-    try await Self.withFolder { folder in
+    try await withTemporaryFolder { folder in
       let metrics = ServiceMetrics()
       let records = LogRecords()
       var configuration = FolderConfiguration(path: folder.appending(path: "later/in").path)

@@ -1,0 +1,133 @@
+// What is recorded: every picture of the span, each once, in files that begin with key pictures.
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("The plan of recordings")
+struct RecordingPlanTests {
+  private static let format = H264Format(
+    sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
+    size: Size(width: 14, height: 12), encoder: nil)
+
+  /// Ten pictures a second; every `gop`th is a key picture.
+  private static func sample(_ index: Int, gop: Int = 10, bytes: Int = 10, _ format: H264Format = format)
+    -> VideoSample
+  {
+    VideoSample(
+      bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: bytes), isKey: index % gop == 0,
+      timestamp: .start + .seconds(1000) + .milliseconds(100 * index), format: format)
+  }
+
+  private static func index(_ sample: VideoSample) -> Int {
+    Int(((sample.timestamp - .start) / .milliseconds(100)).rounded()) - 10_000
+  }
+
+  /// The files that steps make, as the numbers of their pictures.
+  private struct Files {
+    var files: [[Int]] = []
+    var isOpen = false
+
+    mutating func carryOut(_ steps: [RecordingPlan.Step]) {
+      for step in steps {
+        switch step {
+        case .begin(let samples):
+          #expect(!isOpen && samples.first?.isKey == true)
+          files.append(samples.map(index))
+          isOpen = true
+        case .append(let sample):
+          #expect(isOpen)
+          files[files.count - 1].append(index(sample))
+        case .end:
+          #expect(isOpen)
+          isOpen = false
+        }
+      }
+    }
+  }
+
+  private static func configuration(
+    _ when: RecordingConfiguration.Occasion, before: Int = 2, after: Int = 3, segment: Int = 60
+  ) -> RecordingConfiguration {
+    var configuration = RecordingConfiguration()
+    configuration.when = when
+    (configuration.before, configuration.after) = (.seconds(before), .seconds(after))
+    configuration.segment = .seconds(segment)
+    return configuration
+  }
+
+  @Test("always: all pictures, each once; files are as long as asked, up to a key picture")
+  func always() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.always, segment: 5)), Files())
+    for index in 3..<200 { files.carryOut(plan.take(Self.sample(index))) }
+    files.carryOut(plan.interrupt())
+    #expect(files.files.flatMap(\.self) == Array(10..<200), "from the first key picture on")
+    #expect(files.files.map(\.count) == [50, 50, 50, 40] && !files.isOpen)
+  }
+
+  @Test("a trigger: from at least so long before it to at least so long after its end")
+  func trigger() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
+    for index in 0..<300 {
+      if index == 105 { plan.trigger(until: Self.sample(125).timestamp) }
+      files.carryOut(plan.take(Self.sample(index)))
+    }
+    // From the last key picture that is 2 s old at the latest key picture, to the first after 125 + 30.
+    #expect(files.files == [Array(80..<160)] && !files.isOpen)
+  }
+
+  @Test("triggers during a recording make it longer; shortly after it, the next file begins where it ended")
+  func triggers() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.motion)), Files())
+    for index in 0..<400 {
+      for time in [100, 120, 175, 300] where index == time { plan.trigger(until: Self.sample(time).timestamp) }
+      files.carryOut(plan.take(Self.sample(index)))
+    }
+    #expect(files.files == [Array(80..<160), Array(160..<210), Array(280..<340)])
+  }
+
+  @Test("stopped: what follows is recorded as after any end")
+  func stop() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
+    for index in 0..<300 {
+      if index == 100 { plan.trigger(until: Self.sample(1000).timestamp) }
+      if index == 150 { plan.stop(at: Self.sample(150).timestamp) }
+      files.carryOut(plan.take(Self.sample(index)))
+    }
+    #expect(files.files == [Array(80..<190)])
+  }
+
+  @Test("without key pictures a recording ends ten seconds late, and the next waits for one")
+  func noKeys() {
+    var (plan, files) = (RecordingPlan(Self.configuration(.trigger)), Files())
+    for index in 0..<600 {
+      if index == 20 { plan.trigger(until: Self.sample(20).timestamp) }
+      files.carryOut(plan.take(Self.sample(index, gop: 500)))
+    }
+    #expect(files.files == [Array(0..<151)])
+  }
+
+  @Test("another format is another file; what was lost on the way begins anew with a key picture")
+  func formats() {
+    let other = H264Format(sps: [1], pps: [2], size: Size(width: 20, height: 12), encoder: .x264)
+    var (plan, files) = (RecordingPlan(Self.configuration(.always)), Files())
+    for index in 0..<30 { files.carryOut(plan.take(Self.sample(index, index < 20 ? Self.format : other))) }
+    files.carryOut(plan.interrupt())
+    for index in 35..<50 { files.carryOut(plan.take(Self.sample(index))) }
+    #expect(files.files == [Array(0..<20), Array(20..<30), Array(40..<50)])
+  }
+
+  @Test("what waits is bounded by bytes, also in one group of pictures")
+  func bytes() {
+    let size = RecordingPlan.mostWaitingBytes / 8
+    for gop in [3, 1000] {
+      var (plan, files) = (RecordingPlan(Self.configuration(.trigger, before: 60)), Files())
+      for index in 0..<50 { files.carryOut(plan.take(Self.sample(index, gop: gop, bytes: size))) }
+      plan.trigger(until: Self.sample(50).timestamp)
+      files.carryOut(plan.take(Self.sample(50, gop: gop, bytes: size)))
+      #expect(files.files.flatMap(\.self).count <= 9)
+      #expect(gop == 3 ? files.files.first?.last == 50 : files.files.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,253 @@
+// Recordings of a service: files that play, also after the worst, and what clients can do with them.
+import FoundationEssentials
+import Glibc
+import NIOCore
+import NIOHTTP1
+import PreviewCore
+import Testing
+
+@testable import GLPreview
+@testable import GLPreviewServer
+
+@Suite("Recordings", .enabled(if: hasEncoder, "no encoder of H.264: scripts/setup"), .timeLimit(.minutes(15)))
+struct RecordingTests {
+  private static func configuration(
+    _ folder: URL, _ change: (inout RecordingConfiguration) -> Void
+  ) -> ServerConfiguration {
+    var view = ServedView()
+    view.video.keyframeInterval = .milliseconds(500)
+    var camera = CameraConfiguration(source: "pattern:counter,size=160x90,fps=20", views: [view])
+    camera.record.segment = .seconds(1)
+    change(&camera.record)
+    var configuration = ServerConfiguration(cameras: [camera])
+    configuration.recordings = FolderConfiguration(path: folder.path)
+    return configuration
+  }
+
+  private struct List: Decodable {
+    struct Item: Decodable {
+      let camera: String
+      let view: String
+      let start: String
+      var duration: Double?
+      let bytes: Int
+      let url: String
+      let recording: Bool
+    }
+
+    let recordings: [Item]
+  }
+
+  private static func list(_ service: RunningService, _ query: String = "") async throws -> [List.Item] {
+    try await service.get("/api/recordings\(query)").json(List.self).recordings
+  }
+
+  /// What the folder has, without asking by HTTP again and again.
+  private static func known(_ service: RunningService) -> [Recording] {
+    service.inside.recorders?.folder.recordings(of: nil, from: nil, to: nil, limit: 1000) ?? []
+  }
+
+  /// The pictures of a file, and whether it has its length.
+  private static func pictures(_ bytes: [UInt8]) throws -> (count: Int, known: MP4Recording?) {
+    var reader = FragmentedMP4Reader(pictureLimit: 1 << 20)
+    let events = try reader.take(bytes[...])
+    let known = MP4Recording(size: bytes.count) { Array(bytes[$0..<min($0 + $1, bytes.count)]) }
+    return (events.count { if case .picture = $0 { true } else { false } }, known)
+  }
+
+  @Test("always: files follow one another, are listed, read in parts, and deleted")
+  func always() async throws {
+    try await withTemporaryFolder { folder in
+      try await withService(Self.configuration(folder) { $0.when = .always }) { service in
+        await until { Self.known(service).count { $0.duration != nil } >= 2 }
+        let done = try await Self.list(service).filter { !$0.recording }
+        let file = try #require(done.last)
+        #expect(file.camera == "camera" && file.view == "main")
+        let whole = try await service.get(file.url)
+        #expect(whole.status == 200 && whole.bytes.count == file.bytes)
+        #expect(whole.headers.first(name: "Accept-Ranges") == "bytes")
+        let (count, known) = try Self.pictures(whole.bytes)
+        #expect(count > 10 && known?.isFinished == true)
+        #expect(abs(Double(known?.length ?? 0) / 90_000 - (file.duration ?? 0)) < 0.001)
+
+        let part = try await service.get(file.url, [("Range", "bytes=10-99")])
+        #expect(part.status == 206 && part.bytes == Array(whole.bytes[10..<100]))
+        #expect(part.headers.first(name: "Content-Range") == "bytes 10-99/\(file.bytes)")
+        let tail = try await service.get(file.url, [("Range", "bytes=-5")])
+        #expect(tail.status == 206 && tail.bytes == Array(whole.bytes.suffix(5)))
+        #expect(try await service.get(file.url, [("Range", "bytes=\(file.bytes)-")]).status == 416)
+        #expect(try await service.get(file.url, [("Range", "lines=1-2")]).status == 200)
+
+        #expect(try await service.get("/api/recordings?camera=other").json(List.self).recordings.isEmpty)
+        #expect(try await service.get("/api/recordings?from=1&to=2").json(List.self).recordings.isEmpty)
+        #expect(try await service.get("/api/recordings?limit=0").status == 400)
+        for path in ["camera/x.mp4", "..%2f..%2fetc/passwd", "camera/2026-01-01T00-00-00.000Z-main.mp4"] {
+          #expect(try await service.get("/recordings/\(path)").status == 404, "\(path)")
+        }
+        #expect(try await service.send("DELETE", file.url).status == 204)
+        #expect(try await service.get(file.url).status == 404)
+        #expect(try await service.send("POST", "/api/cameras/camera/recording").status == 409)
+      }
+      // All that is left was finished when the service ended.
+      for file in try files(in: folder) {
+        #expect(try Self.pictures(Array(Data(contentsOf: file))).known?.isFinished == true)
+      }
+    }
+  }
+
+  @Test("a trigger records what was before it, and the event tells of it")
+  func trigger() async throws {
+    let configuration: (URL) -> ServerConfiguration = { folder in
+      Self.configuration(folder) {
+        $0.when = .trigger
+        ($0.before, $0.after, $0.segment) = (.seconds(1), .seconds(1), .seconds(60))
+      }
+    }
+    try await withTemporaryFolder { folder in
+      try await withService(configuration(folder)) { service in
+        let events = try service.inside.events.log.subscribe(EventLog.Filter(types: ["recording"]))
+        // So that there is something before it.
+        await until { service.inside.videos.clientCount(of: "camera", "main") == 1 }
+        let watched = try service.inside.registry.view(nil, of: nil)
+        let video = try service.inside.videos.begin(watched, as: watched.served, watched.served.video)
+        for _ in 0..<40 { _ = try await video.next() }
+        #expect(try await Self.list(service).isEmpty)
+
+        let asked = CaptureClock.now
+        let answer = try await service.send("POST", "/api/cameras/camera/recording", body: #"{"duration": 1}"#)
+        #expect(answer.status == 202)
+        await until { Self.known(service).first?.duration != nil }
+        let file = try #require(try await Self.list(service).first)
+        let start = try #require(Self.known(service).first?.start)
+        #expect(start <= WallTime(capturedAt: asked - .milliseconds(900)), "\(file.start)")
+        #expect(file.duration ?? 0 > 2.9)
+        var told: [String] = []
+        while told.count < 2 {
+          if case .event(let event) = await events.next(within: allTheTimeThereIs) { told.append(String(buffer: event.text)) }
+        }
+        #expect(told[0].contains(#""what":"began""#) && told[1].contains(#""what":"ended""#))
+        #expect(told[1].contains(file.url.replacing("/", with: "\\/")) || told[1].contains(file.url))
+        for body in [#"{"duration": -1}"#, #"{"duration": 1e9}"#, "[]"] {
+          #expect(try await service.send("POST", "/api/cameras/camera/recording", body: body).status == 400)
+        }
+        #expect(try await service.send("DELETE", "/api/cameras/camera/recording").status == 204)
+      }
+    }
+  }
+
+  @Test("what a process that was killed has left plays up to its last whole fragment")
+  func killed() async throws {
+    try await withTemporaryFolder { folder in
+      try await withService(Self.configuration(folder) { $0.when = .always }) { service in
+        await until { Self.known(service).contains { $0.duration != nil } }
+      }
+      let file = try #require(try files(in: folder).first)
+      var bytes = try Array(Data(contentsOf: file))
+      let (count, known) = try Self.pictures(bytes)
+      // As it is while it is recorded, and cut within a fragment.
+      let room = try #require(known).lengthOffset
+      bytes.replaceSubrange(room + 4..<room + 8, with: "free".utf8)
+      for (index, cut) in [0, 1, 30, 200].enumerated() {
+        let name = "camera/2026-01-0\(index + 1)T00-00-00.000Z-main.mp4"
+        try Data(bytes.dropLast(cut)).write(to: folder.appending(path: name))
+      }
+      try Data(bytes.prefix(100)).write(to: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4"))
+      try Data("hello".utf8).write(to: folder.appending(path: "camera/notes.txt"))
+
+      try await withService(Self.configuration(folder) { $0.when = .trigger }) { service in
+        await until { Self.known(service).count >= 5 }
+        let old = try await Self.list(service, "?to=1768000000").sorted { $0.start < $1.start }
+        #expect(old.map(\.start) == (1...4).map { "2026-01-0\($0)T00:00:00.000Z" })
+        for (index, item) in old.enumerated() {
+          let (left, known) = try Self.pictures(try await service.get(item.url).bytes)
+          #expect(known?.isFinished == true && left >= count - 2 - index && left <= count)
+          #expect(index == 0 ? left == count : left < count)
+        }
+      }
+      // What has no picture went, what is not ours stayed.
+      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "camera/2026-01-09T00-00-00.000Z-main.mp4").path))
+      #expect(FileManager.default.fileExists(atPath: folder.appending(path: "camera/notes.txt").path))
+    }
+  }
+
+  @Test("when the disk is full the oldest go; when nothing is left to go, the file ends and the next write is tried")
+  func full() async throws {
+    try await withTemporaryFolder { folder in
+      let capacity = Watched(100_000)
+      let recordings = RecordingFolder(
+        FolderConfiguration(path: folder.path), metrics: ServiceMetrics(), logger: LogRecords().logger
+      ) { descriptor, bytes in
+        let used = (try? files(in: folder).reduce(0) { $0 + (try Data(contentsOf: $1).count) }) ?? 0
+        return used + bytes.count > capacity.value ? ENOSPC : writeAll(descriptor, bytes)
+      }
+      let format = H264Format(
+        sps: [0x67, 66, 0xC0, 30, 0xDA, 0x7E, 0xAD], pps: [0x68, 0xCE, 0x3C, 0x80],
+        size: Size(width: 14, height: 12), encoder: nil)
+      func fragments(_ mp4: inout FragmentedMP4, from index: Int) -> [UInt8] {
+        mp4.append(
+          VideoSample(
+            bytes: [UInt8](repeating: 1, count: 1000), isKey: true, timestamp: .start + .seconds(index + 1),
+            format: format))
+      }
+      var kept: [Recording] = []
+      for index in 0..<3 {
+        var mp4 = FragmentedMP4(isFile: true)
+        let (handle, recording) = recordings.begin("a", "main", at: WallTime(sinceEpoch: .seconds(1000 + index)))
+        #expect(recordings.append(fragments(&mp4, from: index), to: handle))
+        recordings.end(handle, length: mp4.length) { _ in }
+        kept.append(recording)
+      }
+      await recordings.flush()
+      #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).count == 3)
+
+      // There is room for two and a half.
+      capacity.update { $0 = 4000 }
+      var mp4 = FragmentedMP4(isFile: true)
+      let (handle, last) = recordings.begin("a", "main", at: WallTime(sinceEpoch: .seconds(2000)))
+      #expect(recordings.append(fragments(&mp4, from: 10), to: handle))
+      await recordings.flush()
+      #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).map(\.name) == [last.name, kept[2].name])
+      // Now there is none, and the file ends with what it has.
+      let length = mp4.length
+      capacity.update { $0 = 0 }
+      #expect(recordings.append(fragments(&mp4, from: 11), to: handle))
+      await recordings.flush()
+      #expect(!recordings.append(fragments(&mp4, from: 12), to: handle))
+      let ended = Watched<Recording?>(nil)
+      recordings.end(handle, length: mp4.length) { recording in ended.update { $0 = recording } }
+      await recordings.flush()
+      #expect(ended.value?.duration == .seconds(Double(length) / 90_000))
+      #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).map(\.name) == [last.name])
+      // It goes on when there is room again.
+      capacity.update { $0 = 100_000 }
+      var next = FragmentedMP4(isFile: true)
+      let (other, _) = recordings.begin("a", "main", at: WallTime(sinceEpoch: .seconds(3000)))
+      #expect(recordings.append(fragments(&next, from: 20), to: other))
+      recordings.end(other, length: next.length) { _ in }
+      await recordings.flush()
+      #expect(recordings.recordings(of: nil, from: nil, to: nil, limit: 9).count == 2)
+      for file in try files(in: folder) {
+        #expect(try Self.pictures(Array(Data(contentsOf: file))).known?.isFinished == true)
+      }
+    }
+  }
+
+  @Test(
+    "a range is one part, all, or none",
+    arguments: [
+      ("bytes=0-9", ByteRange.part(0..<10)), ("bytes=90-", .part(90..<100)), ("bytes=-10", .part(90..<100)),
+      ("bytes=-1000", .part(0..<100)), ("bytes=50-1000", .part(50..<100)), ("bytes=100-", .unsatisfiable),
+      ("bytes=-0", .unsatisfiable), ("bytes=5-4", .whole), ("bytes=a-b", .whole), ("bytes=0-1,5-6", .whole),
+      ("lines=0-9", .whole), ("bytes=-", .whole), ("bytes=99999999999999999999-", .whole), ("Bytes=0-0", .part(0..<1)),
+    ])
+  func ranges(field: String, expected: ByteRange) { #expect(ByteRange(field, of: 100) == expected) }
+}
+
+private func files(in folder: URL) throws -> [URL] {
+  let camera = folder.appending(path: "camera").path
+  let other = folder.appending(path: "a").path
+  return [camera, other].flatMap { path in
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0.hasSuffix(".mp4") }.sorted()
+      .map { URL(filePath: path).appending(path: $0) }
+  }
+}
