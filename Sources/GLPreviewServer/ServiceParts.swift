@@ -14,6 +14,7 @@ struct ServiceParts: Sendable {
   let logger: Logger
   let registry: CameraRegistry
   let watch: CameraWatch
+  let motion: MotionWatch
   let renderer: RendererWatch
   let streams: StreamRegistry
   let videos: VideoStreams
@@ -61,6 +62,7 @@ struct ServiceParts: Sendable {
     let events = ServiceEvents(configuration.snapshots, metrics: metrics, logger: logger)
     self.events = events
     watch = CameraWatch(registry, logger: logger) { events.cameraChanged($0, $1) }
+    motion = MotionWatch(registry, logger: logger) { events.motionChanged($0, $1) }
     renderer = RendererWatch(
       requiresHardware: configuration.requiresHardware, logger: logger,
       device: { [registry] in try await registry.session.device },
@@ -121,7 +123,7 @@ struct ServiceParts: Sendable {
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
     events.services
-      + [watch, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      + [watch, motion, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
       // The broker ends last of these.
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
@@ -202,8 +204,8 @@ struct ServiceParts: Sendable {
 
   private var cameraRoutes: CameraRoutes {
     CameraRoutes(
-      registry: registry, watch: watch, renderer: renderer, streams: streams, videos: videos, webRTC: webRTC,
-      events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) }, version: PreviewServer.version)
+      registry: registry, watch: watch, motion: motion, renderer: renderer, streams: streams, videos: videos,
+      webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) }, version: PreviewServer.version)
   }
 
   func router() -> Router<ServiceContext> {
@@ -234,6 +236,7 @@ struct ServiceParts: Sendable {
       registry: registry, snapshots: snapshots, events: events, gate: captures, metrics: metrics
     ).add(to: group)
     ControlRoutes(registry: registry, logger: logger).add(to: group)
+    MotionRoutes(registry: registry, motion: motion).add(to: group)
     let offers = WHEPRoutes(registry: registry, sessions: webRTC, videos: videos)
     offers.add(to: group)
     WebSocketRoutes(

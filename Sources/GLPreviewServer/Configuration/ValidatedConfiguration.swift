@@ -63,6 +63,14 @@ extension ServerConfiguration {
       if names.isEmpty { problems.append(ConfigurationProblem(path: path, "has no view")) }
       for name in names { problems += invalid(name, path + ["views", name]) }
       problems += repeated(names, "views", path + ["views"])
+      let zones = camera.motion?.zones.map(\.name) ?? []
+      problems += repeated(zones, "zones", path + ["motion", "zones"])
+      if zones.count > MotionSettings.mostZones {
+        problems.append(
+          ConfigurationProblem(
+            path: path + ["motion", "zones"], "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
+        )
+      }
     }
     return problems
   }

@@ -76,7 +76,11 @@ extension MotionScene {
   }
 
   private static var rain: MotionScene { rain("rain, 300 streaks a picture, a tenth of a cell wide", drops: 300, width: 0.1) }
-  private static var heavyRain: MotionScene { rain("rain close to the camera, 40 streaks, a quarter wide", drops: 40, width: 0.25) }
+  private static var heavyRain: MotionScene {
+    var scene = rain("rain close to the camera, 40 streaks, a quarter wide", drops: 40, width: 0.25)
+    scene.mostWrong = 2
+    return scene
+  }
 
   /// A crown of 10 x 8 cells whose leaves swing, each at its own pace.
   private static var tree: MotionScene {
