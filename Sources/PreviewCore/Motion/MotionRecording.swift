@@ -45,7 +45,8 @@ package struct MotionRecording: Sendable, Hashable {
 extension CaptureInstant {
   fileprivate var milliseconds: Int64 {
     let (seconds, attoseconds) = sinceStart.components
-    return seconds &* 1000 &+ (attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
+    let half: Int64 = attoseconds < 0 ? -500_000_000_000_000 : 500_000_000_000_000
+    return seconds &* 1000 &+ (attoseconds + half) / 1_000_000_000_000_000
   }
 }
 

@@ -35,7 +35,7 @@ struct FuzzTarget: Sendable {
     [.jpeg, .passable, .exif, .png, .y4m, .mjpeg, .multipart, .httpAddress, .httpHead, .h264]
     + streams + [
       .view, .scene, .mask, .configuration, .query, .json, .webhook, .access, .stun, .sdp, .rtsp, .webSocket,
-      .nats, .broker,
+      .nats, .broker, .zone, .motionRecording,
     ]
 
   #if FFmpeg

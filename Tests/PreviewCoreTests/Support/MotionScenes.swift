@@ -78,7 +78,7 @@ extension MotionScene {
   private static var rain: MotionScene { rain("rain, 300 streaks a picture, a tenth of a cell wide", drops: 300, width: 0.1) }
   private static var heavyRain: MotionScene {
     var scene = rain("rain close to the camera, 40 streaks, a quarter wide", drops: 40, width: 0.25)
-    scene.mostWrong = 2
+    scene.mostWrong = 3
     return scene
   }
 
@@ -104,6 +104,40 @@ extension MotionScene {
     moving[4].with("6 x 6 cells, fast, camera trembling", still[12]),
   ]
 
+  /// What shows where it ends.
+  static let limits: [MotionScene] = [
+    crossings("1 x 1 cell, contrast 60", side: 1, speed: 6, contrast: 60),
+    crossings("4 x 4 cells, contrast 6", side: 4, speed: 6, contrast: 6),
+    crossings("2 x 2 cells, contrast 60, at 60 cells a second", side: 2, speed: 60, contrast: 60),
+    lateTree, lamp, parking,
+  ]
+
+  /// The same tree, when wind comes up.
+  private static var lateTree: MotionScene {
+    var scene = MotionScene(name: "a tree begins to sway in second 30")
+    scene.draw = { [sway = tree.draw] picture, canvas in if picture >= 150 { sway(picture, &canvas) } }
+    return scene
+  }
+
+  private static var lamp: MotionScene {
+    var scene = MotionScene(name: "a lamp lights a quarter of the picture, three times")
+    scene.draw = { picture, canvas in
+      if picture / 60 % 2 == 1 { canvas.box(8, 14, 32, 18, contrast: 40) }
+    }
+    return scene
+  }
+
+  /// It drives for six seconds, stands for 40, and leaves.
+  private static var parking: MotionScene {
+    var scene = MotionScene(name: "a car of 10 x 5 cells comes, parks, and leaves", movements: [100..<130, 330..<360])
+    scene.length = 420
+    scene.draw = { picture, canvas in
+      let place = picture < 130 ? Float(picture - 100) / 30 : picture < 330 ? 1 : 1 + Float(picture - 330) / 30
+      if picture >= 100 { canvas.box(-10 + 37 * place, 22, 10, 5, contrast: 45) }
+    }
+    return scene
+  }
+
   private func with(_ name: String, _ other: MotionScene) -> MotionScene {
     var scene = MotionScene(name: name, movements: movements, length: length, noise: noise)
     (scene.light, scene.shift) = (other.light, other.shift)
@@ -112,6 +146,17 @@ extension MotionScene {
       draw($0, &$1)
     }
     return scene
+  }
+}
+
+extension MotionScene {
+  /// The scene's row in docs/motion.md.
+  func row(_ score: MotionScore) -> String {
+    func percent(_ share: Double, of count: Int) -> String {
+      count == 0 ? "" : "\(Int((share * 100).rounded())) %"
+    }
+    return "| \(name) | \(score.movements) | \(score.events) | \(score.wrong) | \(score.changes) | "
+      + "\(percent(score.precision, of: score.events)) | \(percent(score.recall, of: score.movements)) |"
   }
 }
 
