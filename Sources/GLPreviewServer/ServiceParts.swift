@@ -123,7 +123,10 @@ struct ServiceParts: Sendable {
   /// The services that run beside the server until it has ended.
   var services: [any Service] {
     events.services
-      + [watch, motion, renderer, videos, webRTC, rtsp, peers, peerStreams, MemoryMonitor(budget: registry.budget)]
+      + [
+        watch, motion, renderer, videos, webRTC, rtsp, peers, peerStreams,
+        MemoryMonitor(budget: registry.budget),
+      ]
       // The broker ends last of these.
       + [broker as (any Service)?, responder, brokerEvents].compactMap(\.self)
   }
@@ -205,7 +208,8 @@ struct ServiceParts: Sendable {
   private var cameraRoutes: CameraRoutes {
     CameraRoutes(
       registry: registry, watch: watch, motion: motion, renderer: renderer, streams: streams, videos: videos,
-      webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) }, version: PreviewServer.version)
+      webRTC: webRTC, events: events, peers: peers, epoch: { [node] in node?.epoch(of: $0) },
+      version: PreviewServer.version)
   }
 
   func router() -> Router<ServiceContext> {

@@ -110,7 +110,8 @@ struct ConfigurationKey<Target>: Sendable {
 
   /// A key that switches an optional part on or off as one word, or on by setting its subkeys.
   init<Part: Sendable>(
-    _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part, _ purpose: String
+    _ name: String, switching keys: [ConfigurationKey<Part>], _ path: Path<Part?>, new: Part,
+    _ purpose: String
   ) {
     let flag = ConfigurationEntry(
       path: [name], form: ConfigurationWord<Bool>.flag.form, usual: "off", purpose: purpose)
@@ -155,11 +156,13 @@ struct ConfigurationKey<Target>: Sendable {
     _ name: String, above keys: [ConfigurationKey<Part>], _ mark: String? = nil,
     also others: [ConfigurationEntry] = [], _ read: @escaping Read
   ) {
-    entries = others + keys.flatMap(\.entries).map { entry in
-      var entry = entry
-      entry.path = [name] + (mark.map { [$0] } ?? []) + entry.path
-      return entry
-    }
+    entries =
+      others
+      + keys.flatMap(\.entries).map { entry in
+        var entry = entry
+        entry.path = [name] + (mark.map { [$0] } ?? []) + entry.path
+        return entry
+      }
     (self.name, self.read) = (name, read)
   }
 }

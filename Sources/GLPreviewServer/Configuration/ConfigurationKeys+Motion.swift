@@ -19,7 +19,8 @@ extension ConfigurationKeys {
       "min-size", .number(0.04...100), \.minimumSize, "`0.15`",
       "the least area that moves together, in per cent of the picture"),
     .init(
-      "min-duration", .time, \.minimumDuration, "`300ms`", "how long something must move before an event begins"),
+      "min-duration", .time, \.minimumDuration, "`300ms`",
+      "how long something must move before an event begins"),
     .init("cool-down", .time, \.coolDown, "`5s`", "how long nothing must move before an event ends"),
     .init("rate", .number(0.5...30), \.rate, "`5`", "pictures a second that are judged"),
   ]

@@ -68,7 +68,8 @@ extension ServerConfiguration {
       if zones.count > MotionSettings.mostZones {
         problems.append(
           ConfigurationProblem(
-            path: path + ["motion", "zones"], "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
+            path: path + ["motion", "zones"],
+            "\(zones.count) zones; there are at most \(MotionSettings.mostZones)")
         )
       }
     }

@@ -90,7 +90,9 @@ final class MotionWatch: Service {
         } else if configuration.motion == nil {
           continue
         }
-        state[camera.source] = configuration.motion.map { WatchedMotion($0, masks: configuration.options.masks) }
+        state[camera.source] = configuration.motion.map {
+          WatchedMotion($0, masks: configuration.options.masks)
+        }
         renewed.insert(camera.source)
       }
       return renewed
@@ -100,7 +102,7 @@ final class MotionWatch: Service {
   /// Reads a camera until the task is cancelled.
   private func read(_ camera: ServedCamera, _ settings: MotionSettings) async {
     while !Task.isCancelled {
-      do { try await readOnce(camera, settings) } catch where !Task.isCancelled {
+      do { try await readOnce(camera, settings) } catch  where !Task.isCancelled {
         logger.debug(
           "camera not watched for motion",
           metadata: ["camera": "\(camera.configuration.name)", "reason": "\(error)"])

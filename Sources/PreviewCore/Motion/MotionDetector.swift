@@ -48,9 +48,12 @@ package struct MotionDetector: Sendable {
   /// - Parameter reference: the size that masks refer to. Without it nothing is judged if there are masks: what they hide
   ///   must not be told.
   package mutating func take(_ cells: MotionCells, reference: Size? = nil) -> Finding {
-    guard let field = field ?? MotionField.hidden(by: masks, in: reference).map({
-      MotionField(settings, hidden: $0)
-    }) else { return .learning }
+    guard
+      let field = field
+        ?? MotionField.hidden(by: masks, in: reference).map({
+          MotionField(settings, hidden: $0)
+        })
+    else { return .learning }
     self.field = field
     differences = []
     switch background.compare(cells, in: field) {

@@ -93,7 +93,8 @@ package struct MotionEpisodes: Sendable {
   // MARK: Seeing
 
   private mutating func saw(_ sighting: MotionSighting, at time: CaptureInstant) -> [News] {
-    guard var trail, trail.box.isNear(sighting.box, within: reach(of: sighting.box, from: trail, to: time)) else {
+    guard var trail, trail.box.isNear(sighting.box, within: reach(of: sighting.box, from: trail, to: time))
+    else {
       trail = Trail(event: event(at: time, sighting), box: sighting.box)
       return []
     }
@@ -120,7 +121,9 @@ package struct MotionEpisodes: Sendable {
   // MARK: Triggers
 
   /// Says from outside that something moves until `end`, such as a detector of persons or a switch of a door.
-  package mutating func trigger(_ label: String?, at time: CaptureInstant, until end: CaptureInstant) -> [News] {
+  package mutating func trigger(_ label: String?, at time: CaptureInstant, until end: CaptureInstant)
+    -> [News]
+  {
     heldUntil = max(end, time)
     now = max(now, time)
     guard var event = current else {

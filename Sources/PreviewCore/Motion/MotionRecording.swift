@@ -30,7 +30,8 @@ package struct MotionRecording: Sendable, Hashable {
   /// - Throws: `WordError` if it is no recording.
   package init(bytes: [UInt8]) throws(WordError) {
     guard bytes.starts(with: Self.header) else {
-      throw WordError("recording", "does not begin with \(String(decoding: Self.header.dropLast(), as: UTF8.self))")
+      throw WordError(
+        "recording", "does not begin with \(String(decoding: Self.header.dropLast(), as: UTF8.self))")
     }
     var rest = bytes[Self.header.count...]
     var (time, luma) = (Int64(0), [UInt8](repeating: 0, count: MotionCells.count))

@@ -55,7 +55,8 @@ extension MotionZone: CustomStringConvertible {
       let sides = try numbers(text.trimmed, count: 4)
       let (low, high) = (SIMD2(sides[0], sides[1]), SIMD2(sides[0] + sides[2], sides[1] + sides[3]))
       guard sides[2] > 0, sides[3] > 0, high.max() <= 1 else {
-        throw WordError("zone", "'\(text)' has no area, or reaches beyond the picture, which is 1 wide and 1 high")
+        throw WordError(
+          "zone", "'\(text)' has no area, or reaches beyond the picture, which is 1 wide and 1 high")
       }
       return [low, [high.x, low.y], high, [low.x, high.y]]
     }

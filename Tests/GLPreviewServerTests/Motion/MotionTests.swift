@@ -1,4 +1,5 @@
 // Motion before a service's cameras: watched, told from outside, hidden by masks.
+import NIOCore
 import Testing
 
 @testable import GLPreview
@@ -41,7 +42,8 @@ struct MotionTests {
   @Test("what moves before a camera is told when it begins and when it has ended, and in the camera's state")
   func watched() async throws {
     let camera = MovingCamera()
-    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) { service in
+    try await withService(Self.configuration(), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
       let events = try service.inside.events.log.subscribe(types: ["motion"])
       await until { Self.motion(service)?.differences.isEmpty == false }
       let quiet = try await service.get("/api/cameras/yard").text
@@ -69,7 +71,7 @@ struct MotionTests {
     let camera = MovingCamera()
     let masks = [PrivacyMask(.rectangle(MovingCamera.path), effect: effect)]
     try await withService(Self.configuration(masks: masks), makeSource: { camera.source(named: $1, $2) }) {
-      service in
+      service async throws in
       await until { Self.motion(service)?.differences.isEmpty == false }
       let before = try #require(Self.motion(service)?.pictures)
       camera.move(true)
@@ -86,7 +88,8 @@ struct MotionTests {
   @Test("a trigger from outside is an event like any other, also of a camera that is not watched")
   func outside() async throws {
     let camera = MovingCamera()
-    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) { service in
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
       let events = try service.inside.events.log.subscribe(types: ["motion"])
       #expect(try await service.get(Self.path).status == 409)
       let begun = try await service.send(
@@ -108,7 +111,8 @@ struct MotionTests {
     arguments: [#"{"duration":0}"#, #"{"duration":3601}"#, #"{"label":""}"#, #"{"label":"a\nb"}"#, "[]", "{"])
   func refused(body: String) async throws {
     let camera = MovingCamera()
-    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) { service in
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
       #expect(try await service.send("POST", Self.path, Self.json, body: body).status == 400)
       #expect(try await service.send("POST", "/api/cameras/shed/motion", Self.json, body: "{}").status == 404)
       #expect(Self.motion(service) == nil)
@@ -118,7 +122,8 @@ struct MotionTests {
   @Test("a reload begins and ends watching")
   func reload() async throws {
     let camera = MovingCamera()
-    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) { service in
+    try await withService(Self.configuration(nil), makeSource: { camera.source(named: $1, $2) }) {
+      service async throws in
       try await service.inside.apply(Self.configuration())
       await until { Self.motion(service)?.pictures ?? 0 > 2 }
       try await service.inside.apply(Self.configuration(nil))

@@ -94,7 +94,8 @@ struct MotionDetectorTests {
     let picture = Picture(size: size, format: .ycbcr(.yuv420), planes: [plane], bytes: rows)
 
     #expect(MotionCells(picture, at: .start)?.luma == codes)
-    let wide = Picture(tight: Size(width: 65, height: 36), format: .rgba, bytes: [UInt8](repeating: 0, count: 9360))
+    let wide = Picture(
+      tight: Size(width: 65, height: 36), format: .rgba, bytes: [UInt8](repeating: 0, count: 9360))
     #expect(MotionCells(wide, at: .start) == nil && MotionCells([1, 2], at: .start) == nil)
   }
 

@@ -11,7 +11,9 @@ struct MotionEpisodeTests {
   ) -> (news: [String], episodes: MotionEpisodes) {
     var episodes = MotionEpisodes(settings)
     let news = findings.flatMap { time, left in
-      episodes.take(left.map { .moves(sighting($0)) } ?? .quiet, at: instant(time)).map { "\(time): \(text($0))" }
+      episodes.take(left.map { .moves(sighting($0)) } ?? .quiet, at: instant(time)).map {
+        "\(time): \(text($0))"
+      }
     }
     return (news, episodes)
   }
@@ -72,7 +74,8 @@ struct MotionEpisodeTests {
     #expect(news == ["400: started, since 0", "1400: ended, 0...400"])
   }
 
-  @Test("a jump to another time ends an event at the last moment that is known", arguments: [60_000, -60_000])
+  @Test(
+    "a jump to another time ends an event at the last moment that is known", arguments: [60_000, -60_000])
   func jump(by milliseconds: Int) {
     let later = 100_800 + milliseconds
     let news = Self.told([(100_000, 3), (100_200, 3), (100_400, 3), (later, 3), (later + 200, 3)]).news
@@ -84,7 +87,8 @@ struct MotionEpisodeTests {
   func best() {
     var episodes = MotionEpisodes(Self.settings)
     var news: [String] = []
-    for (number, (score, zone)) in [(0.2, "a"), (0.3, "b"), (0.31, "a"), (0.8, "c"), (0.1, "c")].enumerated() {
+    for (number, (score, zone)) in [(0.2, "a"), (0.3, "b"), (0.31, "a"), (0.8, "c"), (0.1, "c")].enumerated()
+    {
       var sighting = Self.sighting(3, score: score)
       sighting.zones = [zone]
       news += episodes.take(.moves(sighting), at: Self.instant(200 * number)).map(Self.text)

@@ -14,7 +14,8 @@ struct MotionSceneTests {
     var score = MotionScore()
     score.add(scene, seed: 1, MotionSettings())
     let table = try String(contentsOf: Self.page, encoding: .utf8)
-    #expect(table.contains(scene.row(score) + "\n"), "docs/motion.md has another row than \(scene.row(score))")
+    #expect(
+      table.contains(scene.row(score) + "\n"), "docs/motion.md has another row than \(scene.row(score))")
     return score
   }
 

@@ -37,15 +37,18 @@ extension MotionScene {
     MotionScene(name: "nothing, noise of 0.6 a cell"),
     MotionScene(name: "nothing, noise of 3 a cell", noise: 3),
     MotionScene(name: "nothing, noise of 6 a cell", noise: 6),
-    MotionScene(name: "clouds: the light swings by 30 % in 20 s", light: { (1 + 0.15 * swing(Float($0) / 100), 0) }),
+    MotionScene(
+      name: "clouds: the light swings by 30 % in 20 s", light: { (1 + 0.15 * swing(Float($0) / 100), 0) }),
     MotionScene(name: "dawn: from dark to bright in 80 s", light: { (0.3 + 0.8 * Float($0) / 400, 0) }),
     MotionScene(
       name: "a lamp is switched on and off, three times", light: { $0 / 60 % 2 == 1 ? (1.5, 20) : (0.8, 0) }),
     MotionScene(
-      name: "exposure corrects itself in steps", light: { (1 + 0.1 * Float($0 / 40 % 5), Float($0 / 40 % 3) * 4) }),
+      name: "exposure corrects itself in steps",
+      light: { (1 + 0.1 * Float($0 / 40 % 5), Float($0 / 40 % 3) * 4) }),
     flicker, rain, heavyRain, tree,
     MotionScene(
-      name: "the camera is moved, twice", changes: 2, shift: { $0 < 150 ? .zero : $0 < 270 ? [9.4, 3.2] : [-6, 1.5] }),
+      name: "the camera is moved, twice", changes: 2,
+      shift: { $0 < 150 ? .zero : $0 < 270 ? [9.4, 3.2] : [-6, 1.5] }),
     MotionScene(
       name: "the camera trembles by a tenth of a cell",
       shift: { [0.1 * swing(Float($0) * 0.37), 0.1 * swing(Float($0) * 0.29)] }),
@@ -75,7 +78,9 @@ extension MotionScene {
     return scene
   }
 
-  private static var rain: MotionScene { rain("rain, 300 streaks a picture, a tenth of a cell wide", drops: 300, width: 0.1) }
+  private static var rain: MotionScene {
+    rain("rain, 300 streaks a picture, a tenth of a cell wide", drops: 300, width: 0.1)
+  }
   private static var heavyRain: MotionScene {
     var scene = rain("rain close to the camera, 40 streaks, a quarter wide", drops: 40, width: 0.25)
     scene.mostWrong = 3
@@ -89,7 +94,8 @@ extension MotionScene {
       for row in 10..<18 {
         for column in 40..<50 {
           let pace = 0.11 + Float((row * 7 + column * 13) % 10) * 0.011
-          canvas.cells[row * MotionCells.columns + column] += 22 * swing(Float(picture) * pace + Float(column) * 0.3)
+          canvas.cells[row * MotionCells.columns + column] +=
+            22 * swing(Float(picture) * pace + Float(column) * 0.3)
         }
       }
     }
@@ -98,7 +104,8 @@ extension MotionScene {
 
   /// Motion that must be told although something else goes on.
   static let both: [MotionScene] = [
-    moving[1].with("3 x 3 cells, contrast 30, in rain", rain), moving[2].with("4 x 4 cells, contrast 15, beside a tree", tree),
+    moving[1].with("3 x 3 cells, contrast 30, in rain", rain),
+    moving[2].with("4 x 4 cells, contrast 15, beside a tree", tree),
     moving[3].with("6 x 6 cells, slow, under clouds", still[3]),
     moving[5].with("14 x 14 cells, contrast 50, in 50 Hz flicker", flicker),
     moving[4].with("6 x 6 cells, fast, camera trembling", still[12]),
@@ -129,10 +136,12 @@ extension MotionScene {
 
   /// It drives for six seconds, stands for 40, and leaves.
   private static var parking: MotionScene {
-    var scene = MotionScene(name: "a car of 10 x 5 cells comes, parks, and leaves", movements: [100..<130, 330..<360])
+    var scene = MotionScene(
+      name: "a car of 10 x 5 cells comes, parks, and leaves", movements: [100..<130, 330..<360])
     scene.length = 420
     scene.draw = { picture, canvas in
-      let place = picture < 130 ? Float(picture - 100) / 30 : picture < 330 ? 1 : 1 + Float(picture - 330) / 30
+      let place =
+        picture < 130 ? Float(picture - 100) / 30 : picture < 330 ? 1 : 1 + Float(picture - 330) / 30
       if picture >= 100 { canvas.box(-10 + 37 * place, 22, 10, 5, contrast: 45) }
     }
     return scene
