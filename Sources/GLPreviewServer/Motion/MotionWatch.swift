@@ -9,7 +9,7 @@ final class MotionWatch: Service {
   private let registry: CameraRegistry
   private let logger: Logger
   private let onNews: @Sendable (String, MotionEpisodes.News) -> Void
-  /// By the names of the cameras' sources, so that a replaced camera starts anew.
+  /// By the names of the cameras' sources, so that a replaced camera begins anew.
   private let state = Mutex<[String: WatchedMotion]>([:])
 
   private static let interval = Duration.milliseconds(250)
@@ -42,15 +42,13 @@ final class MotionWatch: Service {
   private func update(
     _ camera: ServedCamera, _ change: (inout WatchedMotion) -> [MotionEpisodes.News]
   ) -> WatchedMotion {
-    let configuration = camera.configuration
     let (motion, news) = state.withLock { state in
-      var motion =
-        state[camera.source] ?? WatchedMotion(configuration.motion, masks: configuration.options.masks)
+      var motion = state[camera.source] ?? WatchedMotion(camera.configuration)
       let news = change(&motion)
       state[camera.source] = motion
       return (motion, news)
     }
-    for one in news { onNews(configuration.name, one) }
+    for one in news { onNews(motion.camera, one) }
     return motion
   }
 
@@ -80,23 +78,23 @@ final class MotionWatch: Service {
   ///
   /// - Returns: the sources of all these.
   private func renewed(_ cameras: [ServedCamera]) -> Set<String> {
-    state.withLock { state in
-      var renewed = Set(state.keys).subtracting(cameras.map(\.source))
-      for source in renewed { state[source] = nil }
-      for camera in cameras {
-        let configuration = camera.configuration
-        if let known = state[camera.source] {
-          if known.isOf(configuration) { continue }
-        } else if configuration.motion == nil {
-          continue
-        }
-        state[camera.source] = configuration.motion.map {
-          WatchedMotion($0, masks: configuration.options.masks)
-        }
-        renewed.insert(camera.source)
+    let (renewed, ended) = state.withLock { state in
+      let sources = Dictionary(cameras.map { ($0.source, $0.configuration) }) { $1 }
+      var renewed: Set<String> = []
+      var ended: [(String, MotionEpisodes.News)] = []
+      for (source, known) in state where sources[source].map(known.isOf) != true {
+        renewed.insert(source)
+        ended += state[source]?.end().map { (known.camera, $0) } ?? []
+        state[source] = nil
       }
-      return renewed
+      for (source, configuration) in sources where configuration.motion != nil && state[source] == nil {
+        renewed.insert(source)
+        state[source] = WatchedMotion(configuration)
+      }
+      return (renewed, ended)
     }
+    for (camera, news) in ended { onNews(camera, news) }
+    return renewed
   }
 
   /// Reads a camera until the task is cancelled.

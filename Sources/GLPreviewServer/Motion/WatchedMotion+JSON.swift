@@ -44,7 +44,7 @@ extension MotionEvent {
 
 extension MotionEpisodes.News {
   /// `what` of an event, and its other members; nil for what is only told by `/api/cameras`.
-  var event: (what: String, members: [String: JSONValue])? {
+  var told: (what: String, members: [String: JSONValue])? {
     switch self {
     case .started(let event): ("motion-started", event.json)
     case .ended(let event): ("motion-ended", event.json)

@@ -2,6 +2,7 @@
 internal import GLPreview
 
 struct WatchedMotion: Sendable {
+  let camera: String
   /// What it is watched for; nil if motion is only told from outside.
   let settings: MotionSettings?
   let masks: [PrivacyMask]
@@ -17,8 +18,8 @@ struct WatchedMotion: Sendable {
   /// Times of capture that are further from now are those of a file.
   private static let farthest = Duration.seconds(10)
 
-  init(_ settings: MotionSettings?, masks: [PrivacyMask]) {
-    (self.settings, self.masks) = (settings, masks)
+  init(_ configuration: CameraConfiguration) {
+    (camera, settings, masks) = (configuration.name, configuration.motion, configuration.options.masks)
     detector = MotionDetector(settings ?? MotionSettings(), masks: masks)
     episodes = MotionEpisodes(settings ?? MotionSettings())
   }
@@ -57,6 +58,9 @@ struct WatchedMotion: Sendable {
   mutating func release(at now: CaptureInstant) -> [MotionEpisodes.News] {
     counted(episodes.release(at: now))
   }
+
+  /// Nobody watches it any more.
+  mutating func end() -> [MotionEpisodes.News] { episodes.end() }
 
   private mutating func counted(_ news: [MotionEpisodes.News]) -> [MotionEpisodes.News] {
     events += news.count { if case .started = $0 { true } else { false } }

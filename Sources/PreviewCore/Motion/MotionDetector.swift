@@ -43,10 +43,8 @@ package struct MotionDetector: Sendable {
     (self.settings, self.masks) = (settings, masks)
   }
 
-  /// Judges a picture.
-  ///
-  /// - Parameter reference: the size that masks refer to. Without it nothing is judged if there are masks: what they hide
-  ///   must not be told.
+  /// Judges a picture. `reference` is the size that masks refer to; without it nothing is judged if there are masks,
+  /// because what they hide must not be told.
   package mutating func take(_ cells: MotionCells, reference: Size? = nil) -> Finding {
     guard
       let field = field

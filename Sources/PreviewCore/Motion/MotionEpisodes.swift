@@ -174,7 +174,8 @@ package struct MotionEpisodes: Sendable {
     return event.end.duration(to: now) >= wait ? end() : []
   }
 
-  private mutating func end() -> [News] {
+  /// Ends what goes on: nobody watches any more.
+  package mutating func end() -> [News] {
     guard let event = current else { return [] }
     (current, last, heldUntil) = (nil, event, nil)
     return [.ended(event)]

@@ -33,7 +33,7 @@ struct MotionField: Sendable {
   /// For each cell the zones that it belongs to, one bit each.
   let zones: [UInt64]
 
-  /// - Parameter hidden: the cells that masks touch.
+  /// Creates the field of a camera; `hidden` are the cells that masks touch.
   init(_ settings: MotionSettings, hidden: Set<Int>) {
     seen = (0..<MotionCells.count).filter { !hidden.contains($0) }
     var sensitivities = [Int?](
